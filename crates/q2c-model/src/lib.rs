@@ -1,0 +1,15 @@
+//! Units, operations, the I/O record and the cost model: the words every other crate speaks.
+//!
+//! Pure data: no clock is read and no device is touched here.
+
+mod cost;
+mod op;
+mod record;
+mod size;
+mod units;
+
+pub use cost::{CostModel, Curve, WakeDelay};
+pub use op::{Direction, Layer, Op, OpFlags, ParseOpError};
+pub use record::{IoRecord, TraceMeta};
+pub use size::{ParseUnitError, parse_duration, parse_percent, parse_size};
+pub use units::{Bytes, CpuId, DevId, Nanos, Sectors};

@@ -1,0 +1,144 @@
+//! Text to units: `4k`, `100ms`, `70%`. Every number a user types has a unit.
+
+use crate::{Bytes, Nanos};
+use thiserror::Error;
+
+/// A text that is not a quantity of the wanted kind.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("expected {expected}, found `{found}`")]
+pub struct ParseUnitError {
+    /// What would have been accepted, with an example.
+    pub expected: &'static str,
+    /// The text as given.
+    pub found: String,
+}
+
+/// A number and its unit, or `None` when the number is missing, negative or not finite.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let unit_at = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let number: f64 = number.parse().ok()?;
+    number.is_finite().then_some((number, unit.trim()))
+}
+
+fn scaled(
+    text: &str,
+    expected: &'static str,
+    unit: impl Fn(&str) -> Option<f64>,
+) -> Result<f64, ParseUnitError> {
+    let found = || ParseUnitError {
+        expected,
+        found: text.to_owned(),
+    };
+    let (number, suffix) = split(text).ok_or_else(found)?;
+    let value = number * unit(&suffix.to_ascii_lowercase()).ok_or_else(found)?;
+    if value > 2f64.powi(63) {
+        Err(found())
+    } else {
+        Ok(value)
+    }
+}
+
+/// A size: `512`, `4k`, `64KiB`, `1g`. Powers of 1024, as block sizes are meant; zero is refused.
+///
+/// # Errors
+/// When the text is no positive whole number of bytes.
+pub fn parse_size(text: &str) -> Result<Bytes, ParseUnitError> {
+    const EXPECTED: &str = "a size such as 4k, 64k or 1m";
+    let bytes = scaled(text, EXPECTED, |unit| {
+        Some(match unit {
+            "" | "b" => 1.0,
+            "k" | "kb" | "kib" => 1024.0,
+            "m" | "mb" | "mib" => 1024f64.powi(2),
+            "g" | "gb" | "gib" => 1024f64.powi(3),
+            "t" | "tb" | "tib" => 1024f64.powi(4),
+            _ => return None,
+        })
+    })?;
+    if bytes < 1.0 || bytes.fract() != 0.0 {
+        return Err(ParseUnitError {
+            expected: EXPECTED,
+            found: text.to_owned(),
+        });
+    }
+    Ok(Bytes(bytes as u64))
+}
+
+/// A duration with its unit: `40us`, `100ms`, `2s`, `1m`. A bare number is refused, save zero.
+///
+/// # Errors
+/// When number or unit is missing or unknown.
+pub fn parse_duration(text: &str) -> Result<Nanos, ParseUnitError> {
+    const EXPECTED: &str = "a duration with its unit, such as 40us, 100ms or 2s";
+    if text.trim() == "0" {
+        return Ok(Nanos::ZERO);
+    }
+    let ns = scaled(text, EXPECTED, |unit| {
+        Some(match unit {
+            "ns" => 1.0,
+            "us" | "µs" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            "m" | "min" => 60e9,
+            _ => return None,
+        })
+    })?;
+    Ok(Nanos(ns.round() as u64))
+}
+
+/// A share as a fraction: `70%` is 0.7; a bare number is taken as a fraction (`0.7`), so above 1 it needs the `%`.
+///
+/// # Errors
+/// When the text is no number, or a bare number above 1 (was a percent sign forgotten?).
+pub fn parse_percent(text: &str) -> Result<f64, ParseUnitError> {
+    const EXPECTED: &str = "a share such as 70% or 0.7";
+    let found = || ParseUnitError {
+        expected: EXPECTED,
+        found: text.to_owned(),
+    };
+    match split(text).ok_or_else(found)? {
+        (number, "%") => Ok(number / 100.0),
+        (number, "") if number <= 1.0 => Ok(number),
+        _ => Err(found()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in [
+            ("512", 512),
+            ("4k", 4096),
+            ("64KiB", 65_536),
+            ("1.5m", 1_572_864),
+        ] {
+            assert_eq!(parse_size(text), Ok(Bytes(bytes)), "{text}");
+        }
+        for bad in ["", "k", "0", "-4k", "4x", "0.5", "nan", "99999999t"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn durations_need_a_unit() {
+        assert_eq!(parse_duration("1.5ms"), Ok(Nanos(1_500_000)));
+        assert_eq!(parse_duration("0"), Ok(Nanos::ZERO));
+        for bad in ["10", "ms", "10 parsecs", "-1ms", "infs"] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn shares() {
+        assert_eq!(parse_percent("70%"), Ok(0.7));
+        assert_eq!(parse_percent("0.7"), Ok(0.7));
+        assert_eq!(parse_percent("150%"), Ok(1.5));
+        assert!(parse_percent("70").is_err(), "a forgotten percent sign");
+    }
+}

@@ -1,0 +1,192 @@
+//! Units as types: a number that has a unit never travels as a bare integer between crates.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub};
+
+/// A duration or an instant on one clock, in nanoseconds.
+///
+/// Which clock and which origin is stated where the value is produced. Subtraction saturates at zero:
+/// clocks of different CPUs may disagree by a few nanoseconds, and a negative latency does not exist.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// Zero nanoseconds.
+    pub const ZERO: Nanos = Nanos(0);
+
+    /// From whole microseconds.
+    #[must_use]
+    pub const fn from_micros(us: u64) -> Self {
+        Nanos(us * 1_000)
+    }
+
+    /// From whole milliseconds.
+    #[must_use]
+    pub const fn from_millis(ms: u64) -> Self {
+        Nanos(ms * 1_000_000)
+    }
+
+    /// From seconds, rounded to the nearest nanosecond; negative values become zero.
+    #[must_use]
+    pub fn from_secs_f64(s: f64) -> Self {
+        Nanos((s.max(0.0) * 1e9).round() as u64)
+    }
+
+    /// In seconds.
+    #[must_use]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// In microseconds.
+    #[must_use]
+    pub fn as_micros_f64(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Nanos) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Sum for Nanos {
+    fn sum<I: Iterator<Item = Nanos>>(iter: I) -> Nanos {
+        Nanos(iter.map(|n| n.0).sum())
+    }
+}
+
+/// With the unit that keeps three or four significant digits: `850 ns`, `43.1 us`, `10.0 ms`, `2.50 s`.
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n = self.0 as f64;
+        match self.0 {
+            0..1_000 => write!(f, "{} ns", self.0),
+            1_000..1_000_000 => write!(f, "{:.1} us", n / 1e3),
+            1_000_000..1_000_000_000 => write!(f, "{:.1} ms", n / 1e6),
+            _ => write!(f, "{:.2} s", n / 1e9),
+        }
+    }
+}
+
+/// A count of 512-byte sectors, the unit of the Linux block layer whatever the device's block size.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Sectors(pub u64);
+
+impl Sectors {
+    /// Bytes in one sector.
+    pub const SIZE: u64 = 512;
+
+    /// The same length in bytes.
+    #[must_use]
+    pub const fn bytes(self) -> Bytes {
+        Bytes(self.0 * Self::SIZE)
+    }
+}
+
+/// A length in bytes.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// Whole sectors contained, rounded down.
+    #[must_use]
+    pub const fn sectors(self) -> Sectors {
+        Sectors(self.0 / Sectors::SIZE)
+    }
+}
+
+/// As storage people write block sizes: `512 B`, `4 KiB`, `1 MiB`; exact multiples only, else bytes.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        for (size, name) in UNITS {
+            if self.0 >= size && self.0.is_multiple_of(size) {
+                return write!(f, "{} {name}", self.0 / size);
+            }
+        }
+        write!(f, "{} B", self.0)
+    }
+}
+
+/// A logical CPU as the kernel numbers it.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct CpuId(pub u32);
+
+impl fmt::Display for CpuId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CPU {}", self.0)
+    }
+}
+
+/// A block device number.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct DevId {
+    /// Driver's major number.
+    pub major: u32,
+    /// Minor number: the disk or partition.
+    pub minor: u32,
+}
+
+impl fmt::Display for DevId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_print_with_a_fitting_unit() {
+        let shown: Vec<String> = [850, 43_120, 10_000_000, 2_500_000_000]
+            .map(|n| Nanos(n).to_string())
+            .to_vec();
+        assert_eq!(shown, ["850 ns", "43.1 us", "10.0 ms", "2.50 s"]);
+    }
+
+    #[test]
+    fn sizes_print_exactly_or_in_bytes() {
+        let shown: Vec<String> = [512, 4096, 4097, 1 << 20]
+            .map(|n| Bytes(n).to_string())
+            .to_vec();
+        assert_eq!(shown, ["512 B", "4 KiB", "4097 B", "1 MiB"]);
+    }
+
+    #[test]
+    fn later_minus_earlier_never_wraps() {
+        assert_eq!(Nanos(5) - Nanos(9), Nanos::ZERO);
+    }
+}

@@ -1,0 +1,55 @@
+//! Exit codes of the command line, in one place.
+
+/// How a command ended, as its exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done, and the result can be trusted.
+    Done = 0,
+    /// A fault of q2c itself.
+    Internal = 1,
+    /// The command line is wrong: unknown option, policy or unit.
+    Usage = 2,
+    /// An input file is missing, malformed or empty.
+    Input = 3,
+    /// The machine or kernel lacks what is needed (io_uring forbidden, memlock, no such CPU).
+    Environment = 4,
+    /// The target is unfit or may not be touched (holes, too small, no O_DIRECT, write protection).
+    Target = 5,
+    /// The device failed while running (EIO, short transfer) or the run's disk is full.
+    Device = 6,
+    /// Ran, but a requirement was missed: the result says which.
+    Requirements = 7,
+    /// Stopped by a signal; finished cells are kept.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// Every code with its meaning, for the help text and the documentation.
+    pub const TABLE: [(Exit, &str); 9] = [
+        (Exit::Done, "done"),
+        (Exit::Internal, "a fault of q2c itself"),
+        (Exit::Usage, "the command line is wrong"),
+        (Exit::Input, "an input file is missing, malformed or empty"),
+        (
+            Exit::Environment,
+            "the machine or kernel lacks what is needed",
+        ),
+        (Exit::Target, "the target is unfit, or may not be written"),
+        (Exit::Device, "the device or the disk failed while running"),
+        (
+            Exit::Requirements,
+            "ran, but a stated requirement was missed",
+        ),
+        (
+            Exit::Interrupted,
+            "stopped by a signal; finished cells are kept",
+        ),
+    ];
+
+    /// The status given to the operating system.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+}

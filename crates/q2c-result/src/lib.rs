@@ -1,0 +1,14 @@
+//! Result types: versioned JSON that every run leaves behind and every report is made from.
+//!
+//! Nothing here measures or prints. Numbers carry their unit in the field's name.
+
+pub mod doctor;
+pub mod exit;
+pub mod machine;
+pub mod tune;
+pub mod warning;
+
+pub use doctor::{Check, DoctorReport, Verdict};
+pub use exit::Exit;
+pub use machine::{Device, Machine, Target};
+pub use warning::Warning;

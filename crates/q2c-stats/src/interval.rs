@@ -1,0 +1,77 @@
+//! A median never travels without its interval and its number of trials.
+
+use crate::percentile::{median, sorted};
+use serde::{Deserialize, Serialize};
+
+/// Median of independent trials with their range.
+///
+/// `[min, max]` is the order-statistic interval: for n trials it covers the true median with probability
+/// `1 - 2 / 2^n` (93.75 % at n = 5), whatever the distribution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Median.
+    pub median: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// How many trials; 0 means nothing was measured.
+    pub trials: u32,
+}
+
+impl Interval {
+    /// From the trials' values; values that are not finite are left out.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
+        let values = sorted(values);
+        match (values.first(), values.last()) {
+            (Some(&min), Some(&max)) => Interval {
+                median: median(&values),
+                min,
+                max,
+                trials: values.len() as u32,
+            },
+            _ => Interval::default(),
+        }
+    }
+
+    /// Probability that `[min, max]` covers the true median, 0..1.
+    #[must_use]
+    pub fn coverage(&self) -> f64 {
+        match self.trials {
+            0 => 0.0,
+            n => 1.0 - 2.0 / 2f64.powi(n as i32),
+        }
+    }
+
+    /// Whether this interval lies wholly above `other`.
+    #[must_use]
+    pub fn above(&self, other: &Interval) -> bool {
+        self.min > other.max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_trials() {
+        let five = Interval::of(&[5.0, 1.0, 3.0, 2.0, 4.0]);
+        assert_eq!(
+            five,
+            Interval {
+                median: 3.0,
+                min: 1.0,
+                max: 5.0,
+                trials: 5
+            }
+        );
+        assert_eq!(five.coverage(), 0.9375);
+    }
+
+    #[test]
+    fn nothing_measured_says_so() {
+        assert_eq!(Interval::of(&[f64::NAN]).trials, 0);
+    }
+}

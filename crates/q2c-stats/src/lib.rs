@@ -1,0 +1,11 @@
+//! Statistics that storage results need: percentiles, medians with order-statistic intervals, ratios.
+
+mod interval;
+mod percentile;
+mod ratio;
+mod rng;
+
+pub use interval::Interval;
+pub use percentile::{mean, median, percentile, quantiles, sorted};
+pub use ratio::{Ratio, ratio_of_medians};
+pub use rng::Rng;
