@@ -1,0 +1,12 @@
+//! The unsafe crate, small: rings, aligned buffers, clocks, sleeping, affinity.
+//!
+//! Everything public here is safe to call. Each `unsafe` block names why it is sound.
+
+pub mod buffer;
+pub mod clock;
+pub mod ring;
+pub mod thread;
+
+pub use buffer::Buffers;
+pub use clock::Clock;
+pub use ring::{Done, Ring, RingError, RingFlags, Transfer};

@@ -1,0 +1,151 @@
+//! The calling thread: where it runs, how exactly it sleeps, what it cost.
+
+use crate::clock::monotonic_ns;
+use q2c_model::CpuId;
+use rustix::thread::{ClockId, CpuSet};
+use std::io;
+
+/// Pins the calling thread to one CPU.
+///
+/// # Errors
+/// When the CPU does not exist or may not be used (cpuset, container).
+pub fn pin(cpu: CpuId) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    if cpu.0 as usize >= CpuSet::MAX_CPU {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    set.set(cpu.0 as usize);
+    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+}
+
+/// CPUs the calling thread may run on, ascending.
+///
+/// # Errors
+/// When the kernel refuses to tell.
+pub fn allowed_cpus() -> io::Result<Vec<CpuId>> {
+    let set = rustix::thread::sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|&cpu| set.is_set(cpu))
+        .map(|cpu| CpuId(cpu as u32))
+        .collect())
+}
+
+/// Sets the calling thread's timer slack to its least, 1 ns (default 50 us): sleeps end when asked.
+///
+/// # Errors
+/// When the kernel refuses (it has no reason to).
+pub fn least_timer_slack() -> io::Result<()> {
+    // SAFETY: PR_SET_TIMERSLACK takes one integer by value and touches no memory of ours.
+    match unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Sleeps on CLOCK_MONOTONIC until the absolute instant `deadline_ns`; resumes after signals.
+#[inline]
+pub fn sleep_until(deadline_ns: u64) {
+    let deadline = rustix::thread::Timespec {
+        tv_sec: (deadline_ns / 1_000_000_000) as i64,
+        tv_nsec: (deadline_ns % 1_000_000_000) as _,
+    };
+    while rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &deadline).is_err() {
+        if monotonic_ns() >= deadline_ns {
+            return;
+        }
+    }
+}
+
+/// The kernel's id of the calling thread.
+#[must_use]
+pub fn id() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get() as u32
+}
+
+/// CPU time of any thread of this process, exact to the present moment even while it runs.
+///
+/// `/proc/self/task/TID/schedstat` is not: it lags by up to a tick for a running thread. The clock id is
+/// built as the kernel defines it (include/linux/posix-timers_types.h: `~tid << 3 | 4 | 2`).
+///
+/// # Errors
+/// When the thread has ended.
+pub fn cpu_ns_of(tid: u32) -> io::Result<u64> {
+    let id = (!(tid as i32) << 3) | 4 | 2;
+    let mut t = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `t` is a valid timespec for the whole call; an unknown clock id is answered by EINVAL.
+    match unsafe { libc::clock_gettime(id, &raw mut t) } {
+        0 => Ok(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Context switches of the calling thread so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// It gave the CPU up: it slept or waited.
+    pub voluntary: u64,
+    /// It was preempted.
+    pub involuntary: u64,
+}
+
+/// Counts the calling thread's context switches.
+#[must_use]
+pub fn switches() -> Switches {
+    // SAFETY: an all-zero rusage is a valid value: it holds only integers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is valid for the whole call; RUSAGE_THREAD cannot fail with a valid pointer.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    Switches {
+        voluntary: usage.ru_nvcsw as u64,
+        involuntary: usage.ru_nivcsw as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleep_is_a_voluntary_switch_and_never_short() {
+        least_timer_slack().unwrap();
+        let (before, start) = (switches(), monotonic_ns());
+        sleep_until(start + 2_000_000);
+        assert!(monotonic_ns() - start >= 2_000_000);
+        assert!(switches().voluntary > before.voluntary);
+    }
+
+    #[test]
+    fn another_thread_can_read_the_cpu_time_of_a_spinning_one() {
+        let tid = id();
+        let until = monotonic_ns() + 30_000_000;
+        while monotonic_ns() < until {}
+        let own = crate::clock::thread_cpu_ns();
+        let other = std::thread::spawn(move || cpu_ns_of(tid))
+            .join()
+            .unwrap()
+            .unwrap();
+        assert!(
+            other >= own,
+            "own {own} ns, read from outside later {other} ns"
+        );
+        assert!(
+            cpu_ns_of(u32::MAX >> 4).is_err(),
+            "a thread that does not exist"
+        );
+    }
+
+    #[test]
+    fn pinning_is_obeyed_and_an_absent_cpu_is_refused() {
+        let cpu = allowed_cpus().unwrap()[0];
+        std::thread::spawn(move || {
+            pin(cpu).unwrap();
+            assert_eq!(allowed_cpus().unwrap(), [cpu]);
+            assert!(pin(CpuId(1023)).is_err());
+        })
+        .join()
+        .unwrap();
+    }
+}
