@@ -1,0 +1,177 @@
+//! `sim:` a device of known truth: service times from a model, a queue with servers, real time.
+
+use crate::engine::{Completion, Engine, EngineError, Facts, Request};
+use q2c_model::Nanos;
+use q2c_stats::Rng;
+use q2c_sys::clock::monotonic_ns;
+use q2c_sys::thread::sleep_until;
+
+/// How long the device serves one request, once a server is free.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Service {
+    /// Always the same.
+    Constant(Nanos),
+    /// Lognormal: median, and the standard deviation of the logarithm.
+    Lognormal {
+        /// Median.
+        median: Nanos,
+        /// Standard deviation of ln(time).
+        sigma: f64,
+    },
+    /// These, in this order, over and over.
+    List(Vec<Nanos>),
+}
+
+/// A simulated device: each lane has its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimSpec {
+    /// Service time.
+    pub service: Service,
+    /// Requests served at the same time; others queue first come, first served.
+    pub servers: usize,
+}
+
+/// The device at work.
+pub struct Sim {
+    service: Service,
+    rng: Rng,
+    served: usize,
+    /// When each server is free again, CLOCK_MONOTONIC ns.
+    free_at: Vec<u64>,
+    in_flight: Vec<(u64, Completion)>,
+}
+
+impl Sim {
+    /// With room for `slots` requests in flight; `seed` draws the service times.
+    pub fn open(spec: &SimSpec, slots: usize, seed: u64) -> Self {
+        Sim {
+            service: spec.service.clone(),
+            rng: Rng::new(seed),
+            served: 0,
+            free_at: vec![0; spec.servers.max(1)],
+            in_flight: Vec::with_capacity(slots),
+        }
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.served += 1;
+        match &self.service {
+            Service::Constant(time) => time.0,
+            Service::Lognormal { median, sigma } => {
+                (median.0 as f64 * (sigma * normal(&mut self.rng)).exp()) as u64
+            }
+            Service::List(times) => times[(self.served - 1) % times.len()].0,
+        }
+    }
+
+    fn start(&mut self, request: &Request, now: u64) {
+        let service = self.draw();
+        let first_free = self.free_at.iter_mut().min().expect("at least one server");
+        let end = now.max(*first_free) + service;
+        *first_free = end;
+        let done = Completion {
+            slot: request.slot,
+            result: request.length as i32,
+        };
+        self.in_flight.push((end, done));
+    }
+
+    /// Index and due time of the request that is complete first.
+    fn next_due(&self) -> Option<(usize, u64)> {
+        let due = self
+            .in_flight
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, (due, _))| *due);
+        due.map(|(i, &(due, _))| (i, due))
+    }
+}
+
+/// Standard normal by Box and Muller (1958).
+fn normal(rng: &mut Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * rng.unit()).cos()
+}
+
+impl Engine for Sim {
+    fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
+        let now = monotonic_ns();
+        requests.iter().for_each(|request| self.start(request, now));
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
+        Ok(match self.next_due() {
+            Some((i, due)) if due <= monotonic_ns() => Some(self.in_flight.swap_remove(i).1),
+            _ => None,
+        })
+    }
+
+    fn wait(&mut self) -> Result<Completion, EngineError> {
+        let (i, due) = self
+            .next_due()
+            .expect("a request is in flight, as the contract says");
+        sleep_until(due);
+        Ok(self.in_flight.swap_remove(i).1)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            polls_by: "memory",
+            flags: "",
+            sleeps_undisturbed: true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(slot: u16) -> Request {
+        Request {
+            write: false,
+            offset: 0,
+            length: 4096,
+            slot,
+        }
+    }
+
+    #[test]
+    fn one_server_serves_one_after_the_other() {
+        let spec = SimSpec {
+            service: Service::Constant(Nanos(200_000)),
+            servers: 1,
+        };
+        let mut sim = Sim::open(&spec, 2, 1);
+        let start = monotonic_ns();
+        sim.submit(&[request(0), request(1)]).unwrap();
+        assert_eq!(sim.wait().unwrap().slot, 0);
+        assert_eq!(sim.wait().unwrap().slot, 1);
+        assert!(monotonic_ns() - start >= 400_000);
+    }
+
+    #[test]
+    fn lognormal_service_has_its_median() {
+        let service = Service::Lognormal {
+            median: Nanos(50_000),
+            sigma: 0.3,
+        };
+        let mut sim = Sim::open(
+            &SimSpec {
+                service,
+                servers: 1,
+            },
+            1,
+            7,
+        );
+        let mut draws: Vec<u64> = (0..20_001).map(|_| sim.draw()).collect();
+        draws.sort_unstable();
+        // Standard error of the median: 1.25 * sigma / sqrt(n) = 0.27 %.
+        assert!(draws[10_000].abs_diff(50_000) < 600, "{}", draws[10_000]);
+        // One standard deviation of the logarithm above it: 84.13 % of all draws lie below.
+        let above = (50_000.0 * 0.3f64.exp()) as u64;
+        let share = draws.partition_point(|&d| d < above) as f64 / 20_001.0;
+        assert!((share - 0.8413).abs() < 0.01, "{share}");
+    }
+}

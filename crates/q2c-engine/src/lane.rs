@@ -1,0 +1,250 @@
+//! One lane's loop: nothing in it but the I/O, the sleep and the record.
+
+use crate::engine::{Completion, Engine, EngineError, Request};
+use crate::pattern::Offsets;
+use crate::sample::{Recorder, Sample, short};
+use q2c_model::{Direction, Nanos};
+use q2c_policy::{Decision, Io, Outcome};
+use q2c_sys::Clock;
+use q2c_sys::clock::monotonic_ns;
+use q2c_sys::thread::sleep_until;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How a lane waits for its completions.
+pub enum Wait {
+    /// Until the interrupt.
+    Interrupt,
+    /// By looking all the time.
+    Poll,
+    /// As a sleep rule says, then by looking. Depth 1 only.
+    Hybrid(Box<dyn q2c_policy::Lane>),
+}
+
+/// One thread's I/O.
+pub struct Lane<'a> {
+    /// The interface.
+    pub engine: Box<dyn Engine>,
+    /// Where requests go.
+    pub offsets: Offsets,
+    /// The run's clock.
+    pub clock: Clock,
+    /// What is kept.
+    pub recorder: Recorder,
+    /// Writes, else reads.
+    pub write: bool,
+    /// Bytes per request.
+    pub length: u32,
+    /// Raised from outside: stop now.
+    pub stop: &'a AtomicBool,
+    /// Raise `stop` at the first failed I/O.
+    pub stop_on_fault: bool,
+    /// Requests in flight.
+    pub depth: u16,
+    /// Depth above 1: when and where each slot's request went.
+    pub slots: Vec<(u64, u64)>,
+}
+
+impl Lane<'_> {
+    /// Does I/O until the run's clock shows `end`, or `stop` is raised. Nothing is in flight afterwards.
+    ///
+    /// # Errors
+    /// When the engine is broken.
+    ///
+    /// # Panics
+    /// With [`Wait::Hybrid`] at a depth above 1: the plan's check refuses it.
+    pub fn run_until(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
+        if self.depth > 1 {
+            assert!(
+                !matches!(wait, Wait::Hybrid(_)),
+                "hybrid polling is for depth 1"
+            );
+            return self.deep(matches!(wait, Wait::Poll), end);
+        }
+        match wait {
+            Wait::Interrupt => self.repeat(end, Self::interrupted),
+            Wait::Poll => self.repeat(end, Self::polled),
+            Wait::Hybrid(rule) => self.repeat(end, |lane, r| lane.hybrid(rule.as_mut(), r)),
+        }
+    }
+
+    #[inline(always)]
+    fn repeat(
+        &mut self,
+        end: u64,
+        mut one: impl FnMut(&mut Self, Request) -> Result<Sample, EngineError>,
+    ) -> Result<(), EngineError> {
+        loop {
+            let request = self.next_request(0);
+            let sample = one(self, request)?;
+            self.record(sample);
+            if sample.reaped_ns() >= end || self.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+    }
+
+    #[inline]
+    fn next_request(&mut self, slot: u16) -> Request {
+        let offset = self.offsets.next_offset();
+        Request {
+            write: self.write,
+            offset,
+            length: self.length,
+            slot,
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, sample: Sample) {
+        let good = self.recorder.push(sample, self.length);
+        if !good && self.stop_on_fault {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn interrupted(&mut self, request: Request) -> Result<Sample, EngineError> {
+        let submit_ns = self.clock.now();
+        let done = self.engine.submit_and_wait(&[request])?;
+        let wait_ns = short(self.clock.now() - submit_ns);
+        let (offset, result, flags) = (request.offset, done.result, Sample::ONE_CALL);
+        Ok(Sample {
+            submit_ns,
+            offset,
+            wait_ns,
+            result,
+            flags,
+            ..Sample::default()
+        })
+    }
+
+    #[inline]
+    fn polled(&mut self, request: Request) -> Result<Sample, EngineError> {
+        let submit_ns = self.clock.now();
+        self.engine.submit(&[request])?;
+        let submitted = self.clock.now();
+        let done = self.spin()?;
+        Ok(Sample {
+            submit_ns,
+            offset: request.offset,
+            submit_len_ns: short(submitted - submit_ns),
+            wait_ns: short(self.clock.now() - submitted),
+            result: done.result,
+            ..Sample::default()
+        })
+    }
+
+    fn hybrid(
+        &mut self,
+        rule: &mut dyn q2c_policy::Lane,
+        request: Request,
+    ) -> Result<Sample, EngineError> {
+        let submit_ns = self.clock.now();
+        self.engine.submit(&[request])?;
+        let submitted = self.clock.now();
+        let direction = if self.write {
+            Direction::Write
+        } else {
+            Direction::Read
+        };
+        let io = Io {
+            direction,
+            bytes: self.length,
+        };
+        let (decision, token) = rule.decide(io, Nanos(submitted));
+        let mut sample = Sample {
+            submit_ns,
+            offset: request.offset,
+            submit_len_ns: short(submitted - submit_ns),
+            flags: Sample::HYBRID,
+            ..Sample::default()
+        };
+        let done = match decision {
+            Decision::Interrupt => self.engine.wait()?,
+            Decision::Poll | Decision::Sleep(Nanos::ZERO) => self.spin()?,
+            Decision::Sleep(asked) => self.sleep_then_spin(asked, submitted, &mut sample)?,
+        };
+        let reaped = self.clock.now();
+        sample.result = done.result;
+        sample.wait_ns = short(reaped - submitted);
+        let outcome = Outcome {
+            observed: Nanos(reaped - submitted),
+            missed: sample.is(Sample::MISSED),
+        };
+        rule.complete(io, token, outcome, Nanos(reaped));
+        Ok(sample)
+    }
+
+    fn sleep_then_spin(
+        &mut self,
+        asked: Nanos,
+        submitted: u64,
+        sample: &mut Sample,
+    ) -> Result<Completion, EngineError> {
+        let call = self.clock.now();
+        // The rule's time began when the submission returned, not here.
+        sleep_until(monotonic_ns() + asked.0.saturating_sub(call - submitted));
+        let woke = self.clock.now();
+        sample.asked_ns = short(asked.0);
+        sample.slept_ns = short(woke - call);
+        sample.woke_ns = short(woke - submitted);
+        sample.flags |= Sample::SLEPT;
+        if let Some(done) = self.engine.poll()? {
+            sample.flags |= Sample::MISSED;
+            return Ok(done);
+        }
+        self.spin()
+    }
+
+    #[inline]
+    fn spin(&mut self) -> Result<Completion, EngineError> {
+        loop {
+            if let Some(done) = self.engine.poll()? {
+                return Ok(done);
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Keeps `depth` requests in flight: each completion is replaced at once.
+    fn deep(&mut self, poll: bool, end: u64) -> Result<(), EngineError> {
+        for slot in 0..self.depth {
+            self.launch(slot)?;
+        }
+        let mut in_flight = self.depth;
+        while in_flight > 0 {
+            let done = if poll {
+                self.spin()?
+            } else {
+                self.engine.wait()?
+            };
+            let now = self.clock.now();
+            self.land(done, now);
+            if now >= end || self.stop.load(Ordering::Relaxed) {
+                in_flight -= 1;
+            } else {
+                self.launch(done.slot)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn launch(&mut self, slot: u16) -> Result<(), EngineError> {
+        let request = self.next_request(slot);
+        self.slots[slot as usize] = (self.clock.now(), request.offset);
+        self.engine.submit(&[request])
+    }
+
+    fn land(&mut self, done: Completion, now: u64) {
+        let (submit_ns, offset) = self.slots[done.slot as usize];
+        let wait_ns = short(now - submit_ns);
+        let (result, flags) = (done.result, Sample::ONE_CALL);
+        self.record(Sample {
+            submit_ns,
+            offset,
+            wait_ns,
+            result,
+            flags,
+            ..Sample::default()
+        });
+    }
+}

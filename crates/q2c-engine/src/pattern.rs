@@ -1,0 +1,109 @@
+//! Where the next request goes.
+
+use q2c_model::Bytes;
+use q2c_stats::Rng;
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// Access pattern, as fio names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// Uniformly random blocks, else ascending.
+    pub random: bool,
+    /// Writes, else reads.
+    pub write: bool,
+}
+
+/// A text that is no pattern.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("expected randread, randwrite, read or write, found `{0}`")]
+pub struct ParsePatternError(pub String);
+
+impl FromStr for Pattern {
+    type Err = ParsePatternError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (random, write) = match text {
+            "randread" => (true, false),
+            "randwrite" => (true, true),
+            "read" => (false, false),
+            "write" => (false, true),
+            _ => return Err(ParsePatternError(text.to_owned())),
+        };
+        Ok(Pattern { random, write })
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match (self.random, self.write) {
+            (true, false) => "randread",
+            (true, true) => "randwrite",
+            (false, false) => "read",
+            (false, true) => "write",
+        })
+    }
+}
+
+/// Block offsets of one lane.
+#[derive(Clone, Debug)]
+pub struct Offsets {
+    random: bool,
+    rng: Rng,
+    blocks: u64,
+    size: u64,
+    next: u64,
+}
+
+impl Offsets {
+    /// Offsets of blocks of `bs` within `span` bytes (whole blocks only, at least one); a sequential lane starts
+    /// where its seed says, so that lanes do not follow each other.
+    #[must_use]
+    pub fn new(pattern: Pattern, bs: Bytes, span: Bytes, seed: u64) -> Self {
+        let blocks = (span.0 / bs.0).max(1);
+        let mut rng = Rng::new(seed);
+        let next = rng.below(blocks);
+        Offsets {
+            random: pattern.random,
+            rng,
+            blocks,
+            size: bs.0,
+            next,
+        }
+    }
+
+    /// The next block's byte offset.
+    #[inline]
+    pub fn next_offset(&mut self) -> u64 {
+        if self.random {
+            return self.rng.below(self.blocks) * self.size;
+        }
+        let block = self.next;
+        self.next = (block + 1) % self.blocks;
+        block * self.size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequential_offsets_wrap_at_the_last_whole_block() {
+        let pattern = "read".parse().unwrap();
+        let mut offsets = Offsets::new(pattern, Bytes(4096), Bytes(3 * 4096 + 100), 1);
+        let first: Vec<u64> = (0..3).map(|_| offsets.next_offset()).collect();
+        let mut all = first.clone();
+        all.sort_unstable();
+        assert_eq!(all, [0, 4096, 8192]);
+        assert_eq!(offsets.next_offset(), first[0]);
+    }
+
+    #[test]
+    fn random_offsets_reach_every_block_and_no_further() {
+        let mut offsets = Offsets::new("randread".parse().unwrap(), Bytes(512), Bytes(8 * 512), 1);
+        let mut seen = [0u32; 8];
+        (0..8_000).for_each(|_| seen[(offsets.next_offset() / 512) as usize] += 1);
+        assert!(seen.iter().all(|&n| n > 800), "{seen:?}");
+    }
+}

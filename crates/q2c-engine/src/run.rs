@@ -1,0 +1,463 @@
+//! A run: lanes on their CPUs, phases over time, one start, one clock, a sampler beside them.
+
+use crate::engine::{EngineError, Facts};
+use crate::engines::{EngineSpec, Medium};
+use crate::lane::{Lane, Wait};
+use crate::pattern::{Offsets, Pattern};
+use crate::sample::{Fault, Recorder, Sample};
+use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_sys::Clock;
+use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
+use q2c_sys::thread::{Switches, cpu_ns_of, least_timer_slack, pin, sleep_until, switches};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Barrier, mpsc};
+use std::thread;
+use thiserror::Error;
+
+/// What a lane does in one phase.
+pub enum Activity {
+    /// Nothing: it sleeps.
+    Idle,
+    /// I/O in this way.
+    Start(Wait),
+    /// Goes on as in the phase before, its rule's state kept.
+    Continue,
+}
+
+/// One lane of a run.
+pub struct JobPlan {
+    /// Name for messages: `foreground 0`, `background 2`.
+    pub name: String,
+    /// The interface.
+    pub engine: EngineSpec,
+    /// Where the I/O goes.
+    pub medium: Medium,
+    /// Access pattern.
+    pub pattern: Pattern,
+    /// Bytes per request.
+    pub bs: Bytes,
+    /// Bytes of the target in use, from its start.
+    pub span: Bytes,
+    /// Requests in flight, from 1.
+    pub depth: u16,
+    /// The CPU it is pinned to.
+    pub cpu: CpuId,
+    /// Seed of its offsets.
+    pub seed: u64,
+    /// One entry per phase of the run.
+    pub activities: Vec<Activity>,
+    /// Samples kept at most; 0 counts only.
+    pub capacity: usize,
+    /// Stop the whole run at its first failed I/O.
+    pub stop_on_fault: bool,
+}
+
+/// A whole run.
+pub struct RunPlan {
+    /// Lengths of the phases.
+    pub phases: Vec<Nanos>,
+    /// The lanes.
+    pub jobs: Vec<JobPlan>,
+    /// Distance of the sampler's readings of thread CPU.
+    pub interval: Nanos,
+    /// The sampler's CPU; best one without a job.
+    pub sampler_cpu: Option<CpuId>,
+    /// The clock of all times.
+    pub clock: Clock,
+}
+
+/// Is told of phase boundaries, from the sampler's thread.
+pub trait Observer {
+    /// Phase number `phase` is about to begin (`phase == phases` is the end of the last one).
+    fn boundary(&mut self, phase: usize);
+}
+
+/// An observer that does not care.
+impl Observer for () {
+    fn boundary(&mut self, _phase: usize) {}
+}
+
+/// A moment in a lane's life, read by the lane itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// On the run's clock.
+    pub t_ns: u64,
+    /// Thread CPU so far.
+    pub cpu_ns: u64,
+    /// Context switches so far.
+    pub switches: Switches,
+}
+
+/// One phase of one lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PhaseData {
+    /// At its begin.
+    pub begin: Mark,
+    /// At its end.
+    pub end: Mark,
+    /// I/Os.
+    pub ios: u64,
+    /// Which of the lane's samples belong to it.
+    pub samples: Range<usize>,
+}
+
+/// What a lane leaves behind.
+#[derive(Debug, Default)]
+pub struct LaneData {
+    /// Name from the plan.
+    pub name: String,
+    /// What its engine was.
+    pub facts: Facts,
+    /// Its phases; fewer than planned when it was stopped.
+    pub phases: Vec<PhaseData>,
+    /// Its samples, in the order of reaping.
+    pub samples: Vec<Sample>,
+    /// I/Os in all; more than samples when the capacity was too small or 0.
+    pub ios: u64,
+    /// Failed I/Os.
+    pub faults: u64,
+    /// The first of them.
+    pub first_fault: Option<Fault>,
+    /// The sampler's readings: instant on the run's clock, thread CPU, both ns.
+    pub cpu_readings: Vec<(u64, u64)>,
+}
+
+/// What a run leaves behind.
+#[derive(Debug, Default)]
+pub struct RunData {
+    /// In the order of the plan.
+    pub lanes: Vec<LaneData>,
+    /// The common start on the run's clock.
+    pub start_ns: u64,
+    /// It was stopped before its end.
+    pub stopped: bool,
+}
+
+/// A run that could not be done.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// A lane could not start or broke down.
+    #[error("run {lane}: {source}")]
+    Lane {
+        /// Its name.
+        lane: String,
+        /// Cause.
+        source: EngineError,
+    },
+    /// The plan contradicts itself.
+    #[error("plan {lane}: {problem}")]
+    Plan {
+        /// Its name.
+        lane: String,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+    /// A lane's thread panicked: a fault of q2c.
+    #[error("run {0}: its thread panicked")]
+    Panic(String),
+}
+
+/// Does the run: every lane set up, a common start, the phases, and all data back.
+///
+/// `stop` ends it early (data so far is returned, `stopped` set). With `stop_on_fault` the first failed I/O does.
+///
+/// # Errors
+/// When the plan is wrong, a lane cannot be set up, or an engine breaks. No thread is left behind.
+pub fn run(
+    plan: RunPlan,
+    observer: &mut (dyn Observer + Send),
+    stop: &AtomicBool,
+) -> Result<RunData, RunError> {
+    plan.jobs
+        .iter()
+        .try_for_each(|job| check(job, plan.phases.len()))?;
+    let halt = AtomicBool::new(false);
+    let start = Start {
+        barrier: Barrier::new(plan.jobs.len() + 1),
+        at: AtomicU64::new(NEVER),
+    };
+    let (clock, phases) = (plan.clock, &plan.phases[..]);
+    let sampler = Sampler {
+        clock,
+        phases,
+        interval: plan.interval,
+        cpu: plan.sampler_cpu,
+    };
+    let halt = &halt;
+    thread::scope(|scope| {
+        let (ready, setups) = mpsc::channel();
+        let mut threads = Vec::new();
+        for (index, job) in plan.jobs.into_iter().enumerate() {
+            let (ready, start) = (ready.clone(), &start);
+            let name = job.name.clone();
+            let body = move || lane_thread(index, job, clock, phases, halt, start, &ready);
+            threads.push((name, scope.spawn(body)));
+        }
+        drop(ready);
+        let tids = collect_setups(&setups, threads.len());
+        let begin = clock.now() + LEAD_NS;
+        start.at.store(
+            if tids.is_some() { begin } else { NEVER },
+            Ordering::Release,
+        );
+        start.barrier.wait();
+        let readings = match tids {
+            // A thread of its own: its CPU is not the caller's.
+            Some(tids) => scope
+                .spawn(move || sampler.follow(begin, &tids, observer, stop, halt))
+                .join(),
+            None => Ok(Vec::new()),
+        };
+        let readings = readings.map_err(|_| RunError::Panic("sampler".to_owned()));
+        let lanes = threads
+            .into_iter()
+            .map(|(name, thread)| finish(name, thread))
+            .collect();
+        gather(lanes, readings?, begin, halt.load(Ordering::Relaxed))
+    })
+}
+
+/// No start: a lane could not be set up.
+const NEVER: u64 = u64::MAX;
+/// From the release of the barrier to the common start.
+const LEAD_NS: u64 = 3_000_000;
+/// How long anything sleeps without looking whether to stop.
+const NAP_NS: u64 = 50_000_000;
+
+struct Start {
+    barrier: Barrier,
+    at: AtomicU64,
+}
+
+fn check(job: &JobPlan, phases: usize) -> Result<(), RunError> {
+    let wrong = |problem: &str| {
+        Err(RunError::Plan {
+            lane: job.name.clone(),
+            problem: problem.to_owned(),
+        })
+    };
+    let sleeps = |a: &Activity| matches!(a, Activity::Start(Wait::Hybrid(_)));
+    if job.activities.len() != phases {
+        return wrong("every phase needs an activity");
+    }
+    if job.depth == 0 || job.bs.0 == 0 || u32::try_from(job.bs.0).is_err() {
+        return wrong("depth and block size must be above 0 and the block size below 4 GiB");
+    }
+    if job.depth > 1 && job.activities.iter().any(sleeps) {
+        return wrong("hybrid polling sleeps for one I/O: use depth 1, or interrupt or poll");
+    }
+    if job.span < job.bs {
+        return wrong("the target is smaller than one block");
+    }
+    Ok(())
+}
+
+/// Thread ids of all lanes in the order of the plan; `None` when one of them could not be set up.
+fn collect_setups(setups: &mpsc::Receiver<(usize, Option<u32>)>, lanes: usize) -> Option<Vec<u32>> {
+    let mut tids = vec![None; lanes];
+    setups
+        .iter()
+        .take(lanes)
+        .for_each(|(lane, tid)| tids[lane] = tid);
+    tids.into_iter().collect()
+}
+
+type LaneResult = Result<LaneData, EngineError>;
+
+fn finish(
+    name: String,
+    thread: thread::ScopedJoinHandle<'_, LaneResult>,
+) -> Result<LaneData, RunError> {
+    match thread.join() {
+        Ok(Ok(data)) => Ok(data),
+        Ok(Err(source)) => Err(RunError::Lane { lane: name, source }),
+        Err(_) => Err(RunError::Panic(name)),
+    }
+}
+
+fn gather(
+    lanes: Vec<Result<LaneData, RunError>>,
+    readings: Vec<Vec<(u64, u64)>>,
+    start_ns: u64,
+    stopped: bool,
+) -> Result<RunData, RunError> {
+    let mut lanes = lanes.into_iter().collect::<Result<Vec<_>, _>>()?;
+    lanes
+        .iter_mut()
+        .zip(readings)
+        .for_each(|(lane, readings)| lane.cpu_readings = readings);
+    Ok(RunData {
+        lanes,
+        start_ns,
+        stopped,
+    })
+}
+
+fn lane_thread(
+    index: usize,
+    job: JobPlan,
+    clock: Clock,
+    phases: &[Nanos],
+    halt: &AtomicBool,
+    start: &Start,
+    ready: &mpsc::Sender<(usize, Option<u32>)>,
+) -> LaneResult {
+    let set_up = set_up(&job, clock, halt);
+    let tid = set_up.is_ok().then(q2c_sys::thread::id);
+    // The receiver lives until every lane has reported.
+    ready
+        .send((index, tid))
+        .expect("the run waits for every lane");
+    start.barrier.wait();
+    let lane = set_up?;
+    match start.at.load(Ordering::Acquire) {
+        NEVER => Ok(LaneData::default()),
+        begin => live(lane, job, begin, phases),
+    }
+}
+
+fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<'a>, EngineError> {
+    let pinned = pin(job.cpu).and_then(|()| least_timer_slack());
+    pinned.map_err(|source| EngineError::Pin {
+        cpu: job.cpu.0,
+        source,
+    })?;
+    let (slots, size) = (job.depth as usize, job.bs.0 as usize);
+    Ok(Lane {
+        engine: job.engine.open(&job.medium, slots, size, job.seed)?,
+        offsets: Offsets::new(job.pattern, job.bs, job.span, job.seed),
+        clock,
+        recorder: Recorder::new(job.capacity),
+        write: job.pattern.write,
+        length: job.bs.0 as u32,
+        stop: halt,
+        stop_on_fault: job.stop_on_fault,
+        depth: job.depth,
+        slots: vec![(0, 0); slots],
+    })
+}
+
+fn live(mut lane: Lane<'_>, job: JobPlan, begin: u64, phases: &[Nanos]) -> LaneResult {
+    let (mut wait, mut end) = (None, begin);
+    let mut data = Vec::with_capacity(phases.len());
+    rest_until(begin, lane.clock, lane.stop);
+    for (activity, length) in job.activities.into_iter().zip(phases) {
+        end += length.0;
+        wait = match activity {
+            Activity::Idle => None,
+            Activity::Start(new) => Some(new),
+            Activity::Continue => wait,
+        };
+        data.push(phase(&mut lane, wait.as_mut(), end)?);
+        if lane.stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    let (faults, first_fault) = lane.recorder.faults();
+    Ok(LaneData {
+        name: job.name,
+        facts: lane.engine.facts(),
+        phases: data,
+        ios: lane.recorder.ios(),
+        samples: lane.recorder.into_samples(),
+        faults,
+        first_fault,
+        cpu_readings: Vec::new(),
+    })
+}
+
+fn phase(lane: &mut Lane<'_>, wait: Option<&mut Wait>, end: u64) -> Result<PhaseData, EngineError> {
+    let (begin, ios, first) = (
+        mark(lane.clock),
+        lane.recorder.ios(),
+        lane.recorder.recorded(),
+    );
+    match wait {
+        Some(wait) => lane.run_until(wait, end)?,
+        None => rest_until(end, lane.clock, lane.stop),
+    }
+    Ok(PhaseData {
+        begin,
+        end: mark(lane.clock),
+        ios: lane.recorder.ios() - ios,
+        samples: first..lane.recorder.recorded(),
+    })
+}
+
+fn mark(clock: Clock) -> Mark {
+    Mark {
+        t_ns: clock.now(),
+        cpu_ns: thread_cpu_ns(),
+        switches: switches(),
+    }
+}
+
+/// Sleeps until the run's clock shows `end`, or `stop` is raised.
+fn rest_until(end: u64, clock: Clock, stop: &AtomicBool) {
+    loop {
+        let left = end.saturating_sub(clock.now());
+        if left == 0 || stop.load(Ordering::Relaxed) {
+            return;
+        }
+        sleep_until(monotonic_ns() + left.min(NAP_NS));
+    }
+}
+
+struct Sampler<'a> {
+    clock: Clock,
+    phases: &'a [Nanos],
+    interval: Nanos,
+    cpu: Option<CpuId>,
+}
+
+impl Sampler<'_> {
+    /// Reads every lane's CPU at each interval of each phase; passes `stop` on to `halt`.
+    fn follow(
+        &self,
+        begin: u64,
+        tids: &[u32],
+        observer: &mut (dyn Observer + Send),
+        stop: &AtomicBool,
+        halt: &AtomicBool,
+    ) -> Vec<Vec<(u64, u64)>> {
+        if let Some(cpu) = self.cpu {
+            // Best effort: an unplaced sampler costs the lanes a little, and changes no number's meaning.
+            pin(cpu).ok();
+        }
+        let mut readings = vec![Vec::new(); tids.len()];
+        let mut phase_begin = begin;
+        for (phase, length) in self.phases.iter().enumerate() {
+            self.pause(phase_begin, stop, halt);
+            observer.boundary(phase);
+            let ticks = length.0 / self.interval.0.max(1);
+            for tick in 0..=ticks {
+                self.pause(phase_begin + tick * self.interval.0, stop, halt);
+                self.read(tids, &mut readings);
+            }
+            phase_begin += length.0;
+        }
+        self.pause(phase_begin, stop, halt);
+        observer.boundary(self.phases.len());
+        readings
+    }
+
+    fn pause(&self, until: u64, stop: &AtomicBool, halt: &AtomicBool) {
+        while self.clock.now() < until && !halt.load(Ordering::Relaxed) {
+            if stop.load(Ordering::Relaxed) {
+                halt.store(true, Ordering::Relaxed);
+            }
+            rest_until(until.min(self.clock.now() + NAP_NS), self.clock, halt);
+        }
+    }
+
+    fn read(&self, tids: &[u32], readings: &mut [Vec<(u64, u64)>]) {
+        for (tid, readings) in tids.iter().zip(readings) {
+            // A lane that has ended early has no clock any more: its series just ends.
+            if let Ok(cpu) = cpu_ns_of(*tid) {
+                readings.push((self.clock.now(), cpu));
+            }
+        }
+    }
+}

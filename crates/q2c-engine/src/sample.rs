@@ -1,0 +1,190 @@
+//! What one I/O leaves behind: a few words into memory that was touched before the run.
+
+use q2c_model::Nanos;
+
+/// One finished I/O. Instants count from the run clock's zero, durations saturate at 4.29 s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Just before the submission.
+    pub submit_ns: u64,
+    /// Byte offset on the target.
+    pub offset: u64,
+    /// Submission's wall time; 0 and [`Sample::ONE_CALL`] when submission and waiting were one call.
+    pub submit_len_ns: u32,
+    /// From the submission's return to the reaping.
+    pub wait_ns: u32,
+    /// Sleep asked, from the submission's return; meaningful with [`Sample::SLEPT`].
+    pub asked_ns: u32,
+    /// From the submission's return to the wake-up.
+    pub woke_ns: u32,
+    /// The sleep from call to return.
+    pub slept_ns: u32,
+    /// Bytes moved, or a negative errno.
+    pub result: i32,
+    /// The bits below.
+    pub flags: u8,
+}
+
+impl Sample {
+    /// The lane slept.
+    pub const SLEPT: u8 = 1;
+    /// The first poll after the wake-up found the completion.
+    pub const MISSED: u8 = 2;
+    /// Submission and waiting were one system call: no time between them.
+    pub const ONE_CALL: u8 = 4;
+    /// Hybrid polling handled it, whether it slept or not.
+    pub const HYBRID: u8 = 8;
+
+    /// Whether all bits of `flags` are set.
+    #[must_use]
+    pub const fn is(&self, flags: u8) -> bool {
+        self.flags & flags == flags
+    }
+
+    /// When the completion was seen, on the run's clock.
+    #[inline]
+    #[must_use]
+    pub const fn reaped_ns(&self) -> u64 {
+        self.submit_ns + self.submit_len_ns as u64 + self.wait_ns as u64
+    }
+
+    /// U2C: from just before the submission to the reaping.
+    #[must_use]
+    pub const fn u2c(&self) -> Nanos {
+        Nanos(self.submit_len_ns as u64 + self.wait_ns as u64)
+    }
+}
+
+/// A duration that fits.
+#[inline]
+pub(crate) fn short(ns: u64) -> u32 {
+    u32::try_from(ns).unwrap_or(u32::MAX)
+}
+
+/// A request that did not do what it should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Which I/O of the lane, from 0.
+    pub nth: u64,
+    /// Byte offset on the target.
+    pub offset: u64,
+    /// Bytes asked.
+    pub asked: u32,
+    /// Bytes moved, or a negative errno.
+    pub result: i32,
+}
+
+/// Bounded memory for samples: what does not fit is counted, never kept and never grown.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    samples: Vec<Sample>,
+    capacity: usize,
+    ios: u64,
+    faults: u64,
+    first_fault: Option<Fault>,
+}
+
+impl Recorder {
+    /// Room for `capacity` samples, its pages touched.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        let mut samples = vec![
+            Sample {
+                flags: 1,
+                ..Sample::default()
+            };
+            capacity
+        ];
+        samples.clear();
+        Recorder {
+            samples,
+            capacity,
+            ..Recorder::default()
+        }
+    }
+
+    /// Takes one finished I/O of `asked` bytes. Tells whether it was in order.
+    #[inline]
+    pub fn push(&mut self, sample: Sample, asked: u32) -> bool {
+        if self.samples.len() < self.capacity {
+            self.samples.push(sample);
+        }
+        self.ios += 1;
+        let good = sample.result == asked as i32;
+        if !good {
+            self.spoilt(sample, asked);
+        }
+        good
+    }
+
+    #[cold]
+    fn spoilt(&mut self, sample: Sample, asked: u32) {
+        let Sample { offset, result, .. } = sample;
+        let fault = Fault {
+            nth: self.ios - 1,
+            offset,
+            asked,
+            result,
+        };
+        self.first_fault.get_or_insert(fault);
+        self.faults += 1;
+    }
+
+    /// I/Os so far, recorded or not.
+    #[must_use]
+    pub fn ios(&self) -> u64 {
+        self.ios
+    }
+
+    /// Samples so far.
+    #[must_use]
+    pub fn recorded(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// I/Os that failed or were short, and the first of them.
+    #[must_use]
+    pub fn faults(&self) -> (u64, Option<Fault>) {
+        (self.faults, self.first_fault)
+    }
+
+    /// The samples, in the order of reaping.
+    #[must_use]
+    pub fn into_samples(self) -> Vec<Sample> {
+        self.samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let mut recorder = Recorder::new(1);
+        let good = Sample {
+            result: 512,
+            ..Sample::default()
+        };
+        let short = Sample {
+            result: 100,
+            offset: 4096,
+            ..Sample::default()
+        };
+        assert!(recorder.push(good, 512));
+        assert!(!recorder.push(short, 512));
+        assert_eq!((recorder.ios(), recorder.recorded()), (2, 1));
+        let first = Fault {
+            nth: 1,
+            offset: 4096,
+            asked: 512,
+            result: 100,
+        };
+        assert_eq!(recorder.faults(), (1, Some(first)));
+    }
+
+    #[test]
+    fn an_hour_saturates() {
+        assert_eq!(short(3_600_000_000_000), u32::MAX);
+    }
+}
