@@ -41,40 +41,49 @@ impl Curve {
     }
 }
 
-/// How late a timer wakes its sleeper: `delay = base(s) + spread(s) * z`, one draw `z` per I/O, common to
-/// every configuration that is simulated on it.
+/// How late a timer wakes its sleeper: `delay = base(x) + spread(x) * z`, one draw `z` per I/O, common to
+/// every configuration that is simulated on it. What `x` is, the field that holds it says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WakeDelay {
-    /// Median delay, ns, over the sleep asked, ns.
+    /// Median delay, ns.
     pub base_ns: Curve,
-    /// Scale of the deviation, ns, over the sleep asked, ns.
+    /// Scale of the deviation from it, ns.
     pub spread_ns: Curve,
-    /// The standardised deviation: its quantiles at equally spaced probabilities (midpoints), ascending.
+    /// The standardised deviation: means of equally probable classes, ascending.
     pub z: Vec<f64>,
 }
 
 /// Everything a simulated I/O costs on one machine, CPU, target and block size. All times in nanoseconds.
+///
+/// A sleep is *clear* when the completion comes after the wake-up, *hit* when it comes before: then the
+/// interrupt and the timer meet, on this CPU or beside it, and the wake-up is later the closer they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CostModel {
     /// Block size it was measured at.
     pub bs: Bytes,
-    /// Wall time of the submission (before it to its return), median.
+    /// Wall time of the submission (before it to its return), median, polling.
     pub submit_ns: f64,
     /// From reaping to the next submission, median: bookkeeping of the loop.
     pub turnaround_ns: f64,
     /// Resolution of a spinning poll: mean distance between two looks at the ring.
     pub poll_granularity_ns: f64,
-    /// Wake-up delay when the completion did not fall into the sleep.
+    /// Delay of a clear wake-up; `x` = the sleep asked.
     pub wake_clear: WakeDelay,
-    /// Wake-up delay when it did: the interrupt runs on the sleeper's CPU or beside it.
+    /// Delay of a hit wake-up; `x` = the sleep asked less the device's latency (may be negative).
     pub wake_hit: WakeDelay,
-    /// Thread CPU of one sleep (arming, leaving and returning to the CPU), over the sleep asked.
-    pub sleep_cpu_ns: Curve,
+    /// From the wake-up to the reaping when the completion was already there.
+    pub reap_hit_ns: f64,
+    /// Thread CPU of a clear sleep (arming, leaving, coming back), over the sleep asked.
+    pub sleep_cpu_clear_ns: Curve,
+    /// Thread CPU of a hit sleep, the reaping included, over the sleep asked.
+    pub sleep_cpu_hit_ns: Curve,
     /// What a sleep adds to the device's latency without any miss, over the sleep asked.
     pub added_latency_ns: Curve,
+    /// What a sleep adds to the next submission, over the sleep asked.
+    pub added_submit_ns: Curve,
     /// Thread CPU of one interrupt-driven I/O, submission included.
     pub interrupt_cpu_ns: f64,
-    /// Latency of an interrupt-driven I/O above a polled one.
+    /// Latency (U2C) of an interrupt-driven I/O above a polled one.
     pub interrupt_latency_ns: f64,
     /// Busy CPU of the machine beyond the thread's own, per I/O: polling.
     pub other_cpu_poll_ns: f64,
@@ -82,6 +91,14 @@ pub struct CostModel {
     pub other_cpu_sleep_ns: f64,
     /// The same: waiting for the interrupt.
     pub other_cpu_interrupt_ns: f64,
+}
+
+impl WakeDelay {
+    /// The delay at `x` for the draw `z`, never negative.
+    #[must_use]
+    pub fn at(&self, x: f64, z: f64) -> f64 {
+        (self.base_ns.at(x) + self.spread_ns.at(x) * z).max(0.0)
+    }
 }
 
 #[cfg(test)]

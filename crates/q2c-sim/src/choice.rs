@@ -1,0 +1,211 @@
+//! Which configuration is best: an objective under limits.
+
+use crate::outcome::Outcome;
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// What "best" means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Objective {
+    /// Most I/Os per second and busy CPU, with a floor on IOPS.
+    #[default]
+    KiopsPerCore,
+    /// Most I/Os per second.
+    Iops,
+    /// Least CPU, with the same floor.
+    Cpu,
+}
+
+/// A text that is no objective.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("expected kiops-per-core, iops or cpu, found `{0}`")]
+pub struct ParseObjectiveError(String);
+
+impl FromStr for Objective {
+    type Err = ParseObjectiveError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "kiops-per-core" => Ok(Objective::KiopsPerCore),
+            "iops" => Ok(Objective::Iops),
+            "cpu" => Ok(Objective::Cpu),
+            _ => Err(ParseObjectiveError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Objective::KiopsPerCore => "kiops-per-core",
+            Objective::Iops => "iops",
+            Objective::Cpu => "cpu",
+        })
+    }
+}
+
+/// What a choice must keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// IOPS at least; `None` takes the standard floor.
+    pub min_iops: Option<f64>,
+    /// U2C p99 at most, ns.
+    pub max_p99_ns: Option<f64>,
+    /// CPU at most, percent.
+    pub max_cpu_pct: Option<f64>,
+}
+
+/// The standard floor as a share of its reference.
+const FLOOR_SHARE: f64 = 0.97;
+/// A cell with at most this miss rate is a reference for the floor.
+const CLEAN_MISS: f64 = 0.001;
+/// Two cells within this share of each other are equal by the objective: the one that misses less is taken.
+const EQUAL: f64 = 0.005;
+
+/// What was chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Index of the best cell; `None` when no cell keeps the limits.
+    pub best: Option<usize>,
+    /// The floor, IOPS.
+    pub floor_iops: f64,
+    /// Where it came from.
+    pub floor: String,
+}
+
+/// Chooses among `cells` those with `eligible` set. `poll` is classic polling on the same recording.
+#[must_use]
+pub fn choose(
+    cells: &[Outcome],
+    eligible: &[bool],
+    poll: &Outcome,
+    objective: Objective,
+    limits: &Limits,
+) -> Choice {
+    let (floor_iops, floor) = floor(cells, eligible, poll, limits);
+    let keeps = |i: usize| {
+        let c = &cells[i];
+        eligible[i]
+            && c.iops >= floor_iops
+            && limits.max_p99_ns.is_none_or(|most| c.p99_ns <= most)
+            && limits.max_cpu_pct.is_none_or(|most| c.cpu_pct <= most)
+    };
+    let kept: Vec<usize> = (0..cells.len()).filter(|&i| keeps(i)).collect();
+    let score = |i: usize| score(&cells[i], objective);
+    let top = kept
+        .iter()
+        .map(|&i| score(i))
+        .fold(f64::NEG_INFINITY, f64::max);
+    let equal = kept
+        .into_iter()
+        .filter(|&i| score(i) >= top - top.abs() * EQUAL);
+    let fewer_misses = |&a: &usize, &b: &usize| {
+        cells[a]
+            .miss_rate
+            .total_cmp(&cells[b].miss_rate)
+            .then(score(b).total_cmp(&score(a)))
+    };
+    Choice {
+        best: equal.min_by(fewer_misses),
+        floor_iops,
+        floor,
+    }
+}
+
+fn score(cell: &Outcome, objective: Objective) -> f64 {
+    match objective {
+        Objective::KiopsPerCore => cell.kiops_per_core,
+        Objective::Iops => cell.iops,
+        Objective::Cpu => -cell.cpu_pct,
+    }
+}
+
+fn floor(cells: &[Outcome], eligible: &[bool], poll: &Outcome, limits: &Limits) -> (f64, String) {
+    if let Some(asked) = limits.min_iops {
+        return (asked, format!("{asked:.0} IOPS, as asked"));
+    }
+    let clean = |(c, &e): (&Outcome, &bool)| {
+        (e && c.miss_rate <= CLEAN_MISS && c.effective_sleep_ns > 0.0).then_some(c.iops)
+    };
+    let best = cells
+        .iter()
+        .zip(eligible)
+        .filter_map(clean)
+        .fold(f64::NEG_INFINITY, f64::max);
+    let share = FLOOR_SHARE * 100.0;
+    if best.is_finite() {
+        (
+            FLOOR_SHARE * best,
+            format!("{share:.0} % of the best sleeping cell with at most 0.1 % misses"),
+        )
+    } else {
+        (
+            FLOOR_SHARE * poll.iops,
+            format!("{share:.0} % of classic polling: no sleeping cell misses at most 0.1 %"),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(iops: f64, cpu_pct: f64, miss_rate: f64) -> Outcome {
+        let kiops_per_core = iops / cpu_pct / 10.0;
+        Outcome {
+            iops,
+            cpu_pct,
+            miss_rate,
+            kiops_per_core,
+            effective_sleep_ns: 1.0,
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn the_floor_keeps_a_cheap_but_slow_cell_out() {
+        let cells = [
+            cell(100.0, 60.0, 0.0),
+            cell(98.0, 40.0, 0.05),
+            cell(60.0, 10.0, 0.9),
+        ];
+        let choice = choose(
+            &cells,
+            &[true; 3],
+            &cell(101.0, 100.0, 0.0),
+            Objective::KiopsPerCore,
+            &Limits::default(),
+        );
+        assert_eq!((choice.best, choice.floor_iops), (Some(1), 97.0));
+    }
+
+    #[test]
+    fn of_equals_the_one_that_misses_less() {
+        let cells = [cell(100.0, 40.0, 0.0009), cell(100.1, 40.0, 0.0001)];
+        let choice = choose(
+            &cells,
+            &[true; 2],
+            &cells[0],
+            Objective::Cpu,
+            &Limits::default(),
+        );
+        assert_eq!(choice.best, Some(1));
+    }
+
+    #[test]
+    fn limits_can_leave_nothing() {
+        let limits = Limits {
+            max_cpu_pct: Some(5.0),
+            ..Limits::default()
+        };
+        let choice = choose(
+            &[cell(100.0, 60.0, 0.5)],
+            &[true],
+            &cell(101.0, 100.0, 0.0),
+            Objective::Iops,
+            &limits,
+        );
+        assert_eq!(choice.best, None);
+        assert!(choice.floor.contains("classic polling"), "{}", choice.floor);
+    }
+}

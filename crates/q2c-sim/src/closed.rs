@@ -1,0 +1,284 @@
+//! Closed loop: the next submission comes when the completion was observed, plus the recorded think time.
+
+use crate::outcome::{Outcome, Tally};
+use crate::recording::Recording;
+use q2c_model::{CostModel, Nanos};
+use q2c_policy::{Decision, Lane, Outcome as Seen};
+use q2c_stats::Rng;
+
+/// How completions are waited for.
+pub enum Method {
+    /// Interrupts.
+    Interrupt,
+    /// Classic polling.
+    Poll,
+    /// A sleep rule: one handle per lane.
+    Hybrid(Vec<Box<dyn Lane>>),
+    /// The bound: knows each latency and each wake delay, and sleeps as long as it may whenever that saves CPU.
+    Oracle,
+}
+
+/// How long, and how to draw.
+#[derive(Clone, Copy, Debug)]
+pub struct Drive {
+    /// Simulated time before anything counts: warm-up of the rule.
+    pub warm_up: Nanos,
+    /// Simulated time that counts.
+    pub measure: Nanos,
+    /// Seed of the wake-delay draws: the same for every configuration that is compared.
+    pub seed: u64,
+}
+
+/// Wake-delay draws are cycled through; a prime, so that they do not lock to a recording's length.
+const DRAWS: usize = 8191;
+
+/// Replays the lanes through a method. The recordings are cycled through as long as needed.
+///
+/// Returns an empty outcome for recordings without any I/O.
+///
+/// # Panics
+/// When a rule has fewer handles than there are lanes.
+#[must_use]
+pub fn simulate(lanes: &[Recording], cost: &CostModel, method: Method, drive: Drive) -> Outcome {
+    if lanes.is_empty() || lanes.iter().any(Recording::is_empty) {
+        return Outcome::default();
+    }
+    let mut machine = Machine::new(cost, method, drive, lanes.len());
+    let mut clocks = vec![LaneClock::default(); lanes.len()];
+    let end = (drive.warm_up + drive.measure).0 as f64;
+    let mut last = 0.0;
+    loop {
+        let lane = earliest(&clocks);
+        let clock = &mut clocks[lane];
+        if clock.t >= end {
+            break;
+        }
+        machine.one(lane, &lanes[lane], clock);
+        last = clock.t;
+    }
+    machine
+        .tally
+        .outcome(last.min(end) - drive.warm_up.0 as f64, lanes.len())
+}
+
+#[derive(Clone, Copy, Default)]
+struct LaneClock {
+    t: f64,
+    io: usize,
+}
+
+fn earliest(clocks: &[LaneClock]) -> usize {
+    let by_time = |a: &(usize, &LaneClock), b: &(usize, &LaneClock)| a.1.t.total_cmp(&b.1.t);
+    clocks
+        .iter()
+        .enumerate()
+        .min_by(by_time)
+        .map_or(0, |(lane, _)| lane)
+}
+
+/// One I/O's fate after its submission.
+#[derive(Clone, Copy, Default)]
+struct Fate {
+    observed: f64,
+    cpu: f64,
+    other_cpu: f64,
+    asked: f64,
+    polled: f64,
+    missed: bool,
+}
+
+/// Costs of one sleep length, kept until the length changes: windowed rules keep it for whole epochs.
+#[derive(Default)]
+struct SleepCosts {
+    asked: f64,
+    base: f64,
+    spread: f64,
+    cpu_clear: f64,
+    cpu_hit: f64,
+    added_latency: f64,
+    added_submit: f64,
+}
+
+impl SleepCosts {
+    fn of(cost: &CostModel, asked: f64) -> Self {
+        SleepCosts {
+            asked,
+            base: cost.wake_clear.base_ns.at(asked),
+            spread: cost.wake_clear.spread_ns.at(asked),
+            cpu_clear: cost.sleep_cpu_clear_ns.at(asked),
+            cpu_hit: cost.sleep_cpu_hit_ns.at(asked),
+            added_latency: cost.added_latency_ns.at(asked),
+            added_submit: cost.added_submit_ns.at(asked),
+        }
+    }
+}
+
+struct Machine<'a> {
+    cost: &'a CostModel,
+    method: Method,
+    warm_up: f64,
+    draws: Vec<(f64, f64)>,
+    count: usize,
+    sleep: SleepCosts,
+    tally: Tally,
+}
+
+impl<'a> Machine<'a> {
+    fn new(cost: &'a CostModel, method: Method, drive: Drive, lanes: usize) -> Self {
+        if let Method::Hybrid(rules) = &method {
+            assert!(
+                rules.len() >= lanes,
+                "{} rule handles for {lanes} lanes",
+                rules.len()
+            );
+        }
+        let mut rng = Rng::new(drive.seed);
+        let mut pick = |z: &[f64]| match z.len() {
+            0 => 0.0,
+            n => z[rng.below(n as u64) as usize],
+        };
+        let draws = (0..DRAWS)
+            .map(|_| (pick(&cost.wake_clear.z), pick(&cost.wake_hit.z)))
+            .collect();
+        Machine {
+            cost,
+            method,
+            warm_up: drive.warm_up.0 as f64,
+            draws,
+            count: 0,
+            sleep: SleepCosts::of(cost, 0.0),
+            tally: Tally::default(),
+        }
+    }
+
+    fn one(&mut self, lane: usize, recording: &Recording, clock: &mut LaneClock) {
+        let i = clock.io % recording.len();
+        clock.io += 1;
+        let latency = f64::from(recording.wait[i]);
+        let mut submit = f64::from(recording.submit[i]);
+        let draw = self.draws[self.count % DRAWS];
+        self.count += 1;
+        let fate = match &mut self.method {
+            Method::Poll => polled(self.cost, latency),
+            Method::Interrupt => interrupted(self.cost, submit, latency),
+            Method::Oracle => oracle(self.cost, latency, draw),
+            Method::Hybrid(rules) => {
+                let now = clock.t + submit;
+                let rule = rules[lane].as_mut();
+                let io = recording.ios[i];
+                let (decision, token) = rule.decide(io, Nanos(now as u64));
+                let fate = match decision {
+                    Decision::Interrupt => interrupted(self.cost, submit, latency),
+                    Decision::Poll | Decision::Sleep(Nanos::ZERO) => polled(self.cost, latency),
+                    Decision::Sleep(asked) => {
+                        if self.sleep.asked != asked.0 as f64 {
+                            self.sleep = SleepCosts::of(self.cost, asked.0 as f64);
+                        }
+                        submit += self.sleep.added_submit;
+                        slept(self.cost, &self.sleep, latency, draw)
+                    }
+                };
+                let observed = Nanos(fate.observed as u64);
+                let seen = Seen {
+                    observed,
+                    missed: fate.missed,
+                };
+                rule.complete(io, token, seen, Nanos((now + fate.observed) as u64));
+                fate
+            }
+        };
+        let gap = f64::from(recording.gap[i]);
+        if clock.t >= self.warm_up {
+            self.count_in(fate, submit, latency, gap);
+        }
+        clock.t += submit + fate.observed + gap;
+    }
+
+    fn count_in(&mut self, fate: Fate, submit: f64, latency: f64, gap: f64) {
+        let tally = &mut self.tally;
+        tally.latencies.push((submit + fate.observed) as f32);
+        tally.misses += u64::from(fate.missed);
+        tally.asked += fate.asked;
+        tally.cpu += submit + fate.cpu + gap;
+        tally.other_cpu += fate.other_cpu;
+        tally.device += latency;
+        tally.polled += fate.polled;
+        tally.late += (fate.observed - latency).max(0.0);
+    }
+}
+
+fn polled(cost: &CostModel, latency: f64) -> Fate {
+    Fate {
+        observed: latency,
+        cpu: latency,
+        other_cpu: cost.other_cpu_poll_ns,
+        polled: latency,
+        ..Fate::default()
+    }
+}
+
+/// The interrupt's CPU is known with its submission, which the caller adds: it is taken off here.
+fn interrupted(cost: &CostModel, submit: f64, latency: f64) -> Fate {
+    Fate {
+        observed: latency + cost.interrupt_latency_ns,
+        cpu: cost.interrupt_cpu_ns - submit,
+        other_cpu: cost.other_cpu_interrupt_ns,
+        ..Fate::default()
+    }
+}
+
+fn slept(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -> Fate {
+    let latency = latency + sleep.added_latency;
+    let wake = sleep.asked + (sleep.base + sleep.spread * draw.0).max(0.0);
+    let fate = Fate {
+        asked: sleep.asked,
+        other_cpu: cost.other_cpu_sleep_ns,
+        ..Fate::default()
+    };
+    if latency > wake {
+        let polled = latency - wake;
+        return Fate {
+            observed: latency,
+            cpu: sleep.cpu_clear + polled,
+            polled,
+            ..fate
+        };
+    }
+    let wake = sleep.asked + cost.wake_hit.at(sleep.asked - latency, draw.1);
+    let observed = wake.max(latency) + cost.reap_hit_ns;
+    Fate {
+        observed,
+        cpu: sleep.cpu_hit,
+        missed: true,
+        ..fate
+    }
+}
+
+/// Sleeps so that it wakes just before the completion, if the CPU given up is more than what the sleep costs.
+fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> Fate {
+    let room = latency - cost.poll_granularity_ns;
+    let mut asked = room;
+    // The delay depends on the sleep it delays: a few rounds settle it.
+    for _ in 0..4 {
+        asked = room - cost.wake_clear.at(asked.max(0.0), draw.0);
+    }
+    if asked <= 0.0 {
+        return polled(cost, latency);
+    }
+    let sleep = SleepCosts::of(cost, asked);
+    // The bound has no reason to pay for a latency that a shorter sleep would not have added.
+    let fate = slept(
+        cost,
+        &SleepCosts {
+            added_latency: 0.0,
+            ..sleep
+        },
+        latency,
+        draw,
+    );
+    if fate.missed || fate.cpu >= latency {
+        polled(cost, latency)
+    } else {
+        fate
+    }
+}

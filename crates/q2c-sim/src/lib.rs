@@ -1,0 +1,19 @@
+//! Polling simulator: closed loop, calibrated costs, sweeps, the Pareto front and the oracle.
+//!
+//! A rule only ever sees observed time, `max(latency, sleep + wake delay)`, as it would live; the device's own
+//! time is known to the [`Oracle`](Method::Oracle) alone. Recordings must come from classic polling: those of
+//! sleeping methods contain their own oversleep.
+
+mod choice;
+mod closed;
+mod outcome;
+mod pareto;
+mod recording;
+mod sweep;
+
+pub use choice::{Choice, Limits, Objective, choose};
+pub use closed::{Drive, Method, simulate};
+pub use outcome::Outcome;
+pub use pareto::pareto_front;
+pub use recording::{Recording, RecordingError};
+pub use sweep::{Configuration, Grid, SweepCell, sweep};

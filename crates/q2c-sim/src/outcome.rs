@@ -1,0 +1,86 @@
+//! What one simulated configuration gives.
+
+/// Rates and shares over the measured part of a simulation, all lanes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// I/Os counted.
+    pub ios: u64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Thread CPU, percent of one CPU and lane.
+    pub cpu_pct: f64,
+    /// Thread CPU per I/O, ns.
+    pub cpu_ns_per_io: f64,
+    /// Thousand I/Os per second and busy CPU of the machine.
+    pub kiops_per_core: f64,
+    /// I/Os complete when their sleep ended / all I/Os.
+    pub miss_rate: f64,
+    /// Sum of sleeps asked / all I/Os, ns.
+    pub effective_sleep_ns: f64,
+    /// Late time / latency, both summed (T_over of the PAS simulators).
+    pub t_over: f64,
+    /// Polled time / latency, both summed (T_under).
+    pub t_under: f64,
+    /// Latency (U2C): mean, ns.
+    pub mean_ns: f64,
+    /// Latency (U2C): median, ns.
+    pub p50_ns: f64,
+    /// Latency (U2C): 99th percentile, ns.
+    pub p99_ns: f64,
+    /// Latency (U2C): 99.9th percentile, ns.
+    pub p999_ns: f64,
+}
+
+/// Sums over the I/Os of the measured part.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub latencies: Vec<f32>,
+    pub misses: u64,
+    pub asked: f64,
+    pub cpu: f64,
+    pub other_cpu: f64,
+    pub device: f64,
+    pub late: f64,
+    pub polled: f64,
+}
+
+impl Tally {
+    /// The rates over `wall` nanoseconds and `lanes` lanes.
+    pub fn outcome(mut self, wall: f64, lanes: usize) -> Outcome {
+        let ios = self.latencies.len();
+        if ios == 0 || wall <= 0.0 {
+            return Outcome::default();
+        }
+        let n = ios as f64;
+        let mean = self.latencies.iter().map(|&l| f64::from(l)).sum::<f64>() / n;
+        let iops = n / wall * 1e9;
+        let busy = (self.cpu + self.other_cpu) / wall;
+        Outcome {
+            ios: ios as u64,
+            iops,
+            cpu_pct: self.cpu / wall / lanes as f64 * 100.0,
+            cpu_ns_per_io: self.cpu / n,
+            kiops_per_core: iops / 1e3 / busy,
+            miss_rate: self.misses as f64 / n,
+            effective_sleep_ns: self.asked / n,
+            t_over: self.late / self.device,
+            t_under: self.polled / self.device,
+            mean_ns: mean,
+            p50_ns: self.rank(0.5),
+            p99_ns: self.rank(0.99),
+            p999_ns: self.rank(0.999),
+        }
+    }
+
+    /// Nearest-rank percentile by selection: no full sort.
+    fn rank(&mut self, q: f64) -> f64 {
+        let rank = (q * self.latencies.len() as f64).ceil() as usize;
+        let index = rank.clamp(1, self.latencies.len()) - 1;
+        f64::from(
+            *self
+                .latencies
+                .select_nth_unstable_by(index, f32::total_cmp)
+                .1,
+        )
+    }
+}

@@ -1,0 +1,156 @@
+//! What the simulator replays: one lane's submissions, latencies and think times.
+
+use q2c_model::IoRecord;
+use q2c_policy::Io;
+use thiserror::Error;
+
+/// One lane of depth 1, recorded by classic polling. Times in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// Direction and length of each I/O.
+    pub ios: Vec<Io>,
+    /// Wall time of each submission.
+    pub submit: Vec<f32>,
+    /// From each submission's return to its reaping: the device's latency as a rule sees it.
+    pub wait: Vec<f32>,
+    /// From each reaping to the next submission: think time.
+    pub gap: Vec<f32>,
+}
+
+/// A trace that cannot be replayed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// No record has user-layer times.
+    #[error(
+        "simulate this trace: it has no record with submission and reaping times; record one by classic polling"
+    )]
+    NoLatencies,
+    /// The recording method slept.
+    #[error(
+        "simulate this trace: {0} of its I/Os slept, so its latencies contain oversleep; record by classic polling"
+    )]
+    Slept(u64),
+}
+
+impl Recording {
+    /// Adds one I/O.
+    pub fn push(&mut self, io: Io, submit: f32, wait: f32, gap: f32) {
+        self.ios.push(io);
+        self.submit.push(submit);
+        self.wait.push(wait);
+        self.gap.push(gap);
+    }
+
+    /// Number of I/Os.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.wait.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.wait.is_empty()
+    }
+
+    /// Appends another recording of the same lane.
+    pub fn extend(&mut self, other: &Recording) {
+        self.ios.extend_from_slice(&other.ios);
+        self.submit.extend_from_slice(&other.submit);
+        self.wait.extend_from_slice(&other.wait);
+        self.gap.extend_from_slice(&other.gap);
+    }
+
+    /// The lanes of a user-layer trace, in the order of their numbers. Records without times or with an error are
+    /// left out; the last think time of a lane is taken as zero.
+    ///
+    /// # Errors
+    /// When nothing can be replayed, or the recording method slept.
+    pub fn from_records(records: &[IoRecord]) -> Result<Vec<Recording>, RecordingError> {
+        let slept = records.iter().filter(|r| r.slept_ns.is_some()).count() as u64;
+        if slept > 0 {
+            return Err(RecordingError::Slept(slept));
+        }
+        let lanes = records
+            .iter()
+            .map(|r| r.lane)
+            .max()
+            .map_or(0, |last| last as usize + 1);
+        let mut recordings = vec![Recording::default(); lanes];
+        let mut reaped: Vec<Option<u64>> = vec![None; lanes];
+        for record in records.iter().filter(|r| r.error.unwrap_or(0) == 0) {
+            let (Some(submit), Some(end), Some(reap)) =
+                (record.submit_ns, record.submit_end_ns, record.reap_ns)
+            else {
+                continue;
+            };
+            let lane = record.lane as usize;
+            if let (Some(before), Some(gap)) = (reaped[lane], recordings[lane].gap.last_mut()) {
+                *gap = submit.0.saturating_sub(before) as f32;
+            }
+            let io = Io {
+                direction: record.op.direction(),
+                bytes: record.bytes.0 as u32,
+            };
+            recordings[lane].push(io, (end - submit).0 as f32, (reap - end).0 as f32, 0.0);
+            reaped[lane] = Some(reap.0);
+        }
+        recordings.retain(|lane| !lane.is_empty());
+        if recordings.is_empty() {
+            Err(RecordingError::NoLatencies)
+        } else {
+            Ok(recordings)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::{Bytes, DevId, Layer, Nanos, Op, Sectors};
+
+    fn record(lane: u32, submit: u64, end: u64, reap: u64) -> IoRecord {
+        let mut r = IoRecord::new(
+            0,
+            Layer::User,
+            DevId::default(),
+            Op::Read,
+            Sectors(0),
+            Bytes(4096),
+        );
+        (r.lane, r.submit_ns, r.submit_end_ns) = (lane, Some(Nanos(submit)), Some(Nanos(end)));
+        r.reap_ns = Some(Nanos(reap));
+        r
+    }
+
+    #[test]
+    fn lanes_and_think_times_are_kept_apart() {
+        let records = [
+            record(0, 0, 2, 10),
+            record(1, 5, 6, 20),
+            record(0, 13, 15, 30),
+        ];
+        let lanes = Recording::from_records(&records).unwrap();
+        assert_eq!(
+            (&lanes[0].submit[..], &lanes[0].wait[..]),
+            (&[2.0, 2.0][..], &[8.0, 15.0][..])
+        );
+        assert_eq!(lanes[0].gap, [3.0, 0.0]);
+        assert_eq!(lanes[1].wait, [14.0]);
+    }
+
+    #[test]
+    fn a_trace_that_slept_is_refused() {
+        let mut slept = record(0, 0, 1, 2);
+        slept.slept_ns = Some(Nanos(1));
+        assert_eq!(
+            Recording::from_records(&[slept]),
+            Err(RecordingError::Slept(1))
+        );
+        assert_eq!(
+            Recording::from_records(&[]),
+            Err(RecordingError::NoLatencies)
+        );
+    }
+}
