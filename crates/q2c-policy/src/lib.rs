@@ -10,7 +10,21 @@
 //! hand-over to the driver. `Outcome::observed` is what the caller saw, its own oversleep included; a rule never
 //! learns the device's own time.
 
+mod bucket;
+mod registry;
+mod rules;
+mod spec;
+pub mod windowed;
+
+pub use bucket::{BUCKETS, bucket_of};
+pub use registry::{Kind, Param, RULES, Rule, Scope, find, help};
+pub use spec::{PolicySpec, SpecError, SpecErrorKind};
+
 use q2c_model::{Direction, Nanos};
+
+/// The longest sleep any rule answers. Nothing a device completes in takes longer: the NVMe driver itself gives a
+/// request up after 30 s, and a rule that ran away must not put its caller to sleep for good.
+pub const MAX_SLEEP: Nanos = Nanos(10_000_000_000);
 
 /// What to do with an I/O that was just submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,110 @@
+//! The kinds of parameter: text to number and back.
+
+use q2c_model::{Nanos, parse_duration, parse_percent};
+
+/// What a parameter's number means. Numbers are `f64` throughout, so that sweeps and heat maps treat all alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A share, held as a fraction: `70%` is 0.7.
+    Ratio,
+    /// A time with its unit, held in nanoseconds.
+    Duration,
+    /// A plain number.
+    Number,
+    /// `on` (1) or `off` (0).
+    Switch,
+}
+
+impl Kind {
+    /// The number in `text`, or what would have been accepted and what was found.
+    pub(crate) fn parse(self, text: &str) -> Result<f64, String> {
+        match self {
+            Kind::Ratio => parse_percent(text).map_err(|e| e.to_string()),
+            Kind::Duration => parse_duration(text)
+                .map(|Nanos(ns)| ns as f64)
+                .map_err(|e| e.to_string()),
+            Kind::Number => parse_number(text),
+            Kind::Switch => match text {
+                "on" => Ok(1.0),
+                "off" => Ok(0.0),
+                _ => Err(format!("expected on or off, found `{text}`")),
+            },
+        }
+    }
+
+    /// The value as this kind can hold it: whole nanoseconds for a duration, 0 or 1 for a switch.
+    pub(crate) fn quantised(self, value: f64) -> f64 {
+        match self {
+            Kind::Ratio | Kind::Number => value,
+            Kind::Duration => value.round(),
+            Kind::Switch => f64::from(u8::from(value != 0.0)),
+        }
+    }
+
+    /// The text that parses back to exactly `value`.
+    pub(crate) fn show(self, value: f64) -> String {
+        match self {
+            Kind::Ratio => show_ratio(value),
+            Kind::Duration => show_duration(value as u64),
+            Kind::Number => value.to_string(),
+            Kind::Switch => (if value == 0.0 { "off" } else { "on" }).to_owned(),
+        }
+    }
+}
+
+fn parse_number(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|n: &f64| n.is_finite());
+    number.ok_or_else(|| format!("expected a number such as 0.01, found `{text}`"))
+}
+
+/// The shortest percentage that reads back as the same fraction; a few fractions have none and are shown as they are.
+fn show_ratio(fraction: f64) -> String {
+    (0..=15)
+        .map(|decimals| format!("{:.decimals$}%", fraction * 100.0))
+        .find(|text| parse_percent(text) == Ok(fraction))
+        .unwrap_or_else(|| fraction.to_string())
+}
+
+/// In the largest unit that leaves a whole number.
+fn show_duration(ns: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    UNITS
+        .iter()
+        .find(|(size, _)| ns >= *size && ns.is_multiple_of(*size))
+        .map_or_else(
+            || format!("{ns}ns"),
+            |(size, unit)| format!("{}{unit}", ns / size),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_shown_as_users_type_them() {
+        assert_eq!(Kind::Ratio.show(0.07), "7%");
+        assert_eq!(Kind::Ratio.show(0.125), "12.5%");
+        assert_eq!(Kind::Duration.show(100e6), "100ms");
+        assert_eq!(Kind::Duration.show(1500.0), "1500ns");
+        assert_eq!(Kind::Duration.show(2e9), "2s");
+        assert_eq!(Kind::Number.show(0.01), "0.01");
+    }
+
+    #[test]
+    fn text_of_the_wrong_kind_is_refused() {
+        for (kind, text) in [
+            (Kind::Ratio, "70"),
+            (Kind::Duration, "10"),
+            (Kind::Number, "inf"),
+            (Kind::Number, "1%"),
+            (Kind::Switch, "yes"),
+        ] {
+            let error = kind.parse(text).expect_err(text);
+            assert!(
+                error.starts_with("expected ") && error.contains(text),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Always the same sleep, as Linux' `io_poll_delay` with a positive number of microseconds. It learns nothing: the base line
+//! of what prediction is worth, and with 1 us the price of sleeping at all.
+
+use crate::registry::{Kind, Param, Rule, Scope};
+use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
+use q2c_model::Nanos;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "fixed",
+    summary: "always sleep the same time",
+    scope: Scope::PerLane,
+    params: &[Param {
+        name: "sleep",
+        summary: "how long",
+        kind: Kind::Duration,
+        default: None,
+        min: 1.0,
+        max: MAX_SLEEP.0 as f64,
+    }],
+    example: "fixed:20us",
+    build,
+};
+
+fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let sleep = Nanos(spec.nanos("sleep"));
+    let lane = |_| -> Box<dyn Lane> { Box::new(Fixed(sleep)) };
+    (0..lanes).map(lane).collect()
+}
+
+struct Fixed(Nanos);
+
+impl Lane for Fixed {
+    fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
+        (Decision::Sleep(self.0), Token::default())
+    }
+
+    fn complete(&mut self, _: Io, _: Token, _: Outcome, _: Nanos) {}
+}

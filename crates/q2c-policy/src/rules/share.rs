@@ -1,0 +1,63 @@
+//! A share of a time, and the parameters that the rules built on it have in common.
+
+use crate::registry::{Kind, Param};
+use q2c_model::Nanos;
+
+/// The share of the statistic to sleep.
+pub(super) const RATIO: Param = Param {
+    name: "ratio",
+    summary: "share of the statistic to sleep",
+    kind: Kind::Ratio,
+    default: Some(0.5),
+    min: 0.0001,
+    max: 1.0,
+};
+
+/// The length of a window.
+pub(super) const PERIOD: Param = Param {
+    name: "period",
+    summary: "shortest length of a window",
+    kind: Kind::Duration,
+    default: Some(100e6),
+    min: 1e3,
+    max: 3_600e9,
+};
+
+/// A ratio in parts per billion: exact for every percentage a person types, and no floating point in the result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share(u128);
+
+const ONE: u128 = 1_000_000_000;
+
+impl Share {
+    /// From a fraction between 0 and 1.
+    pub(super) fn new(fraction: f64) -> Self {
+        Share((fraction * ONE as f64).round() as u128)
+    }
+
+    /// This share of `time`, halves rounded up: for one half it is Linux' `(time + 1) / 2`.
+    pub(super) fn of(self, time: Nanos) -> Nanos {
+        let ns = (u128::from(time.0) * self.0 + ONE / 2) / ONE;
+        Nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn exact_for_typed_percentages() {
+        assert_eq!(Share::new(0.7).of(Nanos(31_201)), Nanos(21_841), "21840.7");
+        assert_eq!(Share::new(0.03).of(Nanos(50)), Nanos(2), "1.5 rounds up");
+        assert_eq!(Share::new(1.0).of(Nanos(u64::MAX)), Nanos(u64::MAX));
+    }
+
+    proptest! {
+        #[test]
+        fn one_half_is_linux(ns in 0..u64::MAX) {
+            prop_assert_eq!(Share::new(0.5).of(Nanos(ns)), Nanos(ns.div_ceil(2)));
+        }
+    }
+}

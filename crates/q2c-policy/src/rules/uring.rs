@@ -1,0 +1,57 @@
+//! The rule in the kernel's `IORING_SETUP_HYBRID_IOPOLL`, Linux 6.13 and later (io_uring/rw.c).
+//!
+//! One number per ring, here per lane, whatever the device, size and direction: the shortest run time ever seen, where run time
+//! is the time from issue to completion less the sleep that was asked for. Half of it is slept. It is infinite at first
+//! (no sleep) and never rises. On a device of constant time L it goes to L, then, since the sleep is subtracted, to L / 2:
+//! the steady sleep is L / 4.
+//!
+//! Where this differs from the kernel: there the number is updated after *every* poll call, finished or not, so a call
+//! that returns before the completion lowers it to the time that had passed. How often an application enters the ring is no property of the
+//! rule and cannot be seen here; the update is made once, at the completion. That equals the kernel for an
+//! application that waits for its completions (each request found by the call that slept for it), and is an upper bound of the sleep for one that
+//! enters without waiting.
+
+use crate::registry::{Rule, Scope};
+use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
+use q2c_model::Nanos;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "uring",
+    summary: "sleep half the shortest run time ever seen, as io_uring's hybrid polling does since Linux 6.13",
+    scope: Scope::PerLane,
+    params: &[],
+    example: "uring",
+    build,
+};
+
+/// Before the first completion.
+const INFINITE: u64 = u64::MAX;
+
+fn build(_: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let lane = |_| -> Box<dyn Lane> { Box::new(Uring { shortest: INFINITE }) };
+    (0..lanes).map(lane).collect()
+}
+
+struct Uring {
+    /// The estimate, ns.
+    shortest: u64,
+}
+
+impl Lane for Uring {
+    fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
+        let sleep = match self.shortest {
+            INFINITE => 0,
+            known => (known / 2).min(MAX_SLEEP.0),
+        };
+        let decision = match sleep {
+            0 => Decision::Poll,
+            ns => Decision::Sleep(Nanos(ns)),
+        };
+        (decision, Token(sleep))
+    }
+
+    fn complete(&mut self, _: Io, Token(slept): Token, outcome: Outcome, _: Nanos) {
+        let run_time = outcome.observed.0.saturating_sub(slept);
+        self.shortest = self.shortest.min(run_time);
+    }
+}

@@ -1,0 +1,182 @@
+//! The engine of the windowed rules: a rule is a function from one window's statistics of one bucket to a sleep.
+//!
+//! # Windows
+//! As in Linux 4.12 to 6.3 (block/blk-stat.c, blk-mq.c): a window is opened by the first completion seen while none is
+//! open, that completion included, and lasts one period; so windows are not back-to-back on an idle device. When it
+//! is over, every bucket with at least one sample gets the sleep that the rule makes of its statistics; a bucket
+//! without a sample keeps its old one for ever. Nothing sleeps before the first window is over. A sample is the
+//! observed time, the caller's own oversleep included.
+//!
+//! Linux closes a window by a timer. Here the first call at or after the window's end closes it, before that call
+//! is answered: no I/O can tell the difference. Two things are left out on purpose. Linux rounds the end
+//! up to a timer tick (1 to 10 ms by kernel configuration), a property of its timers and not of the rule. And Linux does
+//! not sample the one I/O whose polling turned the statistics on; here every completion counts.
+//!
+//! # Threads
+//! All lanes of one [`build`](crate::PolicySpec::build) share one device. Each adds its samples to a slot that only it writes, the lane that finds the window
+//! over claims it by compare-exchange, merges all slots and stores the sleeps, one atomic word per bucket: a
+//! decision reads one of them, so it never sees half a table. Nobody waits for the merging lane; the others go on with the old sleeps.
+//! A sample that races with the merge counts in the next window, none is lost or counted twice.
+
+mod merge;
+mod slot;
+
+use crate::bucket::{BUCKETS, bucket_of};
+use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
+use merge::Merge;
+use q2c_model::Nanos;
+use slot::Slot;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What one window gathered in one bucket, over all lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Completions, at least 1.
+    pub samples: u64,
+    /// Sum of their observed times, ns.
+    pub sum: u64,
+    /// How many of them had missed.
+    pub misses: u64,
+    /// Shortest observed time.
+    pub min: Nanos,
+    /// Longest observed time.
+    pub max: Nanos,
+}
+
+impl Window {
+    /// Mean observed time, rounded down as the kernel's is.
+    #[must_use]
+    pub fn mean(&self) -> Nanos {
+        Nanos(self.sum / self.samples)
+    }
+}
+
+/// [`Board::end`] while no window is open: lies in the past of every call, so each takes the slow path.
+const IDLE: u64 = 0;
+/// [`Board::end`] while a lane merges: lies in the future of every call, so each takes the fast path.
+const CLOSING: u64 = u64::MAX;
+
+/// What every decision reads; written a few times per window.
+#[repr(align(128))]
+struct Board {
+    /// When the open window is over, ns on the callers' clock; or one of [`IDLE`], [`CLOSING`].
+    end: AtomicU64,
+    /// Per bucket, ns; 0 is no sleep.
+    sleeps: [AtomicU64; BUCKETS],
+}
+
+/// One device's state.
+struct Device<R> {
+    board: Board,
+    merge: Merge,
+    period: u64,
+    rule: R,
+}
+
+/// The lanes of a rule that makes a sleep of every bucket's window, with windows of at least `period`.
+///
+/// `rule` is called at most once per bucket and window, from whichever lane closes it.
+pub fn build<R>(rule: R, period: Nanos, lanes: usize) -> Vec<Box<dyn Lane>>
+where
+    R: Fn(&Window) -> Nanos + Send + Sync + 'static,
+{
+    let slots: Vec<Arc<Slot>> = (0..lanes).map(|_| Arc::default()).collect();
+    let device = Arc::new(Device {
+        board: Board {
+            end: AtomicU64::new(IDLE),
+            sleeps: Default::default(),
+        },
+        merge: Merge::new(slots.clone()),
+        period: period.0.max(1),
+        rule,
+    });
+    let lane = |slot| -> Box<dyn Lane> {
+        Box::new(WindowedLane {
+            device: Arc::clone(&device),
+            slot,
+        })
+    };
+    slots.into_iter().map(lane).collect()
+}
+
+impl<R: Fn(&Window) -> Nanos> Device<R> {
+    /// Closes the window if it is over at `now`.
+    #[cold]
+    fn close_at(&self, now: u64, end: u64) {
+        if end != IDLE && now >= end && self.claim(end) {
+            self.publish(end);
+            self.board.end.store(IDLE, Ordering::Release);
+        }
+    }
+
+    /// Closes the window if it is over at `now`, and sees to it that one is open; returns its end or [`CLOSING`].
+    #[cold]
+    fn open_at(&self, now: u64, mut end: u64) -> u64 {
+        let next = now.saturating_add(self.period).min(CLOSING - 1);
+        loop {
+            if end != IDLE && now < end {
+                return end;
+            }
+            let claim = if end == IDLE { next } else { CLOSING };
+            let board = &self.board.end;
+            match board.compare_exchange(end, claim, Ordering::AcqRel, Ordering::Acquire) {
+                Err(other) => end = other,
+                Ok(IDLE) => return next,
+                Ok(over) => {
+                    self.publish(over);
+                    board.store(next, Ordering::Release);
+                    return next;
+                }
+            }
+        }
+    }
+
+    fn claim(&self, end: u64) -> bool {
+        let (won, lost) = (Ordering::AcqRel, Ordering::Relaxed);
+        let board = &self.board.end;
+        board.compare_exchange(end, CLOSING, won, lost).is_ok()
+    }
+
+    /// Stores a sleep for every bucket that the window ending at `end` has samples of. Only for the lane that claimed it.
+    fn publish(&self, end: u64) {
+        self.merge.windows(end, |bucket, window| {
+            let sleep = (self.rule)(&window).min(MAX_SLEEP);
+            self.board.sleeps[bucket].store(sleep.0, Ordering::Relaxed);
+        });
+    }
+}
+
+struct WindowedLane<R> {
+    device: Arc<Device<R>>,
+    slot: Arc<Slot>,
+}
+
+impl<R: Fn(&Window) -> Nanos + Send + Sync> Lane for WindowedLane<R> {
+    fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
+        let board = &self.device.board;
+        let end = board.end.load(Ordering::Acquire);
+        if now.0 >= end {
+            self.device.close_at(now.0, end);
+        }
+        let sleep = bucket_of(io).map_or(0, |b| board.sleeps[b].load(Ordering::Relaxed));
+        let decision = match sleep {
+            0 => Decision::Poll,
+            ns => Decision::Sleep(Nanos(ns)),
+        };
+        (decision, Token::default())
+    }
+
+    fn complete(&mut self, io: Io, _: Token, outcome: Outcome, now: Nanos) {
+        let mut end = self.device.board.end.load(Ordering::Acquire);
+        if now.0 >= end {
+            end = self.device.open_at(now.0, end);
+        }
+        if let Some(bucket) = bucket_of(io) {
+            self.slot.add(bucket, end, outcome);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

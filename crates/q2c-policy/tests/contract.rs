@@ -1,0 +1,196 @@
+//! What every rule in the registry keeps, whatever it does.
+
+use allocation_counter::measure;
+use q2c_model::{Direction, Nanos};
+use q2c_policy::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, RULES, Token};
+use q2c_stats::Rng;
+
+/// Each rule's example, and with the smallest and the largest value of each parameter.
+fn specs() -> Vec<PolicySpec> {
+    let mut specs = Vec::new();
+    for rule in RULES {
+        let example: PolicySpec = rule.example.parse().expect(rule.example);
+        for param in rule.params {
+            for value in [param.min, param.max] {
+                specs.push(example.with(param.name, value).expect(param.name));
+            }
+        }
+        specs.push(example);
+    }
+    specs
+}
+
+/// An I/O in flight.
+#[derive(Clone, Copy)]
+struct Flight {
+    lane: usize,
+    io: Io,
+    token: Token,
+    submitted: u64,
+    slept: u64,
+}
+
+const DEPTH: usize = 16;
+
+/// A seeded storm: submissions and completions of all sizes in any order, up to [`DEPTH`] in flight over all
+/// lanes, device times from 1 ns to 100 s. Hands out one decision at a time and allocates nothing.
+struct Storm {
+    rng: Rng,
+    now: u64,
+    flights: [Option<Flight>; DEPTH],
+}
+
+impl Storm {
+    fn new(seed: u64) -> Self {
+        Storm {
+            rng: Rng::new(seed),
+            now: 0,
+            flights: [None; DEPTH],
+        }
+    }
+
+    fn io(&mut self) -> Io {
+        let direction = if self.rng.below(2) == 0 {
+            Direction::Read
+        } else {
+            Direction::Write
+        };
+        let bytes = [0, 511, 512, 4096, 4097, 131_072, u32::MAX][self.rng.below(7) as usize];
+        Io { direction, bytes }
+    }
+
+    /// Completes the I/O in a random place or submits one there; returns the decision of a submission.
+    fn step(&mut self, lanes: &mut [Box<dyn Lane>]) -> Option<Decision> {
+        let place = self.rng.below(DEPTH as u64) as usize;
+        match self.flights[place].take() {
+            Some(flight) => {
+                self.complete(flight, lanes);
+                None
+            }
+            None => Some(self.submit(place, lanes)),
+        }
+    }
+
+    fn submit(&mut self, place: usize, lanes: &mut [Box<dyn Lane>]) -> Decision {
+        let (io, lane) = (self.io(), self.rng.below(lanes.len() as u64) as usize);
+        self.now += self.rng.below(1000);
+        let (decision, token) = lanes[lane].decide(io, Nanos(self.now));
+        let slept = match decision {
+            Decision::Sleep(Nanos(ns)) => ns,
+            Decision::Poll | Decision::Interrupt => 0,
+        };
+        self.flights[place] = Some(Flight {
+            lane,
+            io,
+            token,
+            submitted: self.now,
+            slept,
+        });
+        decision
+    }
+
+    fn complete(&mut self, flight: Flight, lanes: &mut [Box<dyn Lane>]) {
+        let device = 10u64.pow(self.rng.below(12) as u32);
+        let missed = flight.slept >= device;
+        self.now = self.now.max(flight.submitted + device.max(flight.slept));
+        let outcome = Outcome {
+            observed: Nanos(self.now - flight.submitted),
+            missed,
+        };
+        let lane = &mut lanes[flight.lane];
+        lane.complete(flight.io, flight.token, outcome, Nanos(self.now));
+    }
+}
+
+fn storm(spec: &PolicySpec, lanes: usize, seed: u64) -> Vec<Decision> {
+    let (mut lanes, mut storm) = (spec.build(lanes), Storm::new(seed));
+    let decisions = (0..20_000).filter_map(|_| storm.step(&mut lanes));
+    decisions.collect()
+}
+
+#[test]
+fn the_same_calls_get_the_same_answers() {
+    for spec in specs() {
+        assert!(storm(&spec, 3, 7) == storm(&spec, 3, 7), "{spec}");
+    }
+}
+
+#[test]
+fn sleeps_are_bounded_and_never_empty() {
+    for (seed, spec) in specs().iter().enumerate() {
+        for decision in storm(spec, 2, seed as u64) {
+            if let Decision::Sleep(ns) = decision {
+                assert!(Nanos::ZERO < ns && ns <= MAX_SLEEP, "{spec}: {ns}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_rule_sleeps_in_the_storm() {
+    for rule in RULES {
+        let spec: PolicySpec = rule.example.parse().expect(rule.example);
+        let sleeps = storm(&spec, 1, 1)
+            .iter()
+            .filter(|d| matches!(d, Decision::Sleep(_)))
+            .count();
+        // A storm that left a rule polling would make the other tests here say nothing.
+        assert!(sleeps > 0, "{spec}");
+    }
+}
+
+#[test]
+fn nothing_is_allocated_after_build() {
+    for spec in specs() {
+        let (mut lanes, mut storm) = (spec.build(4), Storm::new(11));
+        let heap = measure(|| {
+            (0..20_000).for_each(|_| {
+                storm.step(&mut lanes);
+            })
+        });
+        assert_eq!((heap.count_total, heap.bytes_total), (0, 0), "{spec}");
+    }
+}
+
+#[test]
+fn the_counter_counts() {
+    let heap = measure(|| drop(Box::new(std::hint::black_box(1u64))));
+    assert_eq!(heap.count_total, 1);
+}
+
+#[test]
+fn builds_any_number_of_lanes() {
+    for spec in specs() {
+        for lanes in 0..=64 {
+            assert_eq!(spec.build(lanes).len(), lanes, "{spec}");
+        }
+    }
+}
+
+#[test]
+fn outcomes_that_cannot_be_are_survived() {
+    let io = Io {
+        direction: Direction::Read,
+        bytes: 4096,
+    };
+    let lie = Outcome {
+        observed: Nanos(u64::MAX),
+        missed: false,
+    };
+    for spec in specs() {
+        let mut lanes = spec.build(1);
+        for now in [0, 0, u64::MAX, u64::MAX, u64::MAX] {
+            let (_, token) = lanes[0].decide(io, Nanos(now));
+            lanes[0].complete(io, token, lie, Nanos(now));
+            lanes[0].complete(io, Token(u64::MAX), lie, Nanos(now));
+        }
+    }
+}
+
+#[test]
+fn full_form_is_stable() {
+    for spec in specs() {
+        let again: PolicySpec = spec.to_string().parse().expect("its own full form");
+        assert_eq!((again.to_string(), &again), (spec.to_string(), &spec));
+    }
+}

@@ -1,0 +1,169 @@
+//! Specifications as users type them.
+
+use proptest::prelude::*;
+use q2c_policy::{Kind, Param, PolicySpec, RULES, SpecErrorKind};
+
+fn parse(text: &str) -> PolicySpec {
+    text.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn message(text: &str) -> String {
+    text.parse::<PolicySpec>().expect_err(text).to_string()
+}
+
+#[test]
+fn typed_forms_and_their_full_form() {
+    for (typed, full) in [
+        ("mean", "mean:ratio=50%,period=100ms"),
+        ("mean:75%", "mean:ratio=75%,period=100ms"),
+        ("mean:50%,100ms", "mean:ratio=50%,period=100ms"),
+        ("mean:ratio=50%,period=100ms", "mean:ratio=50%,period=100ms"),
+        ("mean:period=1s,ratio=0.3", "mean:ratio=30%,period=1s"),
+        ("min:70%,10ms", "min:ratio=70%,period=10ms"),
+        ("min", "min:ratio=70%,period=10ms"),
+        (
+            " Min : 70% , period = 1.5ms ",
+            "min:ratio=70%,period=1500us",
+        ),
+        ("fixed:20us", "fixed:sleep=20us"),
+        ("pas", "pas:up=0.01,down=0.1,adaptive=on"),
+        ("pas:up=0.01,down=0.1", "pas:up=0.01,down=0.1,adaptive=on"),
+        ("pas:adaptive=off", "pas:up=0.01,down=0.1,adaptive=off"),
+        ("uring", "uring"),
+        ("uring:", "uring"),
+    ] {
+        assert_eq!(parse(typed).to_string(), full, "{typed}");
+    }
+}
+
+#[test]
+fn parameters_are_fractions_and_nanoseconds() {
+    let params = parse("min:70%,10ms").params();
+    assert_eq!(params, [("ratio", 0.7), ("period", 10e6)]);
+    assert_eq!(parse("pas:adaptive=off").params()[2], ("adaptive", 0.0));
+    assert!(parse("uring").params().is_empty());
+}
+
+#[test]
+fn mistakes_are_named_with_their_place_and_what_exists() {
+    for (text, expected) in [
+        (
+            "meen:50%",
+            "parse sleep rule `meen:50%` at character 1: unknown rule `meen`, expected one of fixed, mean, min, pas, uring",
+        ),
+        (
+            "mean:50%,perod=1s",
+            "parse sleep rule `mean:50%,perod=1s` at character 10: unknown parameter `perod` of mean, expected one of ratio, period",
+        ),
+        (
+            "uring:2",
+            "parse sleep rule `uring:2` at character 7: too many parameters for uring, expected none",
+        ),
+        (
+            "fixed:n=2us",
+            "parse sleep rule `fixed:n=2us` at character 7: unknown parameter `n` of fixed, expected only sleep",
+        ),
+        (
+            "mean:150%",
+            "parse sleep rule `mean:150%` at character 6: ratio must be from 0.01% to 100%, found 150%",
+        ),
+        (
+            "mean:0%",
+            "parse sleep rule `mean:0%` at character 6: ratio must be from 0.01% to 100%, found 0%",
+        ),
+        (
+            "mean:50%, 0",
+            "parse sleep rule `mean:50%, 0` at character 11: period must be from 1us to 3600s, found 0ns",
+        ),
+        (
+            "mean:70",
+            "parse sleep rule `mean:70` at character 6: ratio: expected a share such as 70% or 0.7, found `70`",
+        ),
+        (
+            "fixed:20",
+            "parse sleep rule `fixed:20` at character 7: sleep: expected a duration with its unit, such as 40us, 100ms or 2s, found `20`",
+        ),
+        (
+            "fixed",
+            "parse sleep rule `fixed` at character 6: sleep is missing, give it as in `fixed:20us`",
+        ),
+        (
+            "mean:ratio=50%,ratio=60%",
+            "parse sleep rule `mean:ratio=50%,ratio=60%` at character 16: ratio is given twice, keep one of them",
+        ),
+        (
+            "mean:period=1s,50%",
+            "parse sleep rule `mean:period=1s,50%` at character 16: `50%` stands after a named parameter, give it a name too, as in name=50%",
+        ),
+        (
+            "mean:50%,1s,2s",
+            "parse sleep rule `mean:50%,1s,2s` at character 13: too many parameters for mean, expected one of ratio, period",
+        ),
+        (
+            "",
+            "parse sleep rule `` at character 1: unknown rule ``, expected one of fixed, mean, min, pas, uring",
+        ),
+    ] {
+        assert_eq!(message(text), expected);
+    }
+}
+
+#[test]
+fn sweeps_change_one_parameter_at_a_time() {
+    let changed = parse("mean").with("ratio", 0.3).expect("0.3 is a ratio");
+    assert_eq!(changed, parse("mean:30%"));
+    let rounded = changed.with("period", 1_000_000.4).expect("1 ms");
+    assert_eq!(rounded, parse("mean:30%,1ms"), "whole nanoseconds");
+    let outside = changed.with("ratio", 1.5).expect_err("above 100%");
+    assert!(matches!(outside.kind, SpecErrorKind::OutOfRange { .. }));
+    assert!(changed.with("ratio", f64::NAN).is_err());
+    let unknown = changed.with("tau", 0.5).expect_err("mean has no tau");
+    assert!(matches!(unknown.kind, SpecErrorKind::UnknownParam { .. }));
+}
+
+/// Any value the parameter allows.
+fn value_of(param: &'static Param) -> BoxedStrategy<(&'static str, f64)> {
+    let any = param.min..=param.max;
+    let value = match param.kind {
+        Kind::Switch => prop_oneof![Just(0.0), Just(1.0)].boxed(),
+        Kind::Ratio | Kind::Number => any.boxed(),
+        Kind::Duration => any.prop_map(f64::round).boxed(),
+    };
+    value.prop_map(|v| (param.name, v)).boxed()
+}
+
+fn any_spec() -> impl Strategy<Value = PolicySpec> {
+    (0..RULES.len()).prop_flat_map(|i| {
+        let rule = &RULES[i];
+        let values: Vec<_> = rule.params.iter().map(value_of).collect();
+        values.prop_map(|values| {
+            let start = parse(rule.example);
+            values.iter().fold(start, |spec, (name, value)| {
+                spec.with(name, *value).expect("within its range")
+            })
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn full_form_parses_back(spec in any_spec()) {
+        let text = spec.to_string();
+        prop_assert_eq!(parse(&text), spec, "{}", text);
+    }
+
+    #[test]
+    fn typed_percentages_are_shown_as_typed(hundredths in 1u32..=10_000) {
+        let typed = format!("{}%", f64::from(hundredths) / 100.0);
+        let full = parse(&format!("mean:{typed}")).to_string();
+        prop_assert_eq!(full, format!("mean:ratio={typed},period=100ms"));
+    }
+
+    #[test]
+    fn any_text_is_answered(text in "(mean|min|fixed|pas|uring|[a-zµ]{0,4}):?[a-z=,.0-9%µ ]{0,24}") {
+        match text.parse::<PolicySpec>() {
+            Ok(spec) => prop_assert_eq!(parse(&spec.to_string()), spec),
+            Err(error) => prop_assert!(error.position <= text.chars().count() + 1),
+        }
+    }
+}
