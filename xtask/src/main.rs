@@ -1,2 +1,61 @@
-//! Checks of the house.
-fn main() {}
+//! Checks of the house: which crate may use which, where unsafe code may be, how large files and functions are.
+//!
+//! `cargo xtask deps` reads its rules from the crate table of `ARCHITECTURE.md`; `cargo xtask sizes` prints one
+//! row per crate. Both exit with 1 when a rule is broken and name every breach.
+
+mod deps;
+mod measure;
+mod sizes;
+mod source;
+mod table;
+mod unsafety;
+mod workspace;
+
+use anyhow::{Context, Result, bail};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask <deps|sizes> [--root DIR]
+
+  deps    crates use only what their row in ARCHITECTURE.md allows; unsafe code and system crates likewise
+  sizes   lines per file and function, by crate; at most 1000 per file and 80 per function";
+
+/// What a check found: text for the reader, and every breach of a rule.
+struct Findings {
+    text: String,
+    breaches: Vec<String>,
+}
+
+fn main() -> Result<ExitCode> {
+    let (command, root) = arguments()?;
+    let findings = match command.as_str() {
+        "deps" => deps::check(&root)?,
+        "sizes" => sizes::check(&root)?,
+        _ => bail!("unknown command {command:?}\n{USAGE}"),
+    };
+    std::io::stdout().write_all(findings.text.as_bytes())?;
+    for breach in &findings.breaches {
+        writeln!(std::io::stderr(), "error: {breach}")?;
+    }
+    Ok(ExitCode::from(u8::from(!findings.breaches.is_empty())))
+}
+
+fn arguments() -> Result<(String, PathBuf)> {
+    let mut args = std::env::args().skip(1);
+    let command = args.next().context(USAGE)?;
+    let root = match (args.next().as_deref(), args.next(), args.next()) {
+        (None, ..) => workspace_root(),
+        (Some("--root"), Some(dir), None) => PathBuf::from(dir),
+        _ => bail!("unknown arguments\n{USAGE}"),
+    };
+    Ok((command, root))
+}
+
+/// `cargo run` names this package's folder; the workspace is the folder above it.
+fn workspace_root() -> PathBuf {
+    match std::env::var_os("CARGO_MANIFEST_DIR") {
+        Some(dir) => PathBuf::from(dir).join(".."),
+        None => PathBuf::from("."),
+    }
+}

@@ -1,0 +1,21 @@
+# The whole of the build's surface. `make` prints what there is.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-guest
+
+help:
+	@echo 'make run         build q2c and tune hybrid polling on a 2 GiB scratch file, 4 KiB and 64 KiB reads'
+	@echo 'make test        format, clippy, crate rules, sizes, every test that needs no guest; skips are counted'
+	@echo 'make test-guest  tests in guests that boot their own kernel'
+	@echo
+	@echo 'Both run and test first look for what they need (scripts/prerequisites.sh): as root on a system with apt'
+	@echo 'they install it, else they print the command that does.'
+
+run:
+	@scripts/prerequisites.sh run scripts/run.sh
+
+test:
+	@scripts/prerequisites.sh test scripts/test.sh
+
+test-guest:
+	@echo '0 guest tests: none defined yet'

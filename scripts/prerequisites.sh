@@ -1,0 +1,228 @@
+#!/usr/bin/env bash
+# Checks what building, running or testing q2c needs, installs what is missing where it may, then runs COMMAND.
+#
+#   scripts/prerequisites.sh run|test [COMMAND...]
+#
+# As root on a system with apt the missing packages are installed; otherwise the exact command to do so is printed and the
+# script ends with 1. No question is asked and stdin is not read. COMMAND gets, besides its own environment,
+#   RUSTUP_TOOLCHAIN        when a toolchain other than the pinned one had to be chosen
+#   Q2C_RUST_IS_PINNED      1 or 0: whether rustc has the version in rust-toolchain.toml
+# With Q2C_ALLOW_SKIPS=1 a missing browser is no error: the tests that need it are skipped, and counted.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+readonly root=$PWD
+
+say() { printf '%s\n' "prerequisites: $*" >&2; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# The value of a key in a TOML file, where the value is a plain string.
+toml_string() { sed -n "s/^$2 *= *\"\([^\"]*\)\".*/\1/p" "$root/$1" | head -n 1; }
+
+# Whether version $1 is at least version $2.
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# The version in "rustc 1.95.0 (...)" of the command given; empty when it does not run. RUSTUP_AUTO_INSTALL keeps rustup
+# from downloading a toolchain only because its version was asked for.
+version_of() { RUSTUP_AUTO_INSTALL=0 "$@" --version 2>/dev/null </dev/null | sed -n 's/^[a-z]* \([0-9][0-9.]*\).*/\1/p'; }
+
+MSRV=$(toml_string Cargo.toml rust-version)
+PINNED=$(toml_string rust-toolchain.toml channel)
+readonly MSRV PINNED
+readonly components=(rustfmt clippy)
+
+rust_ok() { # rustc and cargo run and are recent enough
+    local rustc cargo
+    rustc=$(version_of rustc) && cargo=$(version_of cargo) || true
+    [ -n "${rustc:-}" ] && [ -n "${cargo:-}" ] && at_least "$rustc" "$MSRV" && at_least "$cargo" "$MSRV"
+}
+
+# The most recent installed rustup toolchain that is recent enough, a stable one before others; empty for none.
+best_installed_toolchain() {
+    local name version rank
+    rustup toolchain list 2>/dev/null | awk '$1 != "no" { print $1 }' | while read -r name; do
+        version=$(version_of rustup run "$name" rustc)
+        if [ -n "$version" ] && at_least "$version" "$MSRV"; then
+            case $name in nightly* | beta*) rank=0 ;; *) rank=1 ;; esac
+            printf '%s %s %s\n' "$rank" "$version" "$name"
+        fi
+    done | sort -k1,1n -k2,2V | tail -n 1 | cut -d ' ' -f 3
+}
+
+choose_rustup_toolchain() {
+    local other
+    if rust_ok; then return; fi
+    if [ -n "${RUSTUP_TOOLCHAIN:-}" ]; then
+        say "RUSTUP_TOOLCHAIN=$RUSTUP_TOOLCHAIN is not usable: it is not installed, or older than Rust $MSRV"
+        unset RUSTUP_TOOLCHAIN
+        if rust_ok; then return; fi
+    fi
+    other=$(best_installed_toolchain)
+    if [ -n "$other" ]; then
+        say "the pinned Rust $PINNED is not installed; using the installed toolchain $other"
+        say "  (to have the pinned one: rustup toolchain install $PINNED --profile minimal -c rustfmt -c clippy)"
+        export RUSTUP_TOOLCHAIN=$other
+        return
+    fi
+    say "no installed toolchain has Rust $MSRV or newer; installing $PINNED with rustup"
+    rustup toolchain install "$PINNED" --profile minimal --component "${components[@]}" </dev/null >&2 || {
+        say "failed to install Rust $PINNED; when the network is back, run"
+        say "  rustup toolchain install $PINNED --profile minimal -c rustfmt -c clippy"
+        exit 1
+    }
+}
+
+need_rustup_components() {
+    local missing=() component
+    has_fmt || missing+=(rustfmt)
+    has_clippy || missing+=(clippy)
+    for component in "${missing[@]}"; do
+        rustup component add "$component" </dev/null >&2 || {
+            say "failed to add $component; run: rustup component add $component"
+            exit 1
+        }
+    done
+}
+
+has_fmt() { [ -n "$(version_of cargo fmt)" ]; }
+has_clippy() { [ -n "$(version_of cargo clippy)" ]; }
+
+# --- packages (Debian and its relatives) --------------------------------------------------------------------------
+
+candidate() { # the version apt would install; empty for none
+    local found
+    found=$(LC_ALL=C apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: //p')
+    [ "$found" = "(none)" ] || printf '%s' "${found%%[+~-]*}"
+}
+
+# The suffix of the packaged Rust that is recent enough: "" for rustc and cargo, "-web" for rustc-web and cargo-web (the
+# more recent Rust that Debian keeps for its browsers; it installs /usr/bin/rustc and /usr/bin/cargo).
+packaged_rust() {
+    local suffix
+    for suffix in "" -web; do
+        if at_least "$(candidate "rustc$suffix")" "$MSRV" && at_least "$(candidate "cargo$suffix")" "$MSRV"; then
+            printf '%s' "$suffix"
+            return
+        fi
+    done
+    return 1
+}
+
+rust_packages() { # what of Rust is missing, as package names
+    local suffix
+    suffix=$(packaged_rust) || return 1
+    rust_ok || printf '%s\n' "rustc$suffix" "cargo$suffix"
+    if [ "$what" = test ]; then
+        has_fmt || printf '%s\n' "rustfmt$suffix"
+        has_clippy || printf '%s\n' "rust$suffix-clippy"
+    fi
+}
+
+rust_is_complete() {
+    rust_ok && { [ "$what" != test ] || { has_fmt && has_clippy; }; }
+}
+
+tell_where_rust_is() {
+    say "Rust $MSRV or newer is missing (found: $(version_of rustc || true)), and no package here is recent enough"
+    say "install it with rustup (https://rustup.rs): rustup toolchain install $PINNED --profile minimal -c rustfmt -c clippy"
+}
+
+other_packages() {
+    links_c || printf '%s\n' gcc libc6-dev
+    has make || printf '%s\n' make
+    if [ "$what" = test ] && ! has_browser; then
+        printf '%s\n' chromium
+    fi
+}
+
+links_c() { # a C compiler, a linker and the C library's headers
+    local folder status=0
+    folder=$(mktemp -d)
+    printf '#include <stdio.h>\nint main(void) { return 0; }\n' | cc -x c -o "$folder/a" - 2>/dev/null || status=1
+    rm -r "$folder"
+    return "$status"
+}
+
+has_browser() { has chromium || has chromium-browser || has google-chrome; }
+
+apt_install() {
+    say "installing: $*"
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-remove --no-install-recommends "$@" </dev/null >&2
+}
+
+may_install() { [ "$(id -u)" = 0 ] && has apt-get; }
+
+refresh_lists() {
+    if may_install; then
+        DEBIAN_FRONTEND=noninteractive apt-get update -qq </dev/null >&2 || say "apt-get update failed; going on with the known lists"
+    fi
+}
+
+# Installs the packages named, or says how to and fails.
+need_packages() {
+    if may_install && apt_install "$@"; then return; fi
+    if has apt-get; then
+        say "missing; run as root: apt-get update && apt-get install -y --no-install-recommends $*"
+    else
+        say "missing; install with this system's package manager (Debian's names): $*"
+    fi
+    return 1
+}
+
+need_all_packages() {
+    local rust=() other=() required=()
+    mapfile -t other < <(other_packages)
+    if ! rust_is_complete || [ ${#other[@]} -gt 0 ]; then refresh_lists; fi
+    if ! rust_is_complete; then
+        local listed
+        listed=$(rust_packages) || { tell_where_rust_is; exit 1; }
+        mapfile -t rust <<<"$listed"
+    fi
+    for package in "${rust[@]}" "${other[@]}"; do
+        if [ "$package" != chromium ]; then required+=("$package"); fi
+    done
+    if [ ${#required[@]} -gt 0 ]; then
+        need_packages "${required[@]}" || failed=1
+    fi
+    if [[ " ${other[*]} " == *" chromium "* ]]; then
+        need_packages chromium || need_browser_or_leave
+    fi
+}
+
+need_browser_or_leave() {
+    if [ "${Q2C_ALLOW_SKIPS:-0}" = 1 ]; then
+        say "no browser: the tests that need one will be skipped and counted"
+    else
+        say "(chromium is for the report's browser test; Q2C_ALLOW_SKIPS=1 goes on without it, and counts the skip)"
+        failed=1
+    fi
+}
+
+# --- all ----------------------------------------------------------------------------------------------------------
+
+what=${1:-}
+case $what in
+    run | test) shift ;;
+    *) say "usage: scripts/prerequisites.sh run|test [COMMAND...]"; exit 2 ;;
+esac
+
+if ! has cargo && [ -x "${CARGO_HOME:-${HOME:-}/.cargo}/bin/cargo" ]; then
+    PATH="${CARGO_HOME:-${HOME:-}/.cargo}/bin:$PATH"
+    export PATH
+fi
+if has rustup; then
+    choose_rustup_toolchain
+    if [ "$what" = test ]; then need_rustup_components; fi
+fi
+failed=0
+need_all_packages
+if [ "$failed" = 0 ] && ! rust_is_complete; then
+    tell_where_rust_is
+    failed=1
+fi
+if [ "$failed" != 0 ]; then exit 1; fi
+
+Q2C_RUST_IS_PINNED=0
+if [ "$(version_of rustc)" = "$PINNED" ]; then Q2C_RUST_IS_PINNED=1; fi
+export Q2C_RUST_IS_PINNED
+if [ $# -gt 0 ]; then exec "$@"; fi

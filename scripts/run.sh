@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Builds q2c and tunes hybrid polling on a scratch file. q2c prints where its report is.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+cargo build --release --locked --package q2c </dev/null
+exec "${CARGO_TARGET_DIR:-target}/release/q2c" tune --scratch 2g --bs 4k,64k </dev/null

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Every check that needs no guest, then a summary. All steps run; the exit status is 1 when one of them failed.
+# Called through scripts/prerequisites.sh, which finds the toolchain.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+readonly work
+export Q2C_SKIP_LOG=$work/skips
+: >"$Q2C_SKIP_LOG"
+: >"$work/output"
+failed=()
+
+# Runs one step, its output shown and kept.
+step() {
+    local name=$1
+    shift
+    printf '\n== %s\n' "$name"
+    if ! "$@" </dev/null 2>&1 | tee -a "$work/output"; then failed+=("$name"); fi
+}
+
+skip() { printf 'skipped: %s: %s\n' "$1" "$2" >>"$Q2C_SKIP_LOG"; }
+
+# A newer rustfmt or clippy may want what the pinned one does not: then its words are shown and do not count.
+lint() {
+    local name=$1
+    if [ "${Q2C_RUST_IS_PINNED:-0}" = 1 ]; then
+        step "$@"
+        return
+    fi
+    skip "$name" "$(rustc --version) is not the pinned toolchain; what it says is shown and does not count"
+    shift
+    printf '\n== %s (does not count)\n' "$name"
+    "$@" </dev/null 2>&1 || true
+}
+
+lint "format" cargo fmt --all --check
+if [ "${Q2C_RUST_IS_PINNED:-0}" = 1 ]; then deny=(-- -D warnings); else deny=(); fi
+lint "clippy" cargo clippy --workspace --all-targets --locked "${deny[@]}"
+step "crate rules" cargo xtask deps
+step "sizes" cargo xtask sizes
+step "unit tests" cargo test --workspace --locked --no-fail-fast --lib --bins
+step "integration tests" cargo test --workspace --locked --no-fail-fast --test '*'
+step "documentation tests" cargo test --workspace --locked --no-fail-fast --doc
+
+# Tests that cargo itself left out.
+sed -n 's/^test \(.*\) \.\.\. ignored,* *\(.*\)$/skipped: \1: \2/p' "$work/output" |
+    sed 's/: $/: ignored without a reason/' >>"$Q2C_SKIP_LOG"
+
+printf '\n== summary\n'
+sed -n 's/^test result: .* \([0-9]*\) passed; \([0-9]*\) failed; .*/\1 \2/p' "$work/output" |
+    awk '{ passed += $1; failed += $2 } END { printf "%d tests passed, %d failed\n", passed, failed }'
+printf '%d skipped\n' "$(wc -l <"$Q2C_SKIP_LOG")"
+sort "$Q2C_SKIP_LOG"
+if [ ${#failed[@]} -gt 0 ]; then
+    printf 'FAILED: %s\n' "${failed[@]}"
+    exit 1
+fi
+printf 'all steps passed\n'

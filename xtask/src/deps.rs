@@ -1,0 +1,134 @@
+//! Crates use only what their row allows; unsafe code and system crates stay where the table puts them.
+
+use crate::Findings;
+use crate::source;
+use crate::table::{Kind, Table};
+use crate::unsafety;
+use crate::workspace::{self, Package};
+use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Third-party crates through which a program talks to the system. Pure crates use none of them.
+const SYSTEM: [&str; 10] = [
+    "io-uring",
+    "libbpf-rs",
+    "libbpf-sys",
+    "libc",
+    "libublk",
+    "linux-raw-sys",
+    "nix",
+    "rustix",
+    "signal-hook",
+    "syscalls",
+];
+
+/// Checks the workspace at `root` against the table in its `ARCHITECTURE.md`.
+///
+/// # Errors
+/// When the table, a manifest or a source file cannot be read.
+pub fn check(root: &Path) -> Result<Findings> {
+    let root = &fs::canonicalize(root)
+        .with_context(|| format!("failed to find the workspace {}", root.display()))?;
+    let document = root.join("ARCHITECTURE.md");
+    let text = fs::read_to_string(&document)
+        .with_context(|| format!("failed to read {}", document.display()))?;
+    let table = Table::parse(&text)
+        .with_context(|| format!("failed to read the crate table of {}", document.display()))?;
+    let packages = workspace::packages(root)?;
+    let mut breaches = table.faults();
+    breaches.extend(folders(root, &packages)?);
+    for package in &packages {
+        breaches.extend(uses(package, &table, &packages, package.in_crates(root)));
+        breaches.extend(unsafe_code(root, package, table.kind(&package.name))?);
+    }
+    let text = summary(&table, &packages, breaches.len());
+    Ok(Findings { text, breaches })
+}
+
+/// Every folder in `crates` is a member whose package has the folder's name.
+fn folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
+    let crates = root.join("crates");
+    let mut breaches = Vec::new();
+    for entry in
+        fs::read_dir(&crates).with_context(|| format!("failed to list {}", crates.display()))?
+    {
+        let folder = entry?.path();
+        match packages.iter().find(|p| p.folder == folder) {
+            Some(package) if package.folder_name() != package.name => breaches.push(format!(
+                "crates/{} holds the package {}: a folder has its crate's name",
+                package.folder_name(),
+                package.name
+            )),
+            None if folder.is_dir() => breaches.push(format!(
+                "{} is no member of the workspace",
+                folder.strip_prefix(root).unwrap_or(&folder).display()
+            )),
+            _ => {}
+        }
+    }
+    breaches.sort();
+    Ok(breaches)
+}
+
+/// The package uses no member of the workspace that its row does not allow and, when pure, no system crate.
+fn uses(package: &Package, table: &Table, members: &[Package], in_crates: bool) -> Vec<String> {
+    let name = &package.name;
+    let Some(kind) = table.kind(name) else {
+        let breach = format!("{name} has no row in ARCHITECTURE.md");
+        return if in_crates { vec![breach] } else { Vec::new() };
+    };
+    let allowed = table.allowed(name);
+    let mut breaches = Vec::new();
+    for used in &package.uses {
+        let member = members.iter().any(|m| m.name == *used);
+        if member && !allowed.contains(used.as_str()) {
+            let may = allowed.iter().copied().collect::<Vec<_>>().join(", ");
+            breaches.push(format!("{name} depends on {used}; its row allows: {may}"));
+        }
+        if kind == Kind::Pure && SYSTEM.contains(&used.as_str()) {
+            breaches.push(format!("{name} is pure but depends on {used}"));
+        }
+    }
+    breaches
+}
+
+/// Unless its row says `unsafe`, the package denies the lint and holds no unsafe code. This binds members
+/// without a row too.
+fn unsafe_code(root: &Path, package: &Package, kind: Option<Kind>) -> Result<Vec<String>> {
+    if kind == Some(Kind::Unsafe) {
+        return Ok(Vec::new());
+    }
+    let mut breaches = Vec::new();
+    let level = package.unsafe_code.as_deref();
+    if !matches!(level, Some("deny" | "forbid")) {
+        breaches.push(format!(
+            "{} sets the lint unsafe_code to {}; expected deny or forbid",
+            package.name,
+            level.unwrap_or("nothing")
+        ));
+    }
+    for file in source::files(root, &package.folder)? {
+        let path = file.path.display();
+        let lines =
+            unsafety::lines(&file.text).with_context(|| format!("failed to parse {path}"))?;
+        breaches.extend(lines.iter().map(|line| {
+            format!(
+                "{path}:{line}: unsafe code, which {} may not hold",
+                package.name
+            )
+        }));
+    }
+    Ok(breaches)
+}
+
+fn summary(table: &Table, packages: &[Package], breaches: usize) -> String {
+    let present: BTreeSet<&str> = packages.iter().map(|p| p.name.as_str()).collect();
+    let mut text = String::new();
+    for name in table.names().filter(|n| !present.contains(n)) {
+        text += &format!("note: {name} has a row in ARCHITECTURE.md and no code\n");
+    }
+    text += &format!("deps: {} packages, {breaches} breaches\n", packages.len());
+    text
+}

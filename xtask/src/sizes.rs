@@ -1,0 +1,125 @@
+//! Lines per file and per function, by crate, and the limits that hold for both.
+
+use crate::Findings;
+use crate::measure::{self, File, Function};
+use crate::source::{self, Source};
+use crate::workspace;
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
+
+/// No file is longer, test code counted.
+const FILE_LINES: usize = 1000;
+/// No function is longer, test code counted, unless its length is waived in writing.
+const FUNCTION_LINES: usize = 80;
+
+/// Lengths of one crate without its test code.
+#[derive(Default)]
+struct Lengths {
+    files: Vec<usize>,
+    functions: Vec<usize>,
+    waived: usize,
+}
+
+/// Measures every package of the workspace at `root`.
+///
+/// # Errors
+/// When a manifest or a source file cannot be read.
+pub fn check(root: &Path) -> Result<Findings> {
+    let root = &fs::canonicalize(root)
+        .with_context(|| format!("failed to find the workspace {}", root.display()))?;
+    let mut text = row("package", "files", "lines", "functions", "lines", "waived");
+    let mut breaches = Vec::new();
+    let mut all = Lengths::default();
+    for package in workspace::packages(root)? {
+        let mut lengths = Lengths::default();
+        for source in source::files(root, &package.folder)? {
+            let file = measure::file(&source.text)
+                .with_context(|| format!("failed to parse {}", source.path.display()))?;
+            lengths.add(&source, &file);
+            breaches.extend(over_limits(&source, &file));
+        }
+        text += &lengths.row(&package.name);
+        all.append(lengths);
+    }
+    text += &all.row("all");
+    text += "lines: median / 95th percentile / longest, test code left out\n";
+    Ok(Findings { text, breaches })
+}
+
+impl Lengths {
+    fn add(&mut self, source: &Source, file: &File) {
+        self.waived += file.functions.iter().filter(|f| f.waived).count();
+        if source.is_test {
+            return;
+        }
+        self.files.push(file.lines - file.test_lines);
+        let counted = file.functions.iter().filter(|f| !f.is_test);
+        self.functions.extend(counted.map(|f| f.lines));
+    }
+
+    fn append(&mut self, mut other: Lengths) {
+        self.files.append(&mut other.files);
+        self.functions.append(&mut other.functions);
+        self.waived += other.waived;
+    }
+
+    fn row(&self, name: &str) -> String {
+        row(
+            name,
+            &self.files.len().to_string(),
+            &distribution(&self.files),
+            &self.functions.len().to_string(),
+            &distribution(&self.functions),
+            &self.waived.to_string(),
+        )
+    }
+}
+
+fn over_limits(source: &Source, file: &File) -> Vec<String> {
+    let path = source.path.display();
+    let mut breaches = Vec::new();
+    if file.lines > FILE_LINES {
+        breaches.push(format!(
+            "{path}: {} lines, at most {FILE_LINES}",
+            file.lines
+        ));
+    }
+    let long = |f: &&Function| f.lines > FUNCTION_LINES && !f.waived;
+    breaches.extend(file.functions.iter().filter(long).map(|f| {
+        let Function {
+            name, line, lines, ..
+        } = f;
+        format!("{path}:{line}: fn {name} has {lines} lines, at most {FUNCTION_LINES}")
+    }));
+    breaches
+}
+
+fn row(name: &str, files: &str, lines: &str, functions: &str, long: &str, waived: &str) -> String {
+    format!("{name:<14} {files:>5} {lines:>18} {functions:>10} {long:>14} {waived:>7}\n")
+}
+
+/// Median, 95th percentile and maximum by nearest rank; `-` for nothing.
+fn distribution(lengths: &[usize]) -> String {
+    let mut sorted = lengths.to_vec();
+    sorted.sort_unstable();
+    let Some(longest) = sorted.last() else {
+        return "-".to_owned();
+    };
+    let rank = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100) - 1];
+    format!("{} / {} / {longest}", rank(50), rank(95))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distribution_is_by_nearest_rank() {
+        assert_eq!(distribution(&[]), "-");
+        assert_eq!(distribution(&[7]), "7 / 7 / 7");
+        // Ranks of 20 values: ceil(0.50 * 20) = 10th, ceil(0.95 * 20) = 19th.
+        let falling: Vec<usize> = (1..=20).rev().collect();
+        assert_eq!(distribution(&falling), "10 / 19 / 20");
+    }
+}

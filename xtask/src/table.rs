@@ -1,0 +1,224 @@
+//! The crate table of `ARCHITECTURE.md`: the only place where the rules between crates are written.
+//!
+//! A row is `| crate | kind | does | may use |`. The last cell is `-`, a list of crates (the prefix `q2c-` left
+//! out), `all above` or `all`. Permission is transitive: what a crate may use, it may use with all that stands
+//! behind it.
+
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
+
+const HEADER: [&str; 4] = ["crate", "kind", "does", "may use"];
+
+/// What a crate may hold besides its own logic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// No unsafe code, no crate that talks to the system.
+    Pure,
+    /// No unsafe code.
+    Safe,
+    /// Unsafe code, every block with its reason.
+    Unsafe,
+}
+
+/// One crate's row.
+#[derive(Debug)]
+struct Row {
+    name: String,
+    kind: Kind,
+    uses: Vec<String>,
+}
+
+/// The table, in its order.
+#[derive(Debug)]
+pub struct Table {
+    rows: Vec<Row>,
+}
+
+impl Table {
+    /// Reads the table out of the document's text.
+    ///
+    /// # Errors
+    /// When there is no such table, when a row is malformed or stands twice, or names a crate that has no row.
+    pub fn parse(document: &str) -> Result<Self> {
+        let mut lines = document.lines().skip_while(|l| cells(l) != HEADER);
+        lines.next().with_context(|| {
+            format!(
+                "expected a table headed `| {} |`, found none",
+                HEADER.join(" | ")
+            )
+        })?;
+        let mut rows: Vec<Row> = Vec::new();
+        for line in lines.skip(1).take_while(|l| l.starts_with('|')) {
+            let row =
+                parse_row(line, &rows).with_context(|| format!("failed to read row {line:?}"))?;
+            rows.push(row);
+        }
+        let table = Table { rows };
+        table.expand_all_and_check()
+    }
+
+    fn expand_all_and_check(mut self) -> Result<Self> {
+        let names: Vec<String> = self.names().map(str::to_owned).collect();
+        for row in &mut self.rows {
+            if row.uses == ["all"] {
+                row.uses = names.iter().filter(|n| **n != row.name).cloned().collect();
+            }
+            if let Some(unknown) = row.uses.iter().find(|u| !names.contains(u)) {
+                bail!("{} may use {unknown}, which has no row", row.name);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Every crate that has a row.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().map(|r| r.name.as_str())
+    }
+
+    /// The crate's kind; `None` when it has no row.
+    pub fn kind(&self, name: &str) -> Option<Kind> {
+        self.row(name).map(|r| r.kind)
+    }
+
+    /// Every crate that `name` may use, directly or through another.
+    pub fn allowed(&self, name: &str) -> BTreeSet<&str> {
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<&str> = self.direct(name).collect();
+        while let Some(next) = open.pop() {
+            if seen.insert(next) {
+                open.extend(self.direct(next));
+            }
+        }
+        seen
+    }
+
+    /// Faults of the table itself: a circle, or a pure crate that may use one that is not.
+    pub fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        for row in &self.rows {
+            let allowed = self.allowed(&row.name);
+            if allowed.contains(row.name.as_str()) {
+                faults.push(format!("{} may use itself through its row", row.name));
+            }
+            let impure = allowed.iter().find(|a| self.kind(a) != Some(Kind::Pure));
+            if let (Kind::Pure, Some(impure)) = (row.kind, impure) {
+                faults.push(format!(
+                    "{} is pure but may use {impure}, which is not",
+                    row.name
+                ));
+            }
+        }
+        faults
+    }
+
+    fn direct<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.row(name)
+            .into_iter()
+            .flat_map(|r| r.uses.iter().map(String::as_str))
+    }
+
+    fn row(&self, name: &str) -> Option<&Row> {
+        self.rows.iter().find(|r| r.name == name)
+    }
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    let inner = line.trim().trim_start_matches('|').trim_end_matches('|');
+    inner.split('|').map(str::trim).collect()
+}
+
+fn parse_row(line: &str, above: &[Row]) -> Result<Row> {
+    let [name, kind, _, uses] = cells(line)[..] else {
+        bail!("expected 4 cells, found {}", cells(line).len());
+    };
+    let name = name.trim_matches('`').to_owned();
+    if above.iter().any(|r| r.name == name) {
+        bail!("{name} has a row already");
+    }
+    Ok(Row {
+        kind: parse_kind(kind)?,
+        uses: parse_uses(uses, above),
+        name,
+    })
+}
+
+fn parse_kind(cell: &str) -> Result<Kind> {
+    match cell {
+        "pure" => Ok(Kind::Pure),
+        "safe" => Ok(Kind::Safe),
+        "unsafe" => Ok(Kind::Unsafe),
+        other => bail!("expected the kind pure, safe or unsafe, found {other:?}"),
+    }
+}
+
+fn parse_uses(cell: &str, above: &[Row]) -> Vec<String> {
+    match cell {
+        "-" => Vec::new(),
+        "all above" => above.iter().map(|r| r.name.clone()).collect(),
+        "all" => vec!["all".to_owned()],
+        list => list
+            .split(',')
+            .map(|name| format!("q2c-{}", name.trim()))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = "\
+Text before.
+
+| crate | kind | does | may use |
+|---|---|---|---|
+| `q2c-a` | pure | words | - |
+| `q2c-b` | safe | reads | a |
+| `q2c-c` | unsafe | calls | b |
+| `q2c-d` | safe | runs | all above |
+| `q2c-e` | pure | draws | a |
+| `q2c` | safe | glue | all |
+
+| other | table |
+";
+
+    fn allowed(table: &Table, name: &str) -> Vec<String> {
+        table.allowed(name).into_iter().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn permission_is_transitive_and_words_expand() {
+        let table = Table::parse(DOCUMENT).unwrap();
+        assert_eq!(allowed(&table, "q2c-a"), Vec::<String>::new());
+        assert_eq!(allowed(&table, "q2c-c"), ["q2c-a", "q2c-b"]);
+        assert_eq!(allowed(&table, "q2c-d"), ["q2c-a", "q2c-b", "q2c-c"]);
+        assert_eq!(allowed(&table, "q2c").len(), 5);
+        assert_eq!(table.kind("q2c-c"), Some(Kind::Unsafe));
+        assert_eq!(table.kind("q2c-z"), None);
+        assert_eq!(table.faults(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn broken_tables_are_refused() {
+        let without = DOCUMENT.replace("| crate |", "| thing |");
+        assert!(Table::parse(&without).is_err());
+        let twice = DOCUMENT.replace("q2c-e", "q2c-a");
+        assert!(Table::parse(&twice).is_err());
+        let unknown = DOCUMENT.replace("| calls | b |", "| calls | y |");
+        assert!(Table::parse(&unknown).is_err());
+        let kind = DOCUMENT.replace("| pure | words", "| clean | words");
+        assert!(Table::parse(&kind).is_err());
+        let cells = DOCUMENT.replace("| words |", "|");
+        assert!(Table::parse(&cells).is_err());
+    }
+
+    #[test]
+    fn circles_and_impure_pure_crates_are_faults() {
+        let circle = DOCUMENT.replace("| words | - |", "| words | e |");
+        let faults = Table::parse(&circle).unwrap().faults();
+        assert!(faults.contains(&"q2c-a may use itself through its row".to_owned()));
+        let impure = DOCUMENT.replace("| draws | a |", "| draws | b |");
+        let faults = Table::parse(&impure).unwrap().faults();
+        assert_eq!(faults, ["q2c-e is pure but may use q2c-b, which is not"]);
+    }
+}

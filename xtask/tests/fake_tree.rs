@@ -1,0 +1,342 @@
+//! The checks against small workspaces: a sound one passes, and every broken rule is found.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at its first fault")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const TABLE: &str = "\
+# Architecture
+
+| crate | kind | does | may use |
+|---|---|---|---|
+| `q2c-model` | pure | words | - |
+| `q2c-sim` | pure | simulates | model |
+| `q2c-sys` | unsafe | calls | model |
+| `q2c-engine` | safe | runs | sys |
+| `q2c` | safe | glue | all |
+";
+
+const ROOT: &str = "\
+[workspace]
+resolver = \"3\"
+members = [\"crates/*\"]
+
+[workspace.lints.rust]
+unsafe_code = \"deny\"
+";
+
+/// A sound workspace that a test then breaks in one place.
+struct Tree(TempDir);
+
+impl Tree {
+    fn sound() -> Self {
+        let tree = Tree(TempDir::new().unwrap());
+        tree.write("Cargo.toml", ROOT);
+        tree.write("ARCHITECTURE.md", TABLE);
+        tree.package("q2c-model", &[], "pub struct Nanos(pub u64);\n");
+        tree.package(
+            "q2c-sim",
+            &["q2c-model"],
+            "//! Not unsafe.\npub fn sim() {}\n",
+        );
+        tree.package(
+            "q2c-sys",
+            &["q2c-model"],
+            "pub fn sys() { unsafe { ffi() } }\n",
+        );
+        tree.write(
+            "crates/q2c-sys/Cargo.toml",
+            &tree.with_own_lints("q2c-sys", "allow"),
+        );
+        tree.package("q2c-engine", &["q2c-sys", "q2c-model"], "pub fn run() {}\n");
+        tree.package("q2c", &["q2c-engine", "q2c-sim"], "pub fn main() {}\n");
+        tree
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn package(&self, name: &str, uses: &[&str], source: &str) {
+        let uses: String = uses
+            .iter()
+            .map(|u| format!("{u} = {{ path = \"../{u}\" }}\n"))
+            .collect();
+        let manifest = format!(
+            "{}[lints]\nworkspace = true\n[dependencies]\n{uses}",
+            head(name)
+        );
+        self.write(&format!("crates/{name}/Cargo.toml"), &manifest);
+        self.write(&format!("crates/{name}/src/lib.rs"), source);
+    }
+
+    fn with_own_lints(&self, name: &str, level: &str) -> String {
+        format!(
+            "{}[lints.rust]\nunsafe_code = \"{level}\"\n[dependencies]\nq2c-model = {{ path = \"../q2c-model\" }}\n",
+            head(name)
+        )
+    }
+
+    fn append(&self, path: &str, text: &str) {
+        let old = fs::read_to_string(self.0.path().join(path)).unwrap();
+        self.write(path, &(old + text));
+    }
+
+    fn run(&self, command: &str) -> Output {
+        xtask(command, self.0.path())
+    }
+
+    /// The breaches that `command` names, without the prefix; it must then fail, and else succeed.
+    fn breaches(&self, command: &str) -> Vec<String> {
+        let out = self.run(command);
+        let stderr = String::from_utf8(out.stderr).unwrap();
+        let breaches: Vec<String> = stderr
+            .lines()
+            .filter_map(|l| l.strip_prefix("error: ").map(str::to_owned))
+            .collect();
+        let expected = i32::from(!breaches.is_empty());
+        assert_eq!(out.status.code(), Some(expected), "{stderr}");
+        breaches
+    }
+}
+
+fn head(name: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
+}
+
+fn xtask(command: &str, root: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args([command, "--root"])
+        .arg(root)
+        .output()
+        .unwrap()
+}
+
+fn stdout(out: &Output) -> String {
+    String::from_utf8(out.stdout.clone()).unwrap()
+}
+
+#[test]
+fn a_sound_tree_passes() {
+    let tree = Tree::sound();
+    assert_eq!(tree.breaches("deps"), Vec::<String>::new());
+    assert_eq!(tree.breaches("sizes"), Vec::<String>::new());
+    assert!(stdout(&tree.run("deps")).contains("deps: 5 packages, 0 breaches"));
+}
+
+#[test]
+fn a_dependency_that_the_row_does_not_allow_is_found() {
+    let tree = Tree::sound();
+    tree.append(
+        "crates/q2c-sim/Cargo.toml",
+        "q2c-engine = { path = \"../q2c-engine\" }\n",
+    );
+    let expected = "q2c-sim depends on q2c-engine; its row allows: q2c-model";
+    assert_eq!(tree.breaches("deps"), [expected]);
+}
+
+#[test]
+fn a_renamed_dev_dependency_is_found_too() {
+    let tree = Tree::sound();
+    let hidden = "[dev-dependencies]\nother = { package = \"q2c-sim\", path = \"../q2c-sim\" }\n";
+    tree.append("crates/q2c-model/Cargo.toml", hidden);
+    assert_eq!(
+        tree.breaches("deps"),
+        ["q2c-model depends on q2c-sim; its row allows: "]
+    );
+}
+
+#[test]
+fn a_system_crate_in_a_pure_crate_is_found() {
+    let tree = Tree::sound();
+    tree.append("crates/q2c-sim/Cargo.toml", "libc = \"0.2\"\n");
+    tree.append("crates/q2c-engine/Cargo.toml", "libc = \"0.2\"\n");
+    assert_eq!(
+        tree.breaches("deps"),
+        ["q2c-sim is pure but depends on libc"]
+    );
+}
+
+#[test]
+fn unsafe_code_outside_its_crate_is_found() {
+    let tree = Tree::sound();
+    tree.write(
+        "crates/q2c-engine/src/ring.rs",
+        "\nfn f() { unsafe { g() } }\n",
+    );
+    tree.write(
+        "crates/q2c-engine/tests/ring.rs",
+        "#[allow(unsafe_code)]\nfn f() {}\n",
+    );
+    let expected = [
+        "crates/q2c-engine/src/ring.rs:2: unsafe code, which q2c-engine may not hold",
+        "crates/q2c-engine/tests/ring.rs:1: unsafe code, which q2c-engine may not hold",
+    ];
+    assert_eq!(tree.breaches("deps"), expected);
+}
+
+#[test]
+fn a_manifest_that_lets_unsafe_code_in_is_found() {
+    let tree = Tree::sound();
+    tree.write(
+        "crates/q2c-sim/Cargo.toml",
+        &tree.with_own_lints("q2c-sim", "allow"),
+    );
+    let expected = "q2c-sim sets the lint unsafe_code to allow; expected deny or forbid";
+    assert_eq!(tree.breaches("deps"), [expected]);
+}
+
+#[test]
+fn a_manifest_without_lints_is_found() {
+    let tree = Tree::sound();
+    tree.write("crates/q2c-model/Cargo.toml", &head("q2c-model"));
+    let expected = "q2c-model sets the lint unsafe_code to nothing; expected deny or forbid";
+    assert_eq!(tree.breaches("deps"), [expected]);
+}
+
+#[test]
+fn a_weak_workspace_lint_is_found_in_every_crate_that_inherits_it() {
+    let tree = Tree::sound();
+    tree.write(
+        "Cargo.toml",
+        &ROOT.replace("\"deny\"", "{ level = \"warn\", priority = 1 }"),
+    );
+    let breaches = tree.breaches("deps");
+    assert_eq!(breaches.len(), 4, "{breaches:?}");
+    assert!(
+        breaches
+            .iter()
+            .all(|b| b.ends_with("to warn; expected deny or forbid"))
+    );
+}
+
+#[test]
+fn a_crate_without_a_row_is_found() {
+    let tree = Tree::sound();
+    tree.package("q2c-extra", &[], "");
+    assert_eq!(
+        tree.breaches("deps"),
+        ["q2c-extra has no row in ARCHITECTURE.md"]
+    );
+}
+
+#[test]
+fn a_folder_with_another_name_is_found() {
+    let tree = Tree::sound();
+    let manifest = fs::read_to_string(tree.0.path().join("crates/q2c-sim/Cargo.toml")).unwrap();
+    tree.write(
+        "crates/q2c-sim/Cargo.toml",
+        &manifest.replace("\"q2c-sim\"", "\"q2c-model2\""),
+    );
+    tree.write(
+        "crates/q2c/Cargo.toml",
+        &format!("{}[lints]\nworkspace = true\n", head("q2c")),
+    );
+    let expected = [
+        "crates/q2c-sim holds the package q2c-model2: a folder has its crate's name",
+        "q2c-model2 has no row in ARCHITECTURE.md",
+    ];
+    assert_eq!(tree.breaches("deps"), expected);
+}
+
+#[test]
+fn a_folder_outside_the_workspace_is_found() {
+    let tree = Tree::sound();
+    tree.write(
+        "Cargo.toml",
+        &ROOT.replace("[\"crates/*\"]", "[\"crates/q2c*\"]"),
+    );
+    tree.write("crates/notes/read.txt", "no package");
+    assert_eq!(
+        tree.breaches("deps"),
+        ["crates/notes is no member of the workspace"]
+    );
+}
+
+#[test]
+fn a_row_without_a_crate_is_noted() {
+    let tree = Tree::sound();
+    tree.append(
+        "ARCHITECTURE.md",
+        "| `q2c-late` | safe | comes later | model |\n",
+    );
+    assert_eq!(tree.breaches("deps"), Vec::<String>::new());
+    let note = "note: q2c-late has a row in ARCHITECTURE.md and no code";
+    assert!(stdout(&tree.run("deps")).contains(note));
+}
+
+#[test]
+fn a_missing_table_is_an_error() {
+    let tree = Tree::sound();
+    tree.write("ARCHITECTURE.md", "# Architecture\n");
+    let out = tree.run("deps");
+    assert_eq!(out.status.code(), Some(1));
+    assert!(
+        String::from_utf8(out.stderr)
+            .unwrap()
+            .contains("crate table")
+    );
+}
+
+/// A function of `lines` lines, signature and closing brace counted.
+fn function(lines: usize) -> String {
+    format!("fn long() {{\n{}}}\n", "    g();\n".repeat(lines - 2))
+}
+
+#[test]
+fn a_function_over_80_lines_is_found_unless_waived() {
+    let tree = Tree::sound();
+    tree.write("crates/q2c-sim/src/edge.rs", &function(80));
+    assert_eq!(tree.breaches("sizes"), Vec::<String>::new());
+    tree.write("crates/q2c-sim/src/edge.rs", &format!("\n{}", function(81)));
+    let expected = "crates/q2c-sim/src/edge.rs:2: fn long has 81 lines, at most 80";
+    assert_eq!(tree.breaches("sizes"), [expected]);
+    let waiver = "#[expect(clippy::too_many_lines, reason = \"one table\")]\n";
+    tree.write(
+        "crates/q2c-sim/src/edge.rs",
+        &format!("{waiver}{}", function(81)),
+    );
+    assert_eq!(tree.breaches("sizes"), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_over_1000_lines_is_found() {
+    let tree = Tree::sound();
+    tree.write("crates/q2c-sim/tests/long.rs", &"// line\n".repeat(1000));
+    assert_eq!(tree.breaches("sizes"), Vec::<String>::new());
+    tree.write("crates/q2c-sim/tests/long.rs", &"// line\n".repeat(1001));
+    let expected = "crates/q2c-sim/tests/long.rs: 1001 lines, at most 1000";
+    assert_eq!(tree.breaches("sizes"), [expected]);
+}
+
+#[test]
+fn a_row_tells_files_and_functions_without_test_code() {
+    let tree = Tree::sound();
+    let code = format!(
+        "{}\n#[cfg(test)]\nmod tests {{\n    #[test]\n    fn t() {{}}\n}}\n",
+        function(9)
+    );
+    tree.write("crates/q2c-sim/src/lib.rs", &code);
+    tree.write("crates/q2c-sim/tests/more.rs", &function(70));
+    let text = stdout(&tree.run("sizes"));
+    let row = text.lines().find(|l| l.starts_with("q2c-sim ")).unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    // One file of 15 lines, 5 of them test code; one function.
+    assert_eq!(words.join(" "), "q2c-sim 1 10 / 10 / 10 1 9 / 9 / 9 0");
+}
+
+#[test]
+fn unknown_words_are_refused() {
+    let out = xtask("size", Path::new("."));
+    assert_eq!(out.status.code(), Some(1));
+    assert!(
+        String::from_utf8(out.stderr)
+            .unwrap()
+            .contains("usage: cargo xtask")
+    );
+}
