@@ -5,6 +5,7 @@
 pub mod engine;
 pub mod engines;
 mod lane;
+pub mod measure;
 mod pattern;
 mod run;
 mod sample;

@@ -1,0 +1,12 @@
+//! From samples to numbers: one phase as a whole, and interval by interval.
+//!
+//! Definitions. *Miss*: the first poll after the wake-up already finds the completion. *Miss rate*: misses / all I/Os
+//! that hybrid polling handled. *Effective sleep*: sum of sleeps asked (0 for I/Os that did not sleep) / all I/Os
+//! handled. *Slept*: from call to return, mean over the I/Os that slept. Latencies are U2C. Every interval starts
+//! from nothing.
+
+mod interval;
+mod phase;
+
+pub use interval::{IntervalStats, intervals};
+pub use phase::{PhaseStats, combine, phase_stats};

@@ -1,0 +1,135 @@
+//! One phase as a whole.
+
+use crate::run::LaneData;
+use crate::sample::Sample;
+
+/// Sums and latencies of a phase, of one lane or of several together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PhaseStats {
+    /// Lanes in it.
+    pub lanes: u32,
+    /// Wall time, ns, mean over lanes.
+    pub wall_ns: f64,
+    /// I/Os, recorded or not.
+    pub ios: u64,
+    /// Thread CPU, ns, all lanes.
+    pub cpu_ns: u64,
+    /// Voluntary context switches.
+    pub voluntary: u64,
+    /// Involuntary ones.
+    pub involuntary: u64,
+    /// I/Os that hybrid polling handled.
+    pub handled: u64,
+    /// I/Os that slept.
+    pub slept: u64,
+    /// I/Os complete when their sleep ended.
+    pub misses: u64,
+    /// Sum of sleeps asked, ns.
+    pub asked_ns: u64,
+    /// Sum of sleeps from call to return, ns.
+    pub slept_ns: u64,
+    /// Latencies (U2C) of the recorded I/Os, ns, ascending.
+    pub latencies: Vec<f64>,
+}
+
+impl PhaseStats {
+    /// I/Os per second.
+    #[must_use]
+    pub fn iops(&self) -> f64 {
+        self.ios as f64 / self.wall_ns * 1e9
+    }
+
+    /// Thread CPU, percent of one CPU and lane.
+    #[must_use]
+    pub fn cpu_pct(&self) -> f64 {
+        self.cpu_ns as f64 / self.wall_ns / f64::from(self.lanes.max(1)) * 100.0
+    }
+
+    /// Misses / I/Os handled; 0 when hybrid polling handled none.
+    #[must_use]
+    pub fn miss_rate(&self) -> f64 {
+        ratio(self.misses as f64, self.handled)
+    }
+
+    /// Sum of sleeps asked / I/Os handled, ns.
+    #[must_use]
+    pub fn effective_sleep_ns(&self) -> f64 {
+        ratio(self.asked_ns as f64, self.handled)
+    }
+
+    /// Mean sleep from call to return, ns.
+    #[must_use]
+    pub fn mean_slept_ns(&self) -> f64 {
+        ratio(self.slept_ns as f64, self.slept)
+    }
+
+    /// Voluntary switches per I/O that slept, or per I/O when none did.
+    #[must_use]
+    pub fn switches_per_io(&self) -> f64 {
+        ratio(
+            self.voluntary as f64,
+            if self.slept > 0 { self.slept } else { self.ios },
+        )
+    }
+}
+
+pub(super) fn ratio(sum: f64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { sum / of as f64 }
+}
+
+/// Phase number `phase` of one lane.
+///
+/// # Panics
+/// When the lane has no such phase.
+#[must_use]
+pub fn phase_stats(lane: &LaneData, phase: usize) -> PhaseStats {
+    let data = &lane.phases[phase];
+    let (begin, end) = (data.begin, data.end);
+    let mut stats = PhaseStats {
+        lanes: 1,
+        wall_ns: (end.t_ns - begin.t_ns) as f64,
+        ios: data.ios,
+        cpu_ns: end.cpu_ns - begin.cpu_ns,
+        voluntary: end.switches.voluntary - begin.switches.voluntary,
+        involuntary: end.switches.involuntary - begin.switches.involuntary,
+        ..PhaseStats::default()
+    };
+    let samples = &lane.samples[data.samples.clone()];
+    samples.iter().for_each(|sample| count(&mut stats, sample));
+    stats.latencies.sort_unstable_by(f64::total_cmp);
+    stats
+}
+
+fn count(stats: &mut PhaseStats, sample: &Sample) {
+    stats.latencies.push(sample.u2c().0 as f64);
+    stats.handled += u64::from(sample.is(Sample::HYBRID));
+    stats.misses += u64::from(sample.is(Sample::MISSED));
+    if sample.is(Sample::SLEPT) {
+        stats.slept += 1;
+        stats.asked_ns += u64::from(sample.asked_ns);
+        stats.slept_ns += u64::from(sample.slept_ns);
+    }
+}
+
+/// Several lanes' stats of the same phase as one.
+#[must_use]
+pub fn combine(lanes: &[PhaseStats]) -> PhaseStats {
+    let mut all = PhaseStats::default();
+    for lane in lanes {
+        all.lanes += lane.lanes;
+        all.wall_ns += lane.wall_ns * f64::from(lane.lanes);
+        all.ios += lane.ios;
+        all.cpu_ns += lane.cpu_ns;
+        all.voluntary += lane.voluntary;
+        all.involuntary += lane.involuntary;
+        all.handled += lane.handled;
+        all.slept += lane.slept;
+        all.misses += lane.misses;
+        all.asked_ns += lane.asked_ns;
+        all.slept_ns += lane.slept_ns;
+        all.latencies.extend_from_slice(&lane.latencies);
+    }
+    all.wall_ns /= f64::from(all.lanes.max(1));
+    all.latencies.sort_unstable_by(f64::total_cmp);
+    all
+}
