@@ -8,9 +8,25 @@ use std::fs;
 
 /// Items of the kernel command line that change what is measured; `x.` names a module's options.
 const COMMAND_LINE_ITEMS: [&str; 19] = [
-    "mitigations", "isolcpus", "nohz", "nohz_full", "rcu_nocbs", "irqaffinity", "idle", "maxcpus", "nosmt",
-    "preempt", "threadirqs", "clocksource", "tsc", "intel_pstate", "amd_pstate", "intel_idle.", "processor.",
-    "cpuidle_haltpoll.", "nvme.",
+    "mitigations",
+    "isolcpus",
+    "nohz",
+    "nohz_full",
+    "rcu_nocbs",
+    "irqaffinity",
+    "idle",
+    "maxcpus",
+    "nosmt",
+    "preempt",
+    "threadirqs",
+    "clocksource",
+    "tsc",
+    "intel_pstate",
+    "amd_pstate",
+    "intel_idle.",
+    "processor.",
+    "cpuidle_haltpoll.",
+    "nvme.",
 ];
 
 /// Reads all facts.
@@ -23,7 +39,9 @@ pub fn read(roots: &Roots) -> Machine {
     Machine {
         kernel: attr::text(&roots.proc("sys/kernel/osrelease")).unwrap_or_default(),
         arch: arch(roots),
-        cpu_model: ["model name", "Model", "cpu"].iter().find_map(|f| field(&cpuinfo, f)),
+        cpu_model: ["model name", "Model", "cpu"]
+            .iter()
+            .find_map(|f| field(&cpuinfo, f)),
         threads_per_core: threads_per_core(roots, &cpus_online),
         numa_nodes: attr::text(&roots.sys("devices/system/node/online"))
             .and_then(|t| Some(cpu_list::parse(&t)?.len() as u32)),
@@ -68,7 +86,10 @@ pub fn governors(roots: &Roots, cpus: &[CpuId]) -> Option<String> {
 pub fn idle_states(roots: &Roots, cpu: CpuId) -> Vec<(String, u64)> {
     let dirs = attr::entries(&roots.cpu(cpu, "cpuidle"));
     let state = |d: &std::path::PathBuf| {
-        Some((attr::text(&d.join("name"))?, attr::value(&d.join("latency"))?))
+        Some((
+            attr::text(&d.join("name"))?,
+            attr::value(&d.join("latency"))?,
+        ))
     };
     dirs.iter().filter_map(state).collect()
 }
@@ -81,8 +102,12 @@ pub(crate) fn clocksource(roots: &Roots, which: &str) -> Option<String> {
 
 fn arch(roots: &Roots) -> String {
     // The file exists since Linux 6.1; before, the running kernel is asked.
-    attr::text(&roots.proc("sys/kernel/arch"))
-        .unwrap_or_else(|| rustix::system::uname().machine().to_string_lossy().into_owned())
+    attr::text(&roots.proc("sys/kernel/arch")).unwrap_or_else(|| {
+        rustix::system::uname()
+            .machine()
+            .to_string_lossy()
+            .into_owned()
+    })
 }
 
 /// The first `name : value` of a cpuinfo or meminfo text.
@@ -103,7 +128,10 @@ fn threads_per_core(roots: &Roots, cpus: &[CpuId]) -> Option<u32> {
 
 fn memory(roots: &Roots) -> Option<Bytes> {
     let text = fs::read_to_string(roots.proc("meminfo")).ok()?;
-    let kib: u64 = field(&text, "MemTotal")?.strip_suffix(" kB")?.parse().ok()?;
+    let kib: u64 = field(&text, "MemTotal")?
+        .strip_suffix(" kB")?
+        .parse()
+        .ok()?;
     Some(Bytes(kib * 1024))
 }
 
@@ -136,7 +164,9 @@ fn preempt(roots: &Roots) -> Option<String> {
         return Some(attr::selected(&text).to_owned());
     }
     let version = attr::text(&roots.proc("sys/kernel/version"))?;
-    let word = version.split_whitespace().find(|w| w.starts_with("PREEMPT"));
+    let word = version
+        .split_whitespace()
+        .find(|w| w.starts_with("PREEMPT"));
     Some(word.unwrap_or("none or voluntary").to_owned())
 }
 

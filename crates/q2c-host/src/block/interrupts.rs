@@ -36,12 +36,19 @@ impl Interrupts {
         let text = fs::read_to_string(roots.proc("interrupts"))?;
         let all = parse(&text).ok_or_else(|| io::Error::other("no CPU header in interrupts"))?;
         let own = [leaf.disk.clone()];
-        let disks = if leaf.below.is_empty() { &own[..] } else { &leaf.below };
+        let disks = if leaf.below.is_empty() {
+            &own[..]
+        } else {
+            &leaf.below
+        };
         let mut chosen: BTreeSet<u32> = BTreeSet::new();
         for disk in disks {
             chosen.extend(lines_of(roots, disk, &all));
         }
-        let lines = all.into_iter().filter(|l| chosen.contains(&l.irq)).collect();
+        let lines = all
+            .into_iter()
+            .filter(|l| chosen.contains(&l.irq))
+            .collect();
         Ok(Interrupts { lines })
     }
 
@@ -74,11 +81,24 @@ impl Interrupts {
     pub fn since(&self, earlier: &Interrupts) -> Interrupts {
         let before: BTreeMap<u32, &IrqLine> = earlier.lines.iter().map(|l| (l.irq, l)).collect();
         let step = |line: &IrqLine| {
-            let old = |cpu| before.get(&line.irq).and_then(|l| l.counts.get(cpu)).copied();
-            let counts = line.counts.iter().map(|(cpu, &n)| (*cpu, n.saturating_sub(old(cpu).unwrap_or(0))));
-            IrqLine { counts: counts.collect(), ..line.clone() }
+            let old = |cpu| {
+                before
+                    .get(&line.irq)
+                    .and_then(|l| l.counts.get(cpu))
+                    .copied()
+            };
+            let counts = line
+                .counts
+                .iter()
+                .map(|(cpu, &n)| (*cpu, n.saturating_sub(old(cpu).unwrap_or(0))));
+            IrqLine {
+                counts: counts.collect(),
+                ..line.clone()
+            }
         };
-        Interrupts { lines: self.lines.iter().map(step).collect() }
+        Interrupts {
+            lines: self.lines.iter().map(step).collect(),
+        }
     }
 }
 
@@ -86,7 +106,11 @@ impl Interrupts {
 fn parse(text: &str) -> Option<Vec<IrqLine>> {
     let mut rows = text.lines();
     let cpu = |t: &str| Some(CpuId(t.strip_prefix("CPU")?.parse().ok()?));
-    let cpus: Vec<CpuId> = rows.next()?.split_whitespace().map(cpu).collect::<Option<_>>()?;
+    let cpus: Vec<CpuId> = rows
+        .next()?
+        .split_whitespace()
+        .map(cpu)
+        .collect::<Option<_>>()?;
     Some(rows.filter_map(|row| line(row, &cpus)).collect())
 }
 
@@ -98,7 +122,11 @@ fn line(row: &str, cpus: &[CpuId]) -> Option<IrqLine> {
     for &cpu in cpus {
         counts.insert(cpu, words.next()?.parse().ok()?);
     }
-    Some(IrqLine { irq, name: handler(&words.collect::<Vec<_>>()), counts })
+    Some(IrqLine {
+        irq,
+        name: handler(&words.collect::<Vec<_>>()),
+        counts,
+    })
 }
 
 /// What follows the word for the trigger (`1-edge`, `Level`, `fasteoi`) names the handlers.
@@ -107,7 +135,10 @@ fn handler(words: &[&str]) -> String {
         let w = w.to_ascii_lowercase();
         ["edge", "level", "fasteoi"].iter().any(|t| w.ends_with(t))
     };
-    let from = words.iter().position(trigger).map_or(words.len().saturating_sub(1), |i| i + 1);
+    let from = words
+        .iter()
+        .position(trigger)
+        .map_or(words.len().saturating_sub(1), |i| i + 1);
     words[from..].join(" ")
 }
 
@@ -115,20 +146,28 @@ fn handler(words: &[&str]) -> String {
 fn lines_of(roots: &Roots, disk: &Disk, all: &[IrqLine]) -> Vec<u32> {
     let devices = fs::canonicalize(roots.sys("devices")).unwrap_or_else(|_| roots.sys("devices"));
     let ancestors = disk.dir.ancestors().take_while(|d| d.starts_with(&devices));
-    let mut found = ancestors.map(|dir| lines_at(dir, all)).filter(|l| !l.is_empty());
+    let mut found = ancestors
+        .map(|dir| lines_at(dir, all))
+        .filter(|l| !l.is_empty());
     found.next().unwrap_or_default()
 }
 
 fn lines_at(dir: &Path, all: &[IrqLine]) -> Vec<u32> {
     let messages = attr::entries(&dir.join("msi_irqs"));
     if !messages.is_empty() {
-        return messages.iter().filter_map(|p| attr::name(p).parse().ok()).collect();
+        return messages
+            .iter()
+            .filter_map(|p| attr::name(p).parse().ok())
+            .collect();
     }
     if let Some(irq) = attr::value::<u32>(&dir.join("irq")).filter(|&n| n != 0) {
         return vec![irq];
     }
     let device = attr::name(dir);
-    all.iter().filter(|l| named_after(&l.name, &device)).map(|l| l.irq).collect()
+    all.iter()
+        .filter(|l| named_after(&l.name, &device))
+        .map(|l| l.irq)
+        .collect()
 }
 
 /// `virtio1-req.0` and `nvme0q3` are named after `virtio1` and `nvme0`; `virtio10-req.0` is not after `virtio1`.
@@ -159,7 +198,10 @@ ERR:          0
     fn numbered_lines_with_their_cpus() {
         let lines = parse(TEXT).unwrap();
         let names: Vec<(u32, &str)> = lines.iter().map(|l| (l.irq, l.name.as_str())).collect();
-        assert_eq!(names, [(8, "rtc0"), (36, "virtio1-req.0"), (40, "a, virtio1")]);
+        assert_eq!(
+            names,
+            [(8, "rtc0"), (36, "virtio1-req.0"), (40, "a, virtio1")]
+        );
         assert_eq!(lines[1].counts[&CpuId(2)], 36564);
         assert!(parse("nonsense here\n").is_none());
     }
@@ -181,7 +223,10 @@ ERR:          0
             }],
         };
         let step = at(7, 40_000).since(&at(5, 36_564));
-        assert_eq!((step.total(), step.busiest()), (2 + 3_436, vec![CpuId(2), CpuId(0)]));
+        assert_eq!(
+            (step.total(), step.busiest()),
+            (2 + 3_436, vec![CpuId(2), CpuId(0)])
+        );
         assert_eq!(step.since(&step).busiest(), vec![]);
     }
 }

@@ -123,7 +123,12 @@ fn of_folder(roots: &Roots, dir: PathBuf) -> Leaf {
     let disk = disk(disk_dir);
     let below = below(roots, &disk);
     let unproved = unproved(&disk, &below);
-    Leaf { disk, partition, below, unproved }
+    Leaf {
+        disk,
+        partition,
+        below,
+        unproved,
+    }
 }
 
 fn disk(dir: PathBuf) -> Disk {
@@ -150,7 +155,11 @@ fn below(roots: &Roots, disk: &Disk) -> Vec<Disk> {
     let slaves = attr::entries(&disk.dir.join("slaves"));
     for slave in slaves.iter().filter_map(|s| fs::canonicalize(s).ok()) {
         let leaf = of_folder(roots, slave);
-        let disks = if leaf.below.is_empty() { vec![leaf.disk] } else { leaf.below };
+        let disks = if leaf.below.is_empty() {
+            vec![leaf.disk]
+        } else {
+            leaf.below
+        };
         found.extend(disks);
     }
     found.extend(nvme_paths(roots, &disk.name));
@@ -161,18 +170,24 @@ fn below(roots: &Roots, disk: &Disk) -> Vec<Disk> {
 
 /// The hidden disks `nvme0c1n1` behind the multipath head `nvme0n1`.
 fn nvme_paths(roots: &Roots, head: &str) -> Vec<Disk> {
-    let Some((subsystem, namespace)) = head.strip_prefix("nvme").and_then(|n| n.split_once('n')) else {
+    let Some((subsystem, namespace)) = head.strip_prefix("nvme").and_then(|n| n.split_once('n'))
+    else {
         return Vec::new();
     };
     let prefix = format!("nvme{subsystem}c");
     let suffix = format!("n{namespace}");
     let is_path = |p: &PathBuf| {
         let name = attr::name(p);
-        let middle = name.strip_prefix(&prefix).and_then(|n| n.strip_suffix(&suffix));
+        let middle = name
+            .strip_prefix(&prefix)
+            .and_then(|n| n.strip_suffix(&suffix));
         middle.is_some_and(|m| !m.is_empty() && m.bytes().all(|b| b.is_ascii_digit()))
     };
     let blocks = attr::entries(&roots.sys("block"));
-    let dirs = blocks.iter().filter(|p| is_path(p)).filter_map(|p| fs::canonicalize(p).ok());
+    let dirs = blocks
+        .iter()
+        .filter(|p| is_path(p))
+        .filter_map(|p| fs::canonicalize(p).ok());
     dirs.map(disk).collect()
 }
 

@@ -75,12 +75,14 @@ impl DiskStats {
     pub fn parse(text: &str) -> Option<DiskStats> {
         let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
         let n = numbers.ok()?;
-        let op = |at: usize| Some(OpStats {
-            requests: *n.get(at)?,
-            merges: *n.get(at + 1)?,
-            sectors: Sectors(*n.get(at + 2)?),
-            time_ms: *n.get(at + 3)?,
-        });
+        let op = |at: usize| {
+            Some(OpStats {
+                requests: *n.get(at)?,
+                merges: *n.get(at + 1)?,
+                sectors: Sectors(*n.get(at + 2)?),
+                time_ms: *n.get(at + 3)?,
+            })
+        };
         Some(DiskStats {
             read: op(0)?,
             write: op(4)?,
@@ -99,7 +101,10 @@ impl DiskStats {
             read: self.read.since(earlier.read),
             write: self.write.since(earlier.write),
             discard: self.discard.zip(earlier.discard).map(|(b, a)| b.since(a)),
-            flush: self.flush.zip(earlier.flush).map(|(b, a)| (moved(b.0, a.0), moved(b.1, a.1))),
+            flush: self
+                .flush
+                .zip(earlier.flush)
+                .map(|(b, a)| (moved(b.0, a.0), moved(b.1, a.1))),
             in_flight: self.in_flight,
             busy_ms: moved(self.busy_ms, earlier.busy_ms),
             queue_ms: moved(self.queue_ms, earlier.queue_ms),
@@ -134,7 +139,10 @@ mod tests {
     #[test]
     fn formats_by_age_of_the_kernel() {
         let old = DiskStats::parse("1 2 3 4 5 6 7 8 9 10 11").unwrap();
-        assert_eq!((old.read.requests, old.write.sectors.0, old.queue_ms), (1, 7, 11));
+        assert_eq!(
+            (old.read.requests, old.write.sectors.0, old.queue_ms),
+            (1, 7, 11)
+        );
         assert_eq!((old.discard, old.flush), (None, None));
         let new = DiskStats::parse("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n").unwrap();
         assert_eq!(new.discard.unwrap().requests, 12);
@@ -148,7 +156,13 @@ mod tests {
         let a = DiskStats::parse("100 0 800 4294967290 0 0 0 0 3 50 60").unwrap();
         let b = DiskStats::parse("150 1 1200 4 0 0 0 0 1 70 90").unwrap();
         let d = b.since(&a);
-        assert_eq!((d.read.requests, d.read.merges, d.read.sectors.0), (50, 1, 400));
-        assert_eq!((d.read.time_ms, d.in_flight, d.busy_ms, d.queue_ms), (10, 1, 20, 30));
+        assert_eq!(
+            (d.read.requests, d.read.merges, d.read.sectors.0),
+            (50, 1, 400)
+        );
+        assert_eq!(
+            (d.read.time_ms, d.in_flight, d.busy_ms, d.queue_ms),
+            (10, 1, 20, 30)
+        );
     }
 }
