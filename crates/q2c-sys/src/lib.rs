@@ -4,7 +4,9 @@
 
 pub mod buffer;
 pub mod clock;
+pub mod fiemap;
 pub mod ring;
+pub mod signal;
 pub mod thread;
 
 pub use buffer::Buffers;

@@ -1,0 +1,56 @@
+//! Attribute files: one value per file, as sysfs and procfs have them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// The file's text without the white space around it; `None` when it cannot be read or is empty.
+pub fn text(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The file's text as a value; `None` when it cannot be read or is no such value.
+pub fn value<T: FromStr>(path: &Path) -> Option<T> {
+    text(path)?.parse().ok()
+}
+
+/// The word in force of a list of choices: `a [b] c` or `a (b) c` gives `b`, text without brackets all of it.
+pub fn selected(text: &str) -> &str {
+    let within = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
+    within('[', ']')
+        .or_else(|| within('(', ')'))
+        .unwrap_or(text)
+        .trim()
+}
+
+/// The entries of a folder, sorted by name with numbers in numeric order; none when it cannot be read.
+pub fn entries(dir: &Path) -> Vec<PathBuf> {
+    let listed = fs::read_dir(dir).into_iter().flatten();
+    let mut paths: Vec<PathBuf> = listed.filter_map(|e| Some(e.ok()?.path())).collect();
+    paths.sort_by_cached_key(|p| {
+        let name = name(p);
+        let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+        (digits.parse::<u64>().ok(), name)
+    });
+    paths
+}
+
+/// A path's last part as text.
+pub fn name(path: &Path) -> String {
+    let last = path.file_name().unwrap_or_default();
+    last.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_choice_in_force() {
+        assert_eq!(selected("[none] mq-deadline kyber"), "none");
+        assert_eq!(selected("none (voluntary) full"), "voluntary");
+        assert_eq!(selected(" write back\n"), "write back");
+    }
+}

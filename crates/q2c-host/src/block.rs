@@ -1,0 +1,11 @@
+//! Block devices: from a path to its disk, the disk's facts, statistics and interrupts.
+
+mod device;
+mod interrupts;
+mod leaf;
+mod stats;
+
+pub use device::read as device;
+pub use interrupts::{Interrupts, IrqLine};
+pub use leaf::{Disk, Leaf, NoLeaf, device_number, of_device, of_disk_name, of_path};
+pub use stats::{DiskStats, OpStats, StatsError};

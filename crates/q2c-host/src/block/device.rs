@@ -1,0 +1,45 @@
+//! A disk's facts from its sysfs folder.
+
+use super::{Interrupts, Leaf};
+use crate::{Roots, attr};
+use q2c_model::{Bytes, Sectors};
+use q2c_result::Device;
+
+/// Reads the facts of a disk. What cannot be read is `None`; without countable interrupts `irq_cpus` is empty.
+#[must_use]
+pub fn read(roots: &Roots, leaf: &Leaf) -> Device {
+    let dir = &leaf.disk.dir;
+    let queue = |name: &str| dir.join("queue").join(name);
+    let text = |name: &str| attr::text(&dir.join(name));
+    Device {
+        name: leaf.disk.name.clone(),
+        dev: leaf.disk.dev,
+        model: text("device/model"),
+        firmware: text("device/firmware_rev").or_else(|| text("device/rev")),
+        size: attr::value(&dir.join("size")).map(|n| Sectors(n).bytes()),
+        logical_block: attr::value(&queue("logical_block_size")).map(Bytes),
+        scheduler: attr::text(&queue("scheduler")).map(|t| attr::selected(&t).to_owned()),
+        nr_requests: attr::value(&queue("nr_requests")),
+        hw_queues: hw_queues(leaf),
+        io_poll: attr::text(&queue("io_poll")).and_then(|t| switch(&t)),
+        nomerges: attr::value(&queue("nomerges")),
+        write_cache: attr::text(&queue("write_cache")),
+        irq_cpus: Interrupts::read(roots, leaf)
+            .map(|i| i.busiest())
+            .unwrap_or_default(),
+    }
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
+/// One folder per hardware queue; a disk without the `mq` folder takes bios and has none.
+fn hw_queues(leaf: &Leaf) -> Option<u32> {
+    let mq = leaf.disk.dir.join("mq");
+    mq.is_dir().then(|| attr::entries(&mq).len() as u32)
+}

@@ -1,0 +1,232 @@
+//! The interrupt lines of a disk and the CPUs that take them.
+
+use super::{Disk, Leaf};
+use crate::{Roots, attr};
+use q2c_model::CpuId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::{fs, io};
+
+/// One interrupt line and how often each CPU took it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IrqLine {
+    /// Number of the line.
+    pub irq: u32,
+    /// The driver's name for it: `nvme0q1`, `virtio1-req.0`.
+    pub name: String,
+    /// Count by CPU.
+    pub counts: BTreeMap<CpuId, u64>,
+}
+
+/// The interrupts of one disk since boot, or their difference over an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interrupts {
+    /// Its lines; of a stacked disk those of all disks below it.
+    pub lines: Vec<IrqLine>,
+}
+
+impl Interrupts {
+    /// The lines that belong to the disk's adapter, found by the adapter's message-signalled interrupts or its one
+    /// line, or by the driver's naming. An adapter shared by several disks shares its lines too. No line at all is
+    /// an empty list: a loop device has none, and interrupts while polling can then not be disproved.
+    ///
+    /// # Errors
+    /// `/proc/interrupts` cannot be read or has no header.
+    pub fn read(roots: &Roots, leaf: &Leaf) -> io::Result<Interrupts> {
+        let text = fs::read_to_string(roots.proc("interrupts"))?;
+        let all = parse(&text).ok_or_else(|| io::Error::other("no CPU header in interrupts"))?;
+        let own = [leaf.disk.clone()];
+        let disks = if leaf.below.is_empty() {
+            &own[..]
+        } else {
+            &leaf.below
+        };
+        let mut chosen: BTreeSet<u32> = BTreeSet::new();
+        for disk in disks {
+            chosen.extend(lines_of(roots, disk, &all));
+        }
+        let lines = all
+            .into_iter()
+            .filter(|l| chosen.contains(&l.irq))
+            .collect();
+        Ok(Interrupts { lines })
+    }
+
+    /// Interrupts taken by each CPU.
+    #[must_use]
+    pub fn per_cpu(&self) -> BTreeMap<CpuId, u64> {
+        let mut sums = BTreeMap::new();
+        for (&cpu, &n) in self.lines.iter().flat_map(|l| &l.counts) {
+            *sums.entry(cpu).or_insert(0) += n;
+        }
+        sums
+    }
+
+    /// Interrupts in all.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.per_cpu().values().sum()
+    }
+
+    /// The CPUs that took any, the busiest first.
+    #[must_use]
+    pub fn busiest(&self) -> Vec<CpuId> {
+        let mut cpus: Vec<(CpuId, u64)> = self.per_cpu().into_iter().filter(|c| c.1 > 0).collect();
+        cpus.sort_by_key(|&(cpu, n)| (std::cmp::Reverse(n), cpu));
+        cpus.into_iter().map(|c| c.0).collect()
+    }
+
+    /// What was taken between `earlier` and this snapshot. A line or CPU that came up between counts from zero.
+    #[must_use]
+    pub fn since(&self, earlier: &Interrupts) -> Interrupts {
+        let before: BTreeMap<u32, &IrqLine> = earlier.lines.iter().map(|l| (l.irq, l)).collect();
+        let step = |line: &IrqLine| {
+            let old = |cpu| {
+                before
+                    .get(&line.irq)
+                    .and_then(|l| l.counts.get(cpu))
+                    .copied()
+            };
+            let counts = line
+                .counts
+                .iter()
+                .map(|(cpu, &n)| (*cpu, n.saturating_sub(old(cpu).unwrap_or(0))));
+            IrqLine {
+                counts: counts.collect(),
+                ..line.clone()
+            }
+        };
+        Interrupts {
+            lines: self.lines.iter().map(step).collect(),
+        }
+    }
+}
+
+/// The numbered lines of `/proc/interrupts`. Architecture lines (`LOC`, `RES`) have no number and no device.
+fn parse(text: &str) -> Option<Vec<IrqLine>> {
+    let mut rows = text.lines();
+    let cpu = |t: &str| Some(CpuId(t.strip_prefix("CPU")?.parse().ok()?));
+    let cpus: Vec<CpuId> = rows
+        .next()?
+        .split_whitespace()
+        .map(cpu)
+        .collect::<Option<_>>()?;
+    Some(rows.filter_map(|row| line(row, &cpus)).collect())
+}
+
+fn line(row: &str, cpus: &[CpuId]) -> Option<IrqLine> {
+    let (irq, rest) = row.split_once(':')?;
+    let irq = irq.trim().parse().ok()?;
+    let mut words = rest.split_whitespace();
+    let mut counts = BTreeMap::new();
+    for &cpu in cpus {
+        counts.insert(cpu, words.next()?.parse().ok()?);
+    }
+    Some(IrqLine {
+        irq,
+        name: handler(&words.collect::<Vec<_>>()),
+        counts,
+    })
+}
+
+/// What follows the word for the trigger (`1-edge`, `Level`, `fasteoi`) names the handlers.
+fn handler(words: &[&str]) -> String {
+    let trigger = |w: &&str| {
+        let w = w.to_ascii_lowercase();
+        ["edge", "level", "fasteoi"].iter().any(|t| w.ends_with(t))
+    };
+    let from = words
+        .iter()
+        .position(trigger)
+        .map_or(words.len().saturating_sub(1), |i| i + 1);
+    words[from..].join(" ")
+}
+
+/// The lines of the nearest ancestor that has any.
+fn lines_of(roots: &Roots, disk: &Disk, all: &[IrqLine]) -> Vec<u32> {
+    let devices = fs::canonicalize(roots.sys("devices")).unwrap_or_else(|_| roots.sys("devices"));
+    let ancestors = disk.dir.ancestors().take_while(|d| d.starts_with(&devices));
+    let mut found = ancestors
+        .map(|dir| lines_at(dir, all))
+        .filter(|l| !l.is_empty());
+    found.next().unwrap_or_default()
+}
+
+fn lines_at(dir: &Path, all: &[IrqLine]) -> Vec<u32> {
+    let messages = attr::entries(&dir.join("msi_irqs"));
+    if !messages.is_empty() {
+        return messages
+            .iter()
+            .filter_map(|p| attr::name(p).parse().ok())
+            .collect();
+    }
+    if let Some(irq) = attr::value::<u32>(&dir.join("irq")).filter(|&n| n != 0) {
+        return vec![irq];
+    }
+    let device = attr::name(dir);
+    all.iter()
+        .filter(|l| named_after(&l.name, &device))
+        .map(|l| l.irq)
+        .collect()
+}
+
+/// `virtio1-req.0` and `nvme0q3` are named after `virtio1` and `nvme0`; `virtio10-req.0` is not after `virtio1`.
+fn named_after(handlers: &str, device: &str) -> bool {
+    let own = |name: &str| match name.strip_prefix(device) {
+        Some("") => true,
+        Some(rest) => rest.starts_with('-') || rest.starts_with('q'),
+        None => false,
+    };
+    // A folder name without a number (`block`, `pci0000:00`) names no single device.
+    let numbered = device.ends_with(|c: char| c.is_ascii_digit()) && !device.contains(':');
+    numbered && handlers.split(", ").any(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "           CPU0       CPU2
+  8:          1          0  IO-APIC   8-edge      rtc0
+ 36:          5      36564  PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0
+ 40:          0          7  GICv3  27 Level     a, virtio1
+LOC:      60004      60719   Local timer interrupts
+ERR:          0
+";
+
+    #[test]
+    fn numbered_lines_with_their_cpus() {
+        let lines = parse(TEXT).unwrap();
+        let names: Vec<(u32, &str)> = lines.iter().map(|l| (l.irq, l.name.as_str())).collect();
+        assert_eq!(
+            names,
+            [(8, "rtc0"), (36, "virtio1-req.0"), (40, "a, virtio1")]
+        );
+        assert_eq!(lines[1].counts[&CpuId(2)], 36564);
+        assert!(parse("nonsense here\n").is_none());
+    }
+
+    #[test]
+    fn names_of_drivers() {
+        assert!(named_after("virtio1-req.0", "virtio1") && named_after("a, virtio1", "virtio1"));
+        assert!(named_after("nvme0q12", "nvme0"));
+        assert!(!named_after("virtio10-req.0", "virtio1") && !named_after("block-x", "block"));
+    }
+
+    #[test]
+    fn differences_and_the_busiest_cpu() {
+        let at = |a, b| Interrupts {
+            lines: vec![IrqLine {
+                irq: 36,
+                name: "x".into(),
+                counts: BTreeMap::from([(CpuId(0), a), (CpuId(2), b)]),
+            }],
+        };
+        let step = at(7, 40_000).since(&at(5, 36_564));
+        assert_eq!(
+            (step.total(), step.busiest()),
+            (2 + 3_436, vec![CpuId(2), CpuId(0)])
+        );
+        assert_eq!(step.since(&step).busiest(), vec![]);
+    }
+}

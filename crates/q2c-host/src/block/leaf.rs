@@ -1,0 +1,211 @@
+//! From a device number to the disk whose queue its requests enter.
+
+use crate::{Roots, attr};
+use q2c_model::DevId;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// A disk in sysfs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// Kernel name: `nvme0n1`.
+    pub name: String,
+    /// Number; of a hidden NVMe path it is 0:0.
+    pub dev: DevId,
+    /// Its folder, links resolved.
+    pub dir: PathBuf,
+}
+
+/// A disk found for a path or a device number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// The disk whose queue takes the requests.
+    pub disk: Disk,
+    /// The partition's name, when the number was a partition's.
+    pub partition: Option<String>,
+    /// Disks below a stacked one (dm, md, NVMe multipath), each a leaf itself.
+    pub below: Vec<Disk>,
+    /// What cannot be proved of this disk, in words.
+    pub unproved: Vec<String>,
+}
+
+/// Why no disk was found.
+#[derive(Debug, thiserror::Error)]
+pub enum NoLeaf {
+    /// The file system has no single device: btrfs, overlay, tmpfs, network.
+    #[error(
+        "find the disk of device number {dev}: it is anonymous, as btrfs, overlay, tmpfs and network file systems \
+         have; use a file on ext4 or xfs, or a block device, to have interrupts and requests counted"
+    )]
+    Anonymous {
+        /// The number.
+        dev: DevId,
+    },
+    /// sysfs does not know the number.
+    #[error("find the disk of device number {dev} at {}: {source}; is sysfs mounted there?", path.display())]
+    NotInSysfs {
+        /// The number.
+        dev: DevId,
+        /// Where it was looked for.
+        path: PathBuf,
+        /// The error found.
+        source: io::Error,
+    },
+    /// The path could not be asked.
+    #[error("ask for the device of {}: {source}", path.display())]
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// The error found.
+        source: io::Error,
+    },
+}
+
+/// Splits the kernel's number as `stat` gives it.
+#[must_use]
+pub fn device_number(raw: u64) -> DevId {
+    DevId {
+        major: rustix::fs::major(raw),
+        minor: rustix::fs::minor(raw),
+    }
+}
+
+/// The disk of a path: a block device's own, or that of the file system that holds the file.
+///
+/// # Errors
+/// See [`NoLeaf`].
+pub fn of_path(roots: &Roots, path: &Path) -> Result<Leaf, NoLeaf> {
+    let meta = fs::metadata(path).map_err(|source| NoLeaf::Path {
+        path: path.to_owned(),
+        source,
+    })?;
+    let raw = match meta.file_type().is_block_device() {
+        true => meta.rdev(),
+        false => meta.dev(),
+    };
+    of_device(roots, device_number(raw))
+}
+
+/// The disk of a device number.
+///
+/// # Errors
+/// See [`NoLeaf`].
+pub fn of_device(roots: &Roots, dev: DevId) -> Result<Leaf, NoLeaf> {
+    if dev.major == 0 {
+        return Err(NoLeaf::Anonymous { dev });
+    }
+    let link = roots.sys(&format!("dev/block/{dev}"));
+    let dir = fs::canonicalize(&link).map_err(|source| NoLeaf::NotInSysfs {
+        dev,
+        path: link,
+        source,
+    })?;
+    Ok(of_folder(roots, dir))
+}
+
+/// The disk of a kernel name.
+///
+/// # Errors
+/// See [`NoLeaf`].
+pub fn of_disk_name(roots: &Roots, name: &str) -> Result<Leaf, NoLeaf> {
+    let path = roots.sys(&format!("block/{name}"));
+    let dir = fs::canonicalize(&path).map_err(|source| NoLeaf::Path { path, source })?;
+    Ok(of_folder(roots, dir))
+}
+
+fn of_folder(roots: &Roots, dir: PathBuf) -> Leaf {
+    let partition = dir.join("partition").exists().then(|| attr::name(&dir));
+    let disk_dir = match (&partition, dir.parent()) {
+        (Some(_), Some(parent)) => parent.to_owned(),
+        _ => dir,
+    };
+    let disk = disk(disk_dir);
+    let below = below(roots, &disk);
+    let unproved = unproved(&disk, &below);
+    Leaf {
+        disk,
+        partition,
+        below,
+        unproved,
+    }
+}
+
+fn disk(dir: PathBuf) -> Disk {
+    let dev = attr::text(&dir.join("dev")).and_then(|t| parse_dev(&t));
+    Disk {
+        name: attr::name(&dir),
+        dev: dev.unwrap_or_default(),
+        dir,
+    }
+}
+
+/// `M:m` as a number.
+pub(crate) fn parse_dev(text: &str) -> Option<DevId> {
+    let (major, minor) = text.split_once(':')?;
+    Some(DevId {
+        major: major.parse().ok()?,
+        minor: minor.parse().ok()?,
+    })
+}
+
+/// The leaf disks a stacked disk stands on, each once.
+fn below(roots: &Roots, disk: &Disk) -> Vec<Disk> {
+    let mut found: Vec<Disk> = Vec::new();
+    let slaves = attr::entries(&disk.dir.join("slaves"));
+    for slave in slaves.iter().filter_map(|s| fs::canonicalize(s).ok()) {
+        let leaf = of_folder(roots, slave);
+        let disks = if leaf.below.is_empty() {
+            vec![leaf.disk]
+        } else {
+            leaf.below
+        };
+        found.extend(disks);
+    }
+    found.extend(nvme_paths(roots, &disk.name));
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found.dedup();
+    found
+}
+
+/// The hidden disks `nvme0c1n1` behind the multipath head `nvme0n1`.
+fn nvme_paths(roots: &Roots, head: &str) -> Vec<Disk> {
+    let Some((subsystem, namespace)) = head.strip_prefix("nvme").and_then(|n| n.split_once('n'))
+    else {
+        return Vec::new();
+    };
+    let prefix = format!("nvme{subsystem}c");
+    let suffix = format!("n{namespace}");
+    let is_path = |p: &PathBuf| {
+        let name = attr::name(p);
+        let middle = name
+            .strip_prefix(&prefix)
+            .and_then(|n| n.strip_suffix(&suffix));
+        middle.is_some_and(|m| !m.is_empty() && m.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let blocks = attr::entries(&roots.sys("block"));
+    let dirs = blocks
+        .iter()
+        .filter(|p| is_path(p))
+        .filter_map(|p| fs::canonicalize(p).ok());
+    dirs.map(disk).collect()
+}
+
+fn unproved(disk: &Disk, below: &[Disk]) -> Vec<String> {
+    let names: Vec<&str> = below.iter().map(|d| d.name.as_str()).collect();
+    let mut words = Vec::new();
+    if !below.is_empty() {
+        words.push(format!(
+            "{} stands on {}: its requests may be split or spread, and which disk served one is not known",
+            disk.name,
+            names.join(", ")
+        ));
+    }
+    if let Some(file) = attr::text(&disk.dir.join("loop/backing_file")) {
+        words.push(format!(
+            "{} is a loop device over {file}: kernel threads serve it, and no interrupt line is its own",
+            disk.name
+        ));
+    }
+    words
+}

@@ -1,0 +1,168 @@
+//! A disk's statistics: the `stat` file of sysfs.
+
+use q2c_model::Sectors;
+use std::path::{Path, PathBuf};
+
+/// Counters of one kind of request since the disk came up, or their difference over an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpStats {
+    /// Requests completed.
+    pub requests: u64,
+    /// Bios merged into others before they became requests.
+    pub merges: u64,
+    /// Length in all.
+    pub sectors: Sectors,
+    /// Sum of the requests' times, milliseconds.
+    pub time_ms: u64,
+}
+
+/// The disk's counters. With the queue's `iostats` at 0 they stand still.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskStats {
+    /// Reads.
+    pub read: OpStats,
+    /// Writes.
+    pub write: OpStats,
+    /// Discards; `None` before Linux 4.18.
+    pub discard: Option<OpStats>,
+    /// Flushes and their summed time in milliseconds; `None` before Linux 5.5.
+    pub flush: Option<(u64, u64)>,
+    /// Requests in flight at the moment (of the later snapshot, in a difference).
+    pub in_flight: u64,
+    /// Time with at least one request in flight, milliseconds.
+    pub busy_ms: u64,
+    /// Requests in flight integrated over time, milliseconds.
+    pub queue_ms: u64,
+}
+
+/// Why the counters could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StatsError {
+    /// The file could not be read.
+    #[error("read the disk statistics {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error found.
+        source: std::io::Error,
+    },
+    /// Not at least eleven numbers.
+    #[error("read the disk statistics {}: expected 11, 15 or 17 numbers, found {text:?}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Its text.
+        text: String,
+    },
+}
+
+impl DiskStats {
+    /// Reads `stat` of a disk's folder.
+    ///
+    /// # Errors
+    /// The file cannot be read or is in no known format.
+    pub fn read(disk: &Path) -> Result<DiskStats, StatsError> {
+        let path = disk.join("stat");
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(source) => return Err(StatsError::Read { path, source }),
+        };
+        DiskStats::parse(&text).ok_or(StatsError::Format { path, text })
+    }
+
+    /// The numbers of a `stat` file: 11 of old, 15 with discards, 17 with flushes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<DiskStats> {
+        let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
+        let n = numbers.ok()?;
+        let op = |at: usize| {
+            Some(OpStats {
+                requests: *n.get(at)?,
+                merges: *n.get(at + 1)?,
+                sectors: Sectors(*n.get(at + 2)?),
+                time_ms: *n.get(at + 3)?,
+            })
+        };
+        Some(DiskStats {
+            read: op(0)?,
+            write: op(4)?,
+            in_flight: *n.get(8)?,
+            busy_ms: *n.get(9)?,
+            queue_ms: *n.get(10)?,
+            discard: op(11),
+            flush: n.get(15).copied().zip(n.get(16).copied()),
+        })
+    }
+
+    /// What happened between `earlier` and this snapshot of the same disk.
+    #[must_use]
+    pub fn since(&self, earlier: &DiskStats) -> DiskStats {
+        DiskStats {
+            read: self.read.since(earlier.read),
+            write: self.write.since(earlier.write),
+            discard: self.discard.zip(earlier.discard).map(|(b, a)| b.since(a)),
+            flush: self
+                .flush
+                .zip(earlier.flush)
+                .map(|(b, a)| (moved(b.0, a.0), moved(b.1, a.1))),
+            in_flight: self.in_flight,
+            busy_ms: moved(self.busy_ms, earlier.busy_ms),
+            queue_ms: moved(self.queue_ms, earlier.queue_ms),
+        }
+    }
+}
+
+impl OpStats {
+    fn since(self, earlier: OpStats) -> OpStats {
+        OpStats {
+            requests: moved(self.requests, earlier.requests),
+            merges: moved(self.merges, earlier.merges),
+            sectors: Sectors(moved(self.sectors.0, earlier.sectors.0)),
+            time_ms: moved(self.time_ms, earlier.time_ms),
+        }
+    }
+}
+
+/// The counters' step. The times are 32-bit in the kernel and start again at zero after 49.7 days; a step back
+/// is such a new start when both ends fit, as no counter here runs backwards.
+fn moved(now: u64, before: u64) -> u64 {
+    match now.checked_sub(before) {
+        Some(step) => step,
+        None => (now + (1 << 32)).saturating_sub(before),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_by_age_of_the_kernel() {
+        let old = DiskStats::parse("1 2 3 4 5 6 7 8 9 10 11").unwrap();
+        assert_eq!(
+            (old.read.requests, old.write.sectors.0, old.queue_ms),
+            (1, 7, 11)
+        );
+        assert_eq!((old.discard, old.flush), (None, None));
+        let new = DiskStats::parse("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n").unwrap();
+        assert_eq!(new.discard.unwrap().requests, 12);
+        assert_eq!(new.flush, Some((16, 17)));
+        assert_eq!(DiskStats::parse("1 2 3 4 5 6 7 8 9 10"), None);
+        assert_eq!(DiskStats::parse("1 2 3 4 5 6 7 8 9 10 x"), None);
+    }
+
+    #[test]
+    fn a_difference_survives_the_32_bit_wrap_of_times() {
+        let a = DiskStats::parse("100 0 800 4294967290 0 0 0 0 3 50 60").unwrap();
+        let b = DiskStats::parse("150 1 1200 4 0 0 0 0 1 70 90").unwrap();
+        let d = b.since(&a);
+        assert_eq!(
+            (d.read.requests, d.read.merges, d.read.sectors.0),
+            (50, 1, 400)
+        );
+        assert_eq!(
+            (d.read.time_ms, d.in_flight, d.busy_ms, d.queue_ms),
+            (10, 1, 20, 30)
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! The kernel's CPU lists: `0-3,8,10-11`.
+
+use q2c_model::CpuId;
+
+/// The CPUs of a list, in its order; `None` when it is no list. Empty text is an empty list.
+#[must_use]
+pub fn parse(text: &str) -> Option<Vec<CpuId>> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',').filter(|p| !p.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        if last < first {
+            return None;
+        }
+        cpus.extend((first..=last).map(CpuId));
+    }
+    Some(cpus)
+}
+
+/// The list's text for CPUs in ascending order, runs joined.
+pub fn show(cpus: &[CpuId]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &CpuId(n) in cpus {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == n => *last = n,
+            _ => runs.push((n, n)),
+        }
+    }
+    let shown = runs.iter().map(|&(a, b)| match a == b {
+        true => a.to_string(),
+        false => format!("{a}-{b}"),
+    });
+    shown.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lists_as_the_kernel_prints_them() {
+        let of = |t| parse(t).map(|l| l.iter().map(|c| c.0).collect::<Vec<_>>());
+        assert_eq!(of("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
+        assert_eq!(of(""), Some(vec![]));
+        assert_eq!(of("3-1"), None);
+        assert_eq!(of("0,x"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_is_read_back(set in proptest::collection::btree_set(0u32..200, 0..40)) {
+            let cpus: Vec<CpuId> = set.into_iter().map(CpuId).collect();
+            prop_assert_eq!(parse(&show(&cpus)), Some(cpus));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The difference of two readings.
+
+use super::snapshot::{CpuCounters, CpuTimes, STAT_UNIT};
+use q2c_model::{CpuId, Nanos};
+
+/// Where a busy time came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Window less idle and iowait of `/proc/stat`.
+    ProcStat,
+    /// Window less cpuidle residency.
+    CpuIdle,
+}
+
+impl Source {
+    /// Its name, as results print it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Source::ProcStat => "/proc/stat idle",
+            Source::CpuIdle => "cpuidle residency",
+        }
+    }
+}
+
+/// One CPU over a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuBusy {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// Time it was not idle, steal left out; at most the window.
+    pub busy: Nanos,
+    /// Time the hypervisor gave to others.
+    pub steal: Nanos,
+    /// The same by the source that was not chosen, where it exists.
+    pub other: Option<Nanos>,
+}
+
+/// The machine over a window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// Length of the window.
+    pub window: Nanos,
+    /// Where the busy times came from.
+    pub source: Source,
+    /// Uncertainty of each CPU's busy time. cpuidle's does not cover an idle period that outlasts the window's ends.
+    pub resolution: Nanos,
+    /// Every CPU that was online at both ends.
+    pub cpus: Vec<CpuBusy>,
+}
+
+impl CpuTimes {
+    /// How busy the CPUs were between `earlier` and this reading. `/proc/stat` is taken unless the window is
+    /// shorter than 100 of its 10 ms counts and cpuidle can be trusted on this driver (see the module's text).
+    #[must_use]
+    pub fn busy_since(&self, earlier: &CpuTimes) -> Busy {
+        let short = self.at - earlier.at < Nanos(STAT_UNIT.0 * 100);
+        let complete = self
+            .cpus
+            .values()
+            .chain(earlier.cpus.values())
+            .all(|c| c.cpuidle.is_some());
+        let source = match short && complete && self.handlers_outside {
+            true => Source::CpuIdle,
+            false => Source::ProcStat,
+        };
+        self.busy_since_by(earlier, source)
+            .unwrap_or_else(|| self.by_stat(earlier))
+    }
+
+    /// The same by a source of the caller's choice; `None` where it does not exist on every CPU.
+    #[must_use]
+    pub fn busy_since_by(&self, earlier: &CpuTimes, source: Source) -> Option<Busy> {
+        if source == Source::ProcStat {
+            return Some(self.by_stat(earlier));
+        }
+        let mut busy = self.by_stat(earlier);
+        for cpu in &mut busy.cpus {
+            let by_cpuidle = cpu.other?;
+            cpu.other = Some(std::mem::replace(&mut cpu.busy, by_cpuidle));
+        }
+        busy.source = Source::CpuIdle;
+        busy.resolution = Nanos::from_micros(1);
+        Some(busy)
+    }
+
+    fn by_stat(&self, earlier: &CpuTimes) -> Busy {
+        let window = self.at - earlier.at;
+        let both = self
+            .cpus
+            .iter()
+            .filter_map(|(&c, now)| Some((c, earlier.cpus.get(&c)?, now)));
+        Busy {
+            window,
+            source: Source::ProcStat,
+            // One count at either end; the two errors cannot add up to more than one count.
+            resolution: STAT_UNIT,
+            cpus: both
+                .map(|(cpu, before, now)| one(cpu, before, now, window))
+                .collect(),
+        }
+    }
+}
+
+fn one(cpu: CpuId, before: &CpuCounters, now: &CpuCounters, window: Nanos) -> CpuBusy {
+    let steal = now.steal - before.steal;
+    let cpuidle = now.cpuidle.zip(before.cpuidle).map(|(b, a)| b - a);
+    CpuBusy {
+        cpu,
+        busy: window - (now.idle - before.idle) - steal,
+        steal,
+        other: cpuidle.map(|idle| window - idle - steal),
+    }
+}
+
+impl Busy {
+    /// Busy time of all CPUs together.
+    #[must_use]
+    pub fn total(&self) -> Nanos {
+        self.cpus.iter().map(|c| c.busy).sum()
+    }
+
+    /// Busy CPUs: total busy time over the window; what KIOPS per core divide by. `None` for an empty window.
+    #[must_use]
+    pub fn cpus_busy(&self) -> Option<f64> {
+        (self.window > Nanos::ZERO).then(|| self.total().as_secs_f64() / self.window.as_secs_f64())
+    }
+
+    /// Steal of all CPUs together.
+    #[must_use]
+    pub fn steal(&self) -> Nanos {
+        self.cpus.iter().map(|c| c.steal).sum()
+    }
+
+    /// Total by the source that was not chosen, where every CPU has it: a cross-check to print beside the total.
+    #[must_use]
+    pub fn total_by_other(&self) -> Option<Nanos> {
+        self.cpus
+            .iter()
+            .try_fold(Nanos::ZERO, |sum, c| Some(sum + c.other?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Roots;
+    use std::path::Path;
+
+    /// A tree of two CPUs: idle and iowait counts, steal count, residencies of two states in microseconds.
+    fn tree(dir: &Path, driver: &str, cpus: [(u64, u64, u64, [u64; 2]); 2]) -> CpuTimes {
+        let roots = Roots::under(dir);
+        let mut stat = String::from("cpu  1 2 3 4 5 6 7 8 9 10\n");
+        for (n, (idle, iowait, steal, states)) in cpus.into_iter().enumerate() {
+            stat += &format!("cpu{n} 900 0 900 {idle} {iowait} 0 5 {steal} 0 0\n");
+            for (i, time) in states.into_iter().enumerate() {
+                let state = roots.cpu(CpuId(n as u32), &format!("cpuidle/state{i}"));
+                std::fs::create_dir_all(&state).unwrap();
+                std::fs::write(state.join("time"), format!("{time}\n")).unwrap();
+            }
+        }
+        std::fs::create_dir_all(&roots.proc).unwrap();
+        std::fs::write(roots.proc("stat"), stat + "intr 5 0\n").unwrap();
+        let cpuidle = roots.sys("devices/system/cpu/cpuidle");
+        std::fs::create_dir_all(&cpuidle).unwrap();
+        std::fs::write(cpuidle.join("current_driver"), driver).unwrap();
+        CpuTimes::read_at(&roots, Nanos::ZERO).unwrap()
+    }
+
+    fn window(driver: &str, length: Nanos) -> Busy {
+        let dir = tempfile::tempdir().unwrap();
+        let before = tree(
+            dir.path(),
+            driver,
+            [(100, 10, 0, [5, 1_000]), (200, 0, 4, [0, 7])],
+        );
+        let mut after = tree(
+            dir.path(),
+            driver,
+            [(130, 15, 0, [105, 301_000]), (200, 0, 14, [0, 7])],
+        );
+        after.at = length;
+        after.busy_since(&before)
+    }
+
+    #[test]
+    fn long_windows_use_proc_stat() {
+        // CPU 0: 35 counts idle = 350 ms of 2 s. CPU 1: no idle, 10 counts (100 ms) stolen.
+        let busy = window("intel_idle", Nanos::from_millis(2_000));
+        assert_eq!(busy.source, Source::ProcStat);
+        let each: Vec<u64> = busy.cpus.iter().map(|c| c.busy.0 / 1_000_000).collect();
+        assert_eq!(each, [1_650, 1_900]);
+        assert_eq!(busy.steal(), Nanos::from_millis(100));
+        assert!((busy.cpus_busy().unwrap() - 1.775).abs() < 1e-12);
+        // By cpuidle CPU 0 slept 100 + 300 000 us.
+        assert_eq!(
+            busy.cpus[0].other,
+            Some(Nanos::from_micros(2_000_000 - 300_100))
+        );
+    }
+
+    #[test]
+    fn short_windows_use_cpuidle_where_it_can_be_trusted() {
+        let trusted = window("intel_idle", Nanos::from_millis(500));
+        assert_eq!(trusted.source, Source::CpuIdle);
+        assert_eq!(trusted.cpus[0].busy, Nanos::from_micros(500_000 - 300_100));
+        assert_eq!(trusted.cpus[0].other, Some(Nanos::from_millis(150)));
+        let halting = window("haltpoll", Nanos::from_millis(500));
+        assert_eq!(
+            (halting.source, halting.resolution),
+            (Source::ProcStat, STAT_UNIT)
+        );
+    }
+
+    #[test]
+    fn a_spinning_thread_is_seen_on_the_live_machine() {
+        let roots = Roots::live();
+        let before = CpuTimes::read(&roots).unwrap();
+        let start = std::time::Instant::now();
+        while start.elapsed().as_millis() < 300 {}
+        let busy = CpuTimes::read(&roots)
+            .unwrap()
+            .busy_since_by(&before, Source::ProcStat)
+            .unwrap();
+        // One CPU's worth at least, less the counts' rounding and what was stolen or preempted.
+        assert!(
+            busy.total() + busy.steal() + busy.resolution >= Nanos::from_millis(280),
+            "{busy:?}"
+        );
+        assert!(busy.total() <= Nanos(busy.window.0 * busy.cpus.len() as u64));
+    }
+}

@@ -1,0 +1,130 @@
+//! One reading of the counters.
+
+use crate::{Roots, attr};
+use q2c_model::{CpuId, Nanos};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Length of one count in `/proc/stat`: USER_HZ is 100 on every architecture in use.
+pub(super) const STAT_UNIT: Nanos = Nanos::from_millis(10);
+
+/// Why no snapshot could be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file could not be read.
+    #[error("read the CPU times in {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error found.
+        source: std::io::Error,
+    },
+    /// It holds no line of a CPU.
+    #[error("read the CPU times in {}: expected lines `cpuN user nice system idle iowait ...`, found none", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// The counters of all CPUs at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// The moment, on a clock of the caller's choice.
+    pub(super) at: Nanos,
+    pub(super) cpus: BTreeMap<CpuId, CpuCounters>,
+    /// Whether a wake-up's interrupt handler is outside the cpuidle residency.
+    pub(super) handlers_outside: bool,
+}
+
+/// One CPU's counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CpuCounters {
+    /// idle + iowait of `/proc/stat`.
+    pub idle: Nanos,
+    /// Time the hypervisor gave to others.
+    pub steal: Nanos,
+    /// Sum of the residencies of all cpuidle states.
+    pub cpuidle: Option<Nanos>,
+}
+
+impl CpuTimes {
+    /// Reads the counters now, dated on the process's monotonic clock.
+    ///
+    /// # Errors
+    /// `/proc/stat` cannot be read or has no CPU lines.
+    pub fn read(roots: &Roots) -> Result<CpuTimes, ReadError> {
+        static ORIGIN: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
+        let origin = *ORIGIN;
+        let before = origin.elapsed();
+        let mut times = CpuTimes::read_at(roots, Nanos::ZERO)?;
+        let middle = (before + origin.elapsed()) / 2;
+        times.at = Nanos(u64::try_from(middle.as_nanos()).unwrap_or(u64::MAX));
+        Ok(times)
+    }
+
+    /// Reads the counters and dates them `at`.
+    ///
+    /// # Errors
+    /// As [`CpuTimes::read`].
+    pub fn read_at(roots: &Roots, at: Nanos) -> Result<CpuTimes, ReadError> {
+        let path = roots.proc("stat");
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(source) => return Err(ReadError::Read { path, source }),
+        };
+        let mut cpus: BTreeMap<_, _> = text.lines().filter_map(stat_line).collect();
+        if cpus.is_empty() {
+            return Err(ReadError::Format { path });
+        }
+        for (cpu, counters) in &mut cpus {
+            counters.cpuidle = residency(roots, *cpu);
+        }
+        let driver = attr::text(&roots.sys("devices/system/cpu/cpuidle/current_driver"));
+        Ok(CpuTimes {
+            at,
+            cpus,
+            handlers_outside: driver.is_some_and(|d| masks_interrupts(&d)),
+        })
+    }
+
+    /// When it was read.
+    #[must_use]
+    pub fn at(&self) -> Nanos {
+        self.at
+    }
+}
+
+/// `cpuN user nice system idle iowait irq softirq steal ...`; the line `cpu` is the sum and is left out.
+fn stat_line(line: &str) -> Option<(CpuId, CpuCounters)> {
+    let mut words = line.split_whitespace();
+    let cpu = CpuId(words.next()?.strip_prefix("cpu")?.parse().ok()?);
+    let counts: Vec<u64> = words.map_while(|w| w.parse().ok()).collect();
+    let time = |at: usize| counts.get(at).map(|n| Nanos(n * STAT_UNIT.0));
+    let idle = time(3)? + time(4).unwrap_or_default();
+    Some((
+        cpu,
+        CpuCounters {
+            idle,
+            steal: time(7).unwrap_or_default(),
+            cpuidle: None,
+        },
+    ))
+}
+
+/// Sum over all states; `None` unless every state tells its time.
+fn residency(roots: &Roots, cpu: CpuId) -> Option<Nanos> {
+    let states = attr::entries(&roots.cpu(cpu, "cpuidle"));
+    let time = |state: &PathBuf| attr::value(&state.join("time")).map(Nanos::from_micros);
+    let sum = states
+        .iter()
+        .try_fold(Nanos::ZERO, |sum, state| Some(sum + time(state)?));
+    sum.filter(|_| !states.is_empty())
+}
+
+/// Drivers that enter their states by MWAIT or firmware calls with interrupts masked, so that the handler runs
+/// after the state was left. Others (haltpoll, acpi_idle's C1, none) may halt with interrupts open.
+fn masks_interrupts(driver: &str) -> bool {
+    ["intel_idle", "psci_idle", "pseries_idle", "powernv_idle"].contains(&driver)
+}

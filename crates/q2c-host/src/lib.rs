@@ -1,0 +1,21 @@
+//! The machine q2c runs on: readers of sysfs and procfs, CPU accounting, target checks, the restore guard and the
+//! doctor. Safe code only; what needs unsafe code is in `q2c-sys`.
+//!
+//! Every reader takes its [`Roots`], so that it reads a made tree as well as the live one. The facts are given as
+//! the types of `q2c-result` (pure data), which this crate therefore uses beside `q2c-model` and `q2c-sys`.
+#![forbid(unsafe_code)]
+
+mod attr;
+mod cpu_list;
+mod roots;
+
+pub mod block;
+pub mod cpu_time;
+// pub mod doctor;
+pub mod machine;
+// pub mod restore;
+// pub mod signals;
+// pub mod target;
+
+pub use cpu_list::parse as parse_cpu_list;
+pub use roots::Roots;

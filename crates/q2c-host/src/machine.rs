@@ -1,0 +1,202 @@
+//! Facts about the machine. A fact that cannot be read is `None`, never guessed.
+
+use crate::{Roots, attr, cpu_list};
+use q2c_model::{Bytes, CpuId};
+use q2c_result::Machine;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+/// Items of the kernel command line that change what is measured; `x.` names a module's options.
+const COMMAND_LINE_ITEMS: [&str; 19] = [
+    "mitigations",
+    "isolcpus",
+    "nohz",
+    "nohz_full",
+    "rcu_nocbs",
+    "irqaffinity",
+    "idle",
+    "maxcpus",
+    "nosmt",
+    "preempt",
+    "threadirqs",
+    "clocksource",
+    "tsc",
+    "intel_pstate",
+    "amd_pstate",
+    "intel_idle.",
+    "processor.",
+    "cpuidle_haltpoll.",
+    "nvme.",
+];
+
+/// Reads all facts.
+#[must_use]
+pub fn read(roots: &Roots) -> Machine {
+    let cpuinfo = fs::read_to_string(roots.proc("cpuinfo")).unwrap_or_default();
+    let cpus_online = online(roots);
+    let first = cpus_online.first().copied().unwrap_or_default();
+    let idle = |name| attr::text(&roots.sys(&format!("devices/system/cpu/cpuidle/{name}")));
+    Machine {
+        kernel: attr::text(&roots.proc("sys/kernel/osrelease")).unwrap_or_default(),
+        arch: arch(roots),
+        cpu_model: ["model name", "Model", "cpu"]
+            .iter()
+            .find_map(|f| field(&cpuinfo, f)),
+        threads_per_core: threads_per_core(roots, &cpus_online),
+        numa_nodes: attr::text(&roots.sys("devices/system/node/online"))
+            .and_then(|t| Some(cpu_list::parse(&t)?.len() as u32)),
+        memory: memory(roots),
+        hypervisor: hypervisor(roots, &cpuinfo),
+        governor: governors(roots, &cpus_online),
+        idle_driver: idle("current_driver"),
+        idle_governor: idle("current_governor").or_else(|| idle("current_governor_ro")),
+        idle_states: idle_states(roots, first),
+        clocksource: clocksource(roots, "current"),
+        tsc_invariant: tsc_invariant(&cpuinfo),
+        preempt: preempt(roots),
+        other: other(roots),
+        cpus_online,
+    }
+}
+
+/// The CPUs online; empty when sysfs does not tell.
+#[must_use]
+pub fn online(roots: &Roots) -> Vec<CpuId> {
+    let list = attr::text(&roots.sys("devices/system/cpu/online"));
+    list.and_then(|t| cpu_list::parse(&t)).unwrap_or_default()
+}
+
+/// The kernel's version as (major, minor); `None` when the release does not begin with one.
+#[must_use]
+pub fn kernel_version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// The frequency governors of `cpus`, joined when they differ.
+#[must_use]
+pub fn governors(roots: &Roots, cpus: &[CpuId]) -> Option<String> {
+    let of = |&cpu: &CpuId| attr::text(&roots.cpu(cpu, "cpufreq/scaling_governor"));
+    let set: BTreeSet<String> = cpus.iter().filter_map(of).collect();
+    (!set.is_empty()).then(|| set.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+/// Name and exit latency in microseconds of a CPU's idle states, shallow first.
+#[must_use]
+pub fn idle_states(roots: &Roots, cpu: CpuId) -> Vec<(String, u64)> {
+    let dirs = attr::entries(&roots.cpu(cpu, "cpuidle"));
+    let state = |d: &std::path::PathBuf| {
+        Some((
+            attr::text(&d.join("name"))?,
+            attr::value(&d.join("latency"))?,
+        ))
+    };
+    dirs.iter().filter_map(state).collect()
+}
+
+/// Clock sources: `which` is `current` or `available`.
+pub(crate) fn clocksource(roots: &Roots, which: &str) -> Option<String> {
+    let dir = "devices/system/clocksource/clocksource0";
+    attr::text(&roots.sys(&format!("{dir}/{which}_clocksource")))
+}
+
+fn arch(roots: &Roots) -> String {
+    // The file exists since Linux 6.1; before, the running kernel is asked.
+    attr::text(&roots.proc("sys/kernel/arch")).unwrap_or_else(|| {
+        rustix::system::uname()
+            .machine()
+            .to_string_lossy()
+            .into_owned()
+    })
+}
+
+/// The first `name : value` of a cpuinfo or meminfo text.
+fn field(text: &str, name: &str) -> Option<String> {
+    text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then(|| value.trim().to_owned())
+    })
+}
+
+fn threads_per_core(roots: &Roots, cpus: &[CpuId]) -> Option<u32> {
+    let siblings = |&cpu: &CpuId| {
+        let list = attr::text(&roots.cpu(cpu, "topology/thread_siblings_list"))?;
+        Some(cpu_list::parse(&list)?.len() as u32)
+    };
+    cpus.iter().filter_map(siblings).max()
+}
+
+fn memory(roots: &Roots) -> Option<Bytes> {
+    let text = fs::read_to_string(roots.proc("meminfo")).ok()?;
+    let kib: u64 = field(&text, "MemTotal")?
+        .strip_suffix(" kB")?
+        .parse()
+        .ok()?;
+    Some(Bytes(kib * 1024))
+}
+
+fn hypervisor(roots: &Roots, cpuinfo: &str) -> Option<String> {
+    if let Some(kind) = attr::text(&roots.sys("hypervisor/type")) {
+        return Some(kind);
+    }
+    let clocks = clocksource(roots, "available").unwrap_or_default();
+    let by_clock = [("kvm-clock", "kvm"), ("hyperv", "hyper-v"), ("xen", "xen")];
+    let named = by_clock.iter().find(|(clock, _)| clocks.contains(clock));
+    let flagged = flags(cpuinfo).any(|f| f == "hypervisor");
+    let name = named.map_or("unnamed", |(_, name)| name);
+    (flagged || named.is_some()).then(|| name.to_owned())
+}
+
+fn flags(cpuinfo: &str) -> impl Iterator<Item = &str> {
+    let line = cpuinfo.lines().find(|l| l.starts_with("flags"));
+    line.unwrap_or_default().split_whitespace()
+}
+
+/// Constant rate and running in idle states too; known only where cpuinfo has the x86 flags.
+fn tsc_invariant(cpuinfo: &str) -> Option<bool> {
+    let has = |name| flags(cpuinfo).any(|f| f == name);
+    has("tsc").then(|| has("constant_tsc") && has("nonstop_tsc"))
+}
+
+/// debugfs tells the model in force (root only); without it, the kernel's build string tells the kind.
+fn preempt(roots: &Roots) -> Option<String> {
+    if let Some(text) = attr::text(&roots.sys("kernel/debug/sched/preempt")) {
+        return Some(attr::selected(&text).to_owned());
+    }
+    let version = attr::text(&roots.proc("sys/kernel/version"))?;
+    let word = version
+        .split_whitespace()
+        .find(|w| w.starts_with("PREEMPT"));
+    Some(word.unwrap_or("none or voluntary").to_owned())
+}
+
+fn other(roots: &Roots) -> BTreeMap<String, String> {
+    let mut other = BTreeMap::new();
+    for path in attr::entries(&roots.sys("devices/system/cpu/vulnerabilities")) {
+        if let Some(text) = attr::text(&path) {
+            other.insert(format!("vulnerability {}", attr::name(&path)), text);
+        }
+    }
+    let line = attr::text(&roots.proc("cmdline")).unwrap_or_default();
+    for item in line.split_whitespace() {
+        let (key, value) = item.split_once('=').unwrap_or((item, ""));
+        let wanted = |w: &&str| key == *w || (w.ends_with('.') && key.starts_with(*w));
+        if COMMAND_LINE_ITEMS.iter().any(|w| wanted(&w)) {
+            other.insert(format!("command line {key}"), value.to_owned());
+        }
+    }
+    other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        assert_eq!(kernel_version("6.18.44-fc"), Some((6, 18)));
+        assert_eq!(kernel_version("5.10.0-28-amd64"), Some((5, 10)));
+        assert_eq!(kernel_version("6.13-rc1"), Some((6, 13)));
+        assert_eq!(kernel_version("x"), None);
+    }
+}

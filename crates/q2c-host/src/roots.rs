@@ -1,0 +1,47 @@
+//! Where the kernel's trees are mounted.
+
+use std::path::{Path, PathBuf};
+
+/// The roots of the trees that the readers read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Roots {
+    /// sysfs, `/sys` on a live machine.
+    pub sys: PathBuf,
+    /// procfs, `/proc` on a live machine.
+    pub proc: PathBuf,
+}
+
+impl Roots {
+    /// The live machine's trees.
+    #[must_use]
+    pub fn live() -> Roots {
+        Roots::under(Path::new("/"))
+    }
+
+    /// `sys` and `proc` below `dir`.
+    #[must_use]
+    pub fn under(dir: &Path) -> Roots {
+        Roots {
+            sys: dir.join("sys"),
+            proc: dir.join("proc"),
+        }
+    }
+
+    /// A path below sysfs.
+    #[must_use]
+    pub fn sys(&self, path: &str) -> PathBuf {
+        self.sys.join(path)
+    }
+
+    /// A path below procfs.
+    #[must_use]
+    pub fn proc(&self, path: &str) -> PathBuf {
+        self.proc.join(path)
+    }
+
+    /// The folder of a CPU in sysfs.
+    #[must_use]
+    pub fn cpu(&self, cpu: q2c_model::CpuId, path: &str) -> PathBuf {
+        self.sys(&format!("devices/system/cpu/cpu{}/{path}", cpu.0))
+    }
+}
