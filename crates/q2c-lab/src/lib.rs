@@ -1,0 +1,6 @@
+//! The laboratory: run folders, and the runner that every experiment (tune, bench, compare, file systems,
+//! placement) is a plan on.
+
+pub mod run_dir;
+
+pub use run_dir::{Identity, RunDir, RunState};

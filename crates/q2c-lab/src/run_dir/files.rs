@@ -1,0 +1,67 @@
+//! Reading a run folder's files back.
+
+use super::error::RunDirError;
+use super::record::{RunRecord, SCHEMA};
+use serde::de::DeserializeOwned;
+use std::path::Path;
+use std::{fs, io};
+
+pub(super) const JOURNAL: &str = "cells.jsonl";
+pub(super) const PLAN: &str = "plan.toml";
+pub(super) const STATE: &str = "state.json";
+
+/// The plan of the run in `path`, without opening the run.
+///
+/// # Errors
+/// `plan.toml` is missing or does not fit `P`.
+pub fn read_plan<P: DeserializeOwned>(path: &Path) -> Result<P, RunDirError> {
+    let file = path.join(PLAN);
+    let text = String::from_utf8(read(path, PLAN)?).map_err(|e| corrupt(&file, 1, &e))?;
+    toml::from_str(&text).map_err(|e| {
+        let before = e.span().map_or("", |span| &text[..span.start]);
+        corrupt(&file, before.matches('\n').count() + 1, &e.message())
+    })
+}
+
+pub(super) fn missing_or_io(path: &Path, name: &'static str, error: io::Error) -> RunDirError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => RunDirError::NotARun {
+            path: path.to_path_buf(),
+            missing: name,
+        },
+        _ => RunDirError::io("open", &path.join(name), error),
+    }
+}
+
+pub(super) fn read(path: &Path, name: &'static str) -> Result<Vec<u8>, RunDirError> {
+    fs::read(path.join(name)).map_err(|e| missing_or_io(path, name, e))
+}
+
+pub(super) fn read_record(path: &Path) -> Result<RunRecord, RunDirError> {
+    let file = path.join(STATE);
+    let record: RunRecord =
+        serde_json::from_slice(&read(path, STATE)?).map_err(|e| corrupt(&file, e.line(), &e))?;
+    match record.schema == SCHEMA {
+        true => Ok(record),
+        false => Err(corrupt(
+            &file,
+            1,
+            &format!("expected schema {SCHEMA}, found {}", record.schema),
+        )),
+    }
+}
+
+pub(super) fn corrupt(path: &Path, line: usize, reason: &impl ToString) -> RunDirError {
+    RunDirError::Corrupt {
+        path: path.to_path_buf(),
+        line,
+        reason: reason.to_string(),
+    }
+}
+
+pub(super) fn encode(path: &Path, reason: &impl ToString) -> RunDirError {
+    RunDirError::Encode {
+        path: path.to_path_buf(),
+        reason: reason.to_string(),
+    }
+}

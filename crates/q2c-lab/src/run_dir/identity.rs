@@ -1,0 +1,83 @@
+//! What must be the same for trials of two sessions to belong together.
+
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Opaque facts by name: target, kernel, binary, calibration. The folder stores and compares them, nothing more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Identity(pub BTreeMap<String, String>);
+
+/// One fact that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The fact's name.
+    pub key: String,
+    /// At the run's start; `None` when it was not stated then.
+    pub stored: Option<String>,
+    /// Today; `None` when it is not stated now.
+    pub now: Option<String>,
+}
+
+impl Identity {
+    /// Adds a fact.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<String>) -> Self {
+        self.0.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Every fact in which `now` differs from `self`, by name.
+    #[must_use]
+    pub fn differences(&self, now: &Identity) -> Vec<Difference> {
+        let keys: BTreeSet<&String> = self.0.keys().chain(now.0.keys()).collect();
+        keys.into_iter()
+            .filter(|key| self.0.get(*key) != now.0.get(*key))
+            .map(|key| Difference {
+                key: key.clone(),
+                stored: self.0.get(key).cloned(),
+                now: now.0.get(key).cloned(),
+            })
+            .collect()
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let show = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
+        let (stored, now) = (show(&self.stored), show(&self.now));
+        write!(f, "{}: was {stored}, is {now}", self.key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_changed_added_and_missing_facts_only() {
+        let stored = Identity::default()
+            .with("kernel", "6.1")
+            .with("target", "/dev/vdb")
+            .with("calibration", "ab12");
+        let now = Identity::default()
+            .with("kernel", "6.12")
+            .with("target", "/dev/vdb")
+            .with("binary", "0.2");
+        let shown: Vec<String> = stored
+            .differences(&now)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "binary: was nothing, is 0.2",
+                "calibration: was ab12, is nothing",
+                "kernel: was 6.1, is 6.12"
+            ]
+        );
+        assert!(stored.differences(&stored).is_empty());
+    }
+}

@@ -1,0 +1,140 @@
+//! `cells.jsonl`: one JSON value per line, each on the disk before the next is begun.
+
+use super::error::RunDirError;
+use serde::de::IgnoredAny;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A last line that a crash cut short, and that was cut off on resume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Torn {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// Its bytes, all removed.
+    pub bytes: u64,
+}
+
+/// Where lines go; a file, or in tests something that runs full.
+pub(super) trait Tape {
+    /// Appends at the end.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Returns when everything is on the disk.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Cuts to `len` bytes.
+    fn cut(&mut self, len: u64) -> io::Result<()>;
+}
+
+/// Opened for appending.
+impl Tape for File {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+    fn cut(&mut self, len: u64) -> io::Result<()> {
+        self.set_len(len)
+    }
+}
+
+/// The open journal.
+pub(super) struct Journal<T = File> {
+    tape: T,
+    path: PathBuf,
+    len: u64,
+    broken: bool,
+}
+
+impl<T: Tape> Journal<T> {
+    /// Over `tape`, whose content is `text`; cuts a torn last line off.
+    pub(super) fn open(
+        mut tape: T,
+        path: &Path,
+        text: &[u8],
+    ) -> Result<(Self, Option<Torn>), RunDirError> {
+        let (whole, torn) = scan(path, text)?;
+        let len = whole.iter().map(|line| line.len() as u64 + 1).sum();
+        if torn.is_some() {
+            let cut = tape.cut(len).and_then(|()| tape.sync());
+            cut.map_err(|e| RunDirError::io("cut the torn last line off", path, e))?;
+        }
+        let path = path.to_path_buf();
+        let journal = Journal {
+            tape,
+            path,
+            len,
+            broken: false,
+        };
+        Ok((journal, torn))
+    }
+
+    /// Appends one line and returns when it is on the disk. On an error the journal is what it was before.
+    pub(super) fn append(&mut self, json: &str) -> Result<(), RunDirError> {
+        if self.broken {
+            let path = self.path.clone();
+            return Err(RunDirError::Broken { path });
+        }
+        let line = format!("{json}\n");
+        let written = self.tape.append(line.as_bytes());
+        match written.and_then(|()| self.tape.sync()) {
+            Ok(()) => {
+                self.len += line.len() as u64;
+                Ok(())
+            }
+            Err(error) => Err(self.give_up(error)),
+        }
+    }
+
+    /// A next line must never be glued to half of this one.
+    fn give_up(&mut self, error: io::Error) -> RunDirError {
+        let cut = self.tape.cut(self.len).and_then(|()| self.tape.sync());
+        self.broken = cut.is_err();
+        RunDirError::io("append to", &self.path, error)
+    }
+}
+
+/// The whole lines of `text` without their newlines, and what is torn after them.
+pub(super) fn scan<'a>(
+    path: &Path,
+    text: &'a [u8],
+) -> Result<(Vec<&'a str>, Option<Torn>), RunDirError> {
+    let mut whole = Vec::new();
+    let mut pieces = text.split_inclusive(|&b| b == b'\n').peekable();
+    while let Some(piece) = pieces.next() {
+        let number = whole.len() + 1;
+        match (line(piece), pieces.peek()) {
+            (Ok(line), _) => whole.push(line),
+            (Err(_), None) => {
+                let bytes = piece.len() as u64;
+                return Ok((
+                    whole,
+                    Some(Torn {
+                        line: number,
+                        bytes,
+                    }),
+                ));
+            }
+            (Err(reason), Some(_)) => {
+                return Err(RunDirError::Corrupt {
+                    path: path.to_path_buf(),
+                    line: number,
+                    reason,
+                });
+            }
+        }
+    }
+    Ok((whole, None))
+}
+
+/// A piece as a whole line: newline, UTF-8, JSON. After a crash some file systems show zeros where data was due.
+fn line(piece: &[u8]) -> Result<&str, String> {
+    let piece = piece.strip_suffix(b"\n").ok_or("no newline at its end")?;
+    let text = std::str::from_utf8(piece).map_err(|e| e.to_string())?;
+    serde_json::from_str::<IgnoredAny>(text).map_err(|e| format!("not JSON: {e}"))?;
+    Ok(text)
+}
+
+#[cfg(test)]
+#[path = "journal_tests.rs"]
+mod tests;

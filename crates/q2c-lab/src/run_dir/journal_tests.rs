@@ -1,0 +1,145 @@
+//! Torn lines and full disks.
+
+use super::*;
+
+/// A disk of `room` bytes that writes what fits, then says it is full.
+#[derive(Default)]
+struct Small {
+    bytes: Vec<u8>,
+    room: usize,
+    sync_fails: bool,
+    cut_fails: bool,
+}
+
+impl Tape for Small {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let fits = bytes.len().min(self.room - self.bytes.len());
+        self.bytes.extend_from_slice(&bytes[..fits]);
+        match fits == bytes.len() {
+            true => Ok(()),
+            false => Err(io::ErrorKind::StorageFull.into()),
+        }
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        match self.sync_fails {
+            true => Err(io::Error::other("the disk is gone")),
+            false => Ok(()),
+        }
+    }
+    fn cut(&mut self, len: u64) -> io::Result<()> {
+        if self.cut_fails {
+            return Err(io::Error::other("the disk is gone"));
+        }
+        self.bytes.truncate(len as usize);
+        Ok(())
+    }
+}
+
+fn on(tape: Small) -> Journal<Small> {
+    Journal::open(tape, Path::new("cells.jsonl"), b"")
+        .unwrap()
+        .0
+}
+
+#[test]
+fn every_size_of_disk_keeps_whole_lines_only() {
+    let lines = ["{\"a\":1}", "{\"b\":22}", "[3]"];
+    // With their newlines these end at bytes 8, 17 and 21.
+    let whole = |room: usize| {
+        [8, 17, 21]
+            .into_iter()
+            .rfind(|&end| end <= room)
+            .unwrap_or(0)
+    };
+    for room in 0..=21 {
+        let mut journal = on(Small {
+            room,
+            ..Small::default()
+        });
+        let failed = lines.iter().find_map(|line| journal.append(line).err());
+        assert_eq!(failed.is_none(), room == 21);
+        if let Some(error) = failed {
+            assert!(matches!(error, RunDirError::DiskFull { .. }), "{error}");
+        }
+        let expected: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        assert_eq!(journal.tape.bytes, &expected.as_bytes()[..whole(room)]);
+    }
+}
+
+#[test]
+fn space_that_comes_back_is_used() {
+    let mut journal = on(Small {
+        room: 6,
+        ..Small::default()
+    });
+    assert!(journal.append("[1,2,3]").is_err());
+    journal.tape.room = 100;
+    journal.append("[1,2,3]").unwrap();
+    assert_eq!(journal.tape.bytes, b"[1,2,3]\n");
+}
+
+#[test]
+fn a_line_whose_flush_failed_does_not_count() {
+    let mut journal = on(Small {
+        room: 100,
+        sync_fails: true,
+        ..Small::default()
+    });
+    assert!(journal.append("[1]").is_err());
+    assert!(journal.tape.bytes.is_empty());
+}
+
+#[test]
+fn nothing_is_glued_to_a_half_line_that_stays() {
+    let mut journal = on(Small {
+        room: 2,
+        cut_fails: true,
+        ..Small::default()
+    });
+    assert!(journal.append("[1]").is_err());
+    journal.tape.room = 100;
+    assert!(matches!(
+        journal.append("[2]"),
+        Err(RunDirError::Broken { .. })
+    ));
+    assert_eq!(journal.tape.bytes, b"[1");
+}
+
+#[test]
+fn zeros_at_the_end_are_torn_and_cut() {
+    let text = b"[1]\n\0\0\0\0";
+    let tape = Small {
+        bytes: text.to_vec(),
+        room: 100,
+        ..Small::default()
+    };
+    let (journal, torn) = Journal::open(tape, Path::new("cells.jsonl"), text).unwrap();
+    assert_eq!(torn, Some(Torn { line: 2, bytes: 4 }));
+    assert_eq!(journal.tape.bytes, b"[1]\n");
+}
+
+#[test]
+fn a_broken_line_in_the_middle_is_refused_by_number() {
+    let error = scan(Path::new("cells.jsonl"), b"[1]\n[2\n[3]\n").unwrap_err();
+    assert!(
+        matches!(error, RunDirError::Corrupt { line: 2, .. }),
+        "{error}"
+    );
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_cut_anywhere_keeps_exactly_the_lines_before_it(
+        values in proptest::collection::vec(".{0,12}", 0..6),
+        at in 0usize..200,
+    ) {
+        let lines: Vec<String> = values.iter().map(|v| serde_json::to_string(v).unwrap()).collect();
+        let text: String = lines.iter().map(|l| format!("{l}\n")).collect();
+        let at = at.min(text.len());
+        let text = &text.as_bytes()[..at];
+        let (whole, torn) = scan(Path::new("cells.jsonl"), text).unwrap();
+        let newlines = text.iter().filter(|&&b| b == b'\n').count();
+        proptest::prop_assert_eq!(&whole[..], &lines[..newlines]);
+        proptest::prop_assert_eq!(torn.is_some(), text.last().is_some_and(|&b| b != b'\n'));
+    }
+}

@@ -1,0 +1,39 @@
+//! `log.txt`: what happened, a line each, with UTC times.
+
+use super::error::RunDirError;
+use super::utc;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+pub(super) struct Log {
+    file: File,
+    path: PathBuf,
+}
+
+impl Log {
+    pub(super) fn open(folder: &Path) -> Result<Self, RunDirError> {
+        let path = folder.join("log.txt");
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let file = file.map_err(|e| RunDirError::io("open", &path, e))?;
+        Ok(Log { file, path })
+    }
+
+    /// Appends `message`; further lines of it are indented.
+    pub(super) fn line(&mut self, now: SystemTime, message: &str) -> Result<(), RunDirError> {
+        let line = format!(
+            "{} {}\n",
+            utc::extended(now),
+            message.replace('\n', "\n    ")
+        );
+        let written = self.file.write_all(line.as_bytes());
+        written.map_err(|e| RunDirError::io("write to", &self.path, e))
+    }
+
+    /// Puts everything on the disk, so that no write-back falls into a measurement.
+    pub(super) fn sync(&self) -> Result<(), RunDirError> {
+        let synced = self.file.sync_data();
+        synced.map_err(|e| RunDirError::io("flush", &self.path, e))
+    }
+}

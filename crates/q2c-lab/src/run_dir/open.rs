@@ -1,0 +1,170 @@
+//! Making, resuming and inspecting run folders.
+
+use super::error::RunDirError;
+use super::files::{JOURNAL, PLAN, encode, missing_or_io, read, read_record};
+use super::folder::RunDir;
+use super::identity::Identity;
+use super::journal::{Journal, Torn};
+use super::log::Log;
+use super::publish::{check_name, publish, sweep, sync_folder};
+use super::record::{RunRecord, RunState, SCHEMA, Status};
+use super::utc;
+use serde::Serialize;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+impl RunDir {
+    /// Makes `root/<utc time>-<name>/` with the plan in it and state running. When that second's name is taken,
+    /// `-2`, `-3`, ... is added.
+    ///
+    /// # Errors
+    /// A name that is not plain, a plan that is not TOML, no permission, no space: then no folder is left.
+    pub fn create(
+        root: &Path,
+        name: &str,
+        plan: &impl Serialize,
+        identity: &Identity,
+    ) -> Result<RunDir, RunDirError> {
+        check_name(name)?;
+        let plan = toml::to_string_pretty(plan).map_err(|e| encode(&root.join(PLAN), &e))?;
+        let now = SystemTime::now();
+        let path = make_folder(root, &format!("{}-{name}", utc::compact(now)))?;
+        let record = RunRecord {
+            schema: SCHEMA.to_owned(),
+            state: RunState::Running,
+            name: name.to_owned(),
+            started_unix_s: utc::unix_s(now),
+            changed_unix_s: utc::unix_s(now),
+            sessions: 1,
+            pid: std::process::id(),
+            identity: identity.clone(),
+        };
+        Self::furnish(&path, &plan, record).inspect_err(|_| {
+            // Ours, made a moment ago, nothing measured yet; the first error is the one to report.
+            let _ = fs::remove_dir_all(&path);
+        })
+    }
+
+    fn furnish(path: &Path, plan: &str, record: RunRecord) -> Result<RunDir, RunDirError> {
+        let file = open_journal(path, OpenOptions::new().create_new(true))?;
+        lock(&file, path)?;
+        let (journal, _) = Journal::open(file, &path.join(JOURNAL), b"")?;
+        publish(path, PLAN, |out| out.write_all(plan.as_bytes()))?;
+        let log = Log::open(path)?;
+        let path = path.to_path_buf();
+        let mut folder = RunDir {
+            path,
+            journal,
+            log,
+            record,
+        };
+        folder.log(&format!("run {} started", folder.record.name))?;
+        folder.write_record()?;
+        Ok(folder)
+    }
+
+    /// Opens an interrupted or crashed run to go on with it, and says what a crash had torn.
+    ///
+    /// # Errors
+    /// Not a run folder, in use, complete, started under another identity, or damaged.
+    pub fn resume(path: &Path, identity: &Identity) -> Result<(RunDir, Option<Torn>), RunDirError> {
+        let file = open_journal(path, &mut OpenOptions::new())?;
+        lock(&file, path)?;
+        let mut record = read_record(path)?;
+        check_resumable(path, &record, identity)?;
+        let (journal, torn) = Journal::open(file, &path.join(JOURNAL), &read(path, JOURNAL)?)?;
+        sweep(path)?;
+        record.state = RunState::Running;
+        record.sessions += 1;
+        record.pid = std::process::id();
+        let log = Log::open(path)?;
+        let path = path.to_path_buf();
+        let mut folder = RunDir {
+            path,
+            journal,
+            log,
+            record,
+        };
+        folder.write_record()?;
+        folder.log_resume(torn)?;
+        Ok((folder, torn))
+    }
+
+    /// What a folder says of itself, and how it really stands. Holds a shared lock for a moment, during which a
+    /// [`RunDir::resume`] elsewhere is refused.
+    ///
+    /// # Errors
+    /// Not a run folder, or its `state.json` is damaged.
+    pub fn inspect(path: &Path) -> Result<(RunRecord, Status), RunDirError> {
+        let file = open_journal(path, &mut OpenOptions::new())?;
+        let held = match file.try_lock_shared() {
+            Ok(()) => false,
+            Err(TryLockError::WouldBlock) => true,
+            Err(TryLockError::Error(e)) => return Err(RunDirError::io("lock", path, e)),
+        };
+        let record = read_record(path)?;
+        let status = record.status(held);
+        Ok((record, status))
+    }
+
+    fn log_resume(&mut self, torn: Option<Torn>) -> Result<(), RunDirError> {
+        self.log(&format!("session {} started", self.record.sessions))?;
+        torn.map_or(Ok(()), |torn| {
+            let (line, bytes) = (torn.line, torn.bytes);
+            self.log(&format!(
+                "line {line} of {JOURNAL} was torn by a crash: {bytes} bytes cut off"
+            ))
+        })
+    }
+}
+
+fn make_folder(root: &Path, name: &str) -> Result<PathBuf, RunDirError> {
+    fs::create_dir_all(root).map_err(|e| RunDirError::io("make the folder", root, e))?;
+    for copy in 1u32.. {
+        let path = match copy {
+            1 => root.join(name),
+            _ => root.join(format!("{name}-{copy}")),
+        };
+        match fs::create_dir(&path) {
+            Ok(()) => return sync_folder(root).map(|()| path),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(RunDirError::io("make the folder", &path, e)),
+        }
+    }
+    unreachable!("more than four thousand million runs in one second")
+}
+
+fn open_journal(path: &Path, how: &mut OpenOptions) -> Result<File, RunDirError> {
+    let file = how.read(true).append(true).open(path.join(JOURNAL));
+    file.map_err(|e| missing_or_io(path, JOURNAL, e))
+}
+
+/// `flock`: gone with the process, however it ends.
+fn lock(file: &File, path: &Path) -> Result<(), RunDirError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(RunDirError::Busy {
+            path: path.to_path_buf(),
+            owner: read_record(path).ok().map(|record| record.pid),
+        }),
+        Err(TryLockError::Error(e)) => Err(RunDirError::io("lock", path, e)),
+    }
+}
+
+fn check_resumable(
+    path: &Path,
+    record: &RunRecord,
+    identity: &Identity,
+) -> Result<(), RunDirError> {
+    let path = path.to_path_buf();
+    if record.state == RunState::Complete {
+        return Err(RunDirError::AlreadyComplete { path });
+    }
+    let differences = record.identity.differences(identity);
+    match differences.is_empty() {
+        true => Ok(()),
+        false => Err(RunDirError::OtherConditions { path, differences }),
+    }
+}
