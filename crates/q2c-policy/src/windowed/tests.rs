@@ -11,8 +11,10 @@ const READ_4K: Io = Io {
 };
 const PERIOD: Nanos = Nanos(1_000);
 
+type Notes = Arc<Mutex<Vec<Window>>>;
+
 /// A rule that notes every window and sleeps its mean.
-fn noting(lanes: usize) -> (Arc<Mutex<Vec<Window>>>, Vec<Box<dyn Lane>>) {
+fn noting(lanes: usize) -> (Notes, Vec<Box<dyn Lane>>) {
     let windows = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&windows);
     let rule = move |window: &Window| {
