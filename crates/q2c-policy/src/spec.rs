@@ -89,12 +89,12 @@ impl FromStr for PolicySpec {
 
 impl fmt::Display for PolicySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.rule.name)?;
+        let mut text = self.rule.name.to_owned();
         for (i, (param, &value)) in self.rule.params.iter().zip(&self.values).enumerate() {
             let before = if i == 0 { ':' } else { ',' };
-            write!(f, "{before}{}={}", param.name, param.kind.show(value))?;
+            text += &format!("{before}{}={}", param.name, param.kind.show(value));
         }
-        Ok(())
+        f.pad(&text)
     }
 }
 

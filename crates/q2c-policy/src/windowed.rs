@@ -15,7 +15,8 @@
 //! # Threads
 //! All lanes of one [`build`](crate::PolicySpec::build) share one device. Each adds its samples to a slot that only it writes, the lane that finds the window
 //! over claims it by compare-exchange, merges all slots and stores the sleeps, one atomic word per bucket: a
-//! decision reads one of them, so it never sees half a table. Nobody waits for the merging lane; the others go on with the old sleeps.
+//! decision reads one of them, so it never sees half a table. Nobody waits for the merging lane; the others go on with the old sleeps,
+//! also should it lose its CPU there, which makes that window longer.
 //! A sample that races with the merge counts in the next window, none is lost or counted twice.
 
 mod merge;

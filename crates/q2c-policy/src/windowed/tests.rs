@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use q2c_model::Direction;
-use std::sync::Mutex;
+use std::sync::{Barrier, Mutex};
 
 const READ_4K: Io = Io {
     direction: Direction::Read,
@@ -11,8 +11,10 @@ const READ_4K: Io = Io {
 };
 const PERIOD: Nanos = Nanos(1_000);
 
+type Notes = Arc<Mutex<Vec<Window>>>;
+
 /// A rule that notes every window and sleeps its mean.
-fn noting(lanes: usize) -> (Arc<Mutex<Vec<Window>>>, Vec<Box<dyn Lane>>) {
+fn noting(lanes: usize) -> (Notes, Vec<Box<dyn Lane>>) {
     let windows = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&windows);
     let rule = move |window: &Window| {
@@ -103,27 +105,26 @@ fn a_sleep_is_bounded() {
     );
 }
 
-/// The sample of completion `i`: its low part tells nothing but itself, so sums cannot agree by chance.
-const fn sample(i: u64) -> u64 {
-    1 + i * i % 9_973
-}
+const LANES: u64 = 4;
+const EACH: u64 = 100_000;
+/// Clock steps per completion: a window is over every five of them.
+const STEP: u64 = PERIOD.0 / 5;
 
-/// Threads of different pace share a device whose windows are over every few completions. Every sample must come out exactly
-/// once, and in one piece: counts, sums and misses of all windows together are those put in.
-#[test]
-fn no_sample_is_lost_or_torn_between_threads() {
-    const LANES: u64 = 4;
-    const EACH: u64 = 50_000;
+/// All windows of threads of different pace that share a device, all starting at once.
+/// Completion `i` of each lane gives `sample(i)`; two more, of 1 ns and missed, flush the last windows.
+fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<Window> {
     let (windows, lanes) = noting(LANES as usize);
     let clock = AtomicU64::new(1);
+    let start = Barrier::new(LANES as usize);
     let mut back: Vec<Box<dyn Lane>> = std::thread::scope(|scope| {
         let run = |mut lane: Box<dyn Lane>| {
-            let clock = &clock;
+            let (clock, start) = (&clock, &start);
             scope.spawn(move || {
-                for i in 0..EACH {
-                    let now = clock.fetch_add(20, Ordering::Relaxed);
+                start.wait();
+                for (observed, missed) in (0..EACH).map(sample) {
+                    let now = clock.fetch_add(STEP, Ordering::Relaxed);
                     asked(&mut lane, READ_4K, now);
-                    done(&mut lane, READ_4K, sample(i), i % 7 == 0, now);
+                    done(&mut lane, READ_4K, observed, missed, now);
                 }
                 lane
             })
@@ -135,20 +136,37 @@ fn no_sample_is_lost_or_torn_between_threads() {
     // The last window's samples come out when it is over; those that raced with a merge, one window later.
     let end = clock.load(Ordering::Relaxed);
     for now in [end + 10_000, end + 20_000] {
-        done(&mut back[0], READ_4K, 1, false, now);
+        done(&mut back[0], READ_4K, 1, true, now);
     }
     asked(&mut back[0], READ_4K, end + 30_000);
     let windows = windows.lock().expect("all threads have ended");
-    let total = |of: fn(&Window) -> u64| windows.iter().map(of).sum::<u64>();
-    assert_eq!(total(|w| w.samples), LANES * EACH + 2);
-    assert_eq!(
-        total(|w| w.sum),
-        LANES * (0..EACH).map(sample).sum::<u64>() + 2
-    );
-    assert_eq!(total(|w| w.misses), LANES * EACH.div_ceil(7));
     assert!(windows.len() > 100, "only {} windows", windows.len());
+    windows.clone()
+}
+
+/// Spread so that sums cannot agree by chance, largest 9 973.
+const fn spread(i: u64) -> (u64, bool) {
+    (1 + i * i % 9_973, i.is_multiple_of(7))
+}
+
+#[test]
+fn no_sample_is_lost_or_counted_twice_between_threads() {
+    let windows = windows_of_threads(spread);
+    let total = |of: fn(&Window) -> u64| windows.iter().map(of).sum::<u64>();
+    let put_in: u64 = (0..EACH).map(|i| spread(i).0).sum();
+    assert_eq!(total(|w| w.samples), LANES * EACH + 2);
+    assert_eq!(total(|w| w.sum), LANES * put_in + 2);
+    assert_eq!(total(|w| w.misses), LANES * EACH.div_ceil(7) + 2);
     let sane = |w: &Window| w.min <= w.mean() && w.mean() <= w.max && w.max.0 <= 9_973;
     assert!(windows.iter().all(sane));
+}
+
+/// With all samples alike, a window that saw a part of one shows it: count, sum and misses no longer fit together.
+#[test]
+fn no_sample_is_torn_between_threads() {
+    for w in windows_of_threads(|_| (1, true)) {
+        assert!(w.sum == w.samples && w.misses == w.samples, "{w:?}");
+    }
 }
 
 proptest! {

@@ -47,13 +47,13 @@ impl Default for Duration {
 impl Duration {
     /// Takes in the newest outcome.
     pub(super) fn learn(&mut self, late: bool, sensitivity: &Sensitivity) {
-        let (up, down) = (sensitivity.up * self.heat, sensitivity.down * self.heat);
-        let step = match (self.late, late) {
-            (false, false) => self.step + up,
-            (true, true) => self.step - down,
-            (false, true) => 1.0 - down,
-            (true, false) => 1.0 + up,
+        let change = if late {
+            -sensitivity.down
+        } else {
+            sensitivity.up
         };
+        let from = if self.late == late { self.step } else { 1.0 };
+        let step = from + change * self.heat;
         self.step = if step <= NOTHING { 1.0 } else { step };
         self.ns = (self.ns * self.step).clamp(SHORTEST, MAX_SLEEP.0 as f64);
         if sensitivity.adaptive {

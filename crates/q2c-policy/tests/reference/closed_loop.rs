@@ -1,0 +1,139 @@
+//! Streams of depth 1, each submitting its next I/O a think time after the last one's observed completion.
+
+use q2c_model::{Direction, Nanos};
+use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// One I/O of a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    pub io: Io,
+    /// The device's own time, ns.
+    pub latency: u64,
+    /// From the completion to the next submission, ns.
+    pub think: u64,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ride {
+    pub latency: u64,
+    pub asked: u64,
+    pub missed: bool,
+    pub observed: u64,
+}
+
+/// A completion, as told to a rule.
+#[derive(Clone, Copy)]
+pub struct Finish {
+    pub lane: usize,
+    pub io: Io,
+    pub token: u64,
+    pub observed: u64,
+    pub missed: bool,
+    pub now: u64,
+}
+
+/// What can be driven: the crate's rules and the second implementations.
+pub trait Subject {
+    /// Sleep (0: none) and token of an I/O submitted now.
+    fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64);
+    fn finish(&mut self, finish: Finish);
+}
+
+/// The crate's.
+pub struct Crate(Vec<Box<dyn Lane>>);
+
+impl Crate {
+    pub fn new(spec: &str, lanes: usize) -> Self {
+        let spec: PolicySpec = spec.parse().unwrap_or_else(|e| panic!("{e}"));
+        Crate(spec.build(lanes))
+    }
+}
+
+impl Subject for Crate {
+    fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64) {
+        match self.0[lane].decide(io, Nanos(now)) {
+            (Decision::Sleep(Nanos(ns)), Token(token)) => (ns, token),
+            (Decision::Poll, Token(token)) => (0, token),
+            (Decision::Interrupt, _) => panic!("none of these rules interrupts"),
+        }
+    }
+
+    fn finish(&mut self, f: Finish) {
+        let outcome = Outcome {
+            observed: Nanos(f.observed),
+            missed: f.missed,
+        };
+        self.0[f.lane].complete(f.io, Token(f.token), outcome, Nanos(f.now));
+    }
+}
+
+/// Runs stream `i` on lane `i % lanes`: more streams than lanes means several I/Os of a lane in flight. Rides come in the order
+/// of submission; `wake_delay` is what a sleep takes beyond what was asked.
+pub fn run(
+    subject: &mut dyn Subject,
+    lanes: usize,
+    streams: &[Vec<Request>],
+    wake_delay: u64,
+) -> Vec<Ride> {
+    let mut rides = Vec::new();
+    let mut next = vec![0; streams.len()];
+    let mut flying: Vec<Option<Finish>> = vec![None; streams.len()];
+    let starts = (0..streams.len()).map(|stream| Reverse((stream as u64, stream)));
+    let mut events: BinaryHeap<_> = starts.collect();
+    while let Some(Reverse((now, stream))) = events.pop() {
+        if let Some(finish) = flying[stream].take() {
+            subject.finish(finish);
+            let think = streams[stream][next[stream]].think;
+            next[stream] += 1;
+            events.push(Reverse((now + think, stream)));
+        } else if let Some(&request) = streams[stream].get(next[stream]) {
+            let lane = stream % lanes;
+            let (asked, token) = subject.submit(lane, request.io, now);
+            let ride = ride(request.latency, asked, wake_delay);
+            flying[stream] = Some(Finish {
+                lane,
+                io: request.io,
+                token,
+                observed: ride.observed,
+                missed: ride.missed,
+                now: now + ride.observed,
+            });
+            events.push(Reverse((now + ride.observed, stream)));
+            rides.push(ride);
+        }
+    }
+    rides
+}
+
+fn ride(latency: u64, asked: u64, wake_delay: u64) -> Ride {
+    let wake = if asked == 0 { 0 } else { asked + wake_delay };
+    Ride {
+        latency,
+        asked,
+        missed: wake >= latency,
+        observed: latency.max(wake),
+    }
+}
+
+/// 4 KiB reads of these device times, back to back.
+pub fn reads(latencies: impl IntoIterator<Item = u64>) -> Vec<Request> {
+    let io = Io {
+        direction: Direction::Read,
+        bytes: 4096,
+    };
+    let request = |latency| Request {
+        io,
+        latency,
+        think: 0,
+    };
+    latencies.into_iter().map(request).collect()
+}
+
+/// One thread, one I/O at a time.
+pub fn run_one(spec: &str, latencies: &[u64], wake_delay: u64) -> Vec<Ride> {
+    let streams = [reads(latencies.iter().copied())];
+    run(&mut Crate::new(spec, 1), 1, &streams, wake_delay)
+}

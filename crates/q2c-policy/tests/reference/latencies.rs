@@ -1,0 +1,77 @@
+//! Device times: the public Z-SSD trace, and seeded ones that need no file.
+
+use super::closed_loop::Request;
+use q2c_model::Direction;
+use q2c_policy::Io;
+use q2c_stats::Rng;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static SKIPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// 1,000 times of 4 KiB random reads on a Samsung 983 ZET, ns. `None`, said and counted, where the file is absent.
+#[expect(clippy::print_stderr, reason = "a skipped test must say so")]
+pub fn zssd() -> Option<Vec<u64>> {
+    const DEFAULT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
+    let folder = std::env::var_os("Q2C_SHARED_DATA").map_or(DEFAULT.into(), PathBuf::from);
+    let path = folder.join("zssd-983zet-randread4k-latency-us.txt");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
+        eprintln!("skipped ({count} so far): no {}", path.display());
+        return None;
+    };
+    let to_ns =
+        |line: &str| (line.trim().parse::<f64>().expect("microseconds") * 1e3).round() as u64;
+    let times: Vec<u64> = text.lines().map(to_ns).collect();
+    assert_eq!(times.len(), 1000, "{}", path.display());
+    Some(times)
+}
+
+/// Seeded times of the shapes that rules stumble over, each long enough for many windows of 1 ms.
+pub fn synthetic() -> Vec<(&'static str, Vec<u64>)> {
+    let mut rng = Rng::new(20_260_101);
+    let mut times = |of: &dyn Fn(usize, &mut Rng) -> u64| -> Vec<u64> {
+        (0..4_000).map(|i| of(i, &mut rng)).collect()
+    };
+    vec![
+        ("constant", times(&|_, _| 30_000)),
+        ("noisy", times(&|_, r| 9_000 + r.below(4_000))),
+        // Another job arrives and leaves: the level jumps twentyfold and back.
+        (
+            "jumps",
+            times(&|i, r| [10_000, 200_000][i / 500 % 2] + r.below(1_000)),
+        ),
+        (
+            "two peaks",
+            times(&|_, r| [12_000, 90_000][usize::from(r.below(5) == 0)] + r.below(500)),
+        ),
+        (
+            "heavy tail",
+            times(&|_, r| (8_000.0 / (1.0 - r.unit()).powf(0.7)) as u64),
+        ),
+        ("tiny", times(&|_, r| 1 + r.below(300))),
+    ]
+}
+
+/// Streams of mixed sizes and directions with think times, some of them longer than any window of the tests.
+pub fn mixed(streams: usize) -> Vec<Vec<Request>> {
+    let mut rng = Rng::new(7);
+    let mut request = || {
+        let bytes = [512, 4096, 16_384, 1 << 20][rng.below(4) as usize];
+        let write = rng.below(3) == 0;
+        let direction = if write {
+            Direction::Write
+        } else {
+            Direction::Read
+        };
+        let base = if write { 6_000 } else { 20_000 };
+        Request {
+            io: Io { direction, bytes },
+            latency: base + u64::from(bytes) / 40 + rng.below(3_000),
+            think: [0, 500, 8_000, 25_000_000][rng.below(400) as usize / 133],
+        }
+    };
+    (0..streams)
+        .map(|_| (0..1_500).map(|_| request()).collect())
+        .collect()
+}

@@ -1,0 +1,98 @@
+//! PAS again, in decimal fixed point as the kernel has it (with more digits), every sleep and outcome kept.
+
+use super::closed_loop::{Finish, Subject};
+use q2c_model::Direction;
+use q2c_policy::Io;
+use std::collections::HashMap;
+
+/// 1.0
+const ONE: i128 = 1_000_000_000_000;
+const UNDER: char = 'U';
+const OVER: char = 'O';
+
+struct State {
+    dur: i128,
+    adj: i128,
+    up: i128,
+    dn: i128,
+    outcomes: Vec<char>,
+    /// Outcomes that `dur` has taken in.
+    applied: usize,
+    /// By token: whether a completion of that sleep has spoken.
+    spoken: Vec<bool>,
+}
+
+pub struct Pas {
+    adaptive: bool,
+    /// By lane, direction and size.
+    states: HashMap<(usize, bool, u32), State>,
+}
+
+impl Pas {
+    pub fn new(adaptive: bool) -> Self {
+        Pas {
+            adaptive,
+            states: HashMap::new(),
+        }
+    }
+
+    fn state(&mut self, lane: usize, io: Io) -> &mut State {
+        let class = (io.bytes / 512).ilog2().min(7);
+        let key = (lane, io.direction == Direction::Write, class);
+        self.states.entry(key).or_insert_with(|| State {
+            dur: ONE / 10,
+            adj: ONE,
+            up: ONE / 100,
+            dn: ONE / 10,
+            outcomes: vec![OVER, UNDER],
+            applied: 1,
+            spoken: Vec::new(),
+        })
+    }
+}
+
+impl State {
+    fn apply(&mut self, adaptive: bool) {
+        let last = self.outcomes.len() - 1;
+        let (p, l) = (self.outcomes[last - 1], self.outcomes[last]);
+        match (p, l) {
+            (UNDER, UNDER) => self.adj += self.up,
+            (OVER, OVER) => self.adj -= self.dn,
+            (UNDER, OVER) => self.adj = ONE - self.dn,
+            _ => self.adj = ONE + self.up,
+        }
+        if self.adj <= 0 {
+            self.adj = ONE;
+        }
+        self.dur = (self.dur * self.adj / ONE).clamp(ONE / 10, 10_000_000 * ONE);
+        if adaptive && p == l {
+            self.dn = (self.dn * 105 / 100).min(ONE / 10);
+            self.up = self.dn / 10;
+        } else if adaptive {
+            self.up = (self.up * 90 / 100).max(ONE / 1000);
+            self.dn = self.up * 10;
+        }
+    }
+}
+
+impl Subject for Pas {
+    fn submit(&mut self, lane: usize, io: Io, _: u64) -> (u64, u64) {
+        let adaptive = self.adaptive;
+        let state = self.state(lane, io);
+        if state.outcomes.len() > state.applied {
+            state.apply(adaptive);
+            state.applied = state.outcomes.len();
+            state.spoken.push(false);
+        }
+        // Microseconds to nanoseconds, to the nearest.
+        let ns = (state.dur * 1000 + ONE / 2) / ONE;
+        (ns as u64, state.spoken.len() as u64 - 1)
+    }
+
+    fn finish(&mut self, f: Finish) {
+        let state = self.state(f.lane, f.io);
+        if !std::mem::replace(&mut state.spoken[f.token as usize], true) {
+            state.outcomes.push(if f.missed { OVER } else { UNDER });
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Numbers that others published, or that follow from a rule by arithmetic on paper.
+
+use super::closed_loop::{Ride, run_one};
+use super::latencies::{synthetic, zssd};
+
+struct Summary {
+    /// Late time over device time.
+    over: f64,
+    /// Polled time over device time.
+    under: f64,
+    miss_rate: f64,
+    /// Sleep asked over device time.
+    asleep: f64,
+}
+
+fn summary(rides: &[Ride], wake_delay: u64) -> Summary {
+    let share = |of: &dyn Fn(&Ride) -> u64| -> f64 {
+        let device: u64 = rides.iter().map(|r| r.latency).sum();
+        rides.iter().map(of).sum::<u64>() as f64 / device as f64
+    };
+    let wake = |r: &Ride| {
+        if r.asked == 0 {
+            0
+        } else {
+            r.asked + wake_delay
+        }
+    };
+    Summary {
+        over: share(&|r| r.observed - r.latency),
+        under: share(&|r| r.latency.saturating_sub(wake(r))),
+        miss_rate: miss_rate(rides),
+        asleep: share(&|r| r.asked),
+    }
+}
+
+fn miss_rate(rides: &[Ride]) -> f64 {
+    rides.iter().filter(|r| r.missed).count() as f64 / rides.len() as f64
+}
+
+/// PAS's pages: T_over / T_under 0.029 / 0.309 on the whole trace, 0.021 / 0.283 on its first half. Those come out with steps of
+/// fixed size and no wake-up delay.
+#[test]
+fn pas_on_zssd_gives_the_published_shares() {
+    let Some(times) = zssd() else { return };
+    for (times, over, under) in [(&times[..], 0.029, 0.309), (&times[..500], 0.021, 0.283)] {
+        let s = summary(&run_one("pas:adaptive=off", times, 0), 0);
+        assert!((s.over - over).abs() < 0.0005, "over {}", s.over);
+        assert!((s.under - under).abs() < 0.0005, "under {}", s.under);
+    }
+}
+
+/// With 2 us of wake-up delay the shares stay near those, in either mode.
+#[test]
+fn pas_on_zssd_with_wake_delay_stays_near() {
+    let Some(times) = zssd() else { return };
+    for spec in ["pas:adaptive=off", "pas"] {
+        let s = summary(&run_one(spec, &times, 2_000), 2_000);
+        assert!((s.over - 0.029).abs() < 0.006, "{spec}: over {}", s.over);
+        assert!((s.under - 0.309).abs() < 0.006, "{spec}: under {}", s.under);
+        assert!(
+            (s.miss_rate - 0.20).abs() < 0.015,
+            "{spec}: {}",
+            s.miss_rate
+        );
+    }
+}
+
+/// "Pins the miss rate near 20 % whatever the device": on noise of any width.
+#[test]
+fn pas_pins_the_miss_rate() {
+    for (name, times) in synthetic() {
+        if matches!(name, "noisy" | "two peaks" | "heavy tail" | "jumps") {
+            let rate = miss_rate(&run_one("pas:adaptive=off", &times, 2_000)[500..]);
+            assert!((0.17..0.23).contains(&rate), "{name}: {rate}");
+        }
+    }
+}
+
+#[test]
+fn uring_ends_at_a_quarter_of_a_constant_time() {
+    for time in [400, 30_000, 90_004] {
+        let rides = run_one("uring", &[time; 10], 50);
+        let asked: Vec<u64> = rides[..3].iter().map(|r| r.asked).collect();
+        assert_eq!(asked, [0, time / 2, time / 4]);
+        assert!(rides[3..].iter().all(|r| r.asked == time / 4));
+    }
+}
+
+/// One fast completion lowers it for good: 2 % effective sleep on the public trace.
+#[test]
+fn uring_on_zssd_hardly_sleeps() {
+    let Some(times) = zssd() else { return };
+    let s = summary(&run_one("uring", &times.repeat(20), 2_000), 2_000);
+    assert!((0.015..0.025).contains(&s.asleep), "{}", s.asleep);
+}
+
+/// The whole trace takes 54 ms, Linux' window 100 ms.
+#[test]
+fn linux_learns_nothing_from_54_ms() {
+    let Some(times) = zssd() else { return };
+    assert!(run_one("mean", &times, 2_000).iter().all(|r| r.asked == 0));
+    let thrice = run_one("mean", &times.repeat(3), 2_000);
+    assert!(thrice.iter().any(|r| r.asked > 0));
+}
+
+/// At 100 % the shortest observed time is the last sleep and the wake-up delay: the sleep grows by the delay in every window.
+#[test]
+fn min_at_100_percent_runs_away() {
+    let rides = run_one("min:100%,1ms", &[30_000; 60_000], 2_000);
+    let mut sleeps: Vec<u64> = rides.iter().map(|r| r.asked).collect();
+    sleeps.dedup();
+    let grown = |k: usize| {
+        if k == 0 {
+            0
+        } else {
+            30_000 + 2_000 * (k as u64 - 1)
+        }
+    };
+    assert!(sleeps.iter().enumerate().all(|(k, &s)| s == grown(k)));
+    assert!(miss_rate(&rides) > 0.998, "{}", miss_rate(&rides));
+    assert!(rides[59_999].observed > 10_000_000, "{:?}", rides[59_999]);
+}
+
+/// Sleeps after a slow spell of 200 us on a device of constant `time`.
+fn after_a_slow_spell(spec: &str, time: u64) -> Vec<Ride> {
+    let mut times = vec![200_000; 50];
+    times.resize(20_000, time);
+    run_one(spec, &times, 2_000).split_off(15_000)
+}
+
+/// Once overslept, a share r of mean or min oversleeps for ever when d / (1 - r) reaches the device's time, and sleeps r d / (1 - r); below,
+/// it recovers.
+#[test]
+fn oversleep_lasts_beyond_the_stability_bound() {
+    for (percent, bound, lasting) in [(50, 4_000, 2_000), (75, 8_000, 6_000), (90, 20_000, 18_000)]
+    {
+        for rule in ["mean", "min"] {
+            let spec = format!("{rule}:{percent}%,200us");
+            let stuck = after_a_slow_spell(&spec, bound - 100);
+            assert!(stuck.iter().all(|r| r.missed), "{spec} below the bound");
+            // Rounding to whole nanoseconds stops it up to half of one over 1 - r above the limit.
+            let off = |r: &Ride| r.asked.abs_diff(lasting);
+            assert!(stuck.iter().all(|r| off(r) <= 6), "{spec}: {:?}", stuck[0]);
+            let free = after_a_slow_spell(&spec, bound + 100);
+            assert!(free.iter().all(|r| !r.missed), "{spec} above the bound");
+        }
+    }
+}

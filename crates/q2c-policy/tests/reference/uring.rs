@@ -1,0 +1,28 @@
+//! io_uring's rule again: keep every run time of a ring, in order.
+
+use super::closed_loop::{Finish, Subject};
+use q2c_policy::Io;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Default)]
+pub struct Uring {
+    /// By I/O: when it started and what it was asked to sleep.
+    started: Vec<(u64, u64)>,
+    /// By lane.
+    run_times: BTreeMap<usize, BTreeSet<u64>>,
+}
+
+impl Subject for Uring {
+    fn submit(&mut self, lane: usize, _: Io, now: u64) -> (u64, u64) {
+        let least = self.run_times.get(&lane).and_then(BTreeSet::first);
+        let sleep = least.map_or(0, |time| time / 2);
+        self.started.push((now, sleep));
+        (sleep, self.started.len() as u64 - 1)
+    }
+
+    fn finish(&mut self, f: Finish) {
+        let (start, sleep) = self.started[f.token as usize];
+        let own = self.run_times.entry(f.lane).or_default();
+        own.insert(f.now - start - sleep);
+    }
+}
