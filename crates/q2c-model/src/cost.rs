@@ -65,8 +65,6 @@ pub struct CostModel {
     pub submit_ns: f64,
     /// From reaping to the next submission, median: bookkeeping of the loop.
     pub turnaround_ns: f64,
-    /// Resolution of a spinning poll: mean distance between two looks at the ring.
-    pub poll_granularity_ns: f64,
     /// Delay of a clear wake-up; `x` = the sleep asked.
     pub wake_clear: WakeDelay,
     /// Delay of a hit wake-up; `x` = the sleep asked less the device's latency (may be negative).

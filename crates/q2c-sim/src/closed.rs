@@ -256,11 +256,10 @@ fn slept(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -
 
 /// Sleeps so that it wakes just before the completion, if the CPU given up is more than what the sleep costs.
 fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> Fate {
-    let room = latency - cost.poll_granularity_ns;
-    let mut asked = room;
+    let mut asked = latency;
     // The delay depends on the sleep it delays: a few rounds settle it.
     for _ in 0..4 {
-        asked = room - cost.wake_clear.at(asked.max(0.0), draw.0);
+        asked = latency - 1.0 - cost.wake_clear.at(asked.max(0.0), draw.0);
     }
     if asked <= 0.0 {
         return polled(cost, latency);

@@ -1,0 +1,205 @@
+//! From points to the cost model.
+
+use super::point::{Interrupted, Point};
+use q2c_model::{Bytes, CostModel, Curve, WakeDelay};
+use q2c_stats::{mean, median, percentile, sorted};
+
+/// I/Os that a statistic needs.
+const ENOUGH: usize = 30;
+/// A point is clear when at most this share of its I/Os was hit.
+const CLEAR: f64 = 0.10;
+/// A point is hit when at least this share was.
+const HIT: f64 = 0.90;
+/// Classes of the standardised delay.
+const CLASSES: usize = 64;
+/// Deviations are cut here: beyond lie stalls of the machine, which recordings contain already.
+const CUT: f64 = 0.995;
+
+/// The cost model at `bs`. `shared` are points of a larger block: they tell what a clear sleep costs where this block
+/// size has no room for one.
+pub(super) fn fit(
+    bs: Bytes,
+    points: &[Point],
+    shared: &[Point],
+    interrupt: &Interrupted,
+) -> CostModel {
+    let all: Vec<&Point> = points.iter().collect();
+    let clear = clear_points(points, shared);
+    let own_clear: Vec<&Point> = points.iter().filter(|p| is_clear(p)).collect();
+    let hit: Vec<&Point> = points.iter().filter(|p| p.hit.len() >= ENOUGH).collect();
+    let wake_clear = wake(&clear, |p| p.asked, all_delays);
+    CostModel {
+        bs,
+        submit_ns: middle(&all, |p| Some(p.poll.submit)),
+        turnaround_ns: middle(&all, |p| Some(p.poll.gap)),
+        wake_hit: wake_hit(&hit, &wake_clear),
+        reap_hit_ns: middle(&hit, |p| Some(p.reap_hit)),
+        sleep_cpu_clear_ns: curve(clear.iter().map(|p| (p.asked, p.sleep_cpu.max(0.0)))),
+        sleep_cpu_hit_ns: sleep_cpu_hit(points, &clear),
+        added_latency_ns: curve(
+            own_clear
+                .iter()
+                .map(|p| (p.asked, p.wait_p50 - p.poll.wait(0.5))),
+        ),
+        added_submit_ns: curve(all.iter().map(|p| (p.asked, p.submit_p50 - p.poll.submit))),
+        interrupt_cpu_ns: interrupt.cpu,
+        interrupt_latency_ns: interrupt.latency,
+        other_cpu_poll_ns: middle(&all, |p| p.other_cpu_poll),
+        other_cpu_sleep_ns: middle(&all, |p| p.other_cpu),
+        other_cpu_interrupt_ns: interrupt.other_cpu.unwrap_or(0.0),
+        wake_clear,
+    }
+}
+
+fn is_clear(point: &Point) -> bool {
+    point.miss_rate <= CLEAR && point.clear.len() >= ENOUGH
+}
+
+/// Own clear points, and shared ones of other sleeps. Where no sleep was clear at any block size, what was seen is
+/// the best there is.
+fn clear_points<'a>(points: &'a [Point], shared: &'a [Point]) -> Vec<&'a Point> {
+    let own: Vec<&Point> = points.iter().filter(|p| is_clear(p)).collect();
+    let clear: Vec<&Point> = shared.iter().filter(|p| is_clear(p)).chain(own).collect();
+    match clear.is_empty() {
+        true => shared
+            .iter()
+            .chain(points)
+            .filter(|p| p.ios as usize >= ENOUGH)
+            .collect(),
+        false => clear,
+    }
+}
+
+/// All delays of a clear point: the few that were hit belong to its distribution's tail.
+fn all_delays(point: &Point) -> Vec<f64> {
+    sorted(&[&point.clear[..], &point.hit[..]].concat())
+}
+
+/// A delay's curves from points, over `x`.
+fn wake(
+    points: &[&Point],
+    x: impl Fn(&Point) -> f64,
+    delays: impl Fn(&Point) -> Vec<f64>,
+) -> WakeDelay {
+    let each: Vec<(f64, Vec<f64>)> = points.iter().map(|p| (x(p), delays(p))).collect();
+    let spread = |d: &[f64]| ((percentile(d, 0.84) - percentile(d, 0.16)) / 2.0).max(100.0);
+    let deviations = each.iter().flat_map(|(_, d)| {
+        let (base, scale) = (median(d), spread(d));
+        d.iter().map(move |delay| (delay - base) / scale)
+    });
+    WakeDelay {
+        base_ns: curve(each.iter().map(|(x, d)| (*x, median(d)))),
+        spread_ns: curve(each.iter().map(|(x, d)| (*x, spread(d)))),
+        z: class_means(&sorted(&deviations.collect::<Vec<_>>())),
+    }
+}
+
+/// Over the sleep less the latency. Which latency an I/O had is unknown once it was slept through: it is taken as the
+/// mean of those in the polling beside it that such a sleep would have met.
+fn wake_hit(points: &[&Point], clear: &WakeDelay) -> WakeDelay {
+    if points.is_empty() {
+        return clear.clone();
+    }
+    let met = |p: &Point| {
+        let wake = p.asked + clear.base_ns.at(p.asked);
+        p.poll
+            .mean_wait_below(wake)
+            .unwrap_or_else(|| p.poll.wait(0.05))
+    };
+    wake(points, |p| p.asked - met(p), |p| p.hit.clone())
+}
+
+/// Where no point was hit throughout, a hit sleep is taken to cost what a clear one does.
+fn sleep_cpu_hit(points: &[Point], clear: &[&Point]) -> Curve {
+    let cost = |p: &Point| (p.asked, p.sleep_cpu.max(0.0));
+    let hit: Vec<(f64, f64)> = points
+        .iter()
+        .filter(|p| p.miss_rate >= HIT)
+        .map(cost)
+        .collect();
+    match hit.is_empty() {
+        true => curve(clear.iter().map(|p| cost(p))),
+        false => curve(hit.into_iter()),
+    }
+}
+
+/// Means of equally probable classes of sorted values, cut at both far ends.
+fn class_means(values: &[f64]) -> Vec<f64> {
+    let (low, high) = (percentile(values, 1.0 - CUT), percentile(values, CUT));
+    let cut: Vec<f64> = values.iter().map(|v| v.clamp(low, high)).collect();
+    let edge = |class: usize| class * cut.len() / CLASSES;
+    let classes = (0..CLASSES).map(|class| &cut[edge(class)..edge(class + 1)]);
+    classes
+        .filter(|class| !class.is_empty())
+        .map(mean)
+        .collect()
+}
+
+/// A curve through points in any order; several at the same x become their mean.
+fn curve(points: impl Iterator<Item = (f64, f64)>) -> Curve {
+    let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
+    let mut points: Vec<(f64, f64)> = points.filter(finite).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let join = |group: &[(f64, f64)]| {
+        (
+            group[0].0,
+            mean(&group.iter().map(|p| p.1).collect::<Vec<_>>()),
+        )
+    };
+    let (x, y) = points.chunk_by(|a, b| a.0 == b.0).map(join).unzip();
+    Curve { x, y }
+}
+
+/// Median over the points that have the value; 0 when none has.
+fn middle(points: &[&Point], value: impl Fn(&Point) -> Option<f64>) -> f64 {
+    median(&sorted(
+        &points.iter().filter_map(|p| value(p)).collect::<Vec<_>>(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_takes_points_in_any_order_and_joins_equals() {
+        let curve = curve([(3.0, 1.0), (1.0, 5.0), (3.0, 3.0), (2.0, f64::NAN)].into_iter());
+        assert_eq!(
+            curve,
+            Curve {
+                x: vec![1.0, 3.0],
+                y: vec![5.0, 2.0]
+            }
+        );
+    }
+
+    #[test]
+    fn class_means_keep_the_mean_of_what_is_left() {
+        let values: Vec<f64> = (0..6400).map(f64::from).collect();
+        let means = class_means(&values);
+        assert_eq!(means.len(), CLASSES);
+        assert!((mean(&means) - mean(&values)).abs() < 1.0);
+        assert!(means.is_sorted());
+    }
+
+    /// A wake delay of 10 us plus a tenth of the sleep, and 5 us of CPU a sleep: put in, found again.
+    #[test]
+    fn known_costs_are_found_again() {
+        let point = |asked: f64| {
+            let delay = 10_000.0 + asked / 10.0;
+            let clear = vec![delay; 64];
+            Point {
+                asked,
+                ios: 64,
+                clear,
+                sleep_cpu: 5_000.0,
+                ..Point::default()
+            }
+        };
+        let points: Vec<Point> = [1_000.0, 20_000.0, 50_000.0].map(point).to_vec();
+        let cost = fit(Bytes(4096), &points, &[], &Interrupted::default());
+        assert_eq!(cost.wake_clear.base_ns.at(35_000.0), 13_500.0);
+        assert_eq!(cost.sleep_cpu_clear_ns.at(30_000.0), 5_000.0);
+        assert_eq!(cost.wake_clear.at(20_000.0, cost.wake_clear.z[0]), 12_000.0);
+    }
+}

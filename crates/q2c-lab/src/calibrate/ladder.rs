@@ -1,0 +1,59 @@
+//! Which sleeps are tried.
+
+use q2c_policy::PolicySpec;
+
+/// Sleeps asked, ns, ascending, each at least 1 us.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ladder {
+    pub sleeps: Vec<u64>,
+}
+
+/// Sleeps tried while the completion is still far away, us.
+const CLEAR_US: [u64; 14] = [1, 2, 5, 8, 12, 17, 25, 35, 50, 70, 100, 150, 250, 500];
+/// Shares of the median latency tried at each block size, percent.
+const AROUND_PCT: [u64; 10] = [10, 25, 40, 55, 70, 85, 100, 120, 150, 200];
+
+impl Ladder {
+    /// Sleeps that end well before a latency of `p10` ns: at most half of it.
+    pub fn clear(p10: f64) -> Self {
+        let fits = |us: &u64| *us == CLEAR_US[0] || (*us * 1000) as f64 <= 0.5 * p10;
+        Ladder {
+            sleeps: CLEAR_US
+                .into_iter()
+                .filter(fits)
+                .map(|us| us * 1000)
+                .collect(),
+        }
+    }
+
+    /// Sleeps below, around and above a latency of `p50` ns.
+    pub fn around(p50: f64) -> Self {
+        let at = |pct: u64| ((p50 * pct as f64 / 100.0) as u64).max(1_000);
+        let mut sleeps: Vec<u64> = AROUND_PCT.map(at).to_vec();
+        sleeps.dedup();
+        Ladder { sleeps }
+    }
+
+    pub fn policies(&self) -> impl Iterator<Item = PolicySpec> {
+        let spec = |&ns: &u64| format!("fixed:{ns}ns").parse();
+        let specs = self.sleeps.iter().map(spec);
+        specs.map(|spec| spec.expect("a fixed sleep of at least 1 us is valid"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ladders_ascend_and_keep_their_bounds() {
+        let clear = Ladder::clear(40_000.0).sleeps;
+        assert_eq!(clear, [1_000, 2_000, 5_000, 8_000, 12_000, 17_000]);
+        let around = Ladder::around(5_000.0).sleeps;
+        assert!(
+            around.is_sorted() && around.first() == Some(&1_000),
+            "{around:?}"
+        );
+        assert_eq!(around.last(), Some(&10_000));
+    }
+}

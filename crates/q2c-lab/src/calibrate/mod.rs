@@ -1,0 +1,151 @@
+//! Calibration: what this machine, CPU and target charge for submitting, sleeping, waking and being interrupted.
+//!
+//! Measured with I/O in flight, as hybrid polling will run. For each block size fixed sleeps below, around and above
+//! its latency, each between two slices of polling on the same thread and ring. What a sleep costs when the completion
+//! comes later cannot be seen on a device faster than the shortest wake-up: those points are taken with a larger
+//! block, whose latency leaves room, and are shared by all block sizes.
+
+mod fit;
+mod ladder;
+mod point;
+mod store;
+
+pub use store::{Store, StoreError, identity};
+
+use crate::workload::{Stage, Step, Watched, Workload};
+use ladder::Ladder;
+use point::{Interrupted, Levels, Point};
+use q2c_engine::RunError;
+use q2c_model::{Bytes, Nanos};
+use q2c_result::tune::Calibration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use thiserror::Error;
+
+/// Why there is no calibration.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CalibrateError {
+    /// The engine failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// An I/O failed.
+    #[error("{0}")]
+    Io(String),
+    /// Stopped from outside.
+    #[error("calibrate: stopped by a signal")]
+    Stopped,
+}
+
+/// Polling before and after each point.
+const POLL_SLICE: Nanos = Nanos::from_millis(60);
+/// One fixed sleep.
+const POINT_SLICE: Nanos = Nanos::from_millis(240);
+/// Waiting for interrupts: long enough for CPU times that are printed in steps of 10 ms.
+const INTERRUPT_SLICE: Nanos = Nanos::from_millis(800);
+/// A first look at a block size.
+const LOOK: Nanos = Nanos::from_millis(150);
+
+/// Calibrates every block size, in the order given.
+///
+/// # Errors
+/// When an engine fails, an I/O fails, or `stop` is raised.
+pub fn calibrate(
+    workload: &Workload,
+    sizes: &[Bytes],
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<Vec<Calibration>, CalibrateError> {
+    let bench = Bench {
+        workload,
+        seed,
+        stop,
+    };
+    let shared = bench.roomy_points()?;
+    sizes.iter().map(|&bs| bench.one(bs, &shared)).collect()
+}
+
+struct Bench<'a> {
+    workload: &'a Workload,
+    seed: u64,
+    stop: &'a AtomicBool,
+}
+
+/// Candidates for the block whose latency leaves room, and how much room is enough.
+const ROOMY_BLOCKS: [u64; 3] = [256 << 10, 1 << 20, 4 << 20];
+const ROOM: Nanos = Nanos::from_micros(140);
+
+impl Bench<'_> {
+    /// Points in which the completion comes after the wake-up: on the first block that is slow enough, else on the
+    /// largest that fits.
+    fn roomy_points(&self) -> Result<Vec<Point>, CalibrateError> {
+        let mut chosen = None;
+        for block in ROOMY_BLOCKS
+            .into_iter()
+            .filter(|&block| block <= self.workload.span.0)
+        {
+            let p10 = self.look(Bytes(block))?.wait(0.1);
+            chosen = Some((Bytes(block), p10));
+            if p10 >= ROOM.0 as f64 {
+                break;
+            }
+        }
+        match chosen {
+            Some((block, p10)) => self.points(block, &Ladder::clear(p10)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn one(&self, bs: Bytes, shared: &[Point]) -> Result<Calibration, CalibrateError> {
+        let begun = Instant::now();
+        let ladder = Ladder::around(self.look(bs)?.wait(0.5));
+        let points = self.points(bs, &ladder)?;
+        let interrupt = self.interrupt(bs)?;
+        Ok(Calibration {
+            bs,
+            cpu: self.workload.cpus[0],
+            irq_cpu: interrupt.irq_cpu,
+            reused: false,
+            seconds: begun.elapsed().as_secs_f64(),
+            cost: fit::fit(bs, &points, shared, &interrupt),
+            points: points.iter().map(Point::summary).collect(),
+        })
+    }
+
+    fn look(&self, bs: Bytes) -> Result<Levels, CalibrateError> {
+        let watched = self.run(bs, &[Stage::new(Step::Poll, LOOK)])?;
+        Ok(Levels::of(&watched, 0))
+    }
+
+    fn points(&self, bs: Bytes, ladder: &Ladder) -> Result<Vec<Point>, CalibrateError> {
+        let poll = || Stage::new(Step::Poll, POLL_SLICE);
+        let mut stages = vec![poll()];
+        for policy in ladder.policies() {
+            stages.push(Stage::new(Step::Policy(policy), POINT_SLICE));
+            stages.push(poll());
+        }
+        let watched = self.run(bs, &stages)?;
+        let baseline = self.workload.site.idle_busy_cpus;
+        let point =
+            |(i, &asked): (usize, &u64)| Point::of(&watched, 2 * i + 1, asked as f64, baseline);
+        Ok(ladder.sleeps.iter().enumerate().map(point).collect())
+    }
+
+    fn interrupt(&self, bs: Bytes) -> Result<Interrupted, CalibrateError> {
+        let poll = || Stage::new(Step::Poll, Nanos(POLL_SLICE.0 * 4));
+        let stages = [poll(), Stage::new(Step::Interrupt, INTERRUPT_SLICE), poll()];
+        let watched = self.run(bs, &stages)?;
+        Ok(Interrupted::of(&watched, self.workload.site.idle_busy_cpus))
+    }
+
+    fn run(&self, bs: Bytes, stages: &[Stage]) -> Result<Watched, CalibrateError> {
+        let watched = self.workload.run(bs, stages, self.seed, None, self.stop)?;
+        if let Some(fault) = watched.fault {
+            return Err(CalibrateError::Io(fault));
+        }
+        match self.stop.load(Ordering::Relaxed) || watched.data.stopped {
+            true => Err(CalibrateError::Stopped),
+            false => Ok(watched),
+        }
+    }
+}

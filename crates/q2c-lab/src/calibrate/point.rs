@@ -1,0 +1,218 @@
+//! What one stage of a calibration shows.
+
+use crate::workload::Watched;
+use q2c_engine::measure::{PhaseStats, combine, phase_stats};
+use q2c_engine::{LaneData, Sample};
+use q2c_model::CpuId;
+use q2c_result::tune::CalibrationPoint;
+use q2c_stats::{mean, percentile, sorted};
+use std::borrow::Borrow;
+
+/// Share of the largest values left out of means: stalls of the whole machine are not costs of a sleep.
+const TRIM: f64 = 0.01;
+
+/// Latencies and overheads of polled stages. Times in ns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Levels {
+    /// Submission's return to reaping, ascending.
+    waits: Vec<f64>,
+    /// Median submission.
+    pub submit: f64,
+    /// Median U2C.
+    pub u2c: f64,
+    /// Median of reaping to next submission.
+    pub gap: f64,
+}
+
+impl Levels {
+    pub fn of(watched: &Watched, stage: usize) -> Self {
+        let samples = samples(watched, stage);
+        Levels {
+            waits: sorted_by(&samples, |s| s.wait_ns.into()),
+            submit: median_of(&samples, |s| s.submit_len_ns.into()),
+            u2c: median_of(&samples, |s| s.u2c().0 as f64),
+            gap: gap(watched, stage),
+        }
+    }
+
+    /// Two polled stages together.
+    fn both(watched: &Watched, a: usize, b: usize) -> Self {
+        let (mut a, b) = (Levels::of(watched, a), Levels::of(watched, b));
+        a.waits.extend_from_slice(&b.waits);
+        a.waits.sort_unstable_by(f64::total_cmp);
+        Levels {
+            waits: a.waits,
+            submit: a.submit.midpoint(b.submit),
+            u2c: a.u2c.midpoint(b.u2c),
+            gap: a.gap.midpoint(b.gap),
+        }
+    }
+
+    /// A quantile of the latency.
+    pub fn wait(&self, q: f64) -> f64 {
+        percentile(&self.waits, q)
+    }
+
+    /// Mean of the latencies up to `limit`; `None` when there are none.
+    pub fn mean_wait_below(&self, limit: f64) -> Option<f64> {
+        let below = &self.waits[..self.waits.partition_point(|&w| w <= limit)];
+        (!below.is_empty()).then(|| mean(below))
+    }
+}
+
+/// Many I/Os with the same fixed sleep, and the polling around them. Times in ns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Point {
+    pub asked: f64,
+    pub ios: u64,
+    pub miss_rate: f64,
+    /// Wake delays of I/Os whose completion came later, ascending.
+    pub clear: Vec<f64>,
+    /// Of those whose completion was there, ascending.
+    pub hit: Vec<f64>,
+    pub wait_p50: f64,
+    pub submit_p50: f64,
+    /// Thread CPU per I/O.
+    pub cpu: f64,
+    /// Of that, what the sleep cost: without submission, polling and bookkeeping.
+    pub sleep_cpu: f64,
+    /// From wake-up to reaping when the completion was there, median.
+    pub reap_hit: f64,
+    /// Busy CPU of the machine beyond the threads' own, per I/O; `None` when it cannot be read.
+    pub other_cpu: Option<f64>,
+    /// The polling before and after.
+    pub poll: Levels,
+    /// Busy CPU beyond the threads' own in the polling after it, per I/O.
+    pub other_cpu_poll: Option<f64>,
+}
+
+impl Point {
+    /// Stage number `stage`, polled stages on either side.
+    pub fn of(watched: &Watched, stage: usize, asked: f64, baseline: f64) -> Self {
+        let all = samples(watched, stage);
+        let (hit, clear): (Vec<&Sample>, Vec<&Sample>) =
+            all.iter().partition(|s| s.is(Sample::MISSED));
+        let delay = |s: &Sample| f64::from(s.woke_ns) - f64::from(s.asked_ns);
+        let polled = |s: &Sample| f64::from(s.wait_ns) - f64::from(s.woke_ns);
+        let stats = stats(watched, stage);
+        let cpu = stats.cpu_ns as f64 / stats.ios.max(1) as f64;
+        let submit = trimmed(&all, |s| s.submit_len_ns.into());
+        let polling = trimmed(&clear, polled) * clear.len() as f64 / all.len().max(1) as f64;
+        Point {
+            asked,
+            ios: stats.ios,
+            miss_rate: stats.miss_rate(),
+            clear: sorted_by(&clear, delay),
+            hit: sorted_by(&hit, delay),
+            wait_p50: median_of(&all, |s| s.wait_ns.into()),
+            submit_p50: median_of(&all, |s| s.submit_len_ns.into()),
+            cpu,
+            sleep_cpu: cpu - submit - polling - gap(watched, stage),
+            reap_hit: median_of(&hit, polled),
+            other_cpu: other_cpu(watched, stage, baseline),
+            poll: Levels::both(watched, stage - 1, stage + 1),
+            other_cpu_poll: other_cpu(watched, stage + 1, baseline),
+        }
+    }
+
+    pub fn summary(&self) -> CalibrationPoint {
+        let delays = sorted(&[&self.clear[..], &self.hit[..]].concat());
+        CalibrationPoint {
+            asked_ns: self.asked,
+            ios: self.ios,
+            miss_rate: self.miss_rate,
+            delay_p50_ns: percentile(&delays, 0.5),
+            delay_p99_ns: percentile(&delays, 0.99),
+            cpu_ns: self.cpu,
+            wait_p50_ns: self.wait_p50,
+        }
+    }
+}
+
+/// Interrupt-driven I/O beside polled I/O.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Interrupted {
+    /// Thread CPU per I/O.
+    pub cpu: f64,
+    /// Median U2C above polling's.
+    pub latency: f64,
+    pub other_cpu: Option<f64>,
+    pub irq_cpu: Option<CpuId>,
+}
+
+impl Interrupted {
+    /// Stage 1, polled stages on either side.
+    pub fn of(watched: &Watched, baseline: f64) -> Self {
+        let stats = stats(watched, 1);
+        let poll = Levels::both(watched, 0, 2);
+        let irqs = |n: usize| {
+            watched
+                .boundaries
+                .get(n)
+                .and_then(|b| b.interrupts.as_ref())
+        };
+        let taken = irqs(1).zip(irqs(2)).map(|(begin, end)| end.since(begin));
+        Interrupted {
+            cpu: stats.cpu_ns as f64 / stats.ios.max(1) as f64,
+            latency: percentile(&stats.latencies, 0.5) - poll.u2c,
+            other_cpu: other_cpu(watched, 1, baseline),
+            irq_cpu: taken.and_then(|taken| taken.busiest().first().copied()),
+        }
+    }
+}
+
+fn stats(watched: &Watched, stage: usize) -> PhaseStats {
+    let lanes = watched.data.lanes.iter();
+    combine(
+        &lanes
+            .map(|lane| phase_stats(lane, stage))
+            .collect::<Vec<_>>(),
+    )
+}
+
+fn samples(watched: &Watched, stage: usize) -> Vec<Sample> {
+    watched
+        .data
+        .lanes
+        .iter()
+        .flat_map(|lane| lane_samples(lane, stage))
+        .copied()
+        .collect()
+}
+
+fn lane_samples(lane: &LaneData, stage: usize) -> &[Sample] {
+    &lane.samples[lane.phases[stage].samples.clone()]
+}
+
+/// Median distance from a reaping to the same lane's next submission.
+fn gap(watched: &Watched, stage: usize) -> f64 {
+    let between = |pair: &[Sample]| pair[1].submit_ns.saturating_sub(pair[0].reaped_ns()) as f64;
+    let lanes = watched.data.lanes.iter();
+    let gaps = lanes.flat_map(|lane| lane_samples(lane, stage).windows(2).map(between));
+    percentile(&sorted(&gaps.collect::<Vec<_>>()), 0.5)
+}
+
+fn other_cpu(watched: &Watched, stage: usize, baseline: f64) -> Option<f64> {
+    let stats = stats(watched, stage);
+    let busy = (watched.span(stage).busy_cpus? - baseline) * stats.wall_ns;
+    Some((busy - stats.cpu_ns as f64) / stats.ios.max(1) as f64)
+}
+
+fn sorted_by<S: Borrow<Sample>>(samples: &[S], value: impl Fn(&Sample) -> f64) -> Vec<f64> {
+    sorted(
+        &samples
+            .iter()
+            .map(|s| value(s.borrow()))
+            .collect::<Vec<_>>(),
+    )
+}
+
+fn median_of<S: Borrow<Sample>>(samples: &[S], value: impl Fn(&Sample) -> f64) -> f64 {
+    percentile(&sorted_by(samples, value), 0.5)
+}
+
+/// Mean without the largest one percent.
+fn trimmed<S: Borrow<Sample>>(samples: &[S], value: impl Fn(&Sample) -> f64) -> f64 {
+    let values = sorted_by(samples, value);
+    mean(&values[..values.len() - (values.len() as f64 * TRIM) as usize])
+}
