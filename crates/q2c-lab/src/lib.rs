@@ -2,5 +2,7 @@
 //! placement) is a plan on.
 
 pub mod run_dir;
+pub mod runner;
 
 pub use run_dir::{Identity, RunDir, RunState};
+pub use runner::{CellError, CellPlan, Context, Plan, Runner, Settings, Summary};
