@@ -139,21 +139,21 @@ impl<P: Plan> Session<'_, P> {
         Ok(())
     }
 
-    /// Whether `cell` is to have a trial in `round`, from what earlier rounds gave.
+    /// Whether `cell` is to have a trial in `round`, from what it gave so far.
     fn wants(&self, cell: usize, round: u32) -> bool {
         if self.ledger.impossible(cell).is_some() {
             return false;
         }
-        let imprecise = || self.is_imprecise(cell, round);
+        let imprecise = || self.is_imprecise(cell);
         round < self.settings.trials || (round < self.settings.max_trials() && imprecise())
     }
 
-    /// Whether the first `trials` trials of `cell` leave its median less sure than wanted. A cell without a single
+    /// Whether the trials of `cell` leave its median less sure than wanted. A cell without a single
     /// good trial is not helped by more.
-    fn is_imprecise(&self, cell: usize, trials: u32) -> bool {
-        let earlier = self.ledger.trials[cell].range(..trials);
-        let values: Vec<f64> = earlier
-            .filter_map(|(_, trial)| trial.result.ok())
+    fn is_imprecise(&self, cell: usize) -> bool {
+        let trials = self.ledger.trials[cell].values();
+        let values: Vec<f64> = trials
+            .filter_map(|trial| trial.result.ok())
             .map(|outcome| self.plan.metric(outcome))
             .collect();
         let precision = self.settings.precision;
@@ -198,7 +198,7 @@ impl<P: Plan> Session<'_, P> {
     fn imprecise(&self) -> Option<Warning> {
         let precision = self.settings.precision?;
         let cells = self.ledger.cells.iter().enumerate();
-        let wide = cells.filter(|&(cell, _)| self.is_imprecise(cell, u32::MAX));
+        let wide = cells.filter(|&(cell, _)| self.is_imprecise(cell));
         let labels: Vec<&str> = wide.map(|(_, cell)| cell.label.as_str()).collect();
         warnings::imprecise(&labels, precision)
     }

@@ -133,25 +133,28 @@ fn the_time_left_is_refined_by_what_trials_take() {
 
 #[test]
 fn a_resumed_run_keeps_to_the_whole_runs_budget_and_ends_its_round() {
-    // 4 cells of 10 s, 130 s: three rounds. Stopped in the third, after 100 s; a round begun is finished.
+    // 4 cells of 10 s, 130 s: three rounds, for 80 s + 40 s. But the last two trials before the stop take 30 s, so
+    // that the budget is already spent by 10 s; a round begun is finished all the same, and no other is begun.
     let root = root();
     let mut first = folder(&root);
     let path = first.path().to_path_buf();
     let cancel = std::sync::Arc::new(AtomicBool::new(false));
-    let (flag, mut count) = (cancel.clone(), 0);
-    let mut plan = FakePlan::new(4).script(move |_, _| {
+    let mut plan = FakePlan::new(4);
+    let (flag, clock, mut count) = (cancel.clone(), plan.clock.clone(), 0);
+    plan = plan.script(move |_, _| {
         count += 1;
+        clock.pass(if count > 8 { 20.0 } else { 0.0 });
         flag.store(count == 10, Ordering::Relaxed);
         Ok(1.0)
     });
-    hear(&mut plan, &within(130), &mut first, &cancel)
+    let summary = hear(&mut plan, &within(130), &mut first, &cancel)
         .0
         .unwrap();
-    assert_eq!(plan.ran.len(), 10);
+    assert_eq!((plan.ran.len(), summary.seconds), (10, 140.0));
     drop(first);
     let mut rest = FakePlan::new(4);
-    rest.real_s = 25.0;
     let summary = run(&mut rest, &within(130), &mut reopen(&path)).unwrap();
     assert_eq!((rest.ran.len(), summary.trials), (2, 3));
-    assert_eq!(summary.seconds, 150.0);
+    assert_eq!(summary.seconds, 160.0);
+    assert_eq!(warned(&summary), ["trials-cut", "over-budget"]);
 }
