@@ -35,6 +35,59 @@
 //! *Ending.* [`Runner::run`] returns a [`Summary`] for complete, cancelled and aborted runs alike; for the latter two
 //! the folder is marked interrupted. The caller writes its final files and calls
 //! [`RunDir::finish`](crate::RunDir::finish) with [`Summary::state`].
+//!
+//! # Example
+//! ```
+//! use q2c_lab::runner::{SystemClock, progress::SilentProgress};
+//! use q2c_lab::{CellError, CellPlan, Context, Identity, Plan, RunDir, Runner, Settings};
+//! use std::sync::atomic::AtomicBool;
+//!
+//! /// How long it takes to sum so many numbers.
+//! struct Sums;
+//!
+//! impl Plan for Sums {
+//!     type Cell = u64;
+//!     type Outcome = f64;
+//!
+//!     fn cells(&self) -> Vec<CellPlan<u64>> {
+//!         let cell = |n: u64| CellPlan {
+//!             key: format!("sum-{n}"),
+//!             label: format!("sum of {n}"),
+//!             seconds: 0.01,
+//!             cell: n,
+//!         };
+//!         vec![cell(1_000), cell(100_000)]
+//!     }
+//!
+//!     fn metric(&self, seconds: &f64) -> f64 {
+//!         *seconds
+//!     }
+//!
+//!     fn run(&mut self, cell: &CellPlan<u64>, _: &mut Context<'_>) -> Result<f64, CellError> {
+//!         let start = std::time::Instant::now();
+//!         std::hint::black_box((0..cell.cell).sum::<u64>());
+//!         Ok(start.elapsed().as_secs_f64())
+//!     }
+//! }
+//!
+//! # let root = tempfile::tempdir()?;
+//! # let runs = root.path();
+//! let settings = Settings::default();
+//! let plan_as_run = std::collections::BTreeMap::from([("seed", settings.seed)]);
+//! let identity = Identity::default().with("kernel", "6.12.1");
+//! let mut folder = RunDir::create(runs, "sums", &plan_as_run, &identity)?;
+//! let mut runner = Runner {
+//!     settings: &settings,
+//!     cancel: &AtomicBool::new(false),
+//!     clock: &SystemClock::default(),
+//!     progress: &mut SilentProgress,
+//! };
+//! let summary = runner.run(&mut Sums, &mut folder)?;
+//! let medians: Vec<f64> = summary.cells.iter().map(|c| c.interval(|s| *s).median).collect();
+//! folder.publish_json("result.json", &medians)?;
+//! folder.finish(summary.state())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod budget;
 mod clock;

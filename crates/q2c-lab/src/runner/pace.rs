@@ -8,7 +8,7 @@ use super::session::Session;
 use super::warnings;
 
 impl<P: Plan> Session<'_, P> {
-    /// Whether the round fits the budget; says so when it does not.
+    /// Whether the round, not begun yet, fits the budget; says so when it does not.
     pub(super) fn affords_round(&mut self) -> Result<bool, RunError> {
         let Some(budget) = self.settings.budget else {
             return Ok(true);
@@ -16,7 +16,7 @@ impl<P: Plan> Session<'_, P> {
         let counts = self.left.iter().map(|&cell| (cell, 1));
         let cost_s = cost(&self.ledger, self.settings, counts, self.fresh);
         let over_s = self.elapsed_s() + cost_s - budget.as_secs_f64();
-        if over_s <= 0.0 || self.round == 0 || self.ledger.begun(self.round) {
+        if over_s <= 0.0 || self.round == 0 {
             return Ok(true);
         }
         if self.round < self.settings.trials {

@@ -121,7 +121,8 @@ impl<P: Plan> Session<'_, P> {
                 cells.filter(|&cell| self.wants(cell, round) && !self.ledger.done(cell, round));
             self.left = due.collect();
             self.round = round;
-            if !self.left.is_empty() && !self.affords_round()? {
+            let begun = self.ledger.begun(round);
+            if !begun && (self.left.is_empty() || !self.affords_round()?) {
                 break;
             }
             self.run_round()?;

@@ -176,3 +176,17 @@ fn a_plan_that_breaks_the_contract_is_refused() {
             .contains("at least one cell")
     );
 }
+
+#[test]
+fn nothing_waits_for_rounds_that_no_cell_wants() {
+    let settings = Settings {
+        precision: Some(q2c_lab::runner::Precision {
+            relative_width: 0.5,
+            max_trials: u32::MAX,
+        }),
+        ..settings(5, 1)
+    };
+    let mut plan = FakePlan::new(2).script(|_, _| Ok(1.0));
+    run(&mut plan, &settings, &mut folder(&root())).unwrap();
+    assert_eq!(plan.ran.len(), 10);
+}

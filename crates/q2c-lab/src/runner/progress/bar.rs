@@ -46,8 +46,8 @@ impl Progress for BarProgress {
             }
             Event::Forecast(_) | Event::Note(_) => self.bar.println(event.to_string()),
             Event::Ended(..) => {
-                self.bar.finish_and_clear();
                 self.bar.println(event.to_string());
+                self.bar.finish_and_clear();
             }
         }
     }
