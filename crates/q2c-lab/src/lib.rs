@@ -1,8 +1,11 @@
-//! The laboratory: run folders, and the runner that every experiment (tune, bench, compare, file systems,
-//! placement) is a plan on.
+//! The laboratory: run folders, the runner that every experiment (tune, bench, compare, file systems, placement) is a
+//! plan on, and the plans.
 
 pub mod calibrate;
 pub mod run_dir;
+pub mod runner;
+pub mod tune;
 pub mod workload;
 
 pub use run_dir::{Identity, RunDir, RunState};
+pub use runner::{CellError, CellPlan, Context, Plan, Runner, Settings, Summary};

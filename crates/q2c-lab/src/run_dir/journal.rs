@@ -1,9 +1,9 @@
 //! `cells.jsonl`: one JSON value per line, each on the disk before the next is begun.
 
 use super::error::RunDirError;
+use super::lock::Held;
 use serde::de::IgnoredAny;
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A last line that a crash cut short, and that was cut off on resume.
@@ -25,21 +25,8 @@ pub(super) trait Tape {
     fn cut(&mut self, len: u64) -> io::Result<()>;
 }
 
-/// Opened for appending.
-impl Tape for File {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes)
-    }
-    fn sync(&mut self) -> io::Result<()> {
-        self.sync_data()
-    }
-    fn cut(&mut self, len: u64) -> io::Result<()> {
-        self.set_len(len)
-    }
-}
-
 /// The open journal.
-pub(super) struct Journal<T = File> {
+pub(super) struct Journal<T = Held> {
     tape: T,
     path: PathBuf,
     len: u64,

@@ -26,6 +26,7 @@ mod files;
 mod folder;
 mod identity;
 mod journal;
+mod lock;
 mod log;
 mod open;
 mod publish;

@@ -5,12 +5,13 @@ use super::files::{JOURNAL, PLAN, encode, missing_or_io, read, read_record};
 use super::folder::RunDir;
 use super::identity::Identity;
 use super::journal::{Journal, Torn};
+use super::lock::{Held, is_held};
 use super::log::Log;
 use super::publish::{check_name, publish, sweep, sync_folder};
 use super::record::{RunRecord, RunState, SCHEMA, Status};
 use super::utc;
 use serde::Serialize;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -49,7 +50,7 @@ impl RunDir {
 
     fn furnish(path: &Path, plan: &str, record: RunRecord) -> Result<RunDir, RunDirError> {
         let file = open_journal(path, OpenOptions::new().create_new(true))?;
-        lock(&file, path)?;
+        let file = Held::lock(file, path)?;
         let (journal, _) = Journal::open(file, &path.join(JOURNAL), b"")?;
         publish(path, PLAN, |out| out.write_all(plan.as_bytes()))?;
         let log = Log::open(path)?;
@@ -71,7 +72,7 @@ impl RunDir {
     /// Not a run folder, in use, complete, started under another identity, or damaged.
     pub fn resume(path: &Path, identity: &Identity) -> Result<(RunDir, Option<Torn>), RunDirError> {
         let file = open_journal(path, &mut OpenOptions::new())?;
-        lock(&file, path)?;
+        let file = Held::lock(file, path)?;
         let mut record = read_record(path)?;
         check_resumable(path, &record, identity)?;
         let (journal, torn) = Journal::open(file, &path.join(JOURNAL), &read(path, JOURNAL)?)?;
@@ -99,11 +100,7 @@ impl RunDir {
     /// Not a run folder, or its `state.json` is damaged.
     pub fn inspect(path: &Path) -> Result<(RunRecord, Status), RunDirError> {
         let file = open_journal(path, &mut OpenOptions::new())?;
-        let held = match file.try_lock_shared() {
-            Ok(()) => false,
-            Err(TryLockError::WouldBlock) => true,
-            Err(TryLockError::Error(e)) => return Err(RunDirError::io("lock", path, e)),
-        };
+        let held = is_held(file, path)?;
         let record = read_record(path)?;
         let status = record.status(held);
         Ok((record, status))
@@ -139,18 +136,6 @@ fn make_folder(root: &Path, name: &str) -> Result<PathBuf, RunDirError> {
 fn open_journal(path: &Path, how: &mut OpenOptions) -> Result<File, RunDirError> {
     let file = how.read(true).append(true).open(path.join(JOURNAL));
     file.map_err(|e| missing_or_io(path, JOURNAL, e))
-}
-
-/// `flock`: gone with the process, however it ends.
-fn lock(file: &File, path: &Path) -> Result<(), RunDirError> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(RunDirError::Busy {
-            path: path.to_path_buf(),
-            owner: read_record(path).ok().map(|record| record.pid),
-        }),
-        Err(TryLockError::Error(e)) => Err(RunDirError::io("lock", path, e)),
-    }
 }
 
 fn check_resumable(

@@ -1,0 +1,170 @@
+//! Time: what is left to do, what it costs, how many rounds fit.
+
+use super::error::RunError;
+use super::estimate::Slot;
+use super::event::spoken;
+use super::ledger::Ledger;
+use super::plan::Plan;
+use super::settings::Settings;
+use serde::Serialize;
+use std::fmt;
+
+/// What a run will take, as far as can be told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// Cells that can run.
+    pub cells: u32,
+    /// Trials per cell asked for.
+    pub trials_asked: u32,
+    /// Trials per cell that fit the budget; at least 1.
+    pub trials: u32,
+    /// Trials per cell at most, when precision may add some.
+    pub trials_max: u32,
+    /// Trials already finished in earlier sessions, all cells together.
+    pub finished: u32,
+    /// Time for what is left with `trials` per cell, sentinel included, seconds.
+    pub seconds: f64,
+    /// The budget, seconds.
+    pub budget_s: Option<f64>,
+    /// Whether `seconds` fits what is left of the budget; false when not even one trial per cell does.
+    pub fits: bool,
+}
+
+impl Forecast {
+    /// Of a run not yet started.
+    ///
+    /// # Errors
+    /// Settings or a plan that break the contract.
+    pub fn of<P: Plan>(plan: &P, settings: &Settings) -> Result<Forecast, RunError> {
+        settings.check()?;
+        Ok(forecast(&Ledger::new(plan)?, settings, 0.0, false))
+    }
+}
+
+/// For people: one line.
+impl fmt::Display for Forecast {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cells x {} trials", self.cells, self.trials)?;
+        if self.trials < self.trials_asked {
+            write!(f, " ({} asked)", self.trials_asked)?;
+        }
+        if self.trials_max > self.trials_asked {
+            write!(f, ", up to {} where needed", self.trials_max)?;
+        }
+        if self.finished > 0 {
+            write!(f, ", {} trials done before", self.finished)?;
+        }
+        write!(f, ": about {}", spoken(self.seconds))?;
+        match self.budget_s {
+            Some(budget) if self.fits => write!(f, ", budget {}", spoken(budget)),
+            Some(budget) => write!(f, ", more than the budget of {}", spoken(budget)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Of the rest of a run, `elapsed_s` of whose budget is spent; `fresh` as in [`sentinel_runs`].
+pub(super) fn forecast<C: Serialize + Clone, O>(
+    ledger: &Ledger<C, O>,
+    settings: &Settings,
+    elapsed_s: f64,
+    fresh: bool,
+) -> Forecast {
+    let cost = |trials: u32| {
+        let counts = (0..ledger.cells.len()).map(|cell| (cell, ledger.missing(cell, trials)));
+        cost(ledger, settings, counts, fresh)
+    };
+    let budget_s = settings.budget.map(|budget| budget.as_secs_f64());
+    let fits = |trials: u32| budget_s.is_none_or(|budget| elapsed_s + cost(trials) <= budget);
+    let trials = (1..=settings.trials).rev().find(|&t| fits(t));
+    let possible = (0..ledger.cells.len()).filter(|&cell| ledger.impossible(cell).is_none());
+    Forecast {
+        cells: possible.count() as u32,
+        trials_asked: settings.trials,
+        trials: trials.unwrap_or(1),
+        trials_max: settings.max_trials(),
+        finished: ledger.finished(),
+        seconds: cost(trials.unwrap_or(1)),
+        budget_s,
+        fits: trials.is_some(),
+    }
+}
+
+/// Seconds for so many trials of each cell, the sentinel's runs included.
+pub(super) fn cost<C: Serialize + Clone, O>(
+    ledger: &Ledger<C, O>,
+    settings: &Settings,
+    counts: impl Iterator<Item = (usize, u32)>,
+    fresh: bool,
+) -> f64 {
+    let (mut trials, mut seconds) = (0, 0.0);
+    for (cell, count) in counts {
+        trials += count;
+        seconds += f64::from(count) * ledger.estimate.of(Slot::Cell(cell));
+    }
+    if !ledger.has_sentinel() {
+        return seconds;
+    }
+    let runs = sentinel_runs(
+        trials,
+        settings.sentinel_every,
+        ledger.since_sentinel,
+        fresh,
+    );
+    seconds + f64::from(runs) * ledger.estimate.of(Slot::Sentinel)
+}
+
+/// How often the sentinel will run around the next `trials` trials: at the session's start unless it already ran
+/// in this session (`fresh`), whenever `every` trials lie behind it, and after the last.
+fn sentinel_runs(trials: u32, every: u32, since: u32, fresh: bool) -> u32 {
+    if trials == 0 {
+        return u32::from(since > 0);
+    }
+    let first = if fresh {
+        every.saturating_sub(since)
+    } else {
+        0
+    };
+    let before = match every {
+        0 => u32::from(!fresh),
+        _ if trials > first => 1 + (trials - 1 - first) / every,
+        _ => 0,
+    };
+    before + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentinel_runs_counted_by_hand() {
+        // S t t S t t S t S
+        assert_eq!(sentinel_runs(5, 2, 0, false), 4);
+        // Four trials in twos: S t t S t t S
+        assert_eq!(sentinel_runs(4, 2, 0, false), 3);
+        // One trial behind the last sentinel of this session: t S t t S
+        assert_eq!(sentinel_runs(3, 2, 1, true), 2);
+        assert_eq!(sentinel_runs(7, 0, 0, false), 2);
+        assert_eq!(sentinel_runs(7, 0, 3, true), 1);
+        assert_eq!(sentinel_runs(0, 2, 0, false), 0);
+        assert_eq!(sentinel_runs(0, 2, 1, false), 1);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn sentinel_runs_as_counted_one_by_one(
+            trials in 0u32..60, every in 0u32..9, since in 0u32..9, fresh: bool,
+        ) {
+            let (mut runs, mut behind, mut ran) = (0, since, fresh);
+            for _ in 0..trials {
+                if !ran || (every > 0 && behind >= every) {
+                    (runs, behind, ran) = (runs + 1, 0, true);
+                }
+                behind += 1;
+            }
+            runs += u32::from(behind > 0);
+            proptest::prop_assert_eq!(sentinel_runs(trials, every, since, fresh), runs);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! How long a trial takes: the plan's guess, then what was seen.
+
+/// Which cell a step belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// A cell by its place in the plan.
+    Cell(usize),
+    /// The sentinel.
+    Sentinel,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    planned: f64,
+    sum: f64,
+    trials: u32,
+}
+
+impl Seen {
+    fn mean(&self) -> Option<f64> {
+        (self.trials > 0).then(|| self.sum / f64::from(self.trials))
+    }
+}
+
+/// Expected seconds per trial of every cell and of the sentinel.
+pub(super) struct Estimate {
+    cells: Vec<Seen>,
+    sentinel: Seen,
+}
+
+impl Estimate {
+    pub(super) fn new(cells: impl Iterator<Item = f64>, sentinel: f64) -> Self {
+        let unseen = |planned| Seen {
+            planned,
+            ..Seen::default()
+        };
+        Estimate {
+            cells: cells.map(unseen).collect(),
+            sentinel: unseen(sentinel),
+        }
+    }
+
+    /// A trial that went well took this long.
+    pub(super) fn learn(&mut self, slot: Slot, seconds: f64) {
+        let seen = match slot {
+            Slot::Cell(cell) => &mut self.cells[cell],
+            Slot::Sentinel => &mut self.sentinel,
+        };
+        seen.sum += seconds;
+        seen.trials += 1;
+    }
+
+    /// The mean of what was seen; before that the plan's guess, corrected by how wrong it was elsewhere.
+    pub(super) fn of(&self, slot: Slot) -> f64 {
+        let seen = match slot {
+            Slot::Cell(cell) => &self.cells[cell],
+            Slot::Sentinel => &self.sentinel,
+        };
+        seen.mean()
+            .unwrap_or_else(|| seen.planned * self.correction())
+    }
+
+    fn correction(&self) -> f64 {
+        let all = self.cells.iter().chain([&self.sentinel]);
+        let (planned, real) = all
+            .filter_map(|seen| Some((seen.planned, seen.mean()?)))
+            .fold((0.0, 0.0), |(p, r), (planned, mean)| {
+                (p + planned, r + mean)
+            });
+        if planned > 0.0 { real / planned } else { 1.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_corrects_what_was_not() {
+        let mut estimate = Estimate::new([10.0, 20.0].into_iter(), 4.0);
+        assert_eq!(estimate.of(Slot::Cell(1)), 20.0);
+        estimate.learn(Slot::Cell(0), 14.0);
+        estimate.learn(Slot::Cell(0), 16.0);
+        assert_eq!(estimate.of(Slot::Cell(0)), 15.0);
+        // Cell 0 took 1.5 times its guess.
+        assert_eq!(estimate.of(Slot::Cell(1)), 30.0);
+        assert_eq!(estimate.of(Slot::Sentinel), 6.0);
+        // 15 + 3 seen for 10 + 4 planned.
+        estimate.learn(Slot::Sentinel, 3.0);
+        assert_eq!(estimate.of(Slot::Cell(1)), 20.0 * 18.0 / 14.0);
+    }
+}

@@ -1,0 +1,127 @@
+//! What the runner tells log and terminal.
+
+use super::budget::Forecast;
+use std::fmt;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Position {
+    /// Finished trials of cells, earlier sessions included.
+    pub finished: u32,
+    /// Trials of cells in all, as now expected.
+    pub total: u32,
+    /// Time since this session's start, seconds.
+    pub elapsed_s: f64,
+    /// Expected time to the end, seconds.
+    pub left_s: f64,
+}
+
+/// Which trial an event is about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject {
+    /// The cell's name for people.
+    pub label: String,
+    /// Number of the trial, from 0.
+    pub trial: u32,
+    /// Whether this is the sentinel.
+    pub sentinel: bool,
+}
+
+/// Something happened. As text it is one line without a newline.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// About to start.
+    Forecast(Forecast),
+    /// A trial is about to run.
+    Begins(Subject, Position),
+    /// A trial ended well.
+    Done(Subject, Position, TrialFacts),
+    /// A trial failed, for this reason.
+    Failed(Subject, Position, String),
+    /// Something to know.
+    Note(String),
+    /// The session is over, in words.
+    Ended(String, Position),
+}
+
+/// What is said of a trial that ended well.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialFacts {
+    /// Its length, seconds.
+    pub seconds: f64,
+    /// The plan's metric.
+    pub metric: f64,
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.sentinel {
+            "sentinel run"
+        } else {
+            "trial"
+        };
+        write!(f, "{}, {kind} {}", self.label, self.trial + 1)
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let left = spoken(self.left_s);
+        write!(f, "{} of {}, {left} left", self.finished, self.total)
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Forecast(forecast) => forecast.fmt(f),
+            Event::Begins(subject, _) => write!(f, "{subject} begins"),
+            Event::Done(subject, position, facts) => {
+                let (took, metric) = (spoken(facts.seconds), short(facts.metric));
+                write!(f, "{subject}: took {took}, metric {metric} ({position})")
+            }
+            Event::Failed(subject, position, reason) => {
+                write!(f, "{subject} failed: {reason} ({position})")
+            }
+            Event::Note(text) => f.write_str(text),
+            Event::Ended(text, position) => {
+                write!(f, "{text} after {}", spoken(position.elapsed_s))
+            }
+        }
+    }
+}
+
+/// A number of unknown size: whole from 1000 on, else with three decimals.
+fn short(number: f64) -> String {
+    match number.abs() >= 1000.0 {
+        true => format!("{number:.0}"),
+        false => format!("{number:.3}"),
+    }
+}
+
+/// A length of time for people: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 05 min`.
+pub(super) fn spoken(seconds: f64) -> String {
+    if seconds < 9.95 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_for_people() {
+        let shown = [0.44, 9.96, 59.6, 200.0, 7_500.0].map(spoken);
+        assert_eq!(
+            shown,
+            ["0.4 s", "10 s", "1 min 00 s", "3 min 20 s", "2 h 05 min"]
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! What has been done: the journal in memory.
+
+use super::entry::{Entry, Kind, TrialResult};
+use super::error::RunError;
+use super::estimate::{Estimate, Slot};
+use super::plan::{CellPlan, Plan};
+use super::summary::Trial;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// The plan's cells and every finished trial.
+pub(super) struct Ledger<C, O> {
+    pub(super) cells: Vec<CellPlan<C>>,
+    pub(super) sentinel_plan: Option<CellPlan<C>>,
+    index: HashMap<String, usize>,
+    /// By cell, then by number of the trial.
+    pub(super) trials: Vec<BTreeMap<u32, Trial<O>>>,
+    pub(super) sentinel: Vec<Trial<O>>,
+    /// Trials of cells since the sentinel ran last.
+    pub(super) since_sentinel: u32,
+    /// Length of all trials together, seconds.
+    pub(super) spent_s: f64,
+    pub(super) estimate: Estimate,
+}
+
+impl<C: Serialize + Clone, O> Ledger<C, O> {
+    /// An empty ledger for `plan`.
+    pub(super) fn new<P: Plan<Cell = C, Outcome = O>>(plan: &P) -> Result<Self, RunError> {
+        let (cells, sentinel_plan) = (plan.cells(), plan.sentinel());
+        check(&cells, sentinel_plan.as_ref())?;
+        let index = cells
+            .iter()
+            .enumerate()
+            .map(|(i, cell)| (cell.key.clone(), i));
+        let sentinel_s = sentinel_plan.as_ref().map_or(0.0, |cell| cell.seconds);
+        Ok(Ledger {
+            index: index.collect(),
+            trials: cells.iter().map(|_| BTreeMap::new()).collect(),
+            sentinel: Vec::new(),
+            since_sentinel: 0,
+            spent_s: 0.0,
+            estimate: Estimate::new(cells.iter().map(|cell| cell.seconds), sentinel_s),
+            cells,
+            sentinel_plan,
+        })
+    }
+
+    /// Takes a journaled trial in.
+    pub(super) fn absorb(&mut self, entry: Entry<C, O>) -> Result<(), RunError> {
+        let slot = self.slot(&entry)?;
+        self.check_same(slot, &entry)?;
+        self.spent_s += entry.seconds;
+        if entry.result.ok().is_some() {
+            self.estimate.learn(slot, entry.seconds);
+        }
+        let trial = Trial {
+            trial: entry.trial,
+            session: entry.session,
+            ended_unix_s: entry.ended_unix_s,
+            seconds: entry.seconds,
+            result: entry.result,
+        };
+        match slot {
+            Slot::Sentinel => {
+                self.sentinel.push(trial);
+                self.since_sentinel = 0;
+            }
+            Slot::Cell(cell) => {
+                self.trials[cell].insert(trial.trial, trial);
+                self.since_sentinel += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn slot(&self, entry: &Entry<C, O>) -> Result<Slot, RunError> {
+        let other = |reason: &str| RunError::OtherPlan {
+            key: entry.key.clone(),
+            reason: reason.to_owned(),
+        };
+        match entry.kind {
+            Kind::Sentinel if self.sentinel_plan.is_some() => Ok(Slot::Sentinel),
+            Kind::Sentinel => Err(other("is a sentinel, which this plan has not")),
+            Kind::Cell => match self.index.get(&entry.key) {
+                None => Err(other("is not in this plan")),
+                Some(&cell) if self.done(cell, entry.trial) => {
+                    Err(other(&format!("has trial {} twice", entry.trial)))
+                }
+                Some(&cell) => Ok(Slot::Cell(cell)),
+            },
+        }
+    }
+
+    fn check_same(&self, slot: Slot, entry: &Entry<C, O>) -> Result<(), RunError> {
+        let text =
+            |cell: &C| serde_json::to_string(cell).map_err(|e| RunError::Plan(e.to_string()));
+        let (stored, planned) = (text(&entry.cell)?, text(&self.plan_of(slot).cell)?);
+        match stored == planned {
+            true => Ok(()),
+            false => Err(RunError::OtherPlan {
+                key: entry.key.clone(),
+                reason: format!("was {stored}, is {planned} in this plan"),
+            }),
+        }
+    }
+
+    /// The cell of a slot. A sentinel slot exists only when the plan has a sentinel.
+    pub(super) fn plan_of(&self, slot: Slot) -> &CellPlan<C> {
+        match (slot, &self.sentinel_plan) {
+            (Slot::Cell(cell), _) => &self.cells[cell],
+            (Slot::Sentinel, Some(cell)) => cell,
+            (Slot::Sentinel, None) => unreachable!("a sentinel step without a sentinel"),
+        }
+    }
+
+    pub(super) fn done(&self, cell: usize, trial: u32) -> bool {
+        self.trials[cell].contains_key(&trial)
+    }
+
+    /// Finished trials of all cells.
+    pub(super) fn finished(&self) -> u32 {
+        self.trials.iter().map(|trials| trials.len() as u32).sum()
+    }
+
+    /// Why a cell cannot run here, once that is known.
+    pub(super) fn impossible(&self, cell: usize) -> Option<&str> {
+        self.trials[cell].values().find_map(reason_impossible)
+    }
+
+    /// Whether the sentinel exists and can run.
+    pub(super) fn has_sentinel(&self) -> bool {
+        self.sentinel_plan.is_some() && self.sentinel.iter().find_map(reason_impossible).is_none()
+    }
+
+    /// Trials below `trials` that `cell` still lacks; none for an impossible cell.
+    pub(super) fn missing(&self, cell: usize, trials: u32) -> u32 {
+        match self.impossible(cell) {
+            Some(_) => 0,
+            None => trials - self.trials[cell].range(..trials).count() as u32,
+        }
+    }
+
+    /// Whether any cell has a trial of this number.
+    pub(super) fn begun(&self, round: u32) -> bool {
+        self.trials.iter().any(|trials| trials.contains_key(&round))
+    }
+}
+
+fn reason_impossible<O>(trial: &Trial<O>) -> Option<&str> {
+    match &trial.result {
+        TrialResult::Impossible(reason) => Some(reason),
+        _ => None,
+    }
+}
+
+fn check<C>(cells: &[CellPlan<C>], sentinel: Option<&CellPlan<C>>) -> Result<(), RunError> {
+    let bad = |what: String| Err(RunError::Plan(what));
+    let mut seen = HashMap::new();
+    for cell in cells {
+        if seen.insert(&cell.key, ()).is_some() {
+            return bad(format!("expected unique keys, found {} twice", cell.key));
+        }
+    }
+    let odd = |cell: &&CellPlan<C>| !(cell.seconds.is_finite() && cell.seconds >= 0.0);
+    match cells.iter().chain(sentinel).find(odd) {
+        Some(cell) => bad(format!(
+            "expected an estimate of 0 s or more for {}, found {}",
+            cell.key, cell.seconds
+        )),
+        None if cells.is_empty() => bad("expected at least one cell, found none".to_owned()),
+        None => Ok(()),
+    }
+}

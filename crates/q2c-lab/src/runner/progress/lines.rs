@@ -1,0 +1,92 @@
+//! Plain lines, for logs and pipes.
+
+use super::{Event, Progress};
+use std::io::Write;
+
+/// One line per event, without the starts of trials; lines of trials that went well are kept apart by a gap.
+pub struct LineProgress<W> {
+    out: W,
+    gap_s: f64,
+    last_s: Option<f64>,
+    skipped: u32,
+}
+
+impl<W: Write> LineProgress<W> {
+    /// Writes to `out`, at most one line per `gap_s` seconds for trials that went well.
+    pub fn new(out: W, gap_s: f64) -> Self {
+        LineProgress {
+            out,
+            gap_s,
+            last_s: None,
+            skipped: 0,
+        }
+    }
+
+    fn is_early(&self, now_s: f64) -> bool {
+        self.last_s.is_some_and(|last| now_s - last < self.gap_s)
+    }
+}
+
+impl<W: Write> Progress for LineProgress<W> {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Begins(..) => return,
+            Event::Done(_, position, _) if self.is_early(position.elapsed_s) => {
+                self.skipped += 1;
+                return;
+            }
+            Event::Done(_, position, _) => self.last_s = Some(position.elapsed_s),
+            _ => {}
+        }
+        let skipped = match std::mem::take(&mut self.skipped) {
+            0 => String::new(),
+            n => format!(" [{n} more before]"),
+        };
+        // A watcher that went away (a closed pipe) must not end the run.
+        let _ = writeln!(self.out, "{event}{skipped}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::{Position, Subject, TrialFacts};
+
+    fn done(elapsed_s: f64) -> Event {
+        let subject = Subject {
+            label: "4 KiB poll".to_owned(),
+            trial: 0,
+            sentinel: false,
+        };
+        let position = Position {
+            finished: 1,
+            total: 4,
+            elapsed_s,
+            left_s: 12.0,
+        };
+        let facts = TrialFacts {
+            seconds: 0.5,
+            metric: 2.0,
+        };
+        Event::Done(subject, position, facts)
+    }
+
+    #[test]
+    fn frequent_trials_share_a_line_and_notes_always_show() {
+        let mut lines = LineProgress::new(Vec::new(), 1.0);
+        for event in [
+            done(0.5),
+            done(1.0),
+            done(1.4),
+            done(1.5),
+            done(1.6),
+            Event::Note("the budget is short".to_owned()),
+        ] {
+            lines.event(&event);
+        }
+        let line = "4 KiB poll, trial 1: took 0.5 s, metric 2.000 (1 of 4, 12 s left)";
+        let expected =
+            format!("{line}\n{line} [2 more before]\nthe budget is short [1 more before]\n");
+        assert_eq!(String::from_utf8(lines.out).unwrap(), expected);
+    }
+}

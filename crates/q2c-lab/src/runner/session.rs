@@ -1,0 +1,206 @@
+//! One session: from the journal as found to the summary.
+
+use super::budget::forecast;
+use super::clock::Clock;
+use super::entry::Entry;
+use super::error::RunError;
+use super::event::Event;
+use super::ledger::Ledger;
+use super::order::Order;
+use super::plan::Plan;
+use super::progress::Progress;
+use super::settings::Settings;
+use super::summary::{End, Summary};
+use super::warnings;
+use crate::run_dir::{RunDir, RunDirError, RunState};
+use q2c_result::Warning;
+use std::sync::atomic::AtomicBool;
+
+/// Runs plans.
+pub struct Runner<'a> {
+    /// How.
+    pub settings: &'a Settings,
+    /// Set by a signal handler or another thread to stop the run.
+    pub cancel: &'a AtomicBool,
+    /// Where time comes from.
+    pub clock: &'a dyn Clock,
+    /// Who watches.
+    pub progress: &'a mut dyn Progress,
+}
+
+/// Why a session stops before its last step.
+pub(super) enum Halt {
+    End(End),
+    Error(RunError),
+}
+
+impl From<RunError> for Halt {
+    fn from(error: RunError) -> Self {
+        Halt::Error(error)
+    }
+}
+
+impl From<RunDirError> for Halt {
+    fn from(error: RunDirError) -> Self {
+        Halt::Error(error.into())
+    }
+}
+
+impl Runner<'_> {
+    /// Runs every trial of `plan` that `folder`'s journal lacks; see the contract in [the module](super).
+    ///
+    /// # Errors
+    /// The folder failed, the settings or the plan are wrong, or the journal is of another plan. Finished trials are
+    /// in the journal all the same.
+    pub fn run<P: Plan>(
+        &mut self,
+        plan: &mut P,
+        folder: &mut RunDir,
+    ) -> Result<Summary<P::Cell, P::Outcome>, RunError> {
+        self.settings.check()?;
+        let mut ledger = Ledger::new(plan)?;
+        for entry in folder.entries::<Entry<P::Cell, P::Outcome>>()? {
+            ledger.absorb(entry)?;
+        }
+        let session = Session {
+            start_s: self.clock.monotonic().as_secs_f64(),
+            spent_before_s: ledger.spent_s,
+            fresh: false,
+            round: 0,
+            left: Vec::new(),
+            warnings: Vec::new(),
+            settings: self.settings,
+            cancel: self.cancel,
+            clock: self.clock,
+            progress: &mut *self.progress,
+            plan,
+            folder,
+            ledger,
+        };
+        session.run()
+    }
+}
+
+/// A session at work.
+pub(super) struct Session<'a, P: Plan> {
+    pub(super) settings: &'a Settings,
+    pub(super) cancel: &'a AtomicBool,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) progress: &'a mut dyn Progress,
+    pub(super) plan: &'a mut P,
+    pub(super) folder: &'a mut RunDir,
+    pub(super) ledger: Ledger<P::Cell, P::Outcome>,
+    /// Start on the clock, and time in trials of earlier sessions, seconds.
+    pub(super) start_s: f64,
+    pub(super) spent_before_s: f64,
+    /// Whether the sentinel ran in this session.
+    pub(super) fresh: bool,
+    /// The round at work and its cells still to run.
+    pub(super) round: u32,
+    pub(super) left: Vec<usize>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl<P: Plan> Session<'_, P> {
+    fn run(mut self) -> Result<Summary<P::Cell, P::Outcome>, RunError> {
+        let forecast = forecast(&self.ledger, self.settings, self.spent_before_s, false);
+        self.tell(&Event::Forecast(forecast))?;
+        let end = match self.rounds() {
+            Ok(()) => End::Complete,
+            Err(Halt::End(end)) => end,
+            Err(Halt::Error(error)) => return Err(error),
+        };
+        self.close(end)
+    }
+
+    fn rounds(&mut self) -> Result<(), Halt> {
+        let mut order = Order::new(self.settings.seed, self.ledger.cells.len());
+        for round in 0..self.settings.max_trials() {
+            let cells = order.next_round().into_iter();
+            let due =
+                cells.filter(|&cell| self.wants(cell, round) && !self.ledger.done(cell, round));
+            self.left = due.collect();
+            self.round = round;
+            let begun = self.ledger.begun(round);
+            if !begun && (self.left.is_empty() || !self.affords_round()?) {
+                break;
+            }
+            self.run_round()?;
+        }
+        self.left.clear();
+        self.sentinel_at_end()
+    }
+
+    fn run_round(&mut self) -> Result<(), Halt> {
+        while let Some(&cell) = self.left.first() {
+            self.sentinel_if_due()?;
+            self.cell_trial(cell, self.round)?;
+            self.left.remove(0);
+        }
+        Ok(())
+    }
+
+    /// Whether `cell` is to have a trial in `round`, from what it gave so far.
+    fn wants(&self, cell: usize, round: u32) -> bool {
+        if self.ledger.impossible(cell).is_some() {
+            return false;
+        }
+        let imprecise = || self.is_imprecise(cell);
+        round < self.settings.trials || (round < self.settings.max_trials() && imprecise())
+    }
+
+    /// Whether the trials of `cell` leave its median less sure than wanted. A cell without a single
+    /// good trial is not helped by more.
+    fn is_imprecise(&self, cell: usize) -> bool {
+        let trials = self.ledger.trials[cell].values();
+        let values: Vec<f64> = trials
+            .filter_map(|trial| trial.result.ok())
+            .map(|outcome| self.plan.metric(outcome))
+            .collect();
+        let precision = self.settings.precision;
+        !values.is_empty() && precision.is_some_and(|p| !p.reached(&values))
+    }
+
+    /// Tells log and watcher.
+    pub(super) fn tell(&mut self, event: &Event) -> Result<(), RunError> {
+        self.folder.log(&event.to_string())?;
+        self.progress.event(event);
+        Ok(())
+    }
+
+    fn close(mut self, end: End) -> Result<Summary<P::Cell, P::Outcome>, RunError> {
+        let elapsed_s = self.elapsed_s();
+        self.warnings
+            .extend(warnings::over_budget(elapsed_s, self.settings));
+        let text = match &end {
+            End::Complete => "all trials done".to_owned(),
+            End::Cancelled => "cancelled; finished trials are kept".to_owned(),
+            End::Aborted { label, error, .. } => format!("aborted in {label}: {error}"),
+        };
+        let position = self.position();
+        self.tell(&Event::Ended(text, position))?;
+        if !matches!(end, End::Complete) {
+            self.folder.mark(RunState::Interrupted)?;
+        }
+        Ok(self.summarize(end))
+    }
+
+    fn summarize(mut self, end: End) -> Summary<P::Cell, P::Outcome> {
+        let drift = self.drift();
+        let strayed = drift
+            .as_ref()
+            .and_then(|d| warnings::drift(d, self.settings));
+        self.warnings.extend(strayed);
+        self.warnings.extend(warnings::failed(&self.ledger));
+        self.warnings.extend(self.imprecise());
+        Summary::of(self.ledger, end, drift, self.warnings)
+    }
+
+    fn imprecise(&self) -> Option<Warning> {
+        let precision = self.settings.precision?;
+        let cells = self.ledger.cells.iter().enumerate();
+        let wide = cells.filter(|&(cell, _)| self.is_imprecise(cell));
+        let labels: Vec<&str> = wide.map(|(_, cell)| cell.label.as_str()).collect();
+        warnings::imprecise(&labels, precision)
+    }
+}

@@ -1,0 +1,127 @@
+//! What a reader of the result must know about how it came to be.
+
+use super::event::spoken;
+use super::ledger::Ledger;
+use super::precision::Precision;
+use super::sentinel::Drift;
+use super::settings::Settings;
+use q2c_result::Warning;
+use serde::Serialize;
+
+/// A list of names no longer than a line.
+fn some(labels: &[&str]) -> String {
+    match labels {
+        [a, b, c, rest @ ..] if rest.len() > 1 => format!("{a}; {b}; {c}; {} more", rest.len()),
+        _ => labels.join("; "),
+    }
+}
+
+fn warning(id: &str, found: String, means: &str, todo: &str) -> Warning {
+    Warning {
+        id: id.to_owned(),
+        found,
+        means: means.to_owned(),
+        todo: todo.to_owned(),
+    }
+}
+
+/// The budget left rounds out.
+pub(super) fn cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
+    let budget = settings.budget.unwrap_or_default().as_secs_f64();
+    warning(
+        "trials-cut",
+        format!(
+            "{trials} trials per cell instead of {}: the budget is {}",
+            settings.trials,
+            spoken(budget)
+        ),
+        "medians have wider intervals, or none at all with a single trial",
+        &format!("raise the budget by {}", spoken(missing_s)),
+    )
+}
+
+/// Not even the first round fitted the budget.
+pub(super) fn over_budget(elapsed_s: f64, settings: &Settings) -> Option<Warning> {
+    let budget = settings.budget?.as_secs_f64();
+    (elapsed_s > budget).then(|| {
+        warning(
+            "over-budget",
+            format!(
+                "the run took {}, its budget is {}",
+                spoken(elapsed_s),
+                spoken(budget)
+            ),
+            "a round once begun is finished, and the first always runs",
+            "raise the budget, or name fewer cells",
+        )
+    })
+}
+
+/// The device moved.
+pub(super) fn drift(drift: &Drift, settings: &Settings) -> Option<Warning> {
+    let deviation = drift.max_deviation.filter(|&d| d > settings.drift_limit)?;
+    Some(warning(
+        "sentinel-drift",
+        format!(
+            "the sentinel strayed {:.1} % from its median over {} runs (limit {:.1} %)",
+            deviation * 100.0,
+            drift.interval.trials,
+            settings.drift_limit * 100.0
+        ),
+        "the device or the machine changed during the run; small differences between cells are not safe",
+        "compare cells of one round, or run again on a quiet machine",
+    ))
+}
+
+/// Cells with failed trials, and cells that cannot run.
+pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warning> {
+    let cells = || ledger.cells.iter().enumerate();
+    let impossible = cells().filter(|&(i, _)| ledger.impossible(i).is_some());
+    let impossible: Vec<&str> = impossible.map(|(_, cell)| cell.label.as_str()).collect();
+    let failed = |i: usize| ledger.trials[i].values().any(|t| t.result.ok().is_none());
+    let failed = cells().filter(|&(i, _)| failed(i) && ledger.impossible(i).is_none());
+    let failed: Vec<&str> = failed.map(|(_, cell)| cell.label.as_str()).collect();
+    let mut warnings = Vec::new();
+    if !failed.is_empty() {
+        warnings.push(warning(
+            "trials-failed",
+            format!(
+                "{} cells have failed trials: {}",
+                failed.len(),
+                some(&failed)
+            ),
+            "their medians rest on fewer trials",
+            "see log.txt for the reasons",
+        ));
+    }
+    if !impossible.is_empty() {
+        warnings.push(warning(
+            "cells-impossible",
+            format!(
+                "{} cells cannot run here: {}",
+                impossible.len(),
+                some(&impossible)
+            ),
+            "they are missing from the result",
+            "see log.txt for the reasons, and q2c doctor for what would change it",
+        ));
+    }
+    warnings
+}
+
+/// Cells whose medians are still not known well enough.
+pub(super) fn imprecise(labels: &[&str], precision: Precision) -> Option<Warning> {
+    (!labels.is_empty()).then(|| {
+        warning(
+            "interval-wide",
+            format!(
+                "{} cells have a median interval wider than {:.1} %: {}",
+                labels.len(),
+                precision.relative_width * 100.0,
+                some(labels)
+            ),
+            "the wanted precision was not reached within the trials or the time allowed",
+            "raise the number of trials or the budget, or lengthen the trial",
+        )
+    })
+}

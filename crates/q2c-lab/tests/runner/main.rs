@@ -1,0 +1,11 @@
+//! The runner with a plan and a clock that tests control.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed step of a test is a failed test"
+)]
+
+mod failure;
+mod fake;
+mod order;
+mod resume;
+mod time;
