@@ -8,6 +8,7 @@
 //! had none; `op`, `layer`, `device` and `comm` are dictionary-encoded text; the device is `major:minor`.
 
 mod container;
+pub mod import;
 
 pub use container::{
     Batches, Column, Records, SCHEMA_VERSION, Scan, TraceError, TraceReader, TraceWriter,

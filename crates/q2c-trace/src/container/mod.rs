@@ -4,6 +4,7 @@ mod column;
 mod decode;
 mod encode;
 mod error;
+mod footer;
 mod reader;
 mod scan;
 mod schema;
@@ -11,6 +12,7 @@ mod shared_file;
 mod writer;
 
 pub use column::{Column, UnknownColumn};
+pub(crate) use decode::device as parse_device;
 pub use error::TraceError;
 pub use reader::{Batches, Records, TraceReader};
 pub use scan::Scan;

@@ -4,9 +4,9 @@ use super::column::Column;
 use super::decode::{self, BadCell};
 use super::error::TraceError;
 use super::scan::Scan;
-use super::schema::{self, META_KEY, SCHEMA_VERSION, VERSION_KEY};
 use super::shared_file::SharedFile;
 use super::writer::{io_error, parquet_error};
+use super::{footer, schema};
 use arrow_array::RecordBatch;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -14,15 +14,10 @@ use parquet::arrow::arrow_reader::{
     ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{FileMetaData, ParquetMetaData};
-use parquet::file::reader::Length;
 use q2c_model::{IoRecord, TraceMeta};
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-
-/// First and last bytes of every Parquet file.
-const MAGIC: &[u8] = b"PAR1";
 
 /// An open trace. Scans are independent of each other and may run in several threads.
 #[derive(Debug)]
@@ -42,12 +37,12 @@ impl TraceReader {
         let path = path.as_ref().to_owned();
         let file = File::open(&path).and_then(SharedFile::new);
         let file = file.map_err(io_error("open trace", &path))?;
-        check_ends(&file, &path)?;
+        footer::check_ends(&file, &path)?;
         let parquet = contained("open trace", &path, || {
             ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
         })?;
-        check_layout(&file, parquet.metadata(), &path)?;
-        let meta = describe(parquet.metadata().file_metadata(), &path)?;
+        footer::check_layout(&file, parquet.metadata(), &path)?;
+        let meta = footer::describe(parquet.metadata().file_metadata(), &path)?;
         schema::check(parquet.schema(), &path)?;
         Ok(TraceReader {
             path,
@@ -133,89 +128,6 @@ fn contained<T>(
             path: path.to_owned(),
         }),
     }
-}
-
-/// The two errors a user can act on, told apart before the library calls both "corrupt".
-fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceError> {
-    let size = MAGIC.len() as u64;
-    let ends = [0, file.len().saturating_sub(size)].map(|at| file.peek(at, size));
-    let [first, last] = ends.map(|bytes| bytes.map_err(io_error("open trace", path)));
-    let (first, last) = (first?, last?);
-    let (path, found) = (path.to_owned(), |bytes: &[u8]| {
-        if bytes.is_empty() {
-            "an empty file".to_owned()
-        } else {
-            format!("`{}`", bytes.escape_ascii())
-        }
-    });
-    if first != MAGIC {
-        let found = found(&first);
-        return Err(TraceError::NotParquet { path, found });
-    }
-    if last != MAGIC || file.len() < 3 * size {
-        let found = found(&last);
-        return Err(TraceError::Truncated { path, found });
-    }
-    Ok(())
-}
-
-/// Every column chunk must lie between the first magic and the footer: the library trusts these numbers.
-fn check_layout(
-    file: &SharedFile,
-    parquet: &ParquetMetaData,
-    path: &Path,
-) -> Result<(), TraceError> {
-    let tail = file.peek(file.len() - 8, 4);
-    let tail = tail.map_err(io_error("open trace", path))?;
-    let footer = <[u8; 4]>::try_from(tail).map_or(0, u32::from_le_bytes);
-    let end = file.len().saturating_sub(8 + u64::from(footer));
-    for chunk in parquet.row_groups().iter().flat_map(|g| g.columns()) {
-        let (data, len) = (chunk.data_page_offset(), chunk.compressed_size());
-        let offset = chunk.dictionary_page_offset().unwrap_or(data);
-        let last = u64::try_from(len).ok();
-        let last = last.and_then(|len| u64::try_from(offset).ok()?.checked_add(len));
-        if offset < 4 || last.is_none_or(|last| last > end) {
-            return Err(TraceError::Damaged {
-                path: path.to_owned(),
-                column: chunk.column_path().string(),
-                end,
-                offset,
-                len,
-            });
-        }
-    }
-    Ok(())
-}
-
-fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta, TraceError> {
-    let version = entry(file, VERSION_KEY, path)?;
-    if version != SCHEMA_VERSION.to_string() {
-        return Err(TraceError::Version {
-            path: path.to_owned(),
-            expected: SCHEMA_VERSION,
-            found: version.to_owned(),
-        });
-    }
-    let json = entry(file, META_KEY, path)?;
-    serde_json::from_str(json).map_err(|source| TraceError::Meta {
-        path: path.to_owned(),
-        key: META_KEY,
-        source,
-    })
-}
-
-fn entry<'a>(
-    file: &'a FileMetaData,
-    key: &'static str,
-    path: &Path,
-) -> Result<&'a str, TraceError> {
-    let mut entries = file.key_value_metadata().into_iter().flatten();
-    let found = entries.find(|entry| entry.key == key);
-    let value = found.and_then(|entry| entry.value.as_deref());
-    value.ok_or_else(|| TraceError::NotATrace {
-        path: path.to_owned(),
-        key,
-    })
 }
 
 /// Batches of a scan.

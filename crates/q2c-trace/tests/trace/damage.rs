@@ -1,7 +1,6 @@
 //! Files that are no whole trace are refused with a reason, and never panic.
 
-mod support;
-
+use crate::support::{block_read, place, read, write};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::KeyValue;
@@ -12,7 +11,6 @@ use std::fs;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
-use support::{block_read, place, read, write};
 
 static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let (_folder, path) = place();

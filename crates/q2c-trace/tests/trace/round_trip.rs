@@ -1,13 +1,10 @@
 //! What is written is what is read.
 
-mod any;
-mod support;
-
-use any::any_record;
+use crate::any::any_record;
+use crate::support::{block_read, place, read, write};
 use proptest::prelude::*;
 use q2c_model::{DevId, IoRecord, Nanos, TraceMeta};
 use q2c_trace::{Column, Scan, TraceReader, TraceWriter};
-use support::{block_read, place, read, write};
 
 fn any_meta() -> impl Strategy<Value = TraceMeta> {
     let counts = prop::collection::btree_map("\\PC{0,8}", any::<u64>(), 0..4);
