@@ -1,0 +1,143 @@
+//! Arrow columns to records.
+
+use super::column::Column;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
+
+/// A cell that means nothing.
+#[derive(Debug)]
+pub(super) struct BadCell {
+    pub(super) column: Column,
+    pub(super) expected: &'static str,
+    pub(super) found: String,
+}
+
+/// The records of a batch that has every always-present column; other columns may be absent.
+pub(super) fn records(batch: &RecordBatch) -> Result<Vec<IoRecord>, BadCell> {
+    let mut records = vec![blank(); batch.num_rows()];
+    for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        if let Ok(column) = field.name().parse() {
+            fill(column, array, &mut records)?;
+        }
+    }
+    Ok(records)
+}
+
+fn blank() -> IoRecord {
+    let device = DevId::default();
+    IoRecord::new(0, Layer::User, device, Op::Other, Sectors(0), Bytes(0))
+}
+
+fn fill(column: Column, array: &dyn Array, records: &mut [IoRecord]) -> Result<(), BadCell> {
+    match column {
+        Column::Id => u64s(array, records, |r, v| r.id = v),
+        Column::Layer => return words(column, array, records, layer, |r, v| r.layer = v),
+        Column::Device => return words(column, array, records, device, |r, v| r.device = v),
+        Column::Op => return words(column, array, records, op, |r, v| r.op = v),
+        Column::Flags => u32s(array, records, |r, v| r.flags = OpFlags(v)),
+        Column::Sector => u64s(array, records, |r, v| r.sector = Sectors(v)),
+        Column::Bytes => u64s(array, records, |r, v| r.bytes = Bytes(v)),
+        Column::Lane => u32s(array, records, |r, v| r.lane = v),
+        Column::DepthAtSubmit => u32s(array, records, |r, v| r.depth_at_submit = v),
+        Column::QueueNs => u64s(array, records, |r, v| r.queue_ns = Some(Nanos(v))),
+        Column::GetrqNs => u64s(array, records, |r, v| r.getrq_ns = Some(Nanos(v))),
+        Column::InsertNs => u64s(array, records, |r, v| r.insert_ns = Some(Nanos(v))),
+        Column::IssueNs => u64s(array, records, |r, v| r.issue_ns = Some(Nanos(v))),
+        Column::CompleteNs => u64s(array, records, |r, v| r.complete_ns = Some(Nanos(v))),
+        Column::SubmitNs => u64s(array, records, |r, v| r.submit_ns = Some(Nanos(v))),
+        Column::SubmitEndNs => u64s(array, records, |r, v| r.submit_end_ns = Some(Nanos(v))),
+        Column::ReapNs => u64s(array, records, |r, v| r.reap_ns = Some(Nanos(v))),
+        Column::SleepAskedNs => u64s(array, records, |r, v| r.sleep_asked_ns = Some(Nanos(v))),
+        Column::SleptNs => u64s(array, records, |r, v| r.slept_ns = Some(Nanos(v))),
+        Column::Missed => put(array.as_boolean(), records, |r, v| r.missed = Some(v)),
+        Column::Pid => u32s(array, records, |r, v| r.pid = Some(v)),
+        Column::Comm => return words(column, array, records, comm, |r, v| r.comm = Some(v)),
+        Column::CpuSubmit => u32s(array, records, |r, v| r.cpu_submit = Some(v)),
+        Column::CpuComplete => u32s(array, records, |r, v| r.cpu_complete = Some(v)),
+        Column::Hctx => u32s(array, records, |r, v| r.hctx = Some(v)),
+        Column::Tag => u32s(array, records, |r, v| r.tag = Some(v)),
+        Column::Cgroup => u64s(array, records, |r, v| r.cgroup = Some(v)),
+        Column::Error => put(array.as_primitive::<Int32Type>(), records, |r, v| {
+            r.error = Some(v);
+        }),
+        Column::MergedInto => u64s(array, records, |r, v| r.merged_into = Some(v)),
+    }
+    Ok(())
+}
+
+fn put<T>(
+    cells: impl IntoIterator<Item = Option<T>>,
+    records: &mut [IoRecord],
+    set: impl Fn(&mut IoRecord, T),
+) {
+    for (cell, record) in cells.into_iter().zip(records) {
+        if let Some(value) = cell {
+            set(record, value);
+        }
+    }
+}
+
+fn u64s(array: &dyn Array, records: &mut [IoRecord], set: impl Fn(&mut IoRecord, u64)) {
+    put(array.as_primitive::<UInt64Type>(), records, set);
+}
+
+fn u32s(array: &dyn Array, records: &mut [IoRecord], set: impl Fn(&mut IoRecord, u32)) {
+    put(array.as_primitive::<UInt32Type>(), records, set);
+}
+
+/// A text column: each distinct text is parsed once.
+fn words<T: Clone>(
+    column: Column,
+    array: &dyn Array,
+    records: &mut [IoRecord],
+    parse: impl Fn(&str) -> Result<T, &'static str>,
+    set: impl Fn(&mut IoRecord, T),
+) -> Result<(), BadCell> {
+    let bad = |expected, found: String| BadCell {
+        column,
+        expected,
+        found,
+    };
+    let array = array.as_dictionary::<Int32Type>();
+    let texts = array.values().as_string::<i32>();
+    let parsed: Vec<Result<T, &'static str>> =
+        texts.iter().map(|text| parse(text.unwrap_or(""))).collect();
+    for (key, record) in array.keys().iter().zip(records) {
+        let Some(key) = key else { continue };
+        match usize::try_from(key).ok().and_then(|at| parsed.get(at)) {
+            Some(Ok(value)) => set(record, value.clone()),
+            Some(Err(expected)) => return Err(bad(expected, texts.value(key as usize).to_owned())),
+            None => return Err(bad("a key of the dictionary", key.to_string())),
+        }
+    }
+    Ok(())
+}
+
+fn layer(text: &str) -> Result<Layer, &'static str> {
+    let layers = [Layer::User, Layer::Block];
+    let found = layers.into_iter().find(|layer| layer.name() == text);
+    found.ok_or("`user` or `block`")
+}
+
+fn op(text: &str) -> Result<Op, &'static str> {
+    text.parse()
+        .map_err(|_| "one of read, write, flush, discard, other")
+}
+
+fn comm(text: &str) -> Result<String, &'static str> {
+    Ok(text.to_owned())
+}
+
+/// `259:0`.
+pub(crate) fn device(text: &str) -> Result<DevId, &'static str> {
+    let numbers = || {
+        let (major, minor) = text.split_once(':')?;
+        Some(DevId {
+            major: major.parse().ok()?,
+            minor: minor.parse().ok()?,
+        })
+    };
+    numbers().ok_or("a device as major:minor, such as 259:0")
+}

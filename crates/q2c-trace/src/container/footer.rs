@@ -1,0 +1,97 @@
+//! What the ends of the file say: whether it is whole, and whether it is a trace.
+
+use super::error::TraceError;
+use super::schema::{META_KEY, SCHEMA_VERSION, VERSION_KEY};
+use super::shared_file::SharedFile;
+use super::writer::io_error;
+use parquet::file::metadata::{FileMetaData, ParquetMetaData};
+use parquet::file::reader::Length;
+use q2c_model::TraceMeta;
+use std::path::Path;
+
+/// First and last bytes of every Parquet file.
+const MAGIC: &[u8] = b"PAR1";
+
+/// The two errors a user can act on, told apart before the library calls both "corrupt".
+pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceError> {
+    let size = MAGIC.len() as u64;
+    let ends = [0, file.len().saturating_sub(size)].map(|at| file.peek(at, size));
+    let [first, last] = ends.map(|bytes| bytes.map_err(io_error("open trace", path)));
+    let (first, last) = (first?, last?);
+    let (path, found) = (path.to_owned(), |bytes: &[u8]| {
+        if bytes.is_empty() {
+            "an empty file".to_owned()
+        } else {
+            format!("`{}`", bytes.escape_ascii())
+        }
+    });
+    if first != MAGIC {
+        let found = found(&first);
+        return Err(TraceError::NotParquet { path, found });
+    }
+    if last != MAGIC || file.len() < 3 * size {
+        let found = found(&last);
+        return Err(TraceError::Truncated { path, found });
+    }
+    Ok(())
+}
+
+/// Every column chunk must lie between the first magic and the footer: the library trusts these numbers.
+pub(super) fn check_layout(
+    file: &SharedFile,
+    parquet: &ParquetMetaData,
+    path: &Path,
+) -> Result<(), TraceError> {
+    let tail = file.peek(file.len() - 8, 4);
+    let tail = tail.map_err(io_error("open trace", path))?;
+    let footer = <[u8; 4]>::try_from(tail).map_or(0, u32::from_le_bytes);
+    let end = file.len().saturating_sub(8 + u64::from(footer));
+    for chunk in parquet.row_groups().iter().flat_map(|g| g.columns()) {
+        let (data, len) = (chunk.data_page_offset(), chunk.compressed_size());
+        let offset = chunk.dictionary_page_offset().unwrap_or(data);
+        let last = u64::try_from(len).ok();
+        let last = last.and_then(|len| u64::try_from(offset).ok()?.checked_add(len));
+        if offset < 4 || last.is_none_or(|last| last > end) {
+            return Err(TraceError::Damaged {
+                path: path.to_owned(),
+                column: chunk.column_path().string(),
+                end,
+                offset,
+                len,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The trace's description, when the file is a trace of this version.
+pub(super) fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta, TraceError> {
+    let version = entry(file, VERSION_KEY, path)?;
+    if version != SCHEMA_VERSION.to_string() {
+        return Err(TraceError::Version {
+            path: path.to_owned(),
+            expected: SCHEMA_VERSION,
+            found: version.to_owned(),
+        });
+    }
+    let json = entry(file, META_KEY, path)?;
+    serde_json::from_str(json).map_err(|source| TraceError::Meta {
+        path: path.to_owned(),
+        key: META_KEY,
+        source,
+    })
+}
+
+fn entry<'a>(
+    file: &'a FileMetaData,
+    key: &'static str,
+    path: &Path,
+) -> Result<&'a str, TraceError> {
+    let mut entries = file.key_value_metadata().into_iter().flatten();
+    let found = entries.find(|entry| entry.key == key);
+    let value = found.and_then(|entry| entry.value.as_deref());
+    value.ok_or_else(|| TraceError::NotATrace {
+        path: path.to_owned(),
+        key,
+    })
+}

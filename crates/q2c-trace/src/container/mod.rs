@@ -1,0 +1,20 @@
+//! The Parquet container: its columns, and how records go in and come out.
+
+mod column;
+mod decode;
+mod encode;
+mod error;
+mod footer;
+mod reader;
+mod scan;
+mod schema;
+mod shared_file;
+mod writer;
+
+pub use column::{Column, UnknownColumn};
+pub(crate) use decode::device as parse_device;
+pub use error::TraceError;
+pub use reader::{Batches, Records, TraceReader};
+pub use scan::Scan;
+pub use schema::SCHEMA_VERSION;
+pub use writer::TraceWriter;

@@ -1,0 +1,178 @@
+//! Reads a trace.
+
+use super::column::Column;
+use super::decode::{self, BadCell};
+use super::error::TraceError;
+use super::scan::Scan;
+use super::shared_file::SharedFile;
+use super::writer::{io_error, parquet_error};
+use super::{footer, schema};
+use arrow_array::RecordBatch;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::ParquetError;
+use q2c_model::{IoRecord, TraceMeta};
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// An open trace. Scans are independent of each other and may run in several threads.
+#[derive(Debug)]
+pub struct TraceReader {
+    path: PathBuf,
+    file: SharedFile,
+    parquet: ArrowReaderMetadata,
+    meta: TraceMeta,
+}
+
+impl TraceReader {
+    /// Opens a trace and reads its description; no record is read yet.
+    ///
+    /// # Errors
+    /// When the file is absent, no Parquet file, cut off, no trace, of another schema version, or lacks columns.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
+        let path = path.as_ref().to_owned();
+        let file = File::open(&path).and_then(SharedFile::new);
+        let file = file.map_err(io_error("open trace", &path))?;
+        footer::check_ends(&file, &path)?;
+        let parquet = contained("open trace", &path, || {
+            ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
+        })?;
+        footer::check_layout(&file, parquet.metadata(), &path)?;
+        let meta = footer::describe(parquet.metadata().file_metadata(), &path)?;
+        schema::check(parquet.schema(), &path)?;
+        Ok(TraceReader {
+            path,
+            file,
+            parquet,
+            meta,
+        })
+    }
+
+    /// What the trace says of itself.
+    #[must_use]
+    pub fn meta(&self) -> &TraceMeta {
+        &self.meta
+    }
+
+    /// Number of records.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        let rows = self.parquet.metadata().file_metadata().num_rows();
+        u64::try_from(rows).unwrap_or(0)
+    }
+
+    /// Number of row groups, and how many of them `scan` would read.
+    #[must_use]
+    pub fn row_groups(&self, scan: &Scan) -> (usize, usize) {
+        let all = self.parquet.metadata().num_row_groups();
+        (all, self.wanted_groups(scan).len())
+    }
+
+    /// Streams records. The always-present columns are read whatever the scan's columns are; an optional column
+    /// that is not among them stays `None`.
+    ///
+    /// # Errors
+    /// When the file's structure is damaged; damaged pages show while iterating.
+    pub fn records(&self, scan: &Scan) -> Result<Records, TraceError> {
+        let mut scan = scan.clone();
+        if let Some(columns) = &mut scan.columns {
+            let needed = Column::ALL.iter().filter(|c| !c.is_optional());
+            columns.extend(needed);
+        }
+        Ok(Records(self.batches(&scan)?))
+    }
+
+    /// Streams Arrow batches with exactly the scan's columns, in the order of the file.
+    ///
+    /// # Errors
+    /// As [`TraceReader::records`].
+    pub fn batches(&self, scan: &Scan) -> Result<Batches, TraceError> {
+        let types = self.parquet.parquet_schema();
+        let columns = scan.columns.as_deref().unwrap_or(Column::ALL);
+        let mask = ProjectionMask::columns(types, columns.iter().map(|column| column.name()));
+        let (file, parquet) = (self.file.clone(), self.parquet.clone());
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, parquet)
+            .with_projection(mask)
+            .with_batch_size(scan.batch_rows)
+            .with_row_groups(self.wanted_groups(scan));
+        if let Some(filter) = scan.filter(types) {
+            builder = builder.with_row_filter(filter);
+        }
+        let path = self.path.clone();
+        let parquet = Some(contained("read trace", &path, || builder.build())?);
+        Ok(Batches { path, parquet })
+    }
+
+    fn wanted_groups(&self, scan: &Scan) -> Vec<usize> {
+        let groups = self.parquet.metadata().row_groups().iter().enumerate();
+        let wanted = groups.filter(|(_, group)| scan.may_hold(group));
+        wanted.map(|(at, _)| at).collect()
+    }
+}
+
+/// Calls the Parquet library. It panics over some damaged pages and footers; that must not end the program.
+fn contained<T>(
+    doing: &'static str,
+    path: &Path,
+    call: impl FnOnce() -> Result<T, ParquetError>,
+) -> Result<T, TraceError> {
+    // Unwind safe: whatever the call was changing is dropped by the caller after an error.
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(done) => done.map_err(parquet_error(doing, path)),
+        Err(_) => Err(TraceError::BrokenPages {
+            doing,
+            path: path.to_owned(),
+        }),
+    }
+}
+
+/// Batches of a scan.
+pub struct Batches {
+    path: PathBuf,
+    /// Gone after an error: its state is not to be trusted then.
+    parquet: Option<ParquetRecordBatchReader>,
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, TraceError>;
+    fn next(&mut self) -> Option<Self::Item> {
+        let parquet = self.parquet.as_mut()?;
+        let next = || parquet.next().transpose().map_err(ParquetError::from);
+        let batch = contained("read trace", &self.path, next);
+        if batch.is_err() {
+            self.parquet = None;
+        }
+        batch.transpose()
+    }
+}
+
+/// Records of a scan, some thousands at a time.
+pub struct Records(Batches);
+
+impl Iterator for Records {
+    type Item = Result<Vec<IoRecord>, TraceError>;
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.next()?.and_then(|batch| {
+            let path = self.0.path.clone();
+            decode::records(&batch).map_err(|bad| bad_value(path, bad))
+        }))
+    }
+}
+
+fn bad_value(path: PathBuf, bad: BadCell) -> TraceError {
+    let BadCell {
+        column,
+        expected,
+        found,
+    } = bad;
+    TraceError::Value {
+        path,
+        column,
+        expected,
+        found,
+    }
+}

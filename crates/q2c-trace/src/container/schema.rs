@@ -1,0 +1,89 @@
+//! The file's schema: Arrow types, Parquet properties, version.
+
+use super::column::{Column, Packing};
+use super::error::TraceError;
+use arrow_schema::{Field, Schema, SchemaRef};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use parquet::schema::types::ColumnPath;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+/// The version this crate writes and reads. It changes whenever a column's name, type or meaning does.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Key of the version, a decimal number, in the file's key-value metadata.
+pub(super) const VERSION_KEY: &str = "q2c.trace.version";
+/// Key of the [`q2c_model::TraceMeta`], as JSON.
+pub(super) const META_KEY: &str = "q2c.trace.meta";
+/// Key of the words for the bits of `flags`, for readers that know Parquet and not q2c.
+pub(super) const FLAGS_KEY: &str = "q2c.trace.flags";
+/// The words.
+pub(super) const FLAGS_WORDS: &str = "sync=1 meta=2 fua=4 readahead=8 polled=16";
+
+/// Rows in a row group: what a reader skips by, and (about 10 MB) what a writer keeps in memory.
+pub(super) const ROW_GROUP_ROWS: usize = 128 * 1024;
+
+pub(super) fn schema() -> SchemaRef {
+    static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
+        let field = |c: &Column| Field::new(c.name(), c.data_type(), c.is_optional());
+        Arc::new(Schema::new(
+            Column::ALL.iter().map(field).collect::<Vec<_>>(),
+        ))
+    });
+    SCHEMA.clone()
+}
+
+pub(super) fn properties() -> Result<WriterProperties, ParquetError> {
+    let base = WriterProperties::builder()
+        .set_created_by(concat!("q2c ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        // Without indices the columns reach up to the footer, so that a lost piece shows at opening.
+        .set_offset_index_disabled(true);
+    Ok(Column::ALL.iter().copied().fold(base, pack).build())
+}
+
+fn pack(properties: WriterPropertiesBuilder, column: Column) -> WriterPropertiesBuilder {
+    let path = ColumnPath::from(column.name());
+    match column.packing() {
+        Packing::Dictionary => properties.set_column_dictionary_enabled(path, true),
+        Packing::Plain => properties.set_column_dictionary_enabled(path, false),
+        Packing::Delta => properties
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+    }
+}
+
+/// Checks that a file's columns are those of the trace; columns beyond them are none of ours.
+pub(super) fn check(found: &Schema, path: &Path) -> Result<(), TraceError> {
+    for &column in Column::ALL {
+        let Ok(field) = found.field_with_name(column.name()) else {
+            return Err(TraceError::MissingColumn {
+                path: path.to_owned(),
+                column,
+            });
+        };
+        let fits = *field.data_type() == column.data_type();
+        if !fits || field.is_nullable() && !column.is_optional() {
+            return Err(TraceError::ColumnType {
+                path: path.to_owned(),
+                column,
+                expected: type_name(&Field::new("", column.data_type(), column.is_optional())),
+                found: type_name(field),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn type_name(field: &Field) -> String {
+    let nullable = if field.is_nullable() {
+        "nullable"
+    } else {
+        "never null"
+    };
+    format!("{} ({nullable})", field.data_type())
+}

@@ -1,0 +1,76 @@
+//! A file that many readers read at once, each at its own place.
+
+use bytes::Bytes;
+use parquet::errors::Result;
+use parquet::file::reader::{ChunkReader, Length};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+/// Reads by position, so that scans of one trace in several threads do not move each other's offset
+/// (duplicated file handles share theirs).
+#[derive(Clone, Debug)]
+pub(super) struct SharedFile {
+    file: Arc<File>,
+    len: u64,
+}
+
+impl SharedFile {
+    pub(super) fn new(file: File) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        let file = Arc::new(file);
+        Ok(SharedFile { file, len })
+    }
+
+    /// Up to `len` bytes from `at`, fewer at the end of the file.
+    pub(super) fn peek(&self, at: u64, len: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.from(at).take(len).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn from(&self, at: u64) -> FileAt {
+        let file = self.file.clone();
+        FileAt { file, at }
+    }
+}
+
+impl Length for SharedFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl ChunkReader for SharedFile {
+    type T = BufReader<FileAt>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(BufReader::new(self.from(start)))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        // Read through `take`: a damaged length must not be allocated before the bytes are seen.
+        let bytes = self.peek(start, length as u64)?;
+        if bytes.len() == length {
+            return Ok(bytes.into());
+        }
+        let found = bytes.len();
+        let text = format!("expected {length} bytes at offset {start}, found {found}");
+        Err(parquet::errors::ParquetError::EOF(text))
+    }
+}
+
+/// A place in the file.
+pub(super) struct FileAt {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for FileAt {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}

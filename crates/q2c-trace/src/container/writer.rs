@@ -1,0 +1,159 @@
+//! Writes a trace.
+
+use super::encode;
+use super::error::TraceError;
+use super::schema::{self, FLAGS_KEY, FLAGS_WORDS, META_KEY, SCHEMA_VERSION, VERSION_KEY};
+use parquet::arrow::ArrowWriter;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use q2c_model::{IoRecord, TraceMeta};
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Streams records into a trace file.
+///
+/// The file lies under a temporary name in the target's folder until [`TraceWriter::finish`] has synced and
+/// renamed it; a writer that is dropped before that removes it. Memory: one row group, about 10 MB.
+pub struct TraceWriter {
+    path: PathBuf,
+    meta: TraceMeta,
+    parquet: ArrowWriter<NamedTempFile>,
+    rows: u64,
+    failed: bool,
+}
+
+impl TraceWriter {
+    /// Starts the trace that will be named `path`.
+    ///
+    /// # Errors
+    /// [`TraceError::Exists`] when the name is taken; otherwise what the folder or the disk refuses.
+    pub fn create(path: impl AsRef<Path>, meta: TraceMeta) -> Result<Self, TraceError> {
+        let path = path.as_ref().to_owned();
+        if path.symlink_metadata().is_ok() {
+            return Err(TraceError::Exists { path });
+        }
+        let file = temporary(&path).map_err(io_error("create trace", &path))?;
+        let parquet = schema::properties()
+            .and_then(|properties| ArrowWriter::try_new(file, schema::schema(), Some(properties)))
+            .map_err(parquet_error("create trace", &path))?;
+        Ok(TraceWriter {
+            path,
+            meta,
+            parquet,
+            rows: 0,
+            failed: false,
+        })
+    }
+
+    /// Appends records; slices of a thousand or more keep the cost per record low.
+    ///
+    /// # Errors
+    /// When the disk refuses. The trace cannot be finished after that.
+    pub fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        let done = encode::batch(records)
+            .map_err(ParquetError::from)
+            .and_then(|batch| self.parquet.write(&batch));
+        self.failed |= done.is_err();
+        self.rows += records.len() as u64;
+        done.map_err(parquet_error("write trace", &self.path))
+    }
+
+    /// The description, to be completed before the end: lost and unmatched counts are known late.
+    pub fn meta_mut(&mut self) -> &mut TraceMeta {
+        &mut self.meta
+    }
+
+    /// Completes the file, syncs it and gives it its name. Returns the number of records.
+    ///
+    /// # Errors
+    /// When a push failed before, the disk refuses, or the name was taken meanwhile (the whole trace is
+    /// then kept under the name in the error).
+    pub fn finish(mut self) -> Result<u64, TraceError> {
+        let path = self.path;
+        if self.failed {
+            return Err(TraceError::Incomplete { path });
+        }
+        for entry in entries(&self.meta, &path)? {
+            self.parquet.append_key_value_metadata(entry);
+        }
+        let file = self.parquet.into_inner();
+        let file = file.map_err(parquet_error("finish trace", &path))?;
+        let synced = file.as_file().sync_all();
+        synced.map_err(io_error("sync trace", &path))?;
+        name(file, &path)?;
+        Ok(self.rows)
+    }
+}
+
+/// A hidden file in the target's folder, with the permissions of a normal one.
+fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "expected a file name"))?;
+    tempfile::Builder::new()
+        .prefix(&format!(".{}.", name.to_string_lossy()))
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder(path))
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn entries(meta: &TraceMeta, path: &Path) -> Result<[KeyValue; 3], TraceError> {
+    let json = serde_json::to_string(meta).map_err(|source| TraceError::Describe {
+        path: path.to_owned(),
+        source,
+    })?;
+    let entry = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
+    Ok([
+        entry(VERSION_KEY, SCHEMA_VERSION.to_string()),
+        entry(META_KEY, json),
+        entry(FLAGS_KEY, FLAGS_WORDS.to_owned()),
+    ])
+}
+
+/// Renames without replacing; the folder is synced so that the name survives a power loss.
+fn name(file: NamedTempFile, path: &Path) -> Result<(), TraceError> {
+    if let Err(refused) = file.persist_noclobber(path) {
+        let kept = refused.file.keep().map(|(_, kept)| kept);
+        return Err(TraceError::NotNamed {
+            path: path.to_owned(),
+            kept: kept.map_err(|e| io_error("keep trace", path)(e.error))?,
+            source: refused.error,
+        });
+    }
+    let synced = File::open(folder(path)).and_then(|folder| folder.sync_all());
+    synced.map_err(io_error("sync the folder of trace", path))
+}
+
+pub(super) fn io_error(
+    doing: &'static str,
+    path: &Path,
+) -> impl Fn(io::Error) -> TraceError + use<> {
+    let path = path.to_owned();
+    move |source| TraceError::Io {
+        doing,
+        path: path.clone(),
+        source,
+    }
+}
+
+pub(super) fn parquet_error(
+    doing: &'static str,
+    path: &Path,
+) -> impl Fn(ParquetError) -> TraceError + use<> {
+    let path = path.to_owned();
+    move |source| TraceError::Parquet {
+        doing,
+        path: path.clone(),
+        source,
+    }
+}

@@ -1,0 +1,83 @@
+//! The cells of one line.
+
+use crate::import::error::{BadLine, ImportError};
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
+use std::path::Path;
+
+/// Most cells in a line.
+const MOST_CELLS: usize = 4096;
+
+/// Splits lines; reuses its memory.
+pub(super) struct Cells {
+    reader: Reader,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    count: usize,
+}
+
+impl Cells {
+    pub(super) fn new(delimiter: u8, path: &Path) -> Result<Self, ImportError> {
+        if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
+            return Err(ImportError::Option {
+                path: path.to_owned(),
+                option: "delimiter",
+                why: "an ASCII character other than a quote or a line break separates cells",
+            });
+        }
+        let mut builder = ReaderBuilder::new();
+        // The line's own end is gone already; a carriage return within it is text.
+        builder
+            .delimiter(delimiter)
+            .terminator(Terminator::Any(b'\n'));
+        Ok(Cells {
+            reader: builder.build(),
+            text: Vec::new(),
+            ends: vec![0; MOST_CELLS],
+            count: 0,
+        })
+    }
+
+    /// Splits a line that is not blank.
+    pub(super) fn split(&mut self, line: &str) -> Result<(), BadLine> {
+        self.text.resize(line.len() + 1, 0);
+        let (mut text, mut ends) = (0, 0);
+        let mut done = ReadRecordResult::InputEmpty;
+        for input in [line.as_bytes(), b"\n"] {
+            let (out, end) = (&mut self.text[text..], &mut self.ends[ends..]);
+            let (result, _, more_text, more_ends) = self.reader.read_record(input, out, end);
+            (text, ends, done) = (text + more_text, ends + more_ends, result);
+            if !matches!(done, ReadRecordResult::InputEmpty) {
+                break;
+            }
+        }
+        self.count = ends;
+        if matches!(done, ReadRecordResult::Record) {
+            return Ok(());
+        }
+        self.reader.reset();
+        Err(match done {
+            ReadRecordResult::InputEmpty => {
+                let expected = "every quote closed on its line";
+                BadLine::new("open quote", "line", expected, line)
+            }
+            _ => BadLine::new("too many cells", "line", "at most 4096 cells", line),
+        })
+    }
+
+    /// The cell at `at`, without blanks around it.
+    pub(super) fn get(&self, at: usize) -> Option<&str> {
+        let ends = &self.ends[..self.count];
+        let end = *ends.get(at)?;
+        let start = at.checked_sub(1).map_or(0, |before| ends[before]);
+        let cell = std::str::from_utf8(self.text.get(start..end)?);
+        cell.ok().map(str::trim)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.count).filter_map(|at| self.get(at))
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+}

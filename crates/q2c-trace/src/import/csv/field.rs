@@ -1,0 +1,179 @@
+//! The fields that a CSV column may hold, and how a cell becomes one.
+
+use crate::Column;
+use crate::container::parse_device;
+use crate::import::decimal::{self, TimeUnit};
+use crate::import::error::BadLine;
+use q2c_model::{Bytes, IoRecord, Nanos, OpFlags, Sectors};
+use std::str::FromStr;
+
+/// What a CSV column may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    /// A column of the trace.
+    Column(Column),
+    /// The place in bytes, where the source has no sectors.
+    Offset,
+    /// From the start to the end, where the source has no end.
+    Latency,
+}
+
+impl Field {
+    /// The field of this name; `None` also for those that the importer assigns itself.
+    pub(super) fn by_name(name: &str) -> Option<Field> {
+        match name {
+            "offset" => Some(Field::Offset),
+            "latency" => Some(Field::Latency),
+            _ => match name.parse().ok()? {
+                Column::Id | Column::Layer | Column::MergedInto => None,
+                column => Some(Field::Column(column)),
+            },
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Field::Column(column) => column.name(),
+            Field::Offset => "offset",
+            Field::Latency => "latency",
+        }
+    }
+
+    /// All names.
+    pub(super) fn names() -> String {
+        let columns = Column::ALL.iter().map(|column| column.name());
+        let all = columns.chain(["offset", "latency"]);
+        let all: Vec<&str> = all.filter(|name| Field::by_name(name).is_some()).collect();
+        all.join(", ")
+    }
+}
+
+/// Instants of the user layer, in their order in a request's life.
+pub(super) const USER: &[Column] = &[Column::SubmitNs, Column::SubmitEndNs, Column::ReapNs];
+/// Instants of the block layer, in theirs.
+pub(super) const BLOCK: &[Column] = &[
+    Column::QueueNs,
+    Column::GetrqNs,
+    Column::InsertNs,
+    Column::IssueNs,
+    Column::CompleteNs,
+];
+
+/// The cell of an instant.
+pub(super) fn instant(record: &mut IoRecord, column: Column) -> Option<&mut Option<Nanos>> {
+    Some(match column {
+        Column::SubmitNs => &mut record.submit_ns,
+        Column::SubmitEndNs => &mut record.submit_end_ns,
+        Column::ReapNs => &mut record.reap_ns,
+        Column::QueueNs => &mut record.queue_ns,
+        Column::GetrqNs => &mut record.getrq_ns,
+        Column::InsertNs => &mut record.insert_ns,
+        Column::IssueNs => &mut record.issue_ns,
+        Column::CompleteNs => &mut record.complete_ns,
+        _ => return None,
+    })
+}
+
+/// Puts a cell that is not empty into the record. Lanes and latencies are the row's business.
+pub(super) fn set(
+    record: &mut IoRecord,
+    field: Field,
+    cell: &str,
+    unit: TimeUnit,
+) -> Result<(), BadLine> {
+    let Field::Column(column) = field else {
+        if field == Field::Offset {
+            record.sector = sector(cell)?;
+        }
+        return Ok(());
+    };
+    if let Some(place) = instant(record, column) {
+        *place = Some(time(field, cell, unit)?);
+        return Ok(());
+    }
+    match column {
+        Column::Device => {
+            let device = parse_device(cell);
+            record.device = device.map_err(|expected| bad(field, expected, cell))?;
+        }
+        Column::Op => record.op = parse(field, "read, write, flush, discard or other", cell)?,
+        Column::Flags => record.flags = flags(cell)?,
+        Column::Sector => record.sector = Sectors(whole(field, cell)?),
+        Column::Bytes => record.bytes = Bytes(whole(field, cell)?),
+        Column::DepthAtSubmit => record.depth_at_submit = whole(field, cell)?,
+        Column::SleepAskedNs => record.sleep_asked_ns = Some(time(field, cell, unit)?),
+        Column::SleptNs => record.slept_ns = Some(time(field, cell, unit)?),
+        Column::Missed => record.missed = Some(truth(cell)?),
+        Column::Pid => record.pid = Some(whole(field, cell)?),
+        Column::Comm => record.comm = Some(cell.to_owned()),
+        Column::CpuSubmit => record.cpu_submit = Some(whole(field, cell)?),
+        Column::CpuComplete => record.cpu_complete = Some(whole(field, cell)?),
+        Column::Hctx => record.hctx = Some(whole(field, cell)?),
+        Column::Tag => record.tag = Some(whole(field, cell)?),
+        Column::Cgroup => record.cgroup = Some(whole(field, cell)?),
+        Column::Error => record.error = Some(parse(field, "0 or a negative errno", cell)?),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn bad(field: Field, expected: &'static str, cell: &str) -> BadLine {
+    BadLine::new("not a value of the field", field.name(), expected, cell)
+}
+
+fn parse<T: FromStr>(field: Field, expected: &'static str, cell: &str) -> Result<T, BadLine> {
+    cell.parse().map_err(|_| bad(field, expected, cell))
+}
+
+/// A whole number that fits the field.
+pub(super) fn whole<T: FromStr>(field: Field, cell: &str) -> Result<T, BadLine> {
+    parse(field, "a whole number in the field's range", cell)
+}
+
+pub(super) fn time(field: Field, cell: &str, unit: TimeUnit) -> Result<Nanos, BadLine> {
+    let expected = "a time, zero or above";
+    decimal::nanos(cell, unit)
+        .map(Nanos)
+        .map_err(|why| BadLine::new(why.reason(), field.name(), expected, cell))
+}
+
+fn sector(cell: &str) -> Result<Sectors, BadLine> {
+    let offset = Bytes(whole(Field::Offset, cell)?);
+    if offset.sectors().bytes() == offset {
+        return Ok(offset.sectors());
+    }
+    Err(bad(Field::Offset, "a multiple of 512 bytes", cell))
+}
+
+fn truth(cell: &str) -> Result<bool, BadLine> {
+    match cell.to_ascii_lowercase().as_str() {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err(bad(
+            Field::Column(Column::Missed),
+            "true, false, 1 or 0",
+            cell,
+        )),
+    }
+}
+
+/// `sync|fua`, or the bits as a number.
+fn flags(cell: &str) -> Result<OpFlags, BadLine> {
+    if let Ok(bits) = cell.parse() {
+        return Ok(OpFlags(bits));
+    }
+    let word = |word: &str| {
+        Some(match word.trim() {
+            "sync" => OpFlags::SYNC,
+            "meta" => OpFlags::META,
+            "fua" => OpFlags::FUA,
+            "readahead" => OpFlags::READAHEAD,
+            "polled" => OpFlags::POLLED,
+            _ => return None,
+        })
+    };
+    let expected = "sync, meta, fua, readahead, polled, joined by |, or their bits";
+    let words: Option<Vec<OpFlags>> = cell.split('|').map(word).collect();
+    let words = words.ok_or_else(|| bad(Field::Column(Column::Flags), expected, cell))?;
+    Ok(words.into_iter().fold(OpFlags::default(), OpFlags::union))
+}

@@ -1,0 +1,92 @@
+//! CSV with a header row and a column map.
+//!
+//! Each line is one record: a quoted cell may hold delimiters and quotes, not line breaks. Rows are sorted by their
+//! start. Times become times since the first row's start.
+
+mod cells;
+mod depth;
+mod field;
+mod plan;
+mod row;
+
+use super::Format;
+use super::error::ImportError;
+use super::lines::Lines;
+use super::options::ImportOptions;
+use super::run::{Intake, RecordSink, Source, read_error};
+use cells::Cells;
+use plan::Plan;
+use q2c_model::TraceMeta;
+use row::Rows;
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    help: "comma-separated text with a header row; needs a column map (field=header) and the times' unit",
+    sniff,
+    import,
+};
+
+/// Two cells at least, and none of them a number: a header row.
+fn sniff(head: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(head);
+    let first = head.lines().next().unwrap_or("");
+    let mut cells = first.split([',', ';', '\t']);
+    let names = |cell: &str| !cell.trim().is_empty() && cell.trim().parse::<f64>().is_err();
+    let printable = !first.contains(|c: char| c == '\u{fffd}' || c.is_control() && c != '\t');
+    printable && cells.clone().count() > 1 && cells.all(names)
+}
+
+fn import(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> Result<TraceMeta, ImportError> {
+    let path = source.path;
+    let mut cells = Cells::new(options.delimiter.unwrap_or(b','), path)?;
+    let mut intake = Intake::new(path, options.skip_bad, sink);
+    let mut lines = Lines::new(source.input);
+    let Some(plan) = header(&mut lines, &mut cells, options, path)? else {
+        return intake.finish(FORMAT.name, "", lines.number);
+    };
+    let mut rows = Rows::new(&plan);
+    loop {
+        let record = match lines.next().map_err(read_error(path))? {
+            None => break,
+            Some(Ok(line)) if line.trim().is_empty() => continue,
+            Some(line) => line
+                .and_then(|line| cells.split(line))
+                .and_then(|()| rows.record(&cells)),
+        };
+        match record {
+            Ok(record) => intake.take(record)?,
+            Err(bad) => intake.bad(lines.number, bad)?,
+        }
+    }
+    let mut meta = intake.finish(FORMAT.name, "as in the source", lines.number)?;
+    meta.facts.extend(rows.facts());
+    Ok(meta)
+}
+
+/// The plan by the first line that is not blank; `None` when there is none.
+fn header(
+    lines: &mut Lines<'_>,
+    cells: &mut Cells,
+    options: &ImportOptions,
+    path: &std::path::Path,
+) -> Result<Option<Plan>, ImportError> {
+    loop {
+        let split = match lines.next().map_err(read_error(path))? {
+            None => return Ok(None),
+            Some(Ok(line)) if line.trim().is_empty() => continue,
+            Some(line) => line.and_then(|line| cells.split(line)),
+        };
+        let line = lines.number;
+        split.map_err(|bad| ImportError::Header {
+            path: path.to_owned(),
+            line,
+            expected: bad.expected.to_owned(),
+            found: bad.found,
+        })?;
+        return Plan::new(options, cells, line, path).map(Some);
+    }
+}

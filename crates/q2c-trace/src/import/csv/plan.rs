@@ -1,0 +1,160 @@
+//! Which cell of a row holds which field.
+
+use super::cells::Cells;
+use super::field::{BLOCK, Field, USER};
+use crate::Column;
+use crate::import::decimal::TimeUnit;
+use crate::import::error::{ImportError, shown};
+use crate::import::options::ImportOptions;
+use crate::import::run::needed;
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, Sectors};
+use std::path::Path;
+
+/// A column map that was checked against the header row.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Fields and the places of their cells.
+    pub(super) fields: Vec<(Field, usize)>,
+    /// Cells in the header row.
+    pub(super) width: usize,
+    pub(super) unit: TimeUnit,
+    /// The layer's instants, in their order.
+    pub(super) instants: &'static [Column],
+    /// The first instant that is mapped: rows are sorted by it.
+    pub(super) start: Column,
+    /// A record before its cells are put in.
+    pub(super) blank: IoRecord,
+    /// What the user stated for the whole source.
+    pub(super) stated: Facts,
+}
+
+impl Plan {
+    pub(super) fn new(
+        options: &ImportOptions,
+        header: &Cells,
+        line: u64,
+        path: &Path,
+    ) -> Result<Self, ImportError> {
+        let wrong = |(expected, found)| ImportError::Map {
+            path: path.to_owned(),
+            expected,
+            found,
+        };
+        let mut fields = Vec::new();
+        for map in &options.columns {
+            let field = Field::by_name(&map.field)
+                .ok_or_else(|| wrong((format!("one of {}", Field::names()), shown(&map.field))))?;
+            fields.push((field, place(header, &map.header, line, path)?));
+        }
+        let layer = check(&fields).map_err(wrong)?;
+        let instants = if layer == Layer::User { USER } else { BLOCK };
+        let has = |column: Column| has(&fields, Field::Column(column));
+        let start = instants.iter().copied().find(|column| has(*column));
+        let expected = "a time besides the durations, such as submit_ns=HEADER (latencies alone: format latency-list)";
+        let start = start.ok_or_else(|| wrong((expected.to_owned(), "none".to_owned())))?;
+        let unit = needed(options.unit, path, "unit", "the times are bare numbers")?;
+        let (blank, stated) = blank(layer, &fields, options, path)?;
+        Ok(Plan {
+            width: header.count(),
+            unit,
+            instants,
+            start,
+            blank,
+            stated,
+            fields,
+        })
+    }
+
+    pub(super) fn has(&self, field: Field) -> bool {
+        has(&self.fields, field)
+    }
+
+    /// The instant at which a request ends.
+    pub(super) fn end(&self) -> Column {
+        self.instants[self.instants.len() - 1]
+    }
+}
+
+fn has(fields: &[(Field, usize)], field: Field) -> bool {
+    fields.iter().any(|(known, _)| *known == field)
+}
+
+fn place(header: &Cells, name: &str, line: u64, path: &Path) -> Result<usize, ImportError> {
+    let mut places = header.iter().enumerate().filter(|(_, cell)| *cell == name);
+    if let (Some((at, _)), None) = (places.next(), places.next()) {
+        return Ok(at);
+    }
+    let headers: Vec<&str> = header.iter().collect();
+    Err(ImportError::Header {
+        path: path.to_owned(),
+        line,
+        expected: format!("exactly one column {}", shown(name)),
+        found: shown(&headers.join(", ")),
+    })
+}
+
+/// What is wrong with a map: expected, found.
+type Wrong = (String, String);
+
+/// Finds the layer; refuses fields that contradict each other.
+fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
+    let wrong = |expected: &str, found: &str| Err((expected.to_owned(), shown(found)));
+    for (at, (field, _)) in fields.iter().enumerate() {
+        if has(&fields[..at], *field) {
+            return wrong("every field once", field.name());
+        }
+    }
+    let is = |name: Column| has(fields, Field::Column(name));
+    let user = [Column::SleepAskedNs, Column::SleptNs, Column::Missed];
+    let user = USER.iter().chain(&user).any(|c| is(*c));
+    let block = BLOCK.iter().any(|c| is(*c));
+    if user && block {
+        let expected = "times of one layer, as the two are never mixed";
+        return wrong(expected, "times of the user layer and of the block layer");
+    }
+    if has(fields, Field::Offset) && is(Column::Sector) {
+        return wrong("either offset or sector", "both");
+    }
+    if has(fields, Field::Latency) && (is(Column::ReapNs) || is(Column::CompleteNs)) {
+        return wrong("either latency or the time of the end", "both");
+    }
+    Ok(if block { Layer::Block } else { Layer::User })
+}
+
+/// Facts for the trace's description.
+pub(super) type Facts = Vec<(&'static str, String)>;
+
+/// The record that holds what is stated for all rows, and the list of what is.
+fn blank(
+    layer: Layer,
+    fields: &[(Field, usize)],
+    options: &ImportOptions,
+    path: &Path,
+) -> Result<(IoRecord, Facts), ImportError> {
+    let mapped = |column| has(fields, Field::Column(column));
+    let mut stated = Vec::new();
+    let (mut op, mut bytes, mut device) = (Op::Other, Bytes(0), DevId::default());
+    if !mapped(Column::Op) {
+        op = needed(options.op, path, "op", "no column is mapped to op")?;
+        stated.push(("stated.op", op.to_string()));
+    }
+    if !mapped(Column::Bytes) {
+        bytes = needed(
+            options.bytes,
+            path,
+            "block size",
+            "no column is mapped to bytes",
+        )?;
+        stated.push(("stated.bytes", bytes.0.to_string()));
+    }
+    if !mapped(Column::Device) {
+        device = options.device;
+        stated.push(("stated.device", device.to_string()));
+    }
+    if !mapped(Column::Sector) && !has(fields, Field::Offset) {
+        let none = "0 (the source has no offsets)";
+        stated.push(("stated.sector", none.to_owned()));
+    }
+    let blank = IoRecord::new(0, layer, device, op, Sectors(0), bytes);
+    Ok((blank, stated))
+}

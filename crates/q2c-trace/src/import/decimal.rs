@@ -1,0 +1,202 @@
+//! Exact decimal numbers: a time of day in nanoseconds has more digits than a float keeps.
+
+use super::error::BadLine;
+use std::str::FromStr;
+
+/// The unit of a source's times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Seconds.
+    Seconds,
+}
+
+impl TimeUnit {
+    /// Its sign: `ns`, `us`, `ms`, `s`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            TimeUnit::Nanoseconds => "ns",
+            TimeUnit::Microseconds => "us",
+            TimeUnit::Milliseconds => "ms",
+            TimeUnit::Seconds => "s",
+        }
+    }
+
+    /// Decimal places from this unit to nanoseconds.
+    const fn places(self) -> i64 {
+        match self {
+            TimeUnit::Nanoseconds => 0,
+            TimeUnit::Microseconds => 3,
+            TimeUnit::Milliseconds => 6,
+            TimeUnit::Seconds => 9,
+        }
+    }
+}
+
+impl FromStr for TimeUnit {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "ns" => Ok(TimeUnit::Nanoseconds),
+            "us" => Ok(TimeUnit::Microseconds),
+            "ms" => Ok(TimeUnit::Milliseconds),
+            "s" => Ok(TimeUnit::Seconds),
+            _ => Err("expected a time unit: ns, us, ms or s"),
+        }
+    }
+}
+
+/// Why a text is no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotATime {
+    NotANumber,
+    Nan,
+    Infinite,
+    Negative,
+    TooLarge,
+}
+
+impl NotATime {
+    pub(super) const fn reason(self) -> &'static str {
+        match self {
+            NotATime::NotANumber => "not a number",
+            NotATime::Nan => "not a number (NaN)",
+            NotATime::Infinite => "infinite",
+            NotATime::Negative => "negative",
+            NotATime::TooLarge => "too large",
+        }
+    }
+}
+
+/// `text` in `unit` as nanoseconds, rounded half up. Takes `12`, `1.5`, `.5`, `3.12e+01`.
+pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, NotATime> {
+    let (negative, text) = match text.as_bytes().first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    match text.to_ascii_lowercase().as_str() {
+        "nan" => return Err(NotATime::Nan),
+        "inf" | "infinity" if negative => return Err(NotATime::Negative),
+        "inf" | "infinity" => return Err(NotATime::Infinite),
+        _ => {}
+    }
+    let (digits, exponent) = parts(text)?;
+    if negative && digits != 0 {
+        return Err(NotATime::Negative);
+    }
+    let value = shift(digits, exponent.saturating_add(unit.places()));
+    value.ok_or(NotATime::TooLarge)
+}
+
+/// A latency in nanoseconds: a number, at least half a nanosecond.
+pub(super) fn latency(text: &str, unit: TimeUnit) -> Result<u64, BadLine> {
+    const EXPECTED: &str = "a latency above zero, such as 31.2";
+    let bad = |reason| BadLine::new(reason, "latency", EXPECTED, text);
+    match nanos(text, unit) {
+        Ok(0) => Err(bad("zero latency")),
+        Ok(ns) => Ok(ns),
+        Err(why) => Err(bad(why.reason())),
+    }
+}
+
+/// The number as `digits * 10^exponent`.
+fn parts(text: &str) -> Result<(u128, i64), NotATime> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => {
+            let exponent = exponent.parse::<i32>();
+            (mantissa, exponent.map_err(|_| NotATime::NotANumber)?)
+        }
+        None => (text, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return Err(NotATime::NotANumber);
+    }
+    let mut digits = 0u128;
+    for byte in whole.bytes().chain(fraction.bytes()) {
+        let digit = (byte as char).to_digit(10).ok_or(NotATime::NotANumber)?;
+        let longer = digits.checked_mul(10);
+        let longer = longer.and_then(|d| d.checked_add(u128::from(digit)));
+        digits = longer.ok_or(NotATime::TooLarge)?;
+    }
+    let places = i64::try_from(fraction.len()).map_err(|_| NotATime::TooLarge)?;
+    Ok((digits, i64::from(exponent) - places))
+}
+
+fn shift(digits: u128, places: i64) -> Option<u64> {
+    if digits == 0 {
+        return Some(0);
+    }
+    // A power of ten that does not fit is above any digits.
+    let factor = u32::try_from(places.unsigned_abs()).ok();
+    let factor = factor.and_then(|places| 10u128.checked_pow(places));
+    let value = match (places >= 0, factor) {
+        (true, factor) => digits.checked_mul(factor?)?,
+        (false, None) => 0,
+        (false, Some(factor)) => {
+            digits / factor + u128::from(digits % factor >= factor.div_ceil(2))
+        }
+    };
+    u64::try_from(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_are_exact() {
+        use TimeUnit::{Microseconds, Milliseconds, Nanoseconds, Seconds};
+        for (text, unit, ns) in [
+            ("31.201", Microseconds, 31_201),
+            ("1700000000.123456789", Seconds, 1_700_000_000_123_456_789),
+            ("3.1201e+01", Microseconds, 31_201),
+            ("18446744073709551615", Nanoseconds, u64::MAX),
+            (".5", Nanoseconds, 1),
+            ("0.4999", Nanoseconds, 0),
+            ("2.", Milliseconds, 2_000_000),
+            ("+7", Nanoseconds, 7),
+            ("1e-300", Seconds, 0),
+            ("-0", Nanoseconds, 0),
+        ] {
+            assert_eq!(nanos(text, unit), Ok(ns), "{text} {}", unit.name());
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_told_apart() {
+        for (text, why) in [
+            ("", NotATime::NotANumber),
+            (".", NotATime::NotANumber),
+            ("1,5", NotATime::NotANumber),
+            ("0x10", NotATime::NotANumber),
+            ("--1", NotATime::NotANumber),
+            ("1e", NotATime::NotANumber),
+            ("\u{661}", NotATime::NotANumber),
+            ("NaN", NotATime::Nan),
+            ("-nan", NotATime::Nan),
+            ("inf", NotATime::Infinite),
+            ("-1", NotATime::Negative),
+            ("18446744073709551616", NotATime::TooLarge),
+            ("1e400", NotATime::TooLarge),
+        ] {
+            assert_eq!(nanos(text, TimeUnit::Nanoseconds), Err(why), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whole_microseconds_and_their_thousandths(us in 0u64..1 << 50, ns in 0u64..1_000) {
+            let text = format!("{us}.{ns:03}");
+            prop_assert_eq!(nanos(&text, TimeUnit::Microseconds), Ok(us * 1_000 + ns));
+        }
+    }
+}

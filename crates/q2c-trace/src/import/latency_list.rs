@@ -1,0 +1,97 @@
+//! A list of latencies, one number per line: what a demonstration page or a script leaves behind.
+//!
+//! The requests are taken as one lane at depth 1, each submitted when the one before was reaped. Text behind `#`
+//! and blank lines are passed over. There are no offsets: sector 0 stands for unknown.
+
+use super::Format;
+use super::decimal::{self, TimeUnit, latency};
+use super::error::{BadLine, ImportError};
+use super::lines::Lines;
+use super::options::ImportOptions;
+use super::run::{Intake, RecordSink, Source, needed, read_error};
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
+
+pub(super) const FORMAT: Format = Format {
+    name: "latency-list",
+    help: "one latency per line, in the unit stated; needs unit, op and block size",
+    sniff,
+    import,
+};
+
+fn sniff(head: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(head);
+    let mut values = head.lines().map(value).filter(|value| !value.is_empty());
+    let first = values.next();
+    first.is_some_and(|first| decimal::nanos(first, TimeUnit::Nanoseconds).is_ok())
+}
+
+/// What every request of the list has in common, and where the list has got to.
+struct List {
+    unit: TimeUnit,
+    device: DevId,
+    op: Op,
+    bytes: Bytes,
+    /// When the last request was reaped.
+    now: u64,
+}
+
+fn import(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> Result<TraceMeta, ImportError> {
+    let path = source.path;
+    let mut list = List {
+        unit: needed(options.unit, path, "unit", "the list has bare numbers")?,
+        device: options.device,
+        op: needed(options.op, path, "op", "the list names no operation")?,
+        bytes: needed(options.bytes, path, "block size", "the list has no lengths")?,
+        now: 0,
+    };
+    let mut intake = Intake::new(path, options.skip_bad, sink);
+    let mut lines = Lines::new(source.input);
+    loop {
+        let request = match lines.next().map_err(read_error(path))? {
+            None => break,
+            Some(Ok(line)) if value(line).is_empty() => continue,
+            Some(line) => line.and_then(|line| list.request(value(line))),
+        };
+        match request {
+            Ok(record) => intake.take(record)?,
+            Err(bad) => intake.bad(lines.number, bad)?,
+        }
+    }
+    let clock = "closed loop: each submission at the reaping before it";
+    let mut meta = intake.finish(FORMAT.name, clock, lines.number)?;
+    for (fact, value) in [
+        ("unit", list.unit.name().to_owned()),
+        ("stated.op", list.op.to_string()),
+        ("stated.bytes", list.bytes.0.to_string()),
+        ("stated.device", list.device.to_string()),
+        ("stated.sector", "0 (the source has no offsets)".to_owned()),
+    ] {
+        meta.facts.insert(fact.to_owned(), value);
+    }
+    Ok(meta)
+}
+
+/// A line without its comment.
+fn value(line: &str) -> &str {
+    line.split('#').next().unwrap_or("").trim()
+}
+
+impl List {
+    fn request(&mut self, text: &str) -> Result<IoRecord, BadLine> {
+        let latency = latency(text, self.unit)?;
+        let submit = self.now;
+        self.now = submit.checked_add(latency).ok_or_else(|| {
+            let expected = "a sum of latencies below 2^64 ns (584 years)";
+            BadLine::new("too large", "latency", expected, text)
+        })?;
+        let mut record =
+            IoRecord::new(0, Layer::User, self.device, self.op, Sectors(0), self.bytes);
+        record.submit_ns = Some(Nanos(submit));
+        record.reap_ns = Some(Nanos(self.now));
+        Ok(record)
+    }
+}

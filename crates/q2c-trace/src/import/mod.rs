@@ -1,0 +1,49 @@
+//! What other tools recorded, turned into I/O records.
+//!
+//! One file per format, and one line in [`FORMATS`].
+
+mod csv;
+mod decimal;
+mod error;
+mod latency_list;
+mod lines;
+mod options;
+mod run;
+
+pub use decimal::TimeUnit;
+pub use error::ImportError;
+pub use options::{ColumnMap, ImportOptions};
+pub use run::{RecordSink, Source, file};
+
+use q2c_model::TraceMeta;
+
+/// A format that can be imported.
+pub struct Format {
+    /// Its name on the command line, and as `source` in the trace.
+    pub name: &'static str,
+    /// One line of help.
+    pub help: &'static str,
+    /// Whether a file that begins with these bytes (some thousands, maybe cut anywhere) looks like it.
+    pub sniff: fn(&[u8]) -> bool,
+    /// Reads the source to its end, hands the records on in the source's order, and returns the description.
+    pub import: ImportFn,
+}
+
+/// An importer. Memory stays bounded whatever the source holds.
+pub type ImportFn =
+    fn(&mut Source<'_>, &ImportOptions, &mut dyn RecordSink) -> Result<TraceMeta, ImportError>;
+
+/// All formats; the first that recognises a file is the one.
+pub const FORMATS: &[Format] = &[latency_list::FORMAT, csv::FORMAT];
+
+/// The format of this name.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// The format of a file that begins with `head`.
+#[must_use]
+pub fn sniff(head: &[u8]) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| (format.sniff)(head))
+}

@@ -1,0 +1,47 @@
+//! What a source does not say and the user must.
+
+use super::decimal::TimeUnit;
+use q2c_model::{Bytes, DevId, Op};
+
+/// Options of all importers; each says in its help which ones it reads.
+#[derive(Clone, Debug, Default)]
+pub struct ImportOptions {
+    /// The unit of every time and latency in the source. Never guessed.
+    pub unit: Option<TimeUnit>,
+    /// The operation of requests whose source does not tell.
+    pub op: Option<Op>,
+    /// The length of requests whose source does not tell.
+    pub bytes: Option<Bytes>,
+    /// The device of requests whose source does not tell; 0:0 stands for unknown.
+    pub device: DevId,
+    /// `csv`: which header holds which field.
+    pub columns: Vec<ColumnMap>,
+    /// `csv`: the byte between cells; a comma when `None`.
+    pub delimiter: Option<u8>,
+    /// Leave out lines that cannot be read, counted by reason in the trace's `unmatched`, instead of stopping.
+    pub skip_bad: bool,
+}
+
+/// `field=header`: the cells under `header` are the trace's `field`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnMap {
+    /// A field of the importer's list.
+    pub field: String,
+    /// A header of the source.
+    pub header: String,
+}
+
+impl ColumnMap {
+    /// Reads `field=header,field=header`; `None` when a part has no `=`.
+    #[must_use]
+    pub fn parse_list(text: &str) -> Option<Vec<ColumnMap>> {
+        let pair = |part: &str| {
+            let (field, header) = part.split_once('=')?;
+            Some(ColumnMap {
+                field: field.trim().to_owned(),
+                header: header.trim().to_owned(),
+            })
+        };
+        text.split(',').map(pair).collect()
+    }
+}

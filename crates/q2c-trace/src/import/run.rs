@@ -1,0 +1,167 @@
+//! What all importers share: where records come from and go to, and the count of bad lines.
+
+use super::Format;
+use super::error::{BadLine, ImportError};
+use super::options::ImportOptions;
+use crate::{TraceError, TraceWriter};
+use q2c_model::{IoRecord, TraceMeta};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+/// What is imported.
+pub struct Source<'a> {
+    /// Its name, for messages.
+    pub path: &'a Path,
+    /// Its bytes.
+    pub input: &'a mut dyn BufRead,
+}
+
+/// Where imported records go.
+pub trait RecordSink {
+    /// Takes records, in the order of the source.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError>;
+}
+
+impl RecordSink for TraceWriter {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        TraceWriter::push(self, records)
+    }
+}
+
+impl RecordSink for Vec<IoRecord> {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        self.extend_from_slice(records);
+        Ok(())
+    }
+}
+
+/// Imports a file into a new trace. Returns the trace's description; its `unmatched` holds the lines that were
+/// left out.
+///
+/// # Errors
+/// When the source cannot be read or used, or the trace not be written; no trace appears then.
+pub fn file(
+    format: &Format,
+    path: &Path,
+    options: &ImportOptions,
+    trace: &Path,
+) -> Result<TraceMeta, ImportError> {
+    let open = File::open(path).map_err(read_error(path))?;
+    let mut input = BufReader::with_capacity(256 * 1024, open);
+    let input: &mut dyn BufRead = &mut input;
+    let mut writer = TraceWriter::create(trace, TraceMeta::default())?;
+    let meta = (format.import)(&mut Source { path, input }, options, &mut writer)?;
+    writer.meta_mut().clone_from(&meta);
+    writer.finish()?;
+    Ok(meta)
+}
+
+pub(super) fn read_error(path: &Path) -> impl Fn(io::Error) -> ImportError + use<> {
+    let path = path.to_owned();
+    move |source| ImportError::Read {
+        path: path.clone(),
+        source,
+    }
+}
+
+/// Records on their way to the sink, and lines that did not become any.
+pub(super) struct Intake<'a> {
+    path: &'a Path,
+    sink: &'a mut dyn RecordSink,
+    skip_bad: bool,
+    batch: Vec<IoRecord>,
+    taken: u64,
+    skipped: BTreeMap<String, u64>,
+}
+
+impl<'a> Intake<'a> {
+    /// Records handed on at once.
+    const BATCH: usize = 16 * 1024;
+
+    pub(super) fn new(path: &'a Path, skip_bad: bool, sink: &'a mut dyn RecordSink) -> Self {
+        Intake {
+            path,
+            sink,
+            skip_bad,
+            batch: Vec::new(),
+            taken: 0,
+            skipped: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a record and numbers it.
+    pub(super) fn take(&mut self, mut record: IoRecord) -> Result<(), ImportError> {
+        record.id = self.taken;
+        self.taken += 1;
+        self.batch.push(record);
+        if self.batch.len() == Self::BATCH {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Counts a bad line, or stops at it.
+    pub(super) fn bad(&mut self, line: u64, bad: BadLine) -> Result<(), ImportError> {
+        if self.skip_bad {
+            *self.skipped.entry(bad.reason.to_owned()).or_default() += 1;
+            return Ok(());
+        }
+        Err(ImportError::Line {
+            path: self.path.to_owned(),
+            line,
+            field: bad.field.to_owned(),
+            expected: bad.expected.to_owned(),
+            found: bad.found,
+        })
+    }
+
+    /// The description of an import that is done, with the counts of skipped lines.
+    pub(super) fn finish(
+        mut self,
+        source: &str,
+        clock: &str,
+        lines: u64,
+    ) -> Result<TraceMeta, ImportError> {
+        if self.taken == 0 {
+            return Err(ImportError::Empty {
+                path: self.path.to_owned(),
+                lines,
+                skipped: self.skipped.values().sum(),
+            });
+        }
+        self.flush()?;
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(TraceMeta {
+            source: source.to_owned(),
+            clock: clock.to_owned(),
+            unmatched: self.skipped,
+            facts: BTreeMap::from([("imported_from".to_owned(), name.into_owned())]),
+            ..TraceMeta::default()
+        })
+    }
+
+    fn flush(&mut self) -> Result<(), ImportError> {
+        self.sink.push(&self.batch)?;
+        self.batch.clear();
+        Ok(())
+    }
+}
+
+/// An option that this source needs.
+pub(super) fn needed<T>(
+    given: Option<T>,
+    path: &Path,
+    option: &'static str,
+    why: &'static str,
+) -> Result<T, ImportError> {
+    given.ok_or_else(|| ImportError::Option {
+        path: path.to_owned(),
+        option,
+        why,
+    })
+}

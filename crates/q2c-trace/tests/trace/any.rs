@@ -1,0 +1,88 @@
+//! Any record, for property tests.
+
+use proptest::option::of;
+use proptest::prelude::*;
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
+
+fn ns() -> impl Strategy<Value = Option<Nanos>> {
+    of(prop_oneof![
+        0..1_000_000u64,
+        any::<u64>(),
+        Just(u64::MAX),
+        Just(1 << 63)
+    ])
+    .prop_map(|ns| ns.map(Nanos))
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        Just(Op::Read),
+        Just(Op::Write),
+        Just(Op::Flush),
+        Just(Op::Discard),
+        Just(Op::Other)
+    ]
+}
+
+/// Any record: every optional column empty or not, extreme values included.
+pub fn any_record() -> impl Strategy<Value = IoRecord> {
+    let head = (
+        any::<u64>(),
+        prop_oneof![Just(Layer::User), Just(Layer::Block)],
+        (any::<u32>(), any::<u32>()),
+        op(),
+        any::<u32>(),
+        any::<u64>(),
+        any::<u64>(),
+        (any::<u32>(), any::<u32>()),
+    );
+    let block = (ns(), ns(), ns(), ns(), ns());
+    let user = (ns(), ns(), ns(), ns(), ns(), of(any::<bool>()));
+    let origin = (
+        of(any::<u32>()),
+        of("\\PC{0,15}"),
+        (of(any::<u32>()), of(any::<u32>())),
+        (of(any::<u32>()), of(any::<u32>())),
+        of(any::<u64>()),
+        of(any::<i32>()),
+        of(any::<u64>()),
+    );
+    (head, block, user, origin).prop_map(|(head, block, user, origin)| {
+        let (id, layer, (major, minor), op, flags, sector, bytes, (lane, depth_at_submit)) = head;
+        let (queue_ns, getrq_ns, insert_ns, issue_ns, complete_ns) = block;
+        let (submit_ns, submit_end_ns, reap_ns, sleep_asked_ns, slept_ns, missed) = user;
+        let (pid, comm, (cpu_submit, cpu_complete), (hctx, tag), cgroup, error, merged_into) =
+            origin;
+        IoRecord {
+            id,
+            layer,
+            device: DevId { major, minor },
+            op,
+            flags: OpFlags(flags),
+            sector: Sectors(sector),
+            bytes: Bytes(bytes),
+            lane,
+            depth_at_submit,
+            queue_ns,
+            getrq_ns,
+            insert_ns,
+            issue_ns,
+            complete_ns,
+            submit_ns,
+            submit_end_ns,
+            reap_ns,
+            sleep_asked_ns,
+            slept_ns,
+            missed,
+            pid,
+            comm,
+            cpu_submit,
+            cpu_complete,
+            hctx,
+            tag,
+            cgroup,
+            error,
+            merged_into,
+        }
+    })
+}

@@ -1,0 +1,258 @@
+//! CSV: a golden file, and every way a source can be wrong.
+
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
+use q2c_trace::import::{ColumnMap, ImportOptions, Source, TimeUnit, by_name, sniff};
+use std::path::Path;
+
+const USER_MAP: &str = "submit_ns=start,lane=tid,op=kind,offset=pos,bytes=len,latency=lat,sleep_asked_ns=asked,missed=missed";
+
+fn options(map: &str, unit: TimeUnit) -> ImportOptions {
+    ImportOptions {
+        unit: Some(unit),
+        op: Some(Op::Read),
+        bytes: Some(Bytes(4096)),
+        columns: ColumnMap::parse_list(map).unwrap(),
+        ..ImportOptions::default()
+    }
+}
+
+fn import(
+    text: &[u8],
+    options: &ImportOptions,
+) -> Result<(Vec<IoRecord>, q2c_model::TraceMeta), String> {
+    let mut records = Vec::new();
+    let mut input = text;
+    let mut source = Source {
+        path: Path::new("some.csv"),
+        input: &mut input,
+    };
+    let csv = by_name("csv").unwrap();
+    let meta = (csv.import)(&mut source, options, &mut records).map_err(|e| e.to_string())?;
+    Ok((records, meta))
+}
+
+/// The file by hand. Times from the first start: 0, 2.5 us, 4 us, 10 us. Lanes by appearance: 71 is 0, 70 is 1.
+/// The third request starts while the first (0 to 10 us) of its lane runs: depth 2. The fourth starts just when
+/// the first ends, and the third has ended at 5 us: depth 1.
+#[test]
+fn the_small_file_gives_the_records_written_by_hand() {
+    let text = include_bytes!("data/small.csv");
+    let (records, meta) = import(text, &options(USER_MAP, TimeUnit::Seconds)).unwrap();
+    let request = |id, op, sector, bytes, submit| {
+        let (sector, bytes) = (Sectors(sector), Bytes(bytes));
+        let mut r = IoRecord::new(id, Layer::User, DevId::default(), op, sector, bytes);
+        r.submit_ns = Some(Nanos(submit));
+        r
+    };
+    let mut expected = [
+        request(0, Op::Read, 8, 4096, 0),
+        request(1, Op::Write, 0, 8192, 2_500),
+        request(2, Op::Read, 1, 512, 4_000),
+        request(3, Op::Discard, 2048, 4096, 10_000),
+    ];
+    expected[0].reap_ns = Some(Nanos(10_000));
+    expected[1].reap_ns = Some(Nanos(22_500));
+    expected[1].lane = 1;
+    expected[2].reap_ns = Some(Nanos(5_000));
+    expected[2].depth_at_submit = 2;
+    expected[2].sleep_asked_ns = Some(Nanos(500));
+    expected[2].missed = Some(true);
+    expected[3].missed = Some(false);
+    assert_eq!(records, expected);
+    let fact = |name: &str| meta.facts.get(name).map(String::as_str);
+    assert_eq!(fact("source_time_of_zero_ns"), Some("1700000000000001000"));
+    assert_eq!(fact("imported_from"), Some("some.csv"));
+    assert_eq!(fact("stated.device"), Some("0:0"));
+    assert_eq!(fact("stated.op"), None);
+}
+
+#[test]
+fn block_layer_times_make_block_records() {
+    let text = b"dev;Q;D;C;flags;err\n259:1;10;12;40;sync|fua;-5\n";
+    let map = "device=dev,queue_ns=Q,issue_ns=D,complete_ns=C,flags=flags,error=err";
+    let mut options = options(map, TimeUnit::Microseconds);
+    options.delimiter = Some(b';');
+    let (records, _) = import(text, &options).unwrap();
+    let device = DevId {
+        major: 259,
+        minor: 1,
+    };
+    let mut expected = IoRecord::new(0, Layer::Block, device, Op::Read, Sectors(0), Bytes(4096));
+    expected.queue_ns = Some(Nanos(0));
+    expected.issue_ns = Some(Nanos(2_000));
+    expected.complete_ns = Some(Nanos(30_000));
+    expected.flags.0 = 1 | 4;
+    expected.error = Some(-5);
+    assert_eq!(records, [expected]);
+}
+
+/// Lines after the header `s,e,n`, mapped to submit_ns, reap_ns and bytes, in us; the message and the reason.
+const BAD_ROWS: &[(&str, &str, &str)] = &[
+    (
+        "x,2,1",
+        "line 2, submit_ns: expected a time, zero or above, found `x`",
+        "not a number",
+    ),
+    (
+        "nan,2,1",
+        "line 2, submit_ns: expected a time, zero or above, found `nan`",
+        "not a number (NaN)",
+    ),
+    (
+        "-1,2,1",
+        "line 2, submit_ns: expected a time, zero or above, found `-1`",
+        "negative",
+    ),
+    (
+        "1,2,1e3",
+        "line 2, bytes: expected a whole number in the field's range, found `1e3`",
+        "not a value of the field",
+    ),
+    (
+        "1,2",
+        "line 2, bytes: expected a value, found ``",
+        "empty cell",
+    ),
+    (
+        ",2,1",
+        "line 2, submit_ns: expected a value, found ``",
+        "empty cell",
+    ),
+    (
+        "1,2,1,4",
+        "line 2, line: expected as many cells as the header has, found more cells",
+        "too many cells",
+    ),
+    (
+        "2,1,1",
+        "line 2, reap_ns: expected a time not before the stage before it, found `1000 ns`",
+        "time goes back",
+    ),
+    (
+        "2,2,1",
+        "line 2, reap_ns: expected a latency above zero, found the time of the start",
+        "zero latency",
+    ),
+    (
+        "\"1,2,1",
+        "line 2, line: expected every quote closed on its line, found",
+        "open quote",
+    ),
+    (
+        "1e30,2,1",
+        "line 2, submit_ns: expected a time, zero or above, found `1e30`",
+        "too large",
+    ),
+    (
+        "5,6,1\n4,9,1",
+        "line 3, submit_ns: expected a start not before the row above",
+        "time goes back",
+    ),
+];
+
+#[test]
+fn a_bad_row_is_told_or_skipped_and_counted() {
+    let map = "submit_ns=s,reap_ns=e,bytes=n";
+    for (rows, message, reason) in BAD_ROWS {
+        let text = format!("s,e,n\n{rows}\n7,9,512\n");
+        let mut options = options(map, TimeUnit::Microseconds);
+        let told = import(text.as_bytes(), &options).unwrap_err();
+        assert!(told.starts_with("import some.csv, "), "{told}");
+        assert!(told.contains(message), "{told}\nlacks: {message}");
+        options.skip_bad = true;
+        let (records, meta) = import(text.as_bytes(), &options).unwrap();
+        assert_eq!(
+            meta.unmatched.get(*reason),
+            Some(&1),
+            "{rows}: {:?}",
+            meta.unmatched
+        );
+        assert_eq!(meta.unmatched.len(), 1, "{rows}");
+        let last = records.last().unwrap();
+        assert_eq!(
+            (last.bytes, last.u2c()),
+            (Bytes(512), Some(Nanos(2_000))),
+            "{rows}"
+        );
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_told_or_skipped() {
+    let text = b"s,e\n1,\xff\n1,2\n";
+    let mut options = options("submit_ns=s,reap_ns=e", TimeUnit::Nanoseconds);
+    let told = import(text, &options).unwrap_err();
+    assert!(
+        told.contains("line 2, line: expected text in UTF-8"),
+        "{told}"
+    );
+    options.skip_bad = true;
+    let (records, meta) = import(text, &options).unwrap();
+    assert_eq!((records.len(), meta.unmatched["not UTF-8"]), (1, 1));
+}
+
+#[test]
+fn a_map_that_makes_no_sense_is_refused() {
+    for (map, message) in [
+        (
+            "submit_ns=s,nosuch=e",
+            "column map: expected one of device, op,",
+        ),
+        ("submit_ns=s,id=e", "found `id`"),
+        (
+            "submit_ns=s,submit_ns=e",
+            "expected every field once, found `submit_ns`",
+        ),
+        ("submit_ns=s,complete_ns=e", "expected times of one layer"),
+        (
+            "submit_ns=s,latency=e,reap_ns=n",
+            "expected either latency or the time of the end",
+        ),
+        (
+            "submit_ns=s,offset=e,sector=n",
+            "expected either offset or sector",
+        ),
+        ("latency=e", "expected a time besides the durations"),
+        (
+            "submit_ns=start",
+            "line 1, header: expected exactly one column `start`, found `s, e, n, m, m`",
+        ),
+        ("submit_ns=s,bytes=m", "expected exactly one column `m`"),
+    ] {
+        let text = b"s,e,n,m,m\n1,2,3,4,5\n";
+        let told = import(text, &options(map, TimeUnit::Nanoseconds)).unwrap_err();
+        assert!(told.contains(message), "{told}\nlacks: {message}");
+    }
+}
+
+#[test]
+fn what_the_source_lacks_must_be_stated() {
+    let text = b"s\n1\n";
+    let whole = options("submit_ns=s", TimeUnit::Nanoseconds);
+    let without = |forget: fn(&mut ImportOptions)| {
+        let mut options = whole.clone();
+        forget(&mut options);
+        import(text, &options).unwrap_err()
+    };
+    assert!(without(|o| o.unit = None).contains("expected the option unit"));
+    assert!(without(|o| o.op = None).contains("expected the option op"));
+    assert!(without(|o| o.bytes = None).contains("expected the option block size"));
+    assert!(without(|o| o.delimiter = Some(b'"')).contains("expected the option delimiter"));
+}
+
+#[test]
+fn no_rows_is_an_error() {
+    let options = options("submit_ns=s", TimeUnit::Nanoseconds);
+    for (text, lines) in [(&b""[..], 0), (b"s\n", 1), (b"s\n\n\n", 3)] {
+        let told = import(text, &options).unwrap_err();
+        let message = format!("expected at least one request, found none in {lines} lines");
+        assert!(told.contains(&message), "{told}");
+    }
+}
+
+#[test]
+fn a_header_row_is_recognised() {
+    assert_eq!(sniff(b"time,lat\n1,2\n").unwrap().name, "csv");
+    assert!(sniff(b"1,2\n3,4\n").is_none());
+    assert!(sniff(b"PAR1\x15\x04,\x15").is_none());
+}

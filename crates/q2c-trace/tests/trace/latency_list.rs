@@ -1,0 +1,238 @@
+//! Latency lists: closed-loop times, bad lines, and a public recording.
+
+use crate::support::{place, read};
+use q2c_model::{Bytes, IoRecord, Nanos, Op, TraceMeta};
+use q2c_trace::import::{self, ImportOptions, Source, TimeUnit, by_name, sniff};
+use q2c_trace::{Scan, TraceReader};
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+fn options() -> ImportOptions {
+    ImportOptions {
+        unit: Some(TimeUnit::Microseconds),
+        op: Some(Op::Read),
+        bytes: Some(Bytes(4096)),
+        ..ImportOptions::default()
+    }
+}
+
+fn import(
+    mut input: impl BufRead,
+    options: &ImportOptions,
+) -> Result<(Vec<IoRecord>, TraceMeta), String> {
+    let mut records = Vec::new();
+    let mut source = Source {
+        path: Path::new("list.txt"),
+        input: &mut input,
+    };
+    let list = by_name("latency-list").unwrap();
+    let meta = (list.import)(&mut source, options, &mut records).map_err(|e| e.to_string())?;
+    Ok((records, meta))
+}
+
+#[test]
+fn each_request_is_submitted_when_the_one_before_is_reaped() {
+    let text = "\u{feff}# device X\r\n\r\n31.201\r\n 10 # slow\r\n2.5e+01";
+    let (records, meta) = import(text.as_bytes(), &options()).unwrap();
+    let times: Vec<_> = records
+        .iter()
+        .map(|r| (r.id, r.submit_ns, r.reap_ns))
+        .collect();
+    let at = |ns| Some(Nanos(ns));
+    assert_eq!(
+        times,
+        [
+            (0, at(0), at(31_201)),
+            (1, at(31_201), at(41_201)),
+            (2, at(41_201), at(66_201))
+        ]
+    );
+    assert!(
+        records
+            .iter()
+            .all(|r| r.op == Op::Read && r.bytes == Bytes(4096))
+    );
+    assert!(
+        records
+            .iter()
+            .all(|r| r.depth_at_submit == 1 && r.submit_end_ns.is_none())
+    );
+    assert_eq!(meta.source, "latency-list");
+    assert_eq!(meta.facts["unit"], "us");
+}
+
+#[test]
+fn a_bad_line_is_told_or_skipped_and_counted() {
+    for (bad, reason) in [
+        ("abc", "not a number"),
+        ("1,2", "not a number"),
+        ("NaN", "not a number (NaN)"),
+        ("inf", "infinite"),
+        ("-3", "negative"),
+        ("0", "zero latency"),
+        ("0.0001", "zero latency"),
+        ("99999999999999999999", "too large"),
+        ("18446744073709551.615", "too large"),
+    ] {
+        let text = format!("1\n{bad}\n2\n");
+        let mut options = options();
+        let told = import(text.as_bytes(), &options).unwrap_err();
+        let (place, found) = (
+            "import list.txt, line 2, latency: ",
+            format!("found `{bad}`"),
+        );
+        assert!(told.starts_with(place) && told.contains(&found), "{told}");
+        options.skip_bad = true;
+        let (records, meta) = import(text.as_bytes(), &options).unwrap();
+        assert_eq!(meta.unmatched, [(reason.to_owned(), 1)].into(), "{bad}");
+        assert_eq!(records[1].reap_ns, Some(Nanos(3_000)), "{bad}");
+    }
+}
+
+#[test]
+fn an_empty_list_is_an_error() {
+    for text in ["", "\n\n", "# nothing\n"] {
+        let told = import(text.as_bytes(), &options()).unwrap_err();
+        assert!(
+            told.contains("expected at least one request, found none"),
+            "{told}"
+        );
+    }
+    let mut skipping = options();
+    skipping.skip_bad = true;
+    let told = import(&b"x\ny\n"[..], &skipping).unwrap_err();
+    assert!(
+        told.contains("none in 2 lines (2 skipped as bad)"),
+        "{told}"
+    );
+}
+
+#[test]
+fn unit_operation_and_size_must_be_stated() {
+    for (forget, option) in [
+        ((|o| o.unit = None) as fn(&mut ImportOptions), "unit"),
+        (|o| o.op = None, "op"),
+        (|o| o.bytes = None, "block size"),
+    ] {
+        let mut options = options();
+        forget(&mut options);
+        let told = import(&b"1\n"[..], &options).unwrap_err();
+        assert!(
+            told.contains(&format!("expected the option {option}: ")),
+            "{told}"
+        );
+    }
+}
+
+/// Ten GB without a line break, made on the fly; counts what is read.
+struct Endless {
+    left: u64,
+    read: std::rc::Rc<std::cell::Cell<u64>>,
+}
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let some = buffer.len().min(usize::try_from(self.left).unwrap());
+        buffer[..some].fill(b'1');
+        self.left -= some as u64;
+        self.read.set(self.read.get() + some as u64);
+        Ok(some)
+    }
+}
+
+#[test]
+fn an_endless_line_is_refused_after_64_kib() {
+    for format in ["latency-list", "csv"] {
+        let read = std::rc::Rc::default();
+        let endless = Endless {
+            left: 10_000_000_000,
+            read: std::rc::Rc::clone(&read),
+        };
+        let mut input = BufReader::new(endless);
+        let mut source = Source {
+            path: Path::new("endless"),
+            input: &mut input,
+        };
+        let import = by_name(format).unwrap().import;
+        let told = import(&mut source, &options(), &mut Vec::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            told.contains("expected at most 65536 bytes and a line break"),
+            "{told}"
+        );
+        assert!(
+            read.get() < 128 * 1024,
+            "{format}: read {} bytes",
+            read.get()
+        );
+    }
+}
+
+#[test]
+fn a_skipped_endless_line_does_not_hide_the_next() {
+    let long = "1".repeat(200_000);
+    let text = format!("5\n{long}\n7\n");
+    let mut options = options();
+    options.skip_bad = true;
+    let (records, meta) = import(text.as_bytes(), &options).unwrap();
+    assert_eq!(records.len(), 2);
+    assert_eq!(meta.unmatched, [("line too long".to_owned(), 1)].into());
+}
+
+#[test]
+fn lines_of_exactly_the_limit_are_read() {
+    let fit = format!("# {}\n4\n", "x".repeat(65_534));
+    assert_eq!(import(fit.as_bytes(), &options()).unwrap().0.len(), 1);
+    let long = format!("# {}\n4\n", "x".repeat(65_535));
+    assert!(import(long.as_bytes(), &options()).is_err());
+}
+
+#[test]
+fn no_trace_appears_when_the_import_fails() {
+    let (folder, trace) = place();
+    let list = folder.path().join("list.txt");
+    let format = by_name("latency-list").unwrap();
+    fs::write(&list, "1\n2\nx\n").unwrap();
+    assert!(import::file(format, &list, &options(), &trace).is_err());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    fs::write(&list, "1\n2\n").unwrap();
+    let meta = import::file(format, &list, &options(), &trace).unwrap();
+    assert_eq!(TraceReader::open(&trace).unwrap().meta(), &meta);
+}
+
+fn shared_data(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("Q2C_SHARED_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let path = folder.join(name);
+    path.exists().then_some(path)
+}
+
+/// Count, smallest, largest and sum by a reading of its own (floats); 1 ns per value for their rounding.
+#[test]
+fn a_public_list_comes_back_whole() {
+    let Some(path) = shared_data("zssd-983zet-randread4k-latency-us.txt") else {
+        println!(
+            "skipped: 1 test: the shared sample data is absent (Q2C_SHARED_DATA names its folder)"
+        );
+        return;
+    };
+    let text = fs::read_to_string(&path).unwrap();
+    let us: Vec<f64> = text.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(sniff(text.as_bytes()).unwrap().name, "latency-list");
+
+    let (_folder, trace) = place();
+    let format = by_name("latency-list").unwrap();
+    import::file(format, &path, &options(), &trace).unwrap();
+    let records = read(&trace, &Scan::new()).unwrap();
+    assert_eq!(records.len(), us.len());
+    for (record, us) in records.iter().zip(&us) {
+        let error = record.u2c().unwrap().0 as f64 - us * 1e3;
+        assert!(error.abs() <= 1.0, "{us} us became {:?}", record.u2c());
+    }
+    let end = records.last().unwrap().reap_ns.unwrap().0 as f64;
+    assert!((end - us.iter().sum::<f64>() * 1e3).abs() < us.len() as f64);
+}

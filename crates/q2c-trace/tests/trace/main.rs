@@ -1,0 +1,16 @@
+//! The trace file and the importers, from outside.
+
+#[cfg(test)]
+mod any;
+#[cfg(test)]
+mod csv;
+#[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod independent_reader;
+#[cfg(test)]
+mod latency_list;
+#[cfg(test)]
+mod round_trip;
+#[cfg(test)]
+mod support;

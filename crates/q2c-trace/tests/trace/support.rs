@@ -1,0 +1,47 @@
+//! Records and traces for the tests.
+
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
+use q2c_trace::{Scan, TraceError, TraceReader, TraceWriter};
+use std::path::{Path, PathBuf};
+
+/// Writes `records` in pushes of `push` records.
+pub fn write(path: &Path, meta: &TraceMeta, records: &[IoRecord], push: usize) {
+    let mut writer = TraceWriter::create(path, meta.clone()).unwrap();
+    for some in records.chunks(push) {
+        writer.push(some).unwrap();
+    }
+    assert_eq!(writer.finish().unwrap(), records.len() as u64);
+}
+
+/// All records that a scan yields.
+pub fn read(path: &Path, scan: &Scan) -> Result<Vec<IoRecord>, TraceError> {
+    let parts: Result<Vec<Vec<IoRecord>>, TraceError> =
+        TraceReader::open(path)?.records(scan)?.collect();
+    Ok(parts?.concat())
+}
+
+/// A folder and a file name in it.
+pub fn place() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.parquet");
+    (folder, path)
+}
+
+/// A block read of 4 KiB on 259:0, queued at `at` and completed 10 us later.
+pub fn block_read(id: u64, at: u64) -> IoRecord {
+    let device = DevId {
+        major: 259,
+        minor: 0,
+    };
+    let mut record = IoRecord::new(
+        id,
+        Layer::Block,
+        device,
+        Op::Read,
+        Sectors(id * 8),
+        Bytes(4096),
+    );
+    record.queue_ns = Some(Nanos(at));
+    record.complete_ns = Some(Nanos(at + 10_000));
+    record
+}

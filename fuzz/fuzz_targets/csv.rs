@@ -1,0 +1,46 @@
+//! Any bytes as CSV under several column maps: never a panic; what is accepted is sorted, from time zero.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use q2c_model::{Bytes, Nanos, Op};
+use q2c_trace::import::{ColumnMap, ImportOptions, Source, TimeUnit, by_name};
+use std::path::Path;
+
+/// Maps to the headers `a` to `f`.
+const MAPS: [&str; 4] = [
+    "submit_ns=a,latency=b,lane=c,op=d,offset=e,bytes=f",
+    "queue_ns=a,issue_ns=b,complete_ns=c,device=d,flags=e,error=f",
+    "submit_ns=a,submit_end_ns=b,reap_ns=c,sleep_asked_ns=d,slept_ns=e,missed=f",
+    "submit_ns=a,cpu_submit=b,comm=c,sector=d,depth_at_submit=e,cgroup=f",
+];
+
+fuzz_target!(|data: (u8, bool, &[u8])| {
+    let (map, skip_bad, rows) = data;
+    let text = [&b"a,b,c,d,e,f\n"[..], rows].concat();
+    // With the high bit the header is the input's own.
+    let mut input = if map & 0x80 == 0 { &text[..] } else { rows };
+    let map = MAPS[usize::from(map) % MAPS.len()];
+    let options = ImportOptions {
+        unit: Some(TimeUnit::Microseconds),
+        op: Some(Op::Read),
+        bytes: Some(Bytes(4096)),
+        columns: ColumnMap::parse_list(map).expect("the maps are well formed"),
+        skip_bad,
+        ..ImportOptions::default()
+    };
+    let format = by_name("csv").expect("the format is registered");
+    let _ = (format.sniff)(input);
+    let mut records = Vec::new();
+    let mut source = Source {
+        path: Path::new("fuzz"),
+        input: &mut input,
+    };
+    if (format.import)(&mut source, &options, &mut records).is_ok() {
+        let starts: Vec<Option<Nanos>> =
+            records.iter().map(|r| r.submit_ns.or(r.queue_ns)).collect();
+        assert_eq!(starts.first(), Some(&Some(Nanos::ZERO)));
+        assert!(starts.is_sorted());
+        assert!(records.iter().all(|r| r.u2c() != Some(Nanos::ZERO)));
+        assert!(records.iter().all(|r| r.q2c() != Some(Nanos::ZERO)));
+    }
+});

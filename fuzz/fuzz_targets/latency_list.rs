@@ -1,0 +1,41 @@
+//! Any bytes as a latency list: never a panic; what is accepted is a closed loop.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use q2c_model::{Bytes, Nanos, Op};
+use q2c_trace::import::{ImportOptions, Source, TimeUnit, by_name};
+use std::path::Path;
+
+fuzz_target!(|data: (u8, bool, &[u8])| {
+    let (unit, skip_bad, mut input) = data;
+    let units = [
+        TimeUnit::Nanoseconds,
+        TimeUnit::Microseconds,
+        TimeUnit::Milliseconds,
+        TimeUnit::Seconds,
+    ];
+    let options = ImportOptions {
+        unit: Some(units[usize::from(unit) % units.len()]),
+        op: Some(Op::Read),
+        bytes: Some(Bytes(4096)),
+        skip_bad,
+        ..ImportOptions::default()
+    };
+    let format = by_name("latency-list").expect("the format is registered");
+    let _ = (format.sniff)(input);
+    let mut records = Vec::new();
+    let mut source = Source {
+        path: Path::new("fuzz"),
+        input: &mut input,
+    };
+    if (format.import)(&mut source, &options, &mut records).is_ok() {
+        let mut now = Nanos::ZERO;
+        for (id, record) in records.iter().enumerate() {
+            assert_eq!(record.id, id as u64);
+            assert_eq!(record.submit_ns, Some(now));
+            assert!(record.reap_ns > record.submit_ns);
+            now = record.reap_ns.expect("every request has its end");
+        }
+        assert!(!records.is_empty());
+    }
+});
