@@ -80,11 +80,11 @@ impl Recording {
         let mut recordings = vec![Recording::default(); lanes];
         let mut reaped: Vec<Option<u64>> = vec![None; lanes];
         for record in records.iter().filter(|r| r.error.unwrap_or(0) == 0) {
-            let (Some(submit), Some(end), Some(reap)) =
-                (record.submit_ns, record.submit_end_ns, record.reap_ns)
-            else {
+            let (Some(submit), Some(reap)) = (record.submit_ns, record.reap_ns) else {
                 continue;
             };
+            // A source that knows no end of the submission has its latency counted from the start.
+            let end = record.submit_end_ns.unwrap_or(submit);
             let lane = record.lane as usize;
             if let (Some(before), Some(gap)) = (reaped[lane], recordings[lane].gap.last_mut()) {
                 *gap = submit.0.saturating_sub(before) as f32;

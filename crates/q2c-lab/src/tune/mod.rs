@@ -1,1 +1,145 @@
-//! Tune.
+//! `q2c tune`: calibrate, record by classic polling, sweep, choose, verify live, conclude.
+//!
+//! Every live trial stands between two polled slices of the same thread and ring. The prediction compared with it comes
+//! from those slices, never from the trial; the prediction from the first recording is kept too, and its distance is the
+//! device's drift.
+
+mod advice;
+mod cells;
+mod conclude;
+mod error;
+mod fidelity;
+mod outcome;
+mod plan;
+mod predict;
+mod record;
+mod search;
+mod spec;
+
+pub use cells::{CellSpec, Role};
+pub use error::TuneError;
+pub use outcome::TrialOutcome;
+pub use spec::TuneSpec;
+
+use crate::calibrate::{Store, calibrate, identity};
+use crate::run_dir::RunDir;
+use crate::runner::{Event, Progress, Runner, Settings, SystemClock};
+use crate::workload::Workload;
+use plan::TunePlan;
+use q2c_result::tune::{Calibration, TuneResult};
+use q2c_result::{DoctorReport, Machine, Target, Warning};
+use search::Searched;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// Everything a tune run stands on.
+pub struct Tune<'a> {
+    /// What to do.
+    pub spec: &'a TuneSpec,
+    /// The workload to tune, its target open.
+    pub workload: &'a Workload,
+    /// Machine facts.
+    pub machine: &'a Machine,
+    /// Target facts.
+    pub target: &'a Target,
+    /// What the doctor said.
+    pub doctor: &'a DoctorReport,
+    /// Stored calibrations; `None` measures anew.
+    pub store: Option<&'a Store>,
+    /// CPU per I/O of the null engine, ns.
+    pub harness_floor_ns: f64,
+    /// Raised to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// File names in the run folder.
+const CALIBRATION_FILE: &str = "calibration.json";
+
+impl Tune<'_> {
+    /// Runs in `folder`, which may hold an interrupted run of the same plan, and returns the result. The caller writes
+    /// result and report, and finishes the folder with the state returned beside.
+    ///
+    /// # Errors
+    /// When a stage before the trials fails or is stopped, or the folder does. A run stopped during its trials gives
+    /// an incomplete result instead.
+    pub fn run(
+        &self,
+        folder: &mut RunDir,
+        progress: &mut dyn Progress,
+    ) -> Result<(TuneResult, crate::RunState), TuneError> {
+        let begun = Instant::now();
+        let mut warnings = Vec::new();
+        progress.event(&note("calibrating"));
+        let calibration = self.calibration(folder, &mut warnings)?;
+        progress.event(&note("recording by classic polling"));
+        let recordings = record::recordings(self, folder)?;
+        progress.event(&note("sweeping sleep rules"));
+        let searched: Vec<Searched> = calibration
+            .iter()
+            .zip(&recordings)
+            .map(|(calibration, recording)| search::search(self, calibration, recording))
+            .collect();
+        let mut plan = TunePlan::new(self, &calibration, &recordings, &searched);
+        let settings = Settings {
+            trials: self.spec.trials,
+            seed: self.spec.seed,
+            budget: self.spec.budget_s.map(Duration::from_secs_f64),
+            ..Settings::default()
+        };
+        let clock = SystemClock::default();
+        let mut runner = Runner { settings: &settings, cancel: self.stop, clock: &clock, progress };
+        let summary = runner.run(&mut plan, folder)?;
+        let state = summary.state();
+        let result = conclude::conclude(self, conclude::Evidence {
+            calibration,
+            recordings,
+            searched,
+            summary,
+            warnings,
+            seconds: begun.elapsed().as_secs_f64(),
+        })?;
+        Ok((result, state))
+    }
+
+    /// From the run folder when resumed, else from the store, else measured; always left in the folder.
+    fn calibration(&self, folder: &RunDir, warnings: &mut Vec<Warning>) -> Result<Vec<Calibration>, TuneError> {
+        if let Some(kept) = read_json(folder, CALIBRATION_FILE)? {
+            return Ok(kept);
+        }
+        let identity = identity(self.machine, &self.target.path, self.workload);
+        let stored = |bs| self.store.and_then(|store| store.load(&identity, bs));
+        let known: Option<Vec<Calibration>> = self.spec.sizes.iter().map(|&bs| stored(bs)).collect();
+        let calibration = match known {
+            Some(known) => known,
+            None => calibrate(self.workload, &self.spec.sizes, self.spec.seed, self.stop)?,
+        };
+        let fresh = calibration.iter().filter(|c| !c.reused);
+        for (store, calibration) in self.store.into_iter().flat_map(|s| fresh.clone().map(move |c| (s, c))) {
+            if let Err(error) = store.save(&identity, calibration) {
+                warnings.push(Warning {
+                    id: "calibration-not-stored".to_owned(),
+                    found: error.to_string(),
+                    means: "the next run calibrates again".to_owned(),
+                    todo: "make the folder writable".to_owned(),
+                });
+            }
+        }
+        folder.publish_json(CALIBRATION_FILE, &calibration)?;
+        Ok(calibration)
+    }
+}
+
+fn note(text: &str) -> Event {
+    Event::Note(text.to_owned())
+}
+
+fn read_json<T: serde::de::DeserializeOwned>(folder: &RunDir, name: &str) -> Result<Option<T>, TuneError> {
+    let path = folder.path().join(name);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text)
+            .map(Some)
+            .map_err(|e| TuneError::Kept { path: path.display().to_string(), problem: e.to_string() }),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(TuneError::Kept { path: path.display().to_string(), problem: e.to_string() }),
+    }
+}

@@ -1,0 +1,118 @@
+//! What to use, and why, in words with the measured numbers.
+
+use super::Tune;
+use super::cells::{LINUX, Role};
+use super::search::Searched;
+use q2c_model::Nanos;
+use q2c_result::tune::{Calibration, Cell, Recommendation};
+
+/// The recommendation for one block size.
+pub(super) fn recommend(tune: &Tune<'_>, searched: &Searched, calibration: &Calibration, cells: &[Cell]) -> Recommendation {
+    let bs = calibration.bs;
+    let find = |wanted: &dyn Fn(&Cell) -> bool| cells.iter().find(|c| c.bs == bs && c.measured.iops.trials > 0 && wanted(c));
+    let chosen = searched.chosen.as_ref().map(ToString::to_string);
+    let live = chosen.as_ref().and_then(|policy| find(&|c| c.policy == *policy));
+    let (Some(policy), Some(live)) = (chosen, live) else {
+        return without_sleep(tune, searched, calibration, &find);
+    };
+    let linux = find(&|c| c.policy == LINUX);
+    let poll = find(&|c| c.method == "poll");
+    let mut why = vec![format!("{}: {}", searched.choice.floor, numbers(live))];
+    why.extend(poll.map(|cell| format!("classic polling: {}", numbers(cell))));
+    why.extend(linux.map(|cell| format!("Linux's rule: {}", numbers(cell))));
+    why.extend(linux.and_then(|linux| behind_linux(live, linux)));
+    let floor = floor_now(searched, poll);
+    if live.measured.iops.median < floor {
+        why.push(format!("measured IOPS are below the floor of {floor:.0}: the device or the machine drifted since the recording"));
+    }
+    Recommendation {
+        bs,
+        method: "hybrid".to_owned(),
+        verdict: format!("use {policy}"),
+        why: why.join("; "),
+        apply: apply_rule(&policy, live),
+        policy,
+    }
+}
+
+/// The floor was set on the first recording; the device has drifted since as polling has.
+fn floor_now(searched: &Searched, poll: Option<&Cell>) -> f64 {
+    let drift = poll.map_or(1.0, |cell| cell.measured.iops.median / searched.sweep.poll.iops);
+    searched.choice.floor_iops * drift.min(1.0)
+}
+
+fn numbers(cell: &Cell) -> String {
+    let m = &cell.measured;
+    format!(
+        "{:.0} IOPS, {:.1} % CPU, {:.2} KIOPS/core, {:.1} % missed",
+        m.iops.median,
+        m.cpu_pct.median,
+        m.kiops_per_core.median,
+        m.miss_rate.median * 100.0
+    )
+}
+
+fn behind_linux(live: &Cell, linux: &Cell) -> Option<String> {
+    let (own, theirs) = (&live.measured.kiops_per_core, &linux.measured.kiops_per_core);
+    (own.median <= theirs.median && live.role != Role::Linux.to_string()).then(|| {
+        format!(
+            "Linux's rule measured more KIOPS/core ({:.2} [{:.2}, {:.2}] against {:.2} [{:.2}, {:.2}])",
+            theirs.median, theirs.min, theirs.max, own.median, own.min, own.max
+        )
+    })
+}
+
+fn without_sleep<'a>(
+    tune: &Tune<'_>,
+    searched: &Searched,
+    calibration: &Calibration,
+    find: &dyn Fn(&dyn Fn(&Cell) -> bool) -> Option<&'a Cell>,
+) -> Recommendation {
+    let shortest = Nanos::from_micros(1);
+    let cost = &calibration.cost;
+    let delay = cost.wake_clear.base_ns.at(shortest.0 as f64);
+    let wake = format!(
+        "the shortest sleep, {shortest} asked, ends after {} and costs {} of CPU; the device takes {} (median)",
+        Nanos(shortest.0 + delay as u64),
+        Nanos(cost.sleep_cpu_clear_ns.at(shortest.0 as f64) as u64),
+        Nanos(searched.wait_p50 as u64)
+    );
+    let verdict = match searched.no_room {
+        true => "no room to sleep: waking costs more than the device takes",
+        false => "no sleep rule keeps the limits",
+    };
+    let (poll, interrupt) = (find(&|c| c.method == "poll"), find(&|c| c.method == "interrupt"));
+    let mut why = vec![wake, searched.choice.floor.clone()];
+    why.extend(poll.map(|cell| format!("classic polling: {}", numbers(cell))));
+    why.extend(interrupt.map(|cell| format!("interrupts: {}", numbers(cell))));
+    let floor = floor_now(searched, poll);
+    let enough = interrupt.is_some_and(|cell| cell.measured.iops.median >= floor);
+    let method = if enough { "interrupt" } else { "poll" };
+    let engine = &tune.spec.engine;
+    Recommendation {
+        bs: calibration.bs,
+        method: method.to_owned(),
+        policy: String::new(),
+        verdict: format!("{verdict}; use {method}"),
+        why: why.join("; "),
+        apply: match method {
+            "poll" => vec![
+                format!("{engine}: submit, then look at the completion ring until the completion is there"),
+                "interrupts take less CPU at fewer IOPS: choose them where CPU is short".to_owned(),
+            ],
+            _ => vec![format!("{engine}: submit and wait in one io_uring_enter call (min_complete = 1)")],
+        },
+    }
+}
+
+fn apply_rule(policy: &str, live: &Cell) -> Vec<String> {
+    let asked = Nanos(live.measured.effective_sleep_ns.median as u64);
+    let us = (asked.0 / 1000).max(1);
+    vec![
+        format!("method hybrid:{policy} of q2c's engine is what was measured"),
+        "ring: IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, so that a completion does not end the sleep".to_owned(),
+        "thread: prctl(PR_SET_TIMERSLACK, 1); after the submission returned, clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME), then poll".to_owned(),
+        format!("the rule asked {asked} per I/O here; a fixed sleep of that length does not follow the device when it changes"),
+        format!("kernels 4.10 to 5.18 with poll queues: echo {us} > /sys/block/DEVICE/queue/io_poll_delay (fixed, whole microseconds)"),
+    ]
+}

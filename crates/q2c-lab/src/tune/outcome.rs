@@ -1,0 +1,117 @@
+//! What one live trial gives: a line of `cells.jsonl`.
+
+use crate::workload::{INTERVAL, Watched};
+use q2c_engine::measure::{IntervalStats, PhaseStats, combine, intervals, phase_stats};
+use q2c_result::tune::{Prediction, Series};
+use q2c_stats::{mean, percentile, quantiles};
+use serde::{Deserialize, Serialize};
+
+/// Quantiles kept of each trial's latencies.
+pub(super) const QUANTILES: usize = 200;
+
+/// One trial. Units as in [`q2c_result::tune::Measured`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrialOutcome {
+    /// I/Os per second, all lanes.
+    pub iops: f64,
+    /// Thread CPU, percent of one CPU and lane.
+    pub cpu_pct: f64,
+    /// Misses / I/Os handled.
+    pub miss_rate: f64,
+    /// Sum of sleeps asked / I/Os handled, ns.
+    pub effective_sleep_ns: f64,
+    /// Mean sleep from call to return, ns.
+    pub slept_ns: f64,
+    /// U2C: mean, ns.
+    pub mean_ns: f64,
+    /// U2C: median, ns.
+    pub p50_ns: f64,
+    /// U2C: 99th percentile, ns.
+    pub p99_ns: f64,
+    /// U2C: 99.9th percentile, ns.
+    pub p999_ns: f64,
+    /// Busy CPUs, idle baseline taken off; `None` when they could not be read.
+    pub busy_cpus: Option<f64>,
+    /// Voluntary switches per slept I/O, or per I/O.
+    pub switches_per_io: f64,
+    /// I/Os.
+    pub ios: u64,
+    /// I/Os that slept.
+    pub slept: u64,
+    /// Interrupts of the disk.
+    pub interrupts: Option<u64>,
+    /// Requests the disk completed.
+    pub requests: Option<u64>,
+    /// Bytes they moved.
+    pub device_bytes: Option<u64>,
+    /// Bytes the lanes asked for.
+    pub bytes: u64,
+    /// IOPS of the polled slices beside the trial.
+    pub poll_iops: f64,
+    /// The paired prediction.
+    pub predicted: Option<Prediction>,
+    /// Quantiles of U2C at the midpoints of equal shares, ns.
+    pub quantiles: Vec<f64>,
+    /// Interval by interval.
+    pub series: Series,
+    /// The ring's flags, as the kernel names them.
+    pub ring_flags: String,
+}
+
+/// The measured stage of a trial, all lanes together.
+pub(super) fn measured(watched: &Watched, stage: usize, bs: u64, idle_busy_cpus: f64) -> TrialOutcome {
+    let stats = stage_stats(watched, stage);
+    let span = watched.span(stage);
+    TrialOutcome {
+        iops: stats.iops(),
+        cpu_pct: stats.cpu_pct(),
+        miss_rate: stats.miss_rate(),
+        effective_sleep_ns: stats.effective_sleep_ns(),
+        slept_ns: stats.mean_slept_ns(),
+        mean_ns: mean(&stats.latencies),
+        p50_ns: percentile(&stats.latencies, 0.5),
+        p99_ns: percentile(&stats.latencies, 0.99),
+        p999_ns: percentile(&stats.latencies, 0.999),
+        busy_cpus: span.busy_cpus.map(|busy| busy - idle_busy_cpus),
+        switches_per_io: stats.switches_per_io(),
+        ios: stats.ios,
+        slept: stats.slept,
+        interrupts: span.interrupts,
+        requests: span.requests,
+        device_bytes: span.bytes,
+        bytes: stats.ios * bs,
+        quantiles: quantiles(&stats.latencies, QUANTILES),
+        series: series(watched, stage),
+        ring_flags: watched.data.lanes.first().map_or("", |lane| lane.facts.flags).to_owned(),
+        ..TrialOutcome::default()
+    }
+}
+
+/// A stage of all lanes as one.
+pub(super) fn stage_stats(watched: &Watched, stage: usize) -> PhaseStats {
+    let lanes = watched.data.lanes.iter();
+    combine(&lanes.map(|lane| phase_stats(lane, stage)).collect::<Vec<_>>())
+}
+
+/// IOPS are summed over lanes, everything else is their mean.
+fn series(watched: &Watched, stage: usize) -> Series {
+    let lanes = watched.data.lanes.iter();
+    let lanes: Vec<Vec<IntervalStats>> = lanes.map(|lane| intervals(lane, stage, INTERVAL)).collect();
+    let length = lanes.iter().map(Vec::len).min().unwrap_or(0);
+    let column = |value: fn(&IntervalStats) -> f64| -> Vec<f64> {
+        let at = |n: usize| mean(&lanes.iter().map(|lane| value(&lane[n])).collect::<Vec<_>>());
+        (0..length).map(at).map(|v| if v.is_finite() { v } else { 0.0 }).collect()
+    };
+    let count = lanes.len() as f64;
+    Series {
+        interval_s: INTERVAL.as_secs_f64(),
+        t_s: column(|i| i.end_s),
+        iops: column(|i| i.iops).into_iter().map(|iops| iops * count).collect(),
+        miss_rate: column(|i| i.miss_rate),
+        effective_sleep_ns: column(|i| i.effective_sleep_ns),
+        slept_ns: column(|i| i.slept_ns),
+        mean_ns: column(|i| i.mean_ns),
+        p99_ns: column(|i| i.p99_ns),
+        cpu_pct: column(|i| i.cpu_pct),
+    }
+}

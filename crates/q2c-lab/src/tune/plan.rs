@@ -1,0 +1,123 @@
+//! The trials, as a plan on the runner.
+
+use super::Tune;
+use super::cells::{CellMethod, CellSpec, cells};
+use super::outcome::{TrialOutcome, measured, stage_stats};
+use super::predict::{predict, settling};
+use super::record::of_stages;
+use super::search::Searched;
+use crate::runner::{CellError, CellPlan, Context, Plan};
+use crate::workload::{Stage, Step, Watched};
+use q2c_model::{CostModel, Direction, Nanos};
+use q2c_policy::Io;
+use q2c_result::tune::{Calibration, Prediction};
+use q2c_sim::Recording;
+
+/// Settling before interrupts and polling count: nothing learns there.
+const SHORT: Nanos = Nanos::from_millis(50);
+/// Thread and ring set up and torn down, seconds.
+const OVERHEAD_S: f64 = 0.1;
+
+pub(super) struct TunePlan<'a> {
+    tune: &'a Tune<'a>,
+    sizes: Vec<Size<'a>>,
+}
+
+struct Size<'a> {
+    calibration: &'a Calibration,
+    cells: Vec<CellSpec>,
+    iops_hint: f64,
+}
+
+impl<'a> TunePlan<'a> {
+    pub fn new(
+        tune: &'a Tune<'a>,
+        calibration: &'a [Calibration],
+        recordings: &[Vec<Recording>],
+        searched: &[Searched],
+    ) -> Self {
+        let each = calibration.iter().zip(recordings).zip(searched);
+        let size = |((calibration, recording), searched): ((&'a Calibration, &Vec<Recording>), &Searched)| Size {
+            calibration,
+            cells: cells(calibration.bs, &calibration.cost, searched),
+            iops_hint: searched.sweep.poll.iops / recording.len().max(1) as f64,
+        };
+        TunePlan { tune, sizes: each.map(size).collect() }
+    }
+
+    fn stages(&self, method: &CellMethod) -> [Stage; 4] {
+        let slice = Nanos::from_secs_f64(self.tune.spec.slice_seconds);
+        let (step, settle) = match method {
+            CellMethod::Interrupt => (Step::Interrupt, SHORT),
+            CellMethod::Poll => (Step::Poll, SHORT),
+            CellMethod::Hybrid(policy) => (Step::Policy(policy.clone()), settling(policy)),
+        };
+        [
+            Stage::new(Step::Poll, slice),
+            Stage::new(step, settle),
+            Stage::new(Step::Same, Nanos::from_secs_f64(self.tune.spec.seconds)),
+            Stage::new(Step::Poll, slice),
+        ]
+    }
+
+    fn outcome(&self, watched: &Watched, cell: &CellSpec, cost: &CostModel, seed: u64) -> TrialOutcome {
+        let direction = if self.tune.workload.pattern.write { Direction::Write } else { Direction::Read };
+        let io = Io { direction, bytes: cell.bs.0 as u32 };
+        let lanes = watched.data.lanes.iter();
+        let slices: Vec<Recording> = lanes.map(|lane| of_stages(lane, &[0, 3], io)).collect();
+        let (before, after) = (stage_stats(watched, 0), stage_stats(watched, 3));
+        let polled_cpu = before.cpu_pct().midpoint(after.cpu_pct()) / 100.0;
+        let measure = Nanos::from_secs_f64(self.tune.spec.seconds);
+        let predicted = predict(&cell.parsed(), &slices, cost, measure, seed);
+        TrialOutcome {
+            poll_iops: before.iops().midpoint(after.iops()),
+            predicted: predicted.map(|p| as_much_of_a_cpu(p, polled_cpu)),
+            ..measured(watched, 2, cell.bs.0, self.tune.workload.site.idle_busy_cpus)
+        }
+    }
+}
+
+/// Polling that got less than a whole CPU (steal, a neighbour) tells that the trial between got no more.
+fn as_much_of_a_cpu(prediction: Prediction, polled_cpu: f64) -> Prediction {
+    Prediction { cpu_pct: prediction.cpu_pct * polled_cpu.min(1.0), ..prediction }
+}
+
+impl Plan for TunePlan<'_> {
+    type Cell = CellSpec;
+    type Outcome = TrialOutcome;
+
+    fn cells(&self) -> Vec<CellPlan<CellSpec>> {
+        let cell = |cell: &CellSpec| CellPlan {
+            key: format!("{} {}", cell.bs.0, cell.method),
+            label: format!("{} {}", cell.bs, cell.method),
+            seconds: OVERHEAD_S + self.stages(&cell.parsed()).iter().map(|s| s.length.as_secs_f64()).sum::<f64>(),
+            cell: cell.clone(),
+        };
+        self.sizes.iter().flat_map(|size| size.cells.iter().map(cell)).collect()
+    }
+
+    fn metric(&self, outcome: &TrialOutcome) -> f64 {
+        outcome.iops
+    }
+
+    fn run(&mut self, cell: &CellPlan<CellSpec>, context: &mut Context<'_>) -> Result<TrialOutcome, CellError> {
+        let spec = &cell.cell;
+        let size = self.sizes.iter().find(|size| size.calibration.bs == spec.bs);
+        let size = size.ok_or_else(|| CellError::Cell(format!("no calibration for {}", spec.bs)))?;
+        let stages = self.stages(&spec.parsed());
+        // Seeds in run folders are TOML integers: below 2^63.
+        let seed = context.seed >> 1;
+        let watched = self
+            .tune
+            .workload
+            .run(spec.bs, &stages, seed, Some(size.iops_hint), context.cancel)
+            .map_err(|e| CellError::Abort(Box::new(e)))?;
+        if let Some(fault) = &watched.fault {
+            return Err(CellError::Abort(fault.clone().into()));
+        }
+        if watched.data.stopped || context.cancelled() {
+            return Err(CellError::Cancelled);
+        }
+        Ok(self.outcome(&watched, spec, &size.calibration.cost, seed))
+    }
+}

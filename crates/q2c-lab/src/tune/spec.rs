@@ -1,0 +1,65 @@
+//! What a tune run is asked to do: `plan.toml` of its run folder.
+
+use q2c_model::{Bytes, Nanos};
+use q2c_sim::{Limits, Objective};
+use serde::{Deserialize, Serialize};
+
+/// A tune run in plain values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TuneSpec {
+    /// Target as given.
+    pub target: String,
+    /// Foreground interface, as text.
+    pub engine: String,
+    /// Pattern, as text.
+    pub rw: String,
+    /// Block sizes, in order.
+    pub sizes: Vec<Bytes>,
+    /// CPUs of the foreground lanes.
+    pub cpus: Vec<u32>,
+    /// Background jobs, as text.
+    pub background: Vec<String>,
+    /// Length of a trial's measured part, seconds.
+    pub seconds: f64,
+    /// Length of each polled slice beside a trial, seconds.
+    pub slice_seconds: f64,
+    /// Length of the recording, seconds.
+    pub record_seconds: f64,
+    /// Trials per cell.
+    pub trials: u32,
+    /// Objective, as text.
+    pub objective: String,
+    /// IOPS at least.
+    pub min_iops: Option<f64>,
+    /// U2C p99 at most, ns.
+    pub max_p99_ns: Option<f64>,
+    /// CPU at most, percent.
+    pub max_cpu_pct: Option<f64>,
+    /// Time for all trials, seconds.
+    pub budget_s: Option<f64>,
+    /// Seed of offsets and order.
+    pub seed: u64,
+}
+
+impl TuneSpec {
+    /// The objective; the standard one when the text is not understood (it was checked when the spec was made).
+    #[must_use]
+    pub fn objective(&self) -> Objective {
+        self.objective.parse().unwrap_or_default()
+    }
+
+    /// The limits.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits { min_iops: self.min_iops, max_p99_ns: self.max_p99_ns, max_cpu_pct: self.max_cpu_pct }
+    }
+
+    /// Limits in words.
+    #[must_use]
+    pub fn limits_in_words(&self) -> Vec<String> {
+        let iops = self.min_iops.map(|iops| format!("at least {iops:.0} IOPS"));
+        let p99 = self.max_p99_ns.map(|ns| format!("p99 at most {}", Nanos(ns as u64)));
+        let cpu = self.max_cpu_pct.map(|pct| format!("CPU at most {pct} %"));
+        [iops, p99, cpu].into_iter().flatten().collect()
+    }
+}
