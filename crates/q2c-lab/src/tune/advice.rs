@@ -7,11 +7,22 @@ use q2c_model::Nanos;
 use q2c_result::tune::{Calibration, Cell, Recommendation};
 
 /// The recommendation for one block size.
-pub(super) fn recommend(tune: &Tune<'_>, searched: &Searched, calibration: &Calibration, cells: &[Cell]) -> Recommendation {
+pub(super) fn recommend(
+    tune: &Tune<'_>,
+    searched: &Searched,
+    calibration: &Calibration,
+    cells: &[Cell],
+) -> Recommendation {
     let bs = calibration.bs;
-    let find = |wanted: &dyn Fn(&Cell) -> bool| cells.iter().find(|c| c.bs == bs && c.measured.iops.trials > 0 && wanted(c));
+    let find = |wanted: &dyn Fn(&Cell) -> bool| {
+        cells
+            .iter()
+            .find(|c| c.bs == bs && c.measured.iops.trials > 0 && wanted(c))
+    };
     let chosen = searched.chosen.as_ref().map(ToString::to_string);
-    let live = chosen.as_ref().and_then(|policy| find(&|c| c.policy == *policy));
+    let live = chosen
+        .as_ref()
+        .and_then(|policy| find(&|c| c.policy == *policy));
     let (Some(policy), Some(live)) = (chosen, live) else {
         return without_sleep(tune, searched, calibration, &find);
     };
@@ -37,7 +48,9 @@ pub(super) fn recommend(tune: &Tune<'_>, searched: &Searched, calibration: &Cali
 
 /// The floor was set on the first recording; the device has drifted since as polling has.
 fn floor_now(searched: &Searched, poll: Option<&Cell>) -> f64 {
-    let drift = poll.map_or(1.0, |cell| cell.measured.iops.median / searched.sweep.poll.iops);
+    let drift = poll.map_or(1.0, |cell| {
+        cell.measured.iops.median / searched.sweep.poll.iops
+    });
     searched.choice.floor_iops * drift.min(1.0)
 }
 
@@ -53,7 +66,10 @@ fn numbers(cell: &Cell) -> String {
 }
 
 fn behind_linux(live: &Cell, linux: &Cell) -> Option<String> {
-    let (own, theirs) = (&live.measured.kiops_per_core, &linux.measured.kiops_per_core);
+    let (own, theirs) = (
+        &live.measured.kiops_per_core,
+        &linux.measured.kiops_per_core,
+    );
     (own.median <= theirs.median && live.role != Role::Linux.to_string()).then(|| {
         format!(
             "Linux's rule measured more KIOPS/core ({:.2} [{:.2}, {:.2}] against {:.2} [{:.2}, {:.2}])",
@@ -81,7 +97,10 @@ fn without_sleep<'a>(
         true => "no room to sleep: waking costs more than the device takes",
         false => "no sleep rule keeps the limits",
     };
-    let (poll, interrupt) = (find(&|c| c.method == "poll"), find(&|c| c.method == "interrupt"));
+    let (poll, interrupt) = (
+        find(&|c| c.method == "poll"),
+        find(&|c| c.method == "interrupt"),
+    );
     let mut why = vec![wake, searched.choice.floor.clone()];
     why.extend(poll.map(|cell| format!("classic polling: {}", numbers(cell))));
     why.extend(interrupt.map(|cell| format!("interrupts: {}", numbers(cell))));
@@ -97,10 +116,14 @@ fn without_sleep<'a>(
         why: why.join("; "),
         apply: match method {
             "poll" => vec![
-                format!("{engine}: submit, then look at the completion ring until the completion is there"),
+                format!(
+                    "{engine}: submit, then look at the completion ring until the completion is there"
+                ),
                 "interrupts take less CPU at fewer IOPS: choose them where CPU is short".to_owned(),
             ],
-            _ => vec![format!("{engine}: submit and wait in one io_uring_enter call (min_complete = 1)")],
+            _ => vec![format!(
+                "{engine}: submit and wait in one io_uring_enter call (min_complete = 1)"
+            )],
         },
     }
 }

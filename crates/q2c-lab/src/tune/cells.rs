@@ -62,7 +62,11 @@ impl CellSpec {
     /// The method; a text that is none was refused when the cell was made.
     pub(super) fn parsed(&self) -> CellMethod {
         match self.method.strip_prefix("hybrid:") {
-            Some(policy) => CellMethod::Hybrid(policy.parse().expect("a cell's policy was valid when it was made")),
+            Some(policy) => CellMethod::Hybrid(
+                policy
+                    .parse()
+                    .expect("a cell's policy was valid when it was made"),
+            ),
             None if self.method == "interrupt" => CellMethod::Interrupt,
             None => CellMethod::Poll,
         }
@@ -73,10 +77,19 @@ impl CellSpec {
 pub(super) fn cells(bs: Bytes, cost: &CostModel, searched: &Searched) -> Vec<CellSpec> {
     let cell = |method: String, role| CellSpec { bs, method, role };
     let hybrid = |policy: &PolicySpec, role| cell(format!("hybrid:{policy}"), role);
-    let parse = |text: &str| -> PolicySpec { text.parse().expect("the standard policies are valid") };
+    let parse =
+        |text: &str| -> PolicySpec { text.parse().expect("the standard policies are valid") };
     let fixed = |wake: f64| parse(&format!("fixed:{}ns", sleep_waking_at(cost, wake).0));
-    let mut cells = vec![cell("interrupt".to_owned(), Role::Baseline), cell("poll".to_owned(), Role::Baseline)];
-    cells.extend(searched.chosen.iter().map(|policy| hybrid(policy, Role::Chosen)));
+    let mut cells = vec![
+        cell("interrupt".to_owned(), Role::Baseline),
+        cell("poll".to_owned(), Role::Baseline),
+    ];
+    cells.extend(
+        searched
+            .chosen
+            .iter()
+            .map(|policy| hybrid(policy, Role::Chosen)),
+    );
     cells.push(hybrid(&parse(LINUX), Role::Linux));
     cells.push(hybrid(&parse(PUBLISHED), Role::Published));
     cells.push(hybrid(&fixed(searched.wait_p10), Role::HardCase));

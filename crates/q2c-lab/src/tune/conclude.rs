@@ -8,7 +8,9 @@ use super::{Tune, TuneError, advice, fidelity};
 use crate::runner::{CellRuns, End, Summary};
 use q2c_model::Nanos;
 use q2c_result::Warning;
-use q2c_result::tune::{Calibration, Cell, EffectiveMode, Job, Measured, Prediction, SCHEMA, Series, TuneResult};
+use q2c_result::tune::{
+    Calibration, Cell, EffectiveMode, Job, Measured, Prediction, SCHEMA, Series, TuneResult,
+};
 use q2c_sim::Recording;
 use q2c_stats::{Interval, median, sorted};
 use std::collections::BTreeMap;
@@ -25,26 +27,48 @@ pub(super) struct Evidence {
 }
 
 pub(super) fn conclude(tune: &Tune<'_>, evidence: Evidence) -> Result<TuneResult, TuneError> {
-    let Evidence { calibration, recordings, searched, summary, mut warnings, seconds } = evidence;
+    let Evidence {
+        calibration,
+        recordings,
+        searched,
+        summary,
+        mut warnings,
+        seconds,
+    } = evidence;
     if let End::Aborted { label, error, .. } = &summary.end {
         return Err(TuneError::Io(format!("verify {label} live: {error}")));
     }
-    let first: Vec<Option<Prediction>> =
-        summary.cells.iter().map(|runs| first_prediction(tune, &runs.plan.cell, &calibration, &recordings)).collect();
-    let cells: Vec<Cell> = summary.cells.iter().zip(&first).map(|(runs, first)| cell(runs, *first)).collect();
+    let first: Vec<Option<Prediction>> = summary
+        .cells
+        .iter()
+        .map(|runs| first_prediction(tune, &runs.plan.cell, &calibration, &recordings))
+        .collect();
+    let cells: Vec<Cell> = summary
+        .cells
+        .iter()
+        .zip(&first)
+        .map(|(runs, first)| cell(runs, *first))
+        .collect();
     warnings.extend(summary.warnings.iter().cloned());
     warnings.extend(summary.cells.iter().filter_map(device_mismatch));
     Ok(TuneResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: (SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64()) - seconds) as u64,
+        started_unix_s: (SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0.0, |d| d.as_secs_f64())
+            - seconds) as u64,
         seconds,
         complete: matches!(summary.end, End::Complete),
         job: job(tune),
         machine: tune.machine.clone(),
         target: tune.target.clone(),
         doctor: tune.doctor.clone(),
-        recommendation: searched.iter().zip(&calibration).map(|(s, c)| advice::recommend(tune, s, c, &cells)).collect(),
+        recommendation: searched
+            .iter()
+            .zip(&calibration)
+            .map(|(s, c)| advice::recommend(tune, s, c, &cells))
+            .collect(),
         fidelity: fidelity::fidelity(&summary.cells, &first),
         harness_floor_ns: tune.harness_floor_ns,
         sweeps: searched.into_iter().map(|s| s.sweep).collect(),
@@ -76,9 +100,18 @@ fn first_prediction(
     calibration: &[Calibration],
     recordings: &[Vec<Recording>],
 ) -> Option<Prediction> {
-    let (calibration, lanes) = calibration.iter().zip(recordings).find(|(c, _)| c.bs == cell.bs)?;
+    let (calibration, lanes) = calibration
+        .iter()
+        .zip(recordings)
+        .find(|(c, _)| c.bs == cell.bs)?;
     let measure = Nanos::from_secs_f64(tune.spec.seconds);
-    predict(&cell.parsed(), lanes, &calibration.cost, measure, tune.spec.seed)
+    predict(
+        &cell.parsed(),
+        lanes,
+        &calibration.cost,
+        measure,
+        tune.spec.seed,
+    )
 }
 
 fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Prediction>) -> Cell {
@@ -105,7 +138,9 @@ fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Predict
 /// Medians of the paired predictions over the trials.
 fn paired(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Prediction> {
     let predictions: Vec<Prediction> = runs.outcomes().filter_map(|o| o.predicted).collect();
-    let middle = |value: fn(&Prediction) -> f64| median(&sorted(&predictions.iter().map(value).collect::<Vec<_>>()));
+    let middle = |value: fn(&Prediction) -> f64| {
+        median(&sorted(&predictions.iter().map(value).collect::<Vec<_>>()))
+    };
     (!predictions.is_empty()).then(|| Prediction {
         iops: middle(|p| p.iops),
         cpu_pct: middle(|p| p.cpu_pct),
@@ -117,8 +152,14 @@ fn paired(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Prediction> {
 }
 
 fn measured(runs: &CellRuns<CellSpec, TrialOutcome>) -> Measured {
-    let kiops_per_core: Vec<f64> =
-        runs.outcomes().filter_map(|o| o.busy_cpus.filter(|&busy| busy > 0.0).map(|busy| o.iops / 1e3 / busy)).collect();
+    let kiops_per_core: Vec<f64> = runs
+        .outcomes()
+        .filter_map(|o| {
+            o.busy_cpus
+                .filter(|&busy| busy > 0.0)
+                .map(|busy| o.iops / 1e3 / busy)
+        })
+        .collect();
     let busy: Vec<f64> = runs.outcomes().filter_map(|o| o.busy_cpus).collect();
     Measured {
         iops: runs.interval(|o| o.iops),
@@ -142,7 +183,8 @@ fn measured(runs: &CellRuns<CellSpec, TrialOutcome>) -> Measured {
 const REALLY_SLEPT: f64 = 0.5;
 
 fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
-    let sum = |value: fn(&TrialOutcome) -> Option<u64>| runs.outcomes().map(value).sum::<Option<u64>>();
+    let sum =
+        |value: fn(&TrialOutcome) -> Option<u64>| runs.outcomes().map(value).sum::<Option<u64>>();
     let ios: u64 = runs.outcomes().map(|o| o.ios).sum();
     let slept: u64 = runs.outcomes().map(|o| o.slept).sum();
     let switches = runs.interval(|o| o.switches_per_io).median;
@@ -150,22 +192,35 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
         CellMethod::Interrupt => "interrupt",
         CellMethod::Poll => "poll (spinning on the ring; the device still interrupts)",
         CellMethod::Hybrid(_) if slept == 0 => "poll (the rule never slept)",
-        CellMethod::Hybrid(_) if switches < REALLY_SLEPT => "hybrid (most sleeps ended without leaving the CPU)",
+        CellMethod::Hybrid(_) if switches < REALLY_SLEPT => {
+            "hybrid (most sleeps ended without leaving the CPU)"
+        }
         CellMethod::Hybrid(_) => "hybrid (sleep, then spinning on the ring)",
     };
     let told = |count: Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());
     let proof = [
         ("I/Os", ios.to_string()),
         ("I/Os that slept", slept.to_string()),
-        ("voluntary switches per slept I/O, or per I/O", format!("{switches:.3}")),
+        (
+            "voluntary switches per slept I/O, or per I/O",
+            format!("{switches:.3}"),
+        ),
         ("device interrupts", told(sum(|o| o.interrupts))),
         ("device requests", told(sum(|o| o.requests))),
-        ("ring flags", runs.outcomes().next().map_or(String::new(), |o| o.ring_flags.clone())),
+        (
+            "ring flags",
+            runs.outcomes()
+                .next()
+                .map_or(String::new(), |o| o.ring_flags.clone()),
+        ),
     ];
     EffectiveMode {
         asked: runs.plan.cell.method.clone(),
         was: was.to_owned(),
-        proof: proof.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<BTreeMap<_, _>>(),
+        proof: proof
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect::<BTreeMap<_, _>>(),
     }
 }
 
@@ -173,12 +228,23 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
 fn median_series(runs: &CellRuns<CellSpec, TrialOutcome>) -> Series {
     let mut outcomes: Vec<&TrialOutcome> = runs.outcomes().collect();
     outcomes.sort_by(|a, b| a.iops.total_cmp(&b.iops));
-    outcomes.get(outcomes.len() / 2).map_or_else(Series::default, |o| o.series.clone())
+    outcomes
+        .get(outcomes.len() / 2)
+        .map_or_else(Series::default, |o| o.series.clone())
 }
 
 fn latency_quantiles(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<(f64, f64)> {
-    let at = |n: usize| median(&sorted(&runs.outcomes().filter_map(|o| o.quantiles.get(n).copied()).collect::<Vec<_>>()));
-    (0..QUANTILES).map(|n| ((n as f64 + 0.5) / QUANTILES as f64, at(n))).collect()
+    let at = |n: usize| {
+        median(&sorted(
+            &runs
+                .outcomes()
+                .filter_map(|o| o.quantiles.get(n).copied())
+                .collect::<Vec<_>>(),
+        ))
+    };
+    (0..QUANTILES)
+        .map(|n| ((n as f64 + 0.5) / QUANTILES as f64, at(n)))
+        .collect()
 }
 
 /// More or less data than asked by this share is worth a warning.
@@ -187,12 +253,20 @@ const MISMATCH: f64 = 0.05;
 /// The disk's own count of bytes against ours: others' I/O, a cache, or a target that is not on that disk.
 fn device_mismatch(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Warning> {
     let asked: u64 = runs.outcomes().map(|o| o.bytes).sum();
-    let moved: u64 = runs.outcomes().map(|o| o.device_bytes).sum::<Option<u64>>()?;
+    let moved: u64 = runs
+        .outcomes()
+        .map(|o| o.device_bytes)
+        .sum::<Option<u64>>()?;
     let off = moved as f64 / asked.max(1) as f64 - 1.0;
     (asked > 0 && off.abs() > MISMATCH).then(|| Warning {
         id: "device-statistics".to_owned(),
-        found: format!("{}: asked {asked} bytes, the disk moved {moved} ({:+.1} %)", runs.plan.label, off * 100.0),
+        found: format!(
+            "{}: asked {asked} bytes, the disk moved {moved} ({:+.1} %)",
+            runs.plan.label,
+            off * 100.0
+        ),
         means: "other I/O ran on the disk, or part of the I/O never reached it".to_owned(),
-        todo: "stop other users of the disk; check that the target lies on it and is fully written".to_owned(),
+        todo: "stop other users of the disk; check that the target lies on it and is fully written"
+            .to_owned(),
     })
 }

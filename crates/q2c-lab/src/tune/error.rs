@@ -43,7 +43,9 @@ pub enum TuneError {
         problem: String,
     },
     /// Stopped before there was anything to show.
-    #[error("tune: stopped by a signal before the first trial; finished stages are kept for --resume")]
+    #[error(
+        "tune: stopped by a signal before the first trial; finished stages are kept for --resume"
+    )]
     Stopped,
 }
 

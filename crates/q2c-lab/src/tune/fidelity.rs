@@ -15,13 +15,27 @@ struct CellError {
     drift_pct: Option<f64>,
 }
 
-pub(super) fn fidelity(cells: &[CellRuns<CellSpec, TrialOutcome>], first: &[Option<Prediction>]) -> Fidelity {
-    let sleeping = cells.iter().zip(first).filter(|(cell, _)| matches!(cell.plan.cell.parsed(), CellMethod::Hybrid(_)));
-    let errors: Vec<CellError> = sleeping.filter_map(|(cell, first)| cell_error(cell, first.as_ref())).collect();
-    let column = |value: fn(&CellError) -> f64| sorted(&errors.iter().map(|e| value(e).abs()).collect::<Vec<_>>());
+pub(super) fn fidelity(
+    cells: &[CellRuns<CellSpec, TrialOutcome>],
+    first: &[Option<Prediction>],
+) -> Fidelity {
+    let sleeping = cells
+        .iter()
+        .zip(first)
+        .filter(|(cell, _)| matches!(cell.plan.cell.parsed(), CellMethod::Hybrid(_)));
+    let errors: Vec<CellError> = sleeping
+        .filter_map(|(cell, first)| cell_error(cell, first.as_ref()))
+        .collect();
+    let column = |value: fn(&CellError) -> f64| {
+        sorted(&errors.iter().map(|e| value(e).abs()).collect::<Vec<_>>())
+    };
     let (iops, cpu) = (column(|e| e.iops_pct), column(|e| e.cpu_points));
     let miss = column(|e| e.miss_points);
-    let drift: Vec<f64> = errors.iter().filter_map(|e| e.drift_pct).map(f64::abs).collect();
+    let drift: Vec<f64> = errors
+        .iter()
+        .filter_map(|e| e.drift_pct)
+        .map(f64::abs)
+        .collect();
     let most = |values: &[f64]| values.last().copied().unwrap_or(0.0);
     Fidelity {
         cells: errors.len() as u32,
@@ -35,14 +49,21 @@ pub(super) fn fidelity(cells: &[CellRuns<CellSpec, TrialOutcome>], first: &[Opti
     }
 }
 
-fn cell_error(cell: &CellRuns<CellSpec, TrialOutcome>, first: Option<&Prediction>) -> Option<CellError> {
-    let pairs: Vec<(&TrialOutcome, Prediction)> =
-        cell.outcomes().filter_map(|outcome| Some((outcome, outcome.predicted?))).collect();
+fn cell_error(
+    cell: &CellRuns<CellSpec, TrialOutcome>,
+    first: Option<&Prediction>,
+) -> Option<CellError> {
+    let pairs: Vec<(&TrialOutcome, Prediction)> = cell
+        .outcomes()
+        .filter_map(|outcome| Some((outcome, outcome.predicted?)))
+        .collect();
     if pairs.is_empty() {
         return None;
     }
     let middle = |value: &dyn Fn(&TrialOutcome, &Prediction) -> f64| {
-        median(&sorted(&pairs.iter().map(|(o, p)| value(o, p)).collect::<Vec<_>>()))
+        median(&sorted(
+            &pairs.iter().map(|(o, p)| value(o, p)).collect::<Vec<_>>(),
+        ))
     };
     let paired_iops = middle(&|_, p| p.iops);
     Some(CellError {
@@ -61,11 +82,23 @@ mod tests {
     use q2c_model::Bytes;
 
     fn runs(method: &str, trials: &[(f64, f64)]) -> CellRuns<CellSpec, TrialOutcome> {
-        let cell = CellSpec { bs: Bytes(4096), method: method.to_owned(), role: Role::Linux };
-        let plan = CellPlan { key: method.to_owned(), label: method.to_owned(), seconds: 1.0, cell };
+        let cell = CellSpec {
+            bs: Bytes(4096),
+            method: method.to_owned(),
+            role: Role::Linux,
+        };
+        let plan = CellPlan {
+            key: method.to_owned(),
+            label: method.to_owned(),
+            seconds: 1.0,
+            cell,
+        };
         let outcome = |&(iops, predicted): &(f64, f64)| TrialOutcome {
             iops,
-            predicted: Some(Prediction { iops: predicted, ..Prediction::default() }),
+            predicted: Some(Prediction {
+                iops: predicted,
+                ..Prediction::default()
+            }),
             ..TrialOutcome::default()
         };
         let trial = |(n, o): (usize, &(f64, f64))| Trial {
@@ -75,21 +108,33 @@ mod tests {
             seconds: 1.0,
             result: TrialResult::Ok(outcome(o)),
         };
-        CellRuns { plan, trials: trials.iter().enumerate().map(trial).collect() }
+        CellRuns {
+            plan,
+            trials: trials.iter().enumerate().map(trial).collect(),
+        }
     }
 
     /// Errors of the trials: +10 %, -10 %, +20 %: their median is 10 %. The other cell is 5 % off; interrupt is left out.
     #[test]
     fn errors_are_paired_within_a_cell_and_taken_as_they_are_across() {
         let cells = [
-            runs("hybrid:fixed:1us", &[(100.0, 110.0), (100.0, 90.0), (50.0, 60.0)]),
+            runs(
+                "hybrid:fixed:1us",
+                &[(100.0, 110.0), (100.0, 90.0), (50.0, 60.0)],
+            ),
             runs("hybrid:fixed:2us", &[(200.0, 190.0)]),
             runs("interrupt", &[(1.0, 9.0)]),
         ];
-        let first = Prediction { iops: 99.0, ..Prediction::default() };
+        let first = Prediction {
+            iops: 99.0,
+            ..Prediction::default()
+        };
         let got = fidelity(&cells, &[Some(first), None, None]);
         assert_eq!((got.cells, got.iops_error_pct_max), (2, 10.0));
         assert_eq!(got.iops_error_pct_median, 7.5);
-        assert!((got.drift_pct - 10.0).abs() < 1e-9, "99 against the median 90");
+        assert!(
+            (got.drift_pct - 10.0).abs() < 1e-9,
+            "99 against the median 90"
+        );
     }
 }

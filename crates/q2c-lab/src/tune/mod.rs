@@ -87,34 +87,51 @@ impl Tune<'_> {
             ..Settings::default()
         };
         let clock = SystemClock::default();
-        let mut runner = Runner { settings: &settings, cancel: self.stop, clock: &clock, progress };
+        let mut runner = Runner {
+            settings: &settings,
+            cancel: self.stop,
+            clock: &clock,
+            progress,
+        };
         let summary = runner.run(&mut plan, folder)?;
         let state = summary.state();
-        let result = conclude::conclude(self, conclude::Evidence {
-            calibration,
-            recordings,
-            searched,
-            summary,
-            warnings,
-            seconds: begun.elapsed().as_secs_f64(),
-        })?;
+        let result = conclude::conclude(
+            self,
+            conclude::Evidence {
+                calibration,
+                recordings,
+                searched,
+                summary,
+                warnings,
+                seconds: begun.elapsed().as_secs_f64(),
+            },
+        )?;
         Ok((result, state))
     }
 
     /// From the run folder when resumed, else from the store, else measured; always left in the folder.
-    fn calibration(&self, folder: &RunDir, warnings: &mut Vec<Warning>) -> Result<Vec<Calibration>, TuneError> {
+    fn calibration(
+        &self,
+        folder: &RunDir,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Vec<Calibration>, TuneError> {
         if let Some(kept) = read_json(folder, CALIBRATION_FILE)? {
             return Ok(kept);
         }
         let identity = identity(self.machine, &self.target.path, self.workload);
         let stored = |bs| self.store.and_then(|store| store.load(&identity, bs));
-        let known: Option<Vec<Calibration>> = self.spec.sizes.iter().map(|&bs| stored(bs)).collect();
+        let known: Option<Vec<Calibration>> =
+            self.spec.sizes.iter().map(|&bs| stored(bs)).collect();
         let calibration = match known {
             Some(known) => known,
             None => calibrate(self.workload, &self.spec.sizes, self.spec.seed, self.stop)?,
         };
         let fresh = calibration.iter().filter(|c| !c.reused);
-        for (store, calibration) in self.store.into_iter().flat_map(|s| fresh.clone().map(move |c| (s, c))) {
+        for (store, calibration) in self
+            .store
+            .into_iter()
+            .flat_map(|s| fresh.clone().map(move |c| (s, c)))
+        {
             if let Err(error) = store.save(&identity, calibration) {
                 warnings.push(Warning {
                     id: "calibration-not-stored".to_owned(),
@@ -133,13 +150,22 @@ fn note(text: &str) -> Event {
     Event::Note(text.to_owned())
 }
 
-fn read_json<T: serde::de::DeserializeOwned>(folder: &RunDir, name: &str) -> Result<Option<T>, TuneError> {
+fn read_json<T: serde::de::DeserializeOwned>(
+    folder: &RunDir,
+    name: &str,
+) -> Result<Option<T>, TuneError> {
     let path = folder.path().join(name);
     match std::fs::read_to_string(&path) {
         Ok(text) => serde_json::from_str(&text)
             .map(Some)
-            .map_err(|e| TuneError::Kept { path: path.display().to_string(), problem: e.to_string() }),
+            .map_err(|e| TuneError::Kept {
+                path: path.display().to_string(),
+                problem: e.to_string(),
+            }),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(TuneError::Kept { path: path.display().to_string(), problem: e.to_string() }),
+        Err(e) => Err(TuneError::Kept {
+            path: path.display().to_string(),
+            problem: e.to_string(),
+        }),
     }
 }

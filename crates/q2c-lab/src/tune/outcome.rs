@@ -59,7 +59,12 @@ pub struct TrialOutcome {
 }
 
 /// The measured stage of a trial, all lanes together.
-pub(super) fn measured(watched: &Watched, stage: usize, bs: u64, idle_busy_cpus: f64) -> TrialOutcome {
+pub(super) fn measured(
+    watched: &Watched,
+    stage: usize,
+    bs: u64,
+    idle_busy_cpus: f64,
+) -> TrialOutcome {
     let stats = stage_stats(watched, stage);
     let span = watched.span(stage);
     TrialOutcome {
@@ -82,7 +87,12 @@ pub(super) fn measured(watched: &Watched, stage: usize, bs: u64, idle_busy_cpus:
         bytes: stats.ios * bs,
         quantiles: quantiles(&stats.latencies, QUANTILES),
         series: series(watched, stage),
-        ring_flags: watched.data.lanes.first().map_or("", |lane| lane.facts.flags).to_owned(),
+        ring_flags: watched
+            .data
+            .lanes
+            .first()
+            .map_or("", |lane| lane.facts.flags)
+            .to_owned(),
         ..TrialOutcome::default()
     }
 }
@@ -90,23 +100,34 @@ pub(super) fn measured(watched: &Watched, stage: usize, bs: u64, idle_busy_cpus:
 /// A stage of all lanes as one.
 pub(super) fn stage_stats(watched: &Watched, stage: usize) -> PhaseStats {
     let lanes = watched.data.lanes.iter();
-    combine(&lanes.map(|lane| phase_stats(lane, stage)).collect::<Vec<_>>())
+    combine(
+        &lanes
+            .map(|lane| phase_stats(lane, stage))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// IOPS are summed over lanes, everything else is their mean.
 fn series(watched: &Watched, stage: usize) -> Series {
     let lanes = watched.data.lanes.iter();
-    let lanes: Vec<Vec<IntervalStats>> = lanes.map(|lane| intervals(lane, stage, INTERVAL)).collect();
+    let lanes: Vec<Vec<IntervalStats>> =
+        lanes.map(|lane| intervals(lane, stage, INTERVAL)).collect();
     let length = lanes.iter().map(Vec::len).min().unwrap_or(0);
     let column = |value: fn(&IntervalStats) -> f64| -> Vec<f64> {
         let at = |n: usize| mean(&lanes.iter().map(|lane| value(&lane[n])).collect::<Vec<_>>());
-        (0..length).map(at).map(|v| if v.is_finite() { v } else { 0.0 }).collect()
+        (0..length)
+            .map(at)
+            .map(|v| if v.is_finite() { v } else { 0.0 })
+            .collect()
     };
     let count = lanes.len() as f64;
     Series {
         interval_s: INTERVAL.as_secs_f64(),
         t_s: column(|i| i.end_s),
-        iops: column(|i| i.iops).into_iter().map(|iops| iops * count).collect(),
+        iops: column(|i| i.iops)
+            .into_iter()
+            .map(|iops| iops * count)
+            .collect(),
         miss_rate: column(|i| i.miss_rate),
         effective_sleep_ns: column(|i| i.effective_sleep_ns),
         slept_ns: column(|i| i.slept_ns),

@@ -37,12 +37,18 @@ impl<'a> TunePlan<'a> {
         searched: &[Searched],
     ) -> Self {
         let each = calibration.iter().zip(recordings).zip(searched);
-        let size = |((calibration, recording), searched): ((&'a Calibration, &Vec<Recording>), &Searched)| Size {
+        let size = |((calibration, recording), searched): (
+            (&'a Calibration, &Vec<Recording>),
+            &Searched,
+        )| Size {
             calibration,
             cells: cells(calibration.bs, &calibration.cost, searched),
             iops_hint: searched.sweep.poll.iops / recording.len().max(1) as f64,
         };
-        TunePlan { tune, sizes: each.map(size).collect() }
+        TunePlan {
+            tune,
+            sizes: each.map(size).collect(),
+        }
     }
 
     fn stages(&self, method: &CellMethod) -> [Stage; 4] {
@@ -60,9 +66,22 @@ impl<'a> TunePlan<'a> {
         ]
     }
 
-    fn outcome(&self, watched: &Watched, cell: &CellSpec, cost: &CostModel, seed: u64) -> TrialOutcome {
-        let direction = if self.tune.workload.pattern.write { Direction::Write } else { Direction::Read };
-        let io = Io { direction, bytes: cell.bs.0 as u32 };
+    fn outcome(
+        &self,
+        watched: &Watched,
+        cell: &CellSpec,
+        cost: &CostModel,
+        seed: u64,
+    ) -> TrialOutcome {
+        let direction = if self.tune.workload.pattern.write {
+            Direction::Write
+        } else {
+            Direction::Read
+        };
+        let io = Io {
+            direction,
+            bytes: cell.bs.0 as u32,
+        };
         let lanes = watched.data.lanes.iter();
         let slices: Vec<Recording> = lanes.map(|lane| of_stages(lane, &[0, 3], io)).collect();
         let (before, after) = (stage_stats(watched, 0), stage_stats(watched, 3));
@@ -72,14 +91,22 @@ impl<'a> TunePlan<'a> {
         TrialOutcome {
             poll_iops: before.iops().midpoint(after.iops()),
             predicted: predicted.map(|p| as_much_of_a_cpu(p, polled_cpu)),
-            ..measured(watched, 2, cell.bs.0, self.tune.workload.site.idle_busy_cpus)
+            ..measured(
+                watched,
+                2,
+                cell.bs.0,
+                self.tune.workload.site.idle_busy_cpus,
+            )
         }
     }
 }
 
 /// Polling that got less than a whole CPU (steal, a neighbour) tells that the trial between got no more.
 fn as_much_of_a_cpu(prediction: Prediction, polled_cpu: f64) -> Prediction {
-    Prediction { cpu_pct: prediction.cpu_pct * polled_cpu.min(1.0), ..prediction }
+    Prediction {
+        cpu_pct: prediction.cpu_pct * polled_cpu.min(1.0),
+        ..prediction
+    }
 }
 
 impl Plan for TunePlan<'_> {
@@ -90,20 +117,36 @@ impl Plan for TunePlan<'_> {
         let cell = |cell: &CellSpec| CellPlan {
             key: format!("{} {}", cell.bs.0, cell.method),
             label: format!("{} {}", cell.bs, cell.method),
-            seconds: OVERHEAD_S + self.stages(&cell.parsed()).iter().map(|s| s.length.as_secs_f64()).sum::<f64>(),
+            seconds: OVERHEAD_S
+                + self
+                    .stages(&cell.parsed())
+                    .iter()
+                    .map(|s| s.length.as_secs_f64())
+                    .sum::<f64>(),
             cell: cell.clone(),
         };
-        self.sizes.iter().flat_map(|size| size.cells.iter().map(cell)).collect()
+        self.sizes
+            .iter()
+            .flat_map(|size| size.cells.iter().map(cell))
+            .collect()
     }
 
     fn metric(&self, outcome: &TrialOutcome) -> f64 {
         outcome.iops
     }
 
-    fn run(&mut self, cell: &CellPlan<CellSpec>, context: &mut Context<'_>) -> Result<TrialOutcome, CellError> {
+    fn run(
+        &mut self,
+        cell: &CellPlan<CellSpec>,
+        context: &mut Context<'_>,
+    ) -> Result<TrialOutcome, CellError> {
         let spec = &cell.cell;
-        let size = self.sizes.iter().find(|size| size.calibration.bs == spec.bs);
-        let size = size.ok_or_else(|| CellError::Cell(format!("no calibration for {}", spec.bs)))?;
+        let size = self
+            .sizes
+            .iter()
+            .find(|size| size.calibration.bs == spec.bs);
+        let size =
+            size.ok_or_else(|| CellError::Cell(format!("no calibration for {}", spec.bs)))?;
         let stages = self.stages(&spec.parsed());
         // Seeds in run folders are TOML integers: below 2^63.
         let seed = context.seed >> 1;

@@ -13,7 +13,10 @@ const SETTLE_LEAST: Nanos = Nanos::from_millis(250);
 
 /// How long a rule is given before anything counts, live and simulated alike.
 pub(super) fn settling(policy: &PolicySpec) -> Nanos {
-    let period = policy.params().into_iter().find(|(name, _)| *name == "period");
+    let period = policy
+        .params()
+        .into_iter()
+        .find(|(name, _)| *name == "period");
     let periods = period.map_or(0, |(_, ns)| ns as u64 * SETTLE_PERIODS);
     Nanos(periods.max(SETTLE_LEAST.0))
 }
@@ -31,7 +34,16 @@ pub(super) fn predict(
         CellMethod::Interrupt => (Method::Interrupt, Nanos::ZERO),
         CellMethod::Hybrid(policy) => (Method::Hybrid(policy.build(lanes.len())), settling(policy)),
     };
-    Some(prediction(&simulate(lanes, cost, method, Drive { warm_up, measure, seed })))
+    Some(prediction(&simulate(
+        lanes,
+        cost,
+        method,
+        Drive {
+            warm_up,
+            measure,
+            seed,
+        },
+    )))
 }
 
 /// The simulator's outcome as results have it.

@@ -15,16 +15,28 @@ use std::sync::atomic::Ordering;
 const WARM_UP: Nanos = Nanos::from_millis(200);
 
 /// One recording per block size: one lane each. Those the folder has are read back.
-pub(super) fn recordings(tune: &Tune<'_>, folder: &RunDir) -> Result<Vec<Vec<Recording>>, TuneError> {
-    tune.spec.sizes.iter().map(|&bs| recording(tune, folder, bs)).collect()
+pub(super) fn recordings(
+    tune: &Tune<'_>,
+    folder: &RunDir,
+) -> Result<Vec<Vec<Recording>>, TuneError> {
+    tune.spec
+        .sizes
+        .iter()
+        .map(|&bs| recording(tune, folder, bs))
+        .collect()
 }
 
 fn recording(tune: &Tune<'_>, folder: &RunDir, bs: Bytes) -> Result<Vec<Recording>, TuneError> {
     let path = folder.path().join(format!("trace-{}.parquet", bs.0));
     if !path.exists() {
         let length = Nanos::from_secs_f64(tune.spec.record_seconds);
-        let stages = [Stage::new(Step::Poll, WARM_UP), Stage::new(Step::Poll, length)];
-        let watched = tune.workload.run(bs, &stages, tune.spec.seed, None, tune.stop)?;
+        let stages = [
+            Stage::new(Step::Poll, WARM_UP),
+            Stage::new(Step::Poll, length),
+        ];
+        let watched = tune
+            .workload
+            .run(bs, &stages, tune.spec.seed, None, tune.stop)?;
         if let Some(fault) = watched.fault {
             return Err(TuneError::Io(fault));
         }
@@ -33,7 +45,9 @@ fn recording(tune: &Tune<'_>, folder: &RunDir, bs: Bytes) -> Result<Vec<Recordin
         }
         store(tune, &watched, bs, &path)?;
     }
-    let batches: Vec<Vec<IoRecord>> = TraceReader::open(&path)?.records(&Scan::new())?.collect::<Result<_, _>>()?;
+    let batches: Vec<Vec<IoRecord>> = TraceReader::open(&path)?
+        .records(&Scan::new())?
+        .collect::<Result<_, _>>()?;
     Ok(Recording::from_records(&batches.concat())?)
 }
 
@@ -51,20 +65,43 @@ fn store(tune: &Tune<'_>, watched: &Watched, bs: Bytes, path: &Path) -> Result<(
     let mut records: Vec<IoRecord> = Vec::new();
     for (lane, data) in watched.data.lanes.iter().enumerate() {
         let samples = &data.samples[data.phases[1].samples.clone()];
-        records.extend(samples.iter().map(|sample| record(tune, sample, origin, bs, lane as u32)));
+        records.extend(
+            samples
+                .iter()
+                .map(|sample| record(tune, sample, origin, bs, lane as u32)),
+        );
     }
     records.sort_by_key(|r| r.submit_ns);
-    records.iter_mut().zip(0..).for_each(|(record, id)| record.id = id);
+    records
+        .iter_mut()
+        .zip(0..)
+        .for_each(|(record, id)| record.id = id);
     writer.push(&records)?;
     writer.finish()?;
     Ok(())
 }
 
 fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -> IoRecord {
-    let op = if tune.workload.pattern.write { Op::Write } else { Op::Read };
-    let device = tune.target.device.as_ref().map(|d| d.dev).unwrap_or_default();
+    let op = if tune.workload.pattern.write {
+        Op::Write
+    } else {
+        Op::Read
+    };
+    let device = tune
+        .target
+        .device
+        .as_ref()
+        .map(|d| d.dev)
+        .unwrap_or_default();
     let submit = sample.submit_ns - origin;
-    let mut record = IoRecord::new(0, Layer::User, device, op, Sectors(sample.offset / Sectors::SIZE), bs);
+    let mut record = IoRecord::new(
+        0,
+        Layer::User,
+        device,
+        op,
+        Sectors(sample.offset / Sectors::SIZE),
+        bs,
+    );
     record.lane = lane;
     record.submit_ns = Some(Nanos(submit));
     record.submit_end_ns = Some(Nanos(submit + u64::from(sample.submit_len_ns)));
@@ -78,10 +115,14 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
 pub(super) fn of_stages(lane: &LaneData, stages: &[usize], io: Io) -> Recording {
     let mut recording = Recording::default();
     for &stage in stages {
-        let Some(phase) = lane.phases.get(stage) else { continue };
+        let Some(phase) = lane.phases.get(stage) else {
+            continue;
+        };
         let samples = &lane.samples[phase.samples.clone()];
         for (n, sample) in samples.iter().enumerate() {
-            let next = samples.get(n + 1).map_or(sample.reaped_ns(), |next| next.submit_ns);
+            let next = samples
+                .get(n + 1)
+                .map_or(sample.reaped_ns(), |next| next.submit_ns);
             let gap = next.saturating_sub(sample.reaped_ns()) as f32;
             recording.push(io, sample.submit_len_ns as f32, sample.wait_ns as f32, gap);
         }

@@ -3,9 +3,12 @@
 use super::Tune;
 use super::predict::prediction;
 use q2c_model::{CostModel, Nanos};
-use q2c_result::tune::{Calibration, Sweep, SweepCell};
-use q2c_sim::{Choice, Configuration, Drive, Grid, Method, Outcome, Recording, choose, pareto_front, simulate, sweep};
 use q2c_policy::PolicySpec;
+use q2c_result::tune::{Calibration, Sweep, SweepCell};
+use q2c_sim::{
+    Choice, Configuration, Drive, Grid, Method, Outcome, Recording, choose, pareto_front, simulate,
+    sweep,
+};
 use std::time::Instant;
 
 /// Simulated time that is dropped: two of the longest periods in the grid.
@@ -34,17 +37,36 @@ const WORTH: f64 = 1.02;
 pub(super) fn search(tune: &Tune<'_>, calibration: &Calibration, lanes: &[Recording]) -> Searched {
     let begun = Instant::now();
     let cost = &calibration.cost;
-    let drive = Drive { warm_up: WARM_UP, measure: MEASURE, seed: tune.spec.seed };
-    let waits: Vec<f64> = lanes.iter().flat_map(|lane| lane.wait.iter().map(|&w| f64::from(w))).collect();
+    let drive = Drive {
+        warm_up: WARM_UP,
+        measure: MEASURE,
+        seed: tune.spec.seed,
+    };
+    let waits: Vec<f64> = lanes
+        .iter()
+        .flat_map(|lane| lane.wait.iter().map(|&w| f64::from(w)))
+        .collect();
     let waits = q2c_stats::sorted(&waits);
-    let (wait_p10, wait_p50) = (q2c_stats::percentile(&waits, 0.1), q2c_stats::percentile(&waits, 0.5));
+    let (wait_p10, wait_p50) = (
+        q2c_stats::percentile(&waits, 0.1),
+        q2c_stats::percentile(&waits, 0.5),
+    );
     let grid = Grid::standard(Nanos(wait_p50 as u64));
     let cells = sweep(&grid, &Configuration { lanes, cost, drive });
     let outcomes: Vec<Outcome> = cells.iter().map(|cell| cell.outcome).collect();
     let poll = simulate(lanes, cost, Method::Poll, drive);
     let oracle = simulate(lanes, cost, Method::Oracle, drive);
-    let eligible: Vec<bool> = cells.iter().map(|c| !NOT_CHOSEN.contains(&c.policy.rule().name)).collect();
-    let choice = choose(&outcomes, &eligible, &poll, tune.spec.objective(), &tune.spec.limits());
+    let eligible: Vec<bool> = cells
+        .iter()
+        .map(|c| !NOT_CHOSEN.contains(&c.policy.rule().name))
+        .collect();
+    let choice = choose(
+        &outcomes,
+        &eligible,
+        &poll,
+        tune.spec.objective(),
+        &tune.spec.limits(),
+    );
     let pays = |&i: &usize| outcomes[i].kiops_per_core > poll.kiops_per_core * WORTH;
     let best = choice.best.filter(pays);
     let points: Vec<(f64, f64)> = outcomes.iter().map(|o| (o.iops, o.cpu_pct)).collect();
@@ -74,7 +96,12 @@ fn sweep_cell(cell: &q2c_sim::SweepCell) -> SweepCell {
     SweepCell {
         rule: cell.policy.rule().name.to_owned(),
         policy: cell.policy.to_string(),
-        params: cell.policy.params().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        params: cell
+            .policy
+            .params()
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
         gives: prediction(&cell.outcome),
     }
 }
@@ -83,6 +110,8 @@ fn sweep_cell(cell: &q2c_sim::SweepCell) -> SweepCell {
 pub(super) fn sleep_waking_at(cost: &CostModel, wake_ns: f64) -> Nanos {
     // The delay depends on the sleep, not always steadily: the longest sleep that does not overshoot is taken.
     let wake = |us: u64| (us * 1000) as f64 + cost.wake_clear.base_ns.at((us * 1000) as f64);
-    let longest = (1..=(wake_ns / 1e3) as u64).rev().find(|&us| wake(us) <= wake_ns);
+    let longest = (1..=(wake_ns / 1e3) as u64)
+        .rev()
+        .find(|&us| wake(us) <= wake_ns);
     Nanos::from_micros(longest.unwrap_or(1))
 }

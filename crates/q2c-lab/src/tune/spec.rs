@@ -51,14 +51,20 @@ impl TuneSpec {
     /// The limits.
     #[must_use]
     pub fn limits(&self) -> Limits {
-        Limits { min_iops: self.min_iops, max_p99_ns: self.max_p99_ns, max_cpu_pct: self.max_cpu_pct }
+        Limits {
+            min_iops: self.min_iops,
+            max_p99_ns: self.max_p99_ns,
+            max_cpu_pct: self.max_cpu_pct,
+        }
     }
 
     /// Limits in words.
     #[must_use]
     pub fn limits_in_words(&self) -> Vec<String> {
         let iops = self.min_iops.map(|iops| format!("at least {iops:.0} IOPS"));
-        let p99 = self.max_p99_ns.map(|ns| format!("p99 at most {}", Nanos(ns as u64)));
+        let p99 = self
+            .max_p99_ns
+            .map(|ns| format!("p99 at most {}", Nanos(ns as u64)));
         let cpu = self.max_cpu_pct.map(|pct| format!("CPU at most {pct} %"));
         [iops, p99, cpu].into_iter().flatten().collect()
     }
