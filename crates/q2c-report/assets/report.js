@@ -44,6 +44,7 @@
       margin: { l: 56, r: 16, t: wide ? 24 : 12, b: 44 },
       legend: { orientation: "h", x: 0, y: -0.16, yanchor: "top", font: { size: 11.5 } },
       hoverlabel: { bgcolor: paper, bordercolor: grid, font: { color: ink, size: 12 }, namelength: -1 },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: grid, activecolor: muted },
       hovermode: "closest",
       ...layout,
     };
@@ -53,9 +54,11 @@
     const id = chart.dataset.chart;
     const view = figures[id][shownView.get(id) ?? 0];
     const plot = chart.querySelector(".plot");
+    const wide = chart.classList.contains("wide");
     try {
-      await Plotly.react(plot, view.data.map((trace) => inColour(trace)), layoutOf(view, chart.classList.contains("wide")), {
-        responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
+      await Plotly.react(plot, view.data.map((trace) => inColour(trace)), layoutOf(view, wide), {
+        responsive: true, displaylogo: false, displayModeBar: wide ? "hover" : false,
+        modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
       });
       chart.dataset.state = "drawn";
     } catch (error) {

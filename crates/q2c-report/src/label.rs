@@ -1,5 +1,6 @@
 //! What a cell is called, and whether it was what it was asked to be.
 
+use crate::quantity;
 use q2c_model::Bytes;
 use q2c_result::tune::{Cell, EffectiveMode, Recommendation, TuneResult};
 
@@ -91,7 +92,7 @@ pub(crate) fn job(result: &TuneResult) -> String {
         let cpu = if cpus.len() == 1 { "CPU" } else { "CPUs" };
         text += &format!(" on {cpu} {}", cpus.join(", "));
     }
-    let trial = crate::quantity::seconds(job.trial_seconds);
+    let trial = quantity::bare(&quantity::seconds(job.trial_seconds));
     text + &format!(", {} of {trial} per cell", plural(job.trials, "trial"))
 }
 

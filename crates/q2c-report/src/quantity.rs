@@ -53,6 +53,17 @@ pub(crate) fn duration(ns: f64, micro: &str) -> String {
     }
 }
 
+/// A quantity that was set, not measured: without zeros that promise precision (`10 s`, not `10.0 s`).
+pub(crate) fn bare(quantity: &str) -> String {
+    match quantity.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            let number = number.trim_end_matches('0').trim_end_matches('.');
+            format!("{number} {unit}")
+        }
+        _ => quantity.to_owned(),
+    }
+}
+
 /// Seconds as people say them: `8.20 s`, `12 min 4 s`.
 pub(crate) fn seconds(s: f64) -> String {
     if !s.is_finite() || s < 100.0 {
@@ -137,6 +148,12 @@ mod tests {
             [iops(850.0), iops(12_340.0), iops(1.5e6)],
             ["850", "12.3 K", "1.50 M"]
         );
+    }
+
+    #[test]
+    fn what_was_set_is_shown_bare() {
+        let shown = ["10.0 s", "2.50 ms", "100 us", "-"].map(bare);
+        assert_eq!(shown, ["10 s", "2.5 ms", "100 us", "-"]);
     }
 
     #[test]

@@ -68,7 +68,7 @@ fn no_colour_unless_asked() {
 #[test]
 fn a_devices_name_cannot_command_the_terminal() {
     let mut result = fixture::realistic();
-    result.target.path = "\u{1b}]0;title\u{7}".into();
+    result.target.path = "\u{1b}]0;title\u{7}\nforged line".into();
     let text = terminal::tune(
         &result,
         Screen {
@@ -76,5 +76,8 @@ fn a_devices_name_cannot_command_the_terminal() {
             ..PIPE
         },
     );
-    assert!(text.contains("\\u{1b}]0;title\\u{7}"), "{text}");
+    assert!(
+        text.contains("\\u{1b}]0;title\\u{7}\\u{a}forged line"),
+        "{text}"
+    );
 }

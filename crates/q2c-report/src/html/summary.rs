@@ -1,7 +1,7 @@
 //! What a busy reader sees first: what to use, and how far to trust it.
 
 use crate::label;
-use crate::quantity::{duration, iops, median, number};
+use crate::quantity::{bare, duration, iops, median, number, seconds};
 use q2c_result::tune::{Cell, Recommendation, TuneResult};
 
 /// One block size's advice.
@@ -16,7 +16,8 @@ pub(super) struct Advice {
 
 /// A cell in the short comparison.
 pub(super) struct Compared {
-    pub name: String,
+    pub method: String,
+    pub policy: String,
     pub recommended: bool,
     pub iops: String,
     pub cpu: String,
@@ -56,7 +57,8 @@ fn advise(result: &TuneResult, recommendation: &Recommendation) -> Advice {
     let compared = |cell: &&Cell| {
         let measured = &cell.measured;
         Compared {
-            name: label::cell(cell),
+            method: cell.method.clone(),
+            policy: cell.policy.clone(),
             recommended: recommended(cell),
             iops: iops(measured.iops.median),
             cpu: median(&measured.cpu_pct, 1.0),
@@ -67,10 +69,15 @@ fn advise(result: &TuneResult, recommendation: &Recommendation) -> Advice {
     Advice {
         bs: recommendation.bs.to_string(),
         verdict: recommendation.verdict.clone(),
-        why: recommendation.why.clone(),
+        why: unbroken(&recommendation.why),
         apply: recommendation.apply.clone(),
         rows: shown.iter().map(compared).collect(),
     }
+}
+
+/// A number and its percent sign stay on one line.
+fn unbroken(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
 }
 
 /// `part` of `whole` in percent, 0..100.
@@ -108,7 +115,7 @@ fn completeness(result: &TuneResult) -> Trust {
         value: format!(
             "{} × {}",
             trials.trials,
-            crate::quantity::seconds(result.job.trial_seconds)
+            bare(&seconds(result.job.trial_seconds))
         ),
         detail,
         caution: !result.complete,

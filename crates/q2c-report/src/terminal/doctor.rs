@@ -25,8 +25,7 @@ pub fn doctor(report: &DoctorReport, screen: Screen) -> String {
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }
-    let lines: Vec<String> = table.lines().map(|l| l.trim_end().to_owned()).collect();
-    lines.join("\n") + "\n" + &summary(report, screen) + &fixes(report, screen)
+    table::text(&table) + &summary(report, screen) + &fixes(report, screen)
 }
 
 /// The word for a verdict and its looks.

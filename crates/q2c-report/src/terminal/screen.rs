@@ -66,7 +66,12 @@ impl Screen {
 
     /// `text` made harmless, as a table's cell in the looks of `tone`.
     pub(super) fn cell(self, tone: Tone, text: &str) -> Cell {
-        let cell = Cell::new(printable(text));
+        self.cell_of_lines(tone, &printable(text))
+    }
+
+    /// The same for lines that are harmless already.
+    pub(super) fn cell_of_lines(self, tone: Tone, lines: &str) -> Cell {
+        let cell = Cell::new(lines);
         match (self.colour, tone) {
             (false, _) | (_, Tone::Plain) => cell,
             (_, Tone::Strong) => cell.add_attribute(Attribute::Bold),
@@ -91,12 +96,11 @@ impl Screen {
     }
 }
 
-/// Control characters written out: a device's name must not move the cursor or change colours.
+/// Control characters written out: a device's name must not move the cursor, change colours or begin a line.
 pub(super) fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\n' => safe.push(c),
             c if c.is_control() || is_invisible(c) => safe.extend(c.escape_unicode()),
             c => safe.push(c),
         }
@@ -116,7 +120,10 @@ mod tests {
 
     #[test]
     fn escape_sequences_are_shown_not_obeyed() {
-        assert_eq!(printable("nvme\u{1b}[31m\rß"), "nvme\\u{1b}[31m\\u{d}ß");
+        assert_eq!(
+            printable("nvme\u{1b}[31m\r\nß"),
+            "nvme\\u{1b}[31m\\u{d}\\u{a}ß"
+        );
         assert_eq!(printable("a\u{202e}b\u{2028}"), "a\\u{202e}b\\u{2028}");
     }
 

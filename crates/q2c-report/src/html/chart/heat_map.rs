@@ -1,8 +1,7 @@
 //! The sweep of the windowed rules over their two parameters.
 
-use super::{Chart, View, value};
+use super::{Chart, View, axis, value};
 use crate::html::escape::chart_text;
-use crate::quantity;
 use q2c_result::tune::{Prediction, Sweep, SweepCell};
 use serde_json::{Value, json};
 
@@ -36,7 +35,7 @@ pub(super) fn chart(sweep: &Sweep) -> Chart {
     Chart {
         id: "heat-map".into(),
         title: "Sweep: ratio against period",
-        note: "Simulated on the recording. A ring marks the best cell by the objective that keeps the limits.".into(),
+        note: "Simulated on the recording. Crosses: below the IOPS floor. Ring: the best by the objective that keeps the limits.".into(),
         height: 420,
         wide: true,
         views: QUANTITIES.map(|quantity| view(sweep, &maps, quantity)).into(),
@@ -80,8 +79,9 @@ fn view(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> V
             left + share * if i + 1 < maps.len() { 0.9 } else { 1.0 },
         ];
         layout[format!("xaxis{axes}")] = x_axis(&axes, domain);
-        layout[format!("yaxis{axes}")] = y_axis(&axes);
+        layout[format!("yaxis{axes}")] = y_axis(&axes, places);
         traces.push(map(places, &axes, quantity));
+        traces.extend(below_floor(places, sweep.floor_iops, &axes));
         traces.extend(
             best.filter(|b| b.rule == *rule)
                 .and_then(place)
@@ -98,11 +98,29 @@ fn view(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> V
 }
 
 fn x_axis(axes: &str, domain: [f64; 2]) -> Value {
-    json!({"title": {"text": "period"}, "type": "category", "domain": domain, "anchor": format!("y{axes}")})
+    json!({
+        "title": {"text": "period"},
+        "type": "category",
+        "domain": domain,
+        "anchor": format!("y{axes}"),
+        "showgrid": false,
+    })
 }
 
-fn y_axis(axes: &str) -> Value {
-    json!({"title": {"text": "ratio, %"}, "anchor": format!("x{axes}"), "showgrid": false})
+/// The ratios with half a step around them; named once, for all maps.
+fn y_axis(axes: &str, places: &[Place<'_>]) -> Value {
+    let ratios = distinct(places, |p| p.ratio * 100.0);
+    let half = |pair: Option<&[f64]>| pair.map_or(5.0, |p| (p[1] - p[0]) / 2.0);
+    let low = ratios.first().copied().unwrap_or(0.0) - half(ratios.windows(2).next());
+    let high = ratios.last().copied().unwrap_or(0.0) + half(ratios.windows(2).next_back());
+    let name = if axes.is_empty() { "ratio, %" } else { "" };
+    json!({
+        "title": {"text": name},
+        "range": [value(low), value(high)],
+        "anchor": format!("x{axes}"),
+        "showgrid": false,
+        "zeroline": false,
+    })
 }
 
 fn title(rule: &str, x: f64) -> Value {
@@ -134,7 +152,7 @@ fn map(places: &[Place<'_>], axes: &str, quantity: Quantity) -> Value {
         "coloraxis": "coloraxis",
         "xaxis": format!("x{axes}"),
         "yaxis": format!("y{axes}"),
-        "x": periods.iter().map(|p| period_name(*p)).collect::<Vec<_>>(),
+        "x": periods.iter().map(|p| axis::round_duration(*p)).collect::<Vec<_>>(),
         "y": ratios.iter().map(|r| value(r * 100.0)).collect::<Vec<_>>(),
         "z": rows(&|p| value(quantity.2(&p.cell.gives))),
         "text": rows(&|p| json!(about(p.cell))),
@@ -155,32 +173,39 @@ fn about(cell: &SweepCell) -> String {
     )
 }
 
+/// Crosses on the cells that give too few IOPS to be chosen.
+fn below_floor(places: &[Place<'_>], floor_iops: f64, axes: &str) -> Option<Value> {
+    let low: Vec<&Place<'_>> = places
+        .iter()
+        .filter(|p| p.cell.gives.iops < floor_iops)
+        .collect();
+    (!low.is_empty()).then(|| {
+        json!({
+            "type": "scatter",
+            "mode": "markers",
+            "xaxis": format!("x{axes}"),
+            "yaxis": format!("y{axes}"),
+            "x": low.iter().map(|p| axis::round_duration(p.period_ns)).collect::<Vec<_>>(),
+            "y": low.iter().map(|p| value(p.ratio * 100.0)).collect::<Vec<_>>(),
+            "marker": {"symbol": "x-thin", "size": 6, "opacity": 0.75, "line": {"width": 1.2, "color": "#ffffff"}},
+            "showlegend": false,
+            "hoverinfo": "skip",
+        })
+    })
+}
+
 fn ring(best: &Place<'_>, axes: &str) -> Value {
     json!({
         "type": "scatter",
         "mode": "markers",
         "xaxis": format!("x{axes}"),
         "yaxis": format!("y{axes}"),
-        "x": [period_name(best.period_ns)],
+        "x": [axis::round_duration(best.period_ns)],
         "y": [value(best.ratio * 100.0)],
-        "marker": {"symbol": "circle-open", "size": 18, "color": "#ffffff", "line": {"width": 3}},
+        "marker": {"symbol": "circle-open", "size": 18, "color": "#ff2d6f", "line": {"width": 3}},
         "showlegend": false,
         "hoverinfo": "skip",
     })
-}
-
-fn period_name(ns: f64) -> String {
-    let text = quantity::duration(ns, "µ");
-    // Round numbers read better bare: `10 ms`, not `10.0 ms`.
-    match text.split_once(' ') {
-        Some((number, unit)) if number.contains('.') => {
-            format!(
-                "{} {unit}",
-                number.trim_end_matches('0').trim_end_matches('.')
-            )
-        }
-        _ => text,
-    }
 }
 
 fn distinct(places: &[Place<'_>], of: fn(&Place<'_>) -> f64) -> Vec<f64> {

@@ -46,7 +46,7 @@ fn view(label: &'static str, lines: &[Line<'_>], y: &Value, height: fn(f64) -> f
     View {
         label,
         traces: with_data.map(|line| trace(line, height)).collect(),
-        layout: axis::single(&axis::logarithmic("latency, µs"), y),
+        layout: axis::single(&axis::logarithmic_us("latency"), y),
     }
 }
 

@@ -105,7 +105,7 @@ fn time(series: &Series) -> Value {
 fn layout(upper: &str) -> Value {
     axis::stacked(
         &axis::from_zero("time, s"),
-        &axis::from_zero(upper),
+        &axis::titled(upper),
         &axis::from_zero("miss rate, %"),
     )
 }

@@ -53,38 +53,56 @@ fn note(sweep: Option<&Sweep>) -> String {
 }
 
 fn simulated(sweep: &Sweep) -> Vec<Value> {
-    let mut rules: Vec<&str> = sweep.cells.iter().map(|cell| cell.rule.as_str()).collect();
-    rules.sort_unstable();
-    rules.dedup();
-    let shades = ["@shade1", "@shade2", "@shade3", "@shade4"];
-    let mut traces: Vec<Value> = Vec::new();
-    for (rule, shade) in rules.iter().zip(shades.iter().cycle()) {
-        let of_rule = sweep.cells.iter().filter(|cell| cell.rule == *rule);
-        let name = format!("simulated: {}", chart_text(rule));
-        traces.push(dots(&name, of_rule, json!({"color": shade, "size": 5})));
+    let mut traces = by_rule(sweep);
+    traces.push(front(sweep));
+    if let Some(best) = sweep.best.and_then(|i| sweep.cells.get(i)) {
+        let ring =
+            json!({"color": "@chosen", "size": 13, "symbol": "circle-open", "line": {"width": 2}});
+        traces.push(dots("best simulated", &[best], &ring));
     }
-    let front = sweep.pareto.iter().filter_map(|&i| sweep.cells.get(i));
-    let mut front = dots("Pareto front", front, json!({"color": "@ink", "size": 4}));
-    front["mode"] = json!("lines+markers");
-    front["line"] = json!({"color": "@ink", "width": 1, "shape": "spline", "smoothing": 0.4});
-    traces.push(front);
-    let best = sweep.best.and_then(|i| sweep.cells.get(i));
-    let ring =
-        json!({"color": "@chosen", "size": 13, "symbol": "circle-open", "line": {"width": 2}});
-    traces.extend(best.map(|best| dots("best simulated", std::iter::once(best), ring)));
     traces.push(point("oracle (bound)", &sweep.oracle, "star"));
     traces.push(point("poll, simulated", &sweep.poll, "diamond-open"));
     traces
 }
 
-fn dots<'a>(
-    name: &str,
-    cells: impl Iterator<Item = &'a SweepCell> + Clone,
-    marker: Value,
-) -> Value {
+/// The configurations of each rule in a shade of their own.
+fn by_rule(sweep: &Sweep) -> Vec<Value> {
+    const SHADES: [&str; 4] = ["@shade1", "@shade2", "@shade3", "@shade4"];
+    let mut rules: Vec<&str> = sweep.cells.iter().map(|cell| cell.rule.as_str()).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    let trace = |(rule, shade): (&str, &&str)| {
+        let of_rule: Vec<&SweepCell> = sweep
+            .cells
+            .iter()
+            .filter(|cell| cell.rule == rule)
+            .collect();
+        let name = format!("simulated: {}", chart_text(rule));
+        dots(&name, &of_rule, &json!({"color": shade, "size": 5}))
+    };
+    rules
+        .into_iter()
+        .zip(SHADES.iter().cycle())
+        .map(trace)
+        .collect()
+}
+
+fn front(sweep: &Sweep) -> Value {
+    let cells: Vec<&SweepCell> = sweep
+        .pareto
+        .iter()
+        .filter_map(|&i| sweep.cells.get(i))
+        .collect();
+    let mut front = dots("Pareto front", &cells, &json!({"color": "@ink", "size": 4}));
+    front["mode"] = json!("lines+markers");
+    front["line"] = json!({"color": "@ink", "width": 1});
+    front
+}
+
+fn dots(name: &str, cells: &[&SweepCell], marker: &Value) -> Value {
     let of =
-        |get: fn(&SweepCell) -> f64| -> Value { cells.clone().map(|c| value(get(c))).collect() };
-    let about: Vec<String> = cells.clone().map(about).collect();
+        |get: fn(&SweepCell) -> f64| -> Value { cells.iter().map(|c| value(get(c))).collect() };
+    let about: Vec<String> = cells.iter().map(|c| about(c)).collect();
     json!({
         "type": "scatter",
         "mode": "markers",
