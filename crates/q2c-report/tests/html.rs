@@ -58,3 +58,27 @@ fn the_warnings_and_the_lines_to_apply_are_there() {
         assert!(page.contains(text), "{text}");
     }
 }
+
+#[test]
+fn numbers_that_are_none_and_ragged_series_are_gaps() {
+    let mut result = fixture::realistic();
+    for cell in &mut result.cells {
+        cell.measured.iops.median = f64::NAN;
+        cell.measured.kiops_per_core.median = f64::INFINITY;
+        cell.series.iops.truncate(3);
+        cell.series.t_s.push(f64::NAN);
+        cell.latency_quantiles = vec![(1.0, f64::INFINITY)];
+    }
+    result.sweeps[0].pareto = vec![usize::MAX];
+    result.sweeps[0].best = Some(usize::MAX);
+    result.calibration[0].cost.wake_hit.z.clear();
+    result.recommendation.clear();
+    let page = page(&result);
+    let (_, figures) = page.split_once("id=\"figures\">").expect("the figures");
+    let (figures, _) = figures.split_once("</script>").expect("their end");
+    let figures: serde_json::Value = serde_json::from_str(figures).expect("JSON");
+    assert_eq!(
+        figures["latency-4096"][0]["data"][0]["x"],
+        serde_json::json!([null])
+    );
+}

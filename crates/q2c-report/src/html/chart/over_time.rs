@@ -76,8 +76,8 @@ pub(super) fn sleep(lines: &[Line<'_>]) -> Chart {
     Chart {
         id: "sleep-over-time".into(),
         title: "Sleep and miss rate over time",
-        note: "Solid: effective sleep (asked, over all I/Os). Dotted: slept, from call to return. What lies \
-               between them is the wake-up delay."
+        note: "Solid: effective sleep (asked, over all I/Os). Dotted: slept, from call to return, over those that \
+               slept. Where every I/O slept, the wake-up delay lies between them."
             .into(),
         height: 440,
         wide: true,
