@@ -108,7 +108,9 @@ impl Bench<'_> {
             reused: false,
             seconds: begun.elapsed().as_secs_f64(),
             cost: fit::fit(bs, &points, shared, &interrupt),
-            points: points.iter().map(Point::summary).collect(),
+            points: std::iter::once(point::polled(&points))
+                .chain(points.iter().map(Point::summary))
+                .collect(),
         })
     }
 

@@ -5,7 +5,7 @@ use q2c_engine::measure::{PhaseStats, combine, phase_stats};
 use q2c_engine::{LaneData, Sample};
 use q2c_model::CpuId;
 use q2c_result::tune::CalibrationPoint;
-use q2c_stats::{mean, percentile, sorted};
+use q2c_stats::{mean, median, percentile, sorted};
 use std::borrow::Borrow;
 
 /// Share of the largest values left out of means: stalls of the whole machine are not costs of a sleep.
@@ -22,6 +22,8 @@ pub(super) struct Levels {
     pub u2c: f64,
     /// Median of reaping to next submission.
     pub gap: f64,
+    /// Thread CPU per I/O.
+    pub cpu: f64,
 }
 
 impl Levels {
@@ -32,6 +34,7 @@ impl Levels {
             submit: median_of(&samples, |s| s.submit_len_ns.into()),
             u2c: median_of(&samples, |s| s.u2c().0 as f64),
             gap: gap(watched, stage),
+            cpu: cpu_per_io(&stats(watched, stage)),
         }
     }
 
@@ -45,6 +48,7 @@ impl Levels {
             submit: a.submit.midpoint(b.submit),
             u2c: a.u2c.midpoint(b.u2c),
             gap: a.gap.midpoint(b.gap),
+            cpu: a.cpu.midpoint(b.cpu),
         }
     }
 
@@ -95,7 +99,7 @@ impl Point {
         let delay = |s: &Sample| f64::from(s.woke_ns) - f64::from(s.asked_ns);
         let polled = |s: &Sample| f64::from(s.wait_ns) - f64::from(s.woke_ns);
         let stats = stats(watched, stage);
-        let cpu = stats.cpu_ns as f64 / stats.ios.max(1) as f64;
+        let cpu = cpu_per_io(&stats);
         let submit = trimmed(&all, |s| s.submit_len_ns.into());
         let polling = trimmed(&clear, polled) * clear.len() as f64 / all.len().max(1) as f64;
         Point {
@@ -129,6 +133,18 @@ impl Point {
     }
 }
 
+/// The polling between all points, as a point that asks for no sleep.
+pub(super) fn polled(points: &[Point]) -> CalibrationPoint {
+    let over =
+        |value: fn(&Point) -> f64| median(&sorted(&points.iter().map(value).collect::<Vec<_>>()));
+    CalibrationPoint {
+        ios: points.iter().map(|p| p.poll.waits.len() as u64).sum(),
+        cpu_ns: over(|p| p.poll.cpu),
+        wait_p50_ns: over(|p| p.poll.wait(0.5)),
+        ..CalibrationPoint::default()
+    }
+}
+
 /// Interrupt-driven I/O beside polled I/O.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interrupted {
@@ -153,12 +169,16 @@ impl Interrupted {
         };
         let taken = irqs(1).zip(irqs(2)).map(|(begin, end)| end.since(begin));
         Interrupted {
-            cpu: stats.cpu_ns as f64 / stats.ios.max(1) as f64,
+            cpu: cpu_per_io(&stats),
             latency: percentile(&stats.latencies, 0.5) - poll.u2c,
             other_cpu: other_cpu(watched, 1, baseline),
             irq_cpu: taken.and_then(|taken| taken.busiest().first().copied()),
         }
     }
+}
+
+fn cpu_per_io(stats: &PhaseStats) -> f64 {
+    stats.cpu_ns as f64 / stats.ios.max(1) as f64
 }
 
 fn stats(watched: &Watched, stage: usize) -> PhaseStats {

@@ -1,0 +1,96 @@
+//! The measured cells as CSV: one row per cell, every column's unit in its name.
+
+use q2c_result::tune::{Cell, Measured, Prediction, TuneResult};
+use q2c_stats::Interval;
+
+/// A measured quantity: its column's name and where it is.
+type Column<T, V> = (&'static str, fn(&T) -> V);
+
+const MEASURED: [Column<Measured, Interval>; 12] = [
+    ("iops", |m| m.iops),
+    ("cpu_pct", |m| m.cpu_pct),
+    ("kiops_per_core", |m| m.kiops_per_core),
+    ("miss_rate", |m| m.miss_rate),
+    ("effective_sleep_ns", |m| m.effective_sleep_ns),
+    ("slept_ns", |m| m.slept_ns),
+    ("mean_ns", |m| m.mean_ns),
+    ("p50_ns", |m| m.p50_ns),
+    ("p99_ns", |m| m.p99_ns),
+    ("p999_ns", |m| m.p999_ns),
+    ("busy_cpus", |m| m.busy_cpus),
+    ("switches_per_io", |m| m.switches_per_io),
+];
+
+const PREDICTED: [Column<Prediction, f64>; 6] = [
+    ("iops", |p| p.iops),
+    ("cpu_pct", |p| p.cpu_pct),
+    ("kiops_per_core", |p| p.kiops_per_core),
+    ("miss_rate", |p| p.miss_rate),
+    ("effective_sleep_ns", |p| p.effective_sleep_ns),
+    ("p99_ns", |p| p.p99_ns),
+];
+
+/// All cells. What was not measured or not predicted is an empty field, never a zero.
+///
+/// # Errors
+/// When the CSV writer refuses a row, which its types leave no way for.
+pub fn cells(result: &TuneResult) -> Result<String, ::csv::Error> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    writer.write_record(head())?;
+    for cell in &result.cells {
+        writer.write_record(row(cell))?;
+    }
+    let bytes = writer.into_inner().map_err(|e| e.into_error())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn head() -> Vec<String> {
+    const FACTS: [&str; 9] = [
+        "bs_bytes", "method", "policy", "role", "sleeping", "asked", "was", "ios", "errors",
+    ];
+    let mut head: Vec<String> = FACTS.map(str::to_owned).to_vec();
+    for (name, _) in MEASURED {
+        head.extend(["median", "min", "max"].map(|what| format!("{name}_{what}")));
+    }
+    head.push("trials".into());
+    for when in ["predicted", "predicted_first"] {
+        head.extend(PREDICTED.map(|(name, _)| format!("{when}_{name}")));
+    }
+    head
+}
+
+fn row(cell: &Cell) -> Vec<String> {
+    let mut row = vec![
+        cell.bs.0.to_string(),
+        cell.method.clone(),
+        cell.policy.clone(),
+        cell.role.clone(),
+        cell.sleeping.to_string(),
+        cell.effective_mode.asked.clone(),
+        cell.effective_mode.was.clone(),
+        cell.measured.ios.to_string(),
+        cell.measured.errors.to_string(),
+    ];
+    for (_, of) in MEASURED {
+        row.extend(interval(&of(&cell.measured)));
+    }
+    row.push(cell.measured.iops.trials.to_string());
+    for prediction in [cell.predicted, cell.predicted_first] {
+        row.extend(PREDICTED.map(|(_, of)| prediction.map_or_else(String::new, |p| field(of(&p)))));
+    }
+    row
+}
+
+fn interval(interval: &Interval) -> [String; 3] {
+    match interval.trials {
+        0 => Default::default(),
+        _ => [interval.median, interval.min, interval.max].map(field),
+    }
+}
+
+fn field(value: f64) -> String {
+    match value.is_finite() {
+        true => value.to_string(),
+        false => String::new(),
+    }
+}

@@ -1,0 +1,216 @@
+//! The sweep of the windowed rules over their two parameters.
+
+use super::{Chart, View, axis, value};
+use crate::html::escape::chart_text;
+use q2c_result::tune::{Prediction, Sweep, SweepCell};
+use serde_json::{Value, json};
+
+/// A view's label, the colour bar's title, and the quantity.
+type Quantity = (&'static str, &'static str, fn(&Prediction) -> f64);
+
+const QUANTITIES: [Quantity; 4] = [
+    ("KIOPS per core", "KIOPS<br>per core", |p| p.kiops_per_core),
+    ("miss rate", "miss, %", |p| p.miss_rate * 100.0),
+    ("IOPS", "KIOPS", |p| p.iops * 1e-3),
+    ("CPU", "CPU, %", |p| p.cpu_pct),
+];
+
+/// The rules with a ratio and a period that a window of latencies is reduced to one number by.
+const RULES: [&str; 2] = ["mean", "min"];
+
+/// A cell with its place in the map.
+struct Place<'a> {
+    ratio: f64,
+    period_ns: f64,
+    cell: &'a SweepCell,
+}
+
+/// Ratio against period for the rules `mean` and `min`.
+pub(super) fn chart(sweep: &Sweep) -> Chart {
+    let maps: Vec<(&str, Vec<Place<'_>>)> = RULES
+        .into_iter()
+        .map(|rule| (rule, places(sweep, rule)))
+        .filter(|(_, places)| !places.is_empty())
+        .collect();
+    Chart {
+        id: "heat-map".into(),
+        title: "Sweep: ratio against period",
+        note: "Simulated on the recording. Crosses: below the IOPS floor. Ring: the best by the objective that keeps the limits.".into(),
+        height: 420,
+        wide: true,
+        views: QUANTITIES.map(|quantity| view(sweep, &maps, quantity)).into(),
+    }
+}
+
+fn places<'a>(sweep: &'a Sweep, rule: &str) -> Vec<Place<'a>> {
+    let of_rule = sweep.cells.iter().filter(|cell| cell.rule == rule);
+    of_rule.filter_map(place).collect()
+}
+
+fn place(cell: &SweepCell) -> Option<Place<'_>> {
+    let period = cell
+        .params
+        .get("period")
+        .or_else(|| cell.params.get("period_ns"));
+    Some(Place {
+        ratio: *cell.params.get("ratio")?,
+        period_ns: *period?,
+        cell,
+    })
+}
+
+fn view(sweep: &Sweep, maps: &[(&str, Vec<Place<'_>>)], quantity: Quantity) -> View {
+    let best = sweep.best.and_then(|i| sweep.cells.get(i));
+    let (mut traces, mut titles) = (Vec::new(), Vec::new());
+    let mut layout = json!({"coloraxis": {
+        "colorscale": "@scale",
+        "colorbar": {"title": {"text": quantity.1}, "thickness": 12, "outlinewidth": 0},
+    }});
+    let share = 1.0 / maps.len().max(1) as f64;
+    for (i, (rule, places)) in maps.iter().enumerate() {
+        let axes = if i == 0 {
+            String::new()
+        } else {
+            (i + 1).to_string()
+        };
+        let left = share * i as f64;
+        let domain = [
+            left,
+            left + share * if i + 1 < maps.len() { 0.9 } else { 1.0 },
+        ];
+        layout[format!("xaxis{axes}")] = x_axis(&axes, domain);
+        layout[format!("yaxis{axes}")] = y_axis(&axes, places);
+        traces.push(map(places, &axes, quantity));
+        traces.extend(below_floor(places, sweep.floor_iops, &axes));
+        traces.extend(
+            best.filter(|b| b.rule == *rule)
+                .and_then(place)
+                .map(|b| ring(&b, &axes)),
+        );
+        titles.push(title(rule, (domain[0] + domain[1]) / 2.0));
+    }
+    layout["annotations"] = json!(titles);
+    View {
+        label: quantity.0,
+        traces,
+        layout,
+    }
+}
+
+fn x_axis(axes: &str, domain: [f64; 2]) -> Value {
+    json!({
+        "title": {"text": "period"},
+        "type": "category",
+        "domain": domain,
+        "anchor": format!("y{axes}"),
+        "showgrid": false,
+    })
+}
+
+/// The ratios with half a step around them; named once, for all maps.
+fn y_axis(axes: &str, places: &[Place<'_>]) -> Value {
+    let ratios = distinct(places, |p| p.ratio * 100.0);
+    let half = |pair: Option<&[f64]>| pair.map_or(5.0, |p| (p[1] - p[0]) / 2.0);
+    let low = ratios.first().copied().unwrap_or(0.0) - half(ratios.windows(2).next());
+    let high = ratios.last().copied().unwrap_or(0.0) + half(ratios.windows(2).next_back());
+    let name = if axes.is_empty() { "ratio, %" } else { "" };
+    json!({
+        "title": {"text": name},
+        "range": [value(low), value(high)],
+        "anchor": format!("x{axes}"),
+        "showgrid": false,
+        "zeroline": false,
+    })
+}
+
+fn title(rule: &str, x: f64) -> Value {
+    json!({
+        "text": format!("rule <b>{rule}</b>"),
+        "x": x, "y": 1.0, "xref": "paper", "yref": "paper",
+        "xanchor": "center", "yanchor": "bottom", "showarrow": false,
+    })
+}
+
+fn map(places: &[Place<'_>], axes: &str, quantity: Quantity) -> Value {
+    let periods = distinct(places, |p| p.period_ns);
+    let ratios = distinct(places, |p| p.ratio);
+    let at = |ratio: &f64, period: &f64| {
+        places
+            .iter()
+            .find(|p| p.ratio == *ratio && p.period_ns == *period)
+    };
+    let row = |ratio: &f64, of: &dyn Fn(&Place<'_>) -> Value| -> Value {
+        periods
+            .iter()
+            .map(|period| at(ratio, period).map_or(Value::Null, of))
+            .collect()
+    };
+    let rows =
+        |of: &dyn Fn(&Place<'_>) -> Value| -> Value { ratios.iter().map(|r| row(r, of)).collect() };
+    json!({
+        "type": "heatmap",
+        "coloraxis": "coloraxis",
+        "xaxis": format!("x{axes}"),
+        "yaxis": format!("y{axes}"),
+        "x": periods.iter().map(|p| axis::round_duration(*p)).collect::<Vec<_>>(),
+        "y": ratios.iter().map(|r| value(r * 100.0)).collect::<Vec<_>>(),
+        "z": rows(&|p| value(quantity.2(&p.cell.gives))),
+        "text": rows(&|p| json!(about(p.cell))),
+        "xgap": 1, "ygap": 1,
+        "hovertemplate": "%{text}<extra></extra>",
+    })
+}
+
+fn about(cell: &SweepCell) -> String {
+    let given = &cell.gives;
+    format!(
+        "{}<br>{:.1} KIOPS per core, {:.2} KIOPS<br>CPU {:.1} %, missed {:.2} %",
+        chart_text(&cell.policy),
+        given.kiops_per_core,
+        given.iops * 1e-3,
+        given.cpu_pct,
+        given.miss_rate * 100.0
+    )
+}
+
+/// Crosses on the cells that give too few IOPS to be chosen.
+fn below_floor(places: &[Place<'_>], floor_iops: f64, axes: &str) -> Option<Value> {
+    let low: Vec<&Place<'_>> = places
+        .iter()
+        .filter(|p| p.cell.gives.iops < floor_iops)
+        .collect();
+    (!low.is_empty()).then(|| {
+        json!({
+            "type": "scatter",
+            "mode": "markers",
+            "xaxis": format!("x{axes}"),
+            "yaxis": format!("y{axes}"),
+            "x": low.iter().map(|p| axis::round_duration(p.period_ns)).collect::<Vec<_>>(),
+            "y": low.iter().map(|p| value(p.ratio * 100.0)).collect::<Vec<_>>(),
+            "marker": {"symbol": "x-thin", "size": 6, "opacity": 0.75, "line": {"width": 1.2, "color": "#ffffff"}},
+            "showlegend": false,
+            "hoverinfo": "skip",
+        })
+    })
+}
+
+fn ring(best: &Place<'_>, axes: &str) -> Value {
+    json!({
+        "type": "scatter",
+        "mode": "markers",
+        "xaxis": format!("x{axes}"),
+        "yaxis": format!("y{axes}"),
+        "x": [axis::round_duration(best.period_ns)],
+        "y": [value(best.ratio * 100.0)],
+        "marker": {"symbol": "circle-open", "size": 18, "color": "#ff2d6f", "line": {"width": 3}},
+        "showlegend": false,
+        "hoverinfo": "skip",
+    })
+}
+
+fn distinct(places: &[Place<'_>], of: fn(&Place<'_>) -> f64) -> Vec<f64> {
+    let mut all: Vec<f64> = places.iter().map(of).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    all
+}

@@ -1,0 +1,72 @@
+//! The cells of a block size with the name and colour they keep through all charts.
+
+use crate::html::escape::chart_text;
+use crate::label;
+use q2c_model::Bytes;
+use q2c_result::tune::{Cell, TuneResult};
+use serde_json::{Value, json};
+
+/// Colours for cells that are neither a baseline nor the recommended one.
+const OTHERS: [&str; 6] = ["@a", "@b", "@c", "@d", "@e", "@f"];
+
+/// A cell as the charts draw it.
+pub(in crate::html) struct Line<'a> {
+    /// The cell.
+    pub cell: &'a Cell,
+    /// Its name, safe for plotly.
+    pub name: String,
+    /// Its colour's name.
+    pub colour: &'static str,
+    /// Whether it is the recommended one.
+    pub recommended: bool,
+}
+
+/// The cells of one block size in their colours.
+pub(in crate::html) fn coloured(result: &TuneResult, bs: Bytes) -> Vec<Line<'_>> {
+    let recommendation = label::recommendation_of(result, bs);
+    let mut others = OTHERS.iter().cycle();
+    let mut line = |cell| {
+        let recommended = label::is_recommended(cell, recommendation);
+        let colour = match cell.method.as_str() {
+            "poll" => "@poll",
+            "interrupt" => "@interrupt",
+            _ if recommended => "@chosen",
+            _ => others.next().copied().unwrap_or("@a"),
+        };
+        let name = chart_text(&label::cell(cell));
+        Line {
+            cell,
+            name,
+            colour,
+            recommended,
+        }
+    };
+    label::cells_of(result, bs)
+        .into_iter()
+        .map(&mut line)
+        .collect()
+}
+
+impl Line<'_> {
+    /// A line through points; `unit` follows the number when the pointer rests on it.
+    pub(super) fn trace(&self, x: &Value, y: &Value, unit: &str) -> Value {
+        json!({
+            "type": "scatter",
+            "mode": "lines",
+            "name": self.name,
+            "legendgroup": self.name,
+            "x": x,
+            "y": y,
+            "line": {"color": self.colour, "width": if self.recommended { 2.6 } else { 1.4 }},
+            "hovertemplate": format!("%{{y}} {unit}"),
+        })
+    }
+
+    /// The same in the lower plot, without a second entry in the legend.
+    pub(super) fn trace_below(&self, x: &Value, y: &Value, unit: &str) -> Value {
+        let mut trace = self.trace(x, y, unit);
+        trace["yaxis"] = json!("y2");
+        trace["showlegend"] = json!(false);
+        trace
+    }
+}

@@ -1,0 +1,116 @@
+//! Charts as plotly figures. Colours are names (`@poll`); the page's script gives them values for the light and the
+//! dark scheme. Names and hover texts are escaped for plotly where they enter.
+
+mod axis;
+mod calibration;
+mod fidelity;
+mod heat_map;
+mod latency;
+mod line;
+mod over_time;
+mod pareto;
+
+pub(super) use line::{Line, coloured};
+
+use crate::label;
+use q2c_model::Bytes;
+use q2c_result::tune::TuneResult;
+use serde_json::{Value, json};
+
+/// One chart with its caption, drawn in one or more ways between which the reader switches.
+pub(super) struct Chart {
+    /// Element's id, unique in the page.
+    pub id: String,
+    /// Heading.
+    pub title: &'static str,
+    /// How to read it.
+    pub note: String,
+    /// Height in CSS pixels.
+    pub height: u32,
+    /// Whether it takes the page's whole width.
+    pub wide: bool,
+    views: Vec<View>,
+}
+
+/// One way to draw a chart.
+struct View {
+    label: &'static str,
+    traces: Vec<Value>,
+    layout: Value,
+}
+
+impl Chart {
+    /// The figures, for the page's script.
+    pub(super) fn figures(&self) -> Value {
+        let view = |v: &View| json!({"label": v.label, "data": v.traces, "layout": v.layout});
+        self.views.iter().map(view).collect()
+    }
+
+    /// Whether there is anything to draw.
+    fn has_data(&self) -> bool {
+        self.views.iter().any(|view| !view.traces.is_empty())
+    }
+}
+
+/// The charts of one block size, in reading order; those without data are left out.
+pub(super) fn of_block_size(result: &TuneResult, bs: Bytes) -> Vec<Chart> {
+    let cells = line::coloured(result, bs);
+    let sweep = result.sweeps.iter().find(|sweep| sweep.bs == bs);
+    let calibration = result.calibration.iter().find(|c| c.bs == bs);
+    let mut charts = vec![pareto::chart(sweep, &cells)];
+    charts.push(over_time::throughput(&cells));
+    charts.push(over_time::sleep(&cells));
+    charts.push(latency::chart(&cells));
+    charts.extend(sweep.map(heat_map::chart));
+    charts.extend(calibration.into_iter().flat_map(calibration::charts));
+    charts.extend(fidelity::charts(&cells));
+    charts.retain(Chart::has_data);
+    for chart in &mut charts {
+        chart.id = format!("{}-{}", chart.id, bs.0);
+    }
+    charts
+}
+
+/// Whether any chart of `result` was asked for at all.
+pub(super) fn block_sizes(result: &TuneResult) -> Vec<Bytes> {
+    let mut sizes = label::block_sizes(result);
+    let others = result
+        .sweeps
+        .iter()
+        .map(|s| s.bs)
+        .chain(result.calibration.iter().map(|c| c.bs));
+    for bs in others {
+        if !sizes.contains(&bs) {
+            sizes.push(bs);
+        }
+    }
+    sizes
+}
+
+/// A number for a figure: five significant digits are more than a pixel, and keep the page small.
+fn value(number: f64) -> Value {
+    match number.is_finite() {
+        true => format!("{number:.4e}")
+            .parse::<f64>()
+            .map_or(Value::Null, Value::from),
+        false => Value::Null,
+    }
+}
+
+/// Numbers for a figure, each times `scale`.
+fn values(numbers: &[f64], scale: f64) -> Value {
+    numbers.iter().map(|n| value(n * scale)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_five_digits_and_gaps_stay_gaps() {
+        assert_eq!(
+            values(&[123_456.0, 0.1, f64::NAN, f64::INFINITY], 1.0),
+            json!([123_460.0, 0.1, null, null])
+        );
+    }
+}

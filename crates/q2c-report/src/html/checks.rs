@@ -1,0 +1,37 @@
+//! The doctor's checks as rows.
+
+use q2c_result::{Check, DoctorReport, Verdict};
+
+/// One check.
+pub(super) struct CheckRow<'a> {
+    pub check: &'a Check,
+    /// The verdict as a word.
+    pub word: &'static str,
+    /// Its class in the style sheet.
+    pub class: &'static str,
+}
+
+/// All checks: what invalidates first, what is well last.
+pub(super) fn rows(report: &DoctorReport) -> Vec<CheckRow<'_>> {
+    let row = |check| {
+        let (word, class) = verdict(check);
+        CheckRow { check, word, class }
+    };
+    let mut rows: Vec<CheckRow<'_>> = report.checks.iter().map(row).collect();
+    rows.sort_by_key(|row| match row.check.verdict {
+        Verdict::Invalidates => 0,
+        Verdict::Warn => 1,
+        Verdict::Unknown => 2,
+        Verdict::Pass => 3,
+    });
+    rows
+}
+
+fn verdict(check: &Check) -> (&'static str, &'static str) {
+    match check.verdict {
+        Verdict::Pass => ("ok", "good"),
+        Verdict::Warn => ("warn", "caution"),
+        Verdict::Invalidates => ("invalidates", "bad"),
+        Verdict::Unknown => ("unknown", "dim"),
+    }
+}

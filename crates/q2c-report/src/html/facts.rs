@@ -1,0 +1,184 @@
+//! Machine, target and calibration as names and values. What could not be read says so.
+
+use crate::quantity::{duration, seconds};
+use q2c_model::{Bytes, CpuId};
+use q2c_result::tune::Calibration;
+use q2c_result::{Device, Machine, Target};
+
+/// One line.
+pub(super) struct Fact {
+    pub name: String,
+    pub value: String,
+}
+
+fn fact(name: &str, value: impl Into<String>) -> Fact {
+    Fact {
+        name: name.to_owned(),
+        value: value.into(),
+    }
+}
+
+/// A fact that may not have been readable.
+fn maybe(name: &str, value: Option<impl ToString>) -> Fact {
+    fact(
+        name,
+        value.map_or_else(|| "unknown".to_owned(), |v| v.to_string()),
+    )
+}
+
+fn yes(value: bool) -> &'static str {
+    if value { "yes" } else { "no" }
+}
+
+/// The machine.
+pub(super) fn machine(m: &Machine) -> Vec<Fact> {
+    let states = m
+        .idle_states
+        .iter()
+        .map(|(name, us)| format!("{name} {us} µs"));
+    let mut facts = vec![
+        fact("Kernel", &m.kernel),
+        fact("Architecture", &m.arch),
+        maybe("Processor", m.cpu_model.as_ref()),
+        fact(
+            "CPUs online",
+            format!("{} ({})", m.cpus_online.len(), ranges(&m.cpus_online)),
+        ),
+        maybe("Threads per core", m.threads_per_core),
+        maybe("NUMA nodes", m.numa_nodes),
+        maybe("Memory", m.memory.map(size)),
+        fact("Hypervisor", m.hypervisor.as_deref().unwrap_or("none seen")),
+        maybe("Frequency governor", m.governor.as_ref()),
+        maybe("Idle driver", m.idle_driver.as_ref()),
+        maybe("Idle governor", m.idle_governor.as_ref()),
+        fact("Idle states, exit latency", listed(states)),
+        maybe("Clock source", m.clocksource.as_ref()),
+        maybe("TSC invariant", m.tsc_invariant.map(yes)),
+        maybe("Preemption", m.preempt.as_ref()),
+    ];
+    facts.extend(m.other.iter().map(|(name, value)| fact(name, value)));
+    facts
+}
+
+/// The target, and the device under it.
+pub(super) fn target(t: &Target) -> Vec<Fact> {
+    let mut facts = vec![
+        fact("Path", &t.path),
+        fact("Kind", &t.kind),
+        fact("Size", size(t.size)),
+    ];
+    facts.extend(t.file_system.iter().map(|name| fact("File system", name)));
+    match &t.device {
+        Some(d) => facts.extend(device(d)),
+        None => facts.push(fact("Device", "not found")),
+    }
+    facts.extend(t.unproved.iter().map(|what| fact("Not proved", what)));
+    facts
+}
+
+fn device(d: &Device) -> Vec<Fact> {
+    vec![
+        fact("Device", format!("{} ({})", d.name, d.dev)),
+        maybe("Model", d.model.as_ref()),
+        maybe("Firmware", d.firmware.as_ref()),
+        maybe("Device size", d.size.map(size)),
+        maybe("Logical block", d.logical_block),
+        maybe("Scheduler", d.scheduler.as_ref()),
+        maybe("Requests per queue", d.nr_requests),
+        maybe("Hardware queues", d.hw_queues),
+        maybe("Can be polled (io_poll)", d.io_poll.map(yes)),
+        maybe("nomerges", d.nomerges),
+        maybe("Write cache", d.write_cache.as_ref()),
+        fact(
+            "CPUs that took its interrupts",
+            listed(d.irq_cpus.iter().map(CpuId::to_string)),
+        ),
+    ]
+}
+
+/// One block size's calibration.
+pub(super) fn calibration(c: &Calibration) -> Vec<Fact> {
+    let ns = |value: f64| duration(value, "µ");
+    let cost = &c.cost;
+    let origin = match c.reused {
+        true => "reused".to_owned(),
+        false => format!("measured in {}", seconds(c.seconds)),
+    };
+    vec![
+        fact("Origin", origin),
+        fact("CPU", c.cpu.to_string()),
+        fact(
+            "CPU of the interrupts",
+            c.irq_cpu
+                .map_or_else(|| "not seen".to_owned(), |cpu| cpu.to_string()),
+        ),
+        fact("Submission", ns(cost.submit_ns)),
+        fact("Turnaround of the loop", ns(cost.turnaround_ns)),
+        fact("Reaping after a hit sleep", ns(cost.reap_hit_ns)),
+        fact("CPU of an interrupt-driven I/O", ns(cost.interrupt_cpu_ns)),
+        fact("Latency an interrupt adds", ns(cost.interrupt_latency_ns)),
+        fact("Other CPU per I/O: polling", ns(cost.other_cpu_poll_ns)),
+        fact("Other CPU per I/O: sleeping", ns(cost.other_cpu_sleep_ns)),
+        fact(
+            "Other CPU per I/O: interrupt",
+            ns(cost.other_cpu_interrupt_ns),
+        ),
+    ]
+}
+
+fn listed(items: impl Iterator<Item = String>) -> String {
+    match items.collect::<Vec<_>>().join(", ") {
+        empty if empty.is_empty() => "none seen".to_owned(),
+        list => list,
+    }
+}
+
+/// A size in the largest unit that leaves at least one: `1.75 TiB`.
+fn size(bytes: Bytes) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let (mut value, mut unit) = (bytes.0 as f64, "B");
+    for larger in UNITS {
+        if value < 1024.0 {
+            break;
+        }
+        (value, unit) = (value / 1024.0, larger);
+    }
+    match value.fract() == 0.0 {
+        true => format!("{value} {unit}"),
+        false => format!("{value:.2} {unit}"),
+    }
+}
+
+/// CPUs as the kernel lists them: `0-3,8`.
+fn ranges(cpus: &[CpuId]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus {
+        match runs.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(cpu.0) => *last = cpu.0,
+            _ => runs.push((cpu.0, cpu.0)),
+        }
+    }
+    let run = |(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    runs.iter().map(run).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_listed_as_the_kernel_does() {
+        let cpus = [0, 1, 2, 8, 10, 11].map(CpuId);
+        assert_eq!(ranges(&cpus), "0-2,8,10-11");
+        assert_eq!(ranges(&[]), "");
+    }
+
+    #[test]
+    fn sizes_stay_readable() {
+        let shown = [512, 256 << 30, 1_920_383_410_176].map(|n| size(Bytes(n)));
+        assert_eq!(shown, ["512 B", "256 GiB", "1.75 TiB"]);
+    }
+}

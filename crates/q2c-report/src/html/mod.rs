@@ -1,0 +1,15 @@
+//! A result as one HTML file that opens without a network: charts, tables, how to apply it.
+//!
+//! Nothing in the page is loaded from elsewhere, and its Content-Security-Policy forbids it; only the two scripts
+//! whose hashes the policy names can run, whatever a string in the result says.
+
+mod chart;
+mod checks;
+mod escape;
+mod facts;
+mod page;
+mod plotly;
+mod results;
+mod summary;
+
+pub use page::{RenderError, tune};

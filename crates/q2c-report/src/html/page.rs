@@ -1,0 +1,176 @@
+//! The page as a whole.
+
+use super::chart::{self, Chart};
+use super::checks::{self, CheckRow};
+use super::facts::{self, Fact};
+use super::results::{self, Results};
+use super::summary::{self, Advice, Trust};
+use super::{escape, plotly};
+use crate::label::{self, Mode};
+use crate::quantity;
+use askama::Template;
+use q2c_model::Bytes;
+use q2c_result::Warning;
+use q2c_result::tune::TuneResult;
+use serde_json::Value;
+use std::time::{Duration, UNIX_EPOCH};
+use thiserror::Error;
+
+const STYLE: &str = include_str!("../../assets/report.css");
+const SCRIPT: &str = include_str!("../../assets/report.js");
+
+/// The page could not be made.
+#[derive(Debug, Error)]
+#[error("fill the report's template: {0}")]
+pub struct RenderError(#[from] askama::Error);
+
+/// Everything at one block size.
+struct Panel {
+    /// Block size in bytes: part of the elements' ids.
+    id: u64,
+    /// As people say it: `4 KiB`.
+    name: String,
+    results: Results,
+    charts: Vec<Chart>,
+    calibration: Vec<Fact>,
+}
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    result: &'a TuneResult,
+    policy: String,
+    style: &'static str,
+    plotly: &'static str,
+    script: &'static str,
+    figures: String,
+    job: String,
+    started: String,
+    took: String,
+    advice: Vec<Advice>,
+    trust: Vec<Trust>,
+    fallbacks: Vec<String>,
+    warnings: &'a [Warning],
+    panels: Vec<Panel>,
+    machine: Vec<Fact>,
+    target: Vec<Fact>,
+    checks: Vec<CheckRow<'a>>,
+}
+
+/// The whole result as one page, about 5 MB, most of it the chart library.
+///
+/// # Errors
+/// When a template cannot be filled, which its types leave no way for.
+pub fn tune(result: &TuneResult) -> Result<String, RenderError> {
+    let sizes = chart::block_sizes(result);
+    let panels: Vec<Panel> = sizes.iter().map(|&bs| panel(result, bs)).collect();
+    let page = Page {
+        policy: policy(),
+        style: STYLE,
+        plotly: &plotly::SCRIPT,
+        script: SCRIPT,
+        figures: figures(&panels),
+        job: label::job(result),
+        started: started(result.started_unix_s),
+        took: quantity::seconds(result.seconds),
+        advice: summary::advice(result),
+        trust: summary::trust(result),
+        fallbacks: fallbacks(result),
+        warnings: &result.warnings,
+        panels,
+        machine: facts::machine(&result.machine),
+        target: facts::target(&result.target),
+        checks: checks::rows(&result.doctor),
+        result,
+    };
+    Ok(page.render()?)
+}
+
+fn panel(result: &TuneResult, bs: Bytes) -> Panel {
+    let calibration = result.calibration.iter().find(|c| c.bs == bs);
+    Panel {
+        id: bs.0,
+        name: bs.to_string(),
+        results: results::of(result, bs),
+        charts: chart::of_block_size(result, bs),
+        calibration: calibration.map_or_else(Vec::new, facts::calibration),
+    }
+}
+
+/// All figures by their chart's id, harmless inside a `<script>`.
+fn figures(panels: &[Panel]) -> String {
+    let charts = panels.iter().flat_map(|panel| &panel.charts);
+    let figures: Value = charts
+        .map(|chart| (chart.id.clone(), chart.figures()))
+        .collect();
+    escape::json_for_script(&figures)
+}
+
+/// No network at all; no script but the two that are ours.
+fn policy() -> String {
+    // plotly puts its own style sheet into the page, and makes pictures for "download as PNG".
+    format!(
+        "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; \
+         form-action 'none'",
+        plotly::csp_hash(&plotly::SCRIPT),
+        plotly::csp_hash(SCRIPT)
+    )
+}
+
+/// `2026-01-01 00:00 UTC`; the bare number where no calendar reaches.
+fn started(unix_s: u64) -> String {
+    const END_OF_YEAR_9999: u64 = 253_402_300_799;
+    if unix_s > END_OF_YEAR_9999 {
+        return format!("{unix_s} s after 1970");
+    }
+    let time =
+        humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(unix_s)).to_string();
+    format!(
+        "{} UTC",
+        time.replace('T', " ")
+            .trim_end_matches(":00Z")
+            .trim_end_matches('Z')
+    )
+}
+
+/// One sentence for each cell that was not what it was asked to be.
+fn fallbacks(result: &TuneResult) -> Vec<String> {
+    let differs = result
+        .cells
+        .iter()
+        .filter(|cell| label::mode(&cell.effective_mode) == Mode::Differs);
+    let told = |cell: &q2c_result::tune::Cell| {
+        let mode = &cell.effective_mode;
+        format!(
+            "{} {}: asked {}, was {} ({})",
+            cell.bs,
+            label::cell(cell),
+            mode.asked,
+            mode.was,
+            label::proof(mode)
+        )
+    };
+    differs.map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_is_a_date() {
+        assert_eq!(started(1_767_225_600), "2026-01-01 00:00 UTC");
+        assert_eq!(started(951_782_399), "2000-02-28 23:59:59 UTC");
+        assert_eq!(started(u64::MAX), "18446744073709551615 s after 1970");
+    }
+
+    #[test]
+    fn the_policy_lets_nothing_in() {
+        let policy = policy();
+        assert!(policy.starts_with("default-src 'none';"));
+        assert!(
+            !policy.contains("http") && !policy.contains('*') && !policy.contains("unsafe-eval")
+        );
+        assert!(!policy.contains("script-src 'unsafe-inline'"));
+    }
+}

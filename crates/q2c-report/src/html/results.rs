@@ -1,0 +1,83 @@
+//! The results table of one block size.
+
+use super::chart::{Line, coloured};
+use crate::label::{self, Mode};
+use crate::metric::METRICS;
+use crate::quantity;
+use q2c_model::Bytes;
+use q2c_result::tune::TuneResult;
+
+/// A table as the template lays it out.
+pub(super) struct Results {
+    /// Name and unit of each column.
+    pub columns: Vec<(&'static str, &'static str)>,
+    /// One per cell.
+    pub rows: Vec<Row>,
+}
+
+/// One cell.
+pub(super) struct Row {
+    pub name: String,
+    pub role: String,
+    /// Name of its colour in the style sheet.
+    pub colour: &'static str,
+    pub recommended: bool,
+    /// What it really was, when that is worth a word.
+    pub mode: Option<String>,
+    /// Whether that is not what was asked for.
+    pub differs: bool,
+    /// The proof of it.
+    pub proof: String,
+    /// I/Os in all trials, failed ones named.
+    pub ios: String,
+    pub fields: Vec<Field>,
+}
+
+/// One number.
+pub(super) struct Field {
+    pub median: String,
+    pub range: String,
+    pub predicted: String,
+}
+
+/// The table of one block size.
+pub(super) fn of(result: &TuneResult, bs: Bytes) -> Results {
+    // `us` is for terminals that may lack the letter.
+    let unit = |unit: &'static str| if unit == "us" { "µs" } else { unit };
+    Results {
+        columns: METRICS.iter().map(|m| (m.name, unit(m.unit))).collect(),
+        rows: coloured(result, bs).iter().map(row).collect(),
+    }
+}
+
+fn row(line: &Line<'_>) -> Row {
+    let cell = line.cell;
+    let mode = label::mode(&cell.effective_mode);
+    let field = |metric: &crate::metric::Metric| Field {
+        median: metric.median(cell),
+        range: metric.range(cell),
+        predicted: metric.predicted(cell),
+    };
+    Row {
+        name: label::cell(cell),
+        role: cell.role.clone(),
+        colour: line.colour.trim_start_matches('@'),
+        recommended: line.recommended,
+        mode: (mode != Mode::AsAsked).then(|| cell.effective_mode.was.clone()),
+        differs: mode == Mode::Differs,
+        proof: label::proof(&cell.effective_mode),
+        ios: ios(cell.measured.ios, cell.measured.errors),
+        fields: METRICS.iter().map(field).collect(),
+    }
+}
+
+fn ios(ios: u64, errors: u64) -> String {
+    match errors {
+        0 => format!("{} I/Os", quantity::count(ios)),
+        n => format!(
+            "{} I/Os, {} failed",
+            quantity::count(ios),
+            quantity::count(n)
+        ),
+    }
+}

@@ -1,0 +1,184 @@
+//! What a busy reader sees first: what to use, and how far to trust it.
+
+use crate::label;
+use crate::quantity::{bare, duration, iops, median, number, seconds};
+use q2c_result::tune::{Cell, Recommendation, TuneResult};
+
+/// One block size's advice.
+pub(super) struct Advice {
+    pub bs: String,
+    pub verdict: String,
+    pub why: String,
+    pub apply: Vec<String>,
+    /// The recommended cell beside the baselines.
+    pub rows: Vec<Compared>,
+}
+
+/// A cell in the short comparison.
+pub(super) struct Compared {
+    pub method: String,
+    pub policy: String,
+    pub recommended: bool,
+    pub iops: String,
+    pub cpu: String,
+    pub per_core: String,
+    /// KIOPS per core as a share of the largest shown, percent.
+    pub bar: u32,
+}
+
+/// A reason to trust the result, or not to.
+pub(super) struct Trust {
+    pub name: &'static str,
+    pub value: String,
+    pub detail: String,
+    pub caution: bool,
+}
+
+/// The recommendations, in the order of the block sizes.
+pub(super) fn advice(result: &TuneResult) -> Vec<Advice> {
+    result
+        .recommendation
+        .iter()
+        .map(|r| advise(result, r))
+        .collect()
+}
+
+fn advise(result: &TuneResult, recommendation: &Recommendation) -> Advice {
+    let cells = label::cells_of(result, recommendation.bs);
+    let recommended = |cell: &Cell| label::is_recommended(cell, Some(recommendation));
+    let shown: Vec<&Cell> = cells
+        .into_iter()
+        .filter(|c| recommended(c) || !c.sleeping)
+        .collect();
+    let most = shown
+        .iter()
+        .map(|c| c.measured.kiops_per_core.median)
+        .fold(0.0, f64::max);
+    let compared = |cell: &&Cell| {
+        let measured = &cell.measured;
+        Compared {
+            method: cell.method.clone(),
+            policy: cell.policy.clone(),
+            recommended: recommended(cell),
+            iops: iops(measured.iops.median),
+            cpu: median(&measured.cpu_pct, 1.0),
+            per_core: median(&measured.kiops_per_core, 1.0),
+            bar: share(measured.kiops_per_core.median, most),
+        }
+    };
+    Advice {
+        bs: recommendation.bs.to_string(),
+        verdict: recommendation.verdict.clone(),
+        why: unbroken(&recommendation.why),
+        apply: recommendation.apply.clone(),
+        rows: shown.iter().map(compared).collect(),
+    }
+}
+
+/// A number and its percent sign stay on one line.
+fn unbroken(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
+}
+
+/// `part` of `whole` in percent, 0..100.
+fn share(part: f64, whole: f64) -> u32 {
+    // A cast from f64 saturates, and takes what is not a number for 0.
+    ((part / whole * 100.0).round() as u32).min(100)
+}
+
+/// Trials, fidelity, drift, the harness's own cost.
+pub(super) fn trust(result: &TuneResult) -> Vec<Trust> {
+    vec![
+        completeness(result),
+        fidelity(result),
+        drift(result),
+        floor(result),
+    ]
+}
+
+fn completeness(result: &TuneResult) -> Trust {
+    let trials = result
+        .cells
+        .iter()
+        .map(|c| c.measured.iops)
+        .min_by_key(|i| i.trials)
+        .unwrap_or_default();
+    let detail = match result.complete {
+        true => format!(
+            "[min, max] covers the true median with {} %",
+            number(trials.coverage() * 100.0)
+        ),
+        false => "the run was stopped early: cells are missing".to_owned(),
+    };
+    Trust {
+        name: "Trials per cell",
+        value: format!(
+            "{} × {}",
+            trials.trials,
+            bare(&seconds(result.job.trial_seconds))
+        ),
+        detail,
+        caution: !result.complete,
+    }
+}
+
+fn fidelity(result: &TuneResult) -> Trust {
+    let f = &result.fidelity;
+    let (value, detail) = match f.cells {
+        0 => (
+            "unchecked".to_owned(),
+            "no sleeping cell was measured".to_owned(),
+        ),
+        n => (
+            format!("IOPS ± {} %", number(f.iops_error_pct_median)),
+            format!(
+                "worst {} %; CPU {} points (worst {}), miss rate {} points (worst {}); median over {n} sleeping cells",
+                number(f.iops_error_pct_max),
+                number(f.cpu_points_median),
+                number(f.cpu_points_max),
+                number(f.miss_points_median),
+                number(f.miss_points_max),
+            ),
+        ),
+    };
+    Trust {
+        name: "Prediction error",
+        value,
+        detail,
+        caution: f.cells == 0,
+    }
+}
+
+fn drift(result: &TuneResult) -> Trust {
+    Trust {
+        name: "Device drift",
+        value: format!("{} %", number(result.fidelity.drift_pct)),
+        detail: "IOPS, from the first recording to the trials".into(),
+        caution: false,
+    }
+}
+
+fn floor(result: &TuneResult) -> Trust {
+    Trust {
+        name: "Harness floor",
+        value: duration(result.harness_floor_ns, "µ"),
+        detail: "CPU per I/O that is q2c's own".into(),
+        caution: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn a_bar_never_leaves_its_field() {
+        let shares = [
+            share(1.0, 4.0),
+            share(5.0, 4.0),
+            share(0.0, 0.0),
+            share(f64::NAN, 1.0),
+        ];
+        assert_eq!(shares, [25, 100, 0, 0]);
+    }
+}

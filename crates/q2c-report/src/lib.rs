@@ -1,0 +1,15 @@
+//! Reports made from results, and from nothing else: no device, no clock, no network.
+//!
+//! - [`terminal`]: tables for the one who ran it;
+//! - [`html`]: one self-contained page with charts, to keep and to hand on;
+//! - [`csv`]: the numbers, for other programs.
+//!
+//! Every string in a result may come from outside (device names, paths, file contents); each report
+//! makes it harmless in its own language: control characters for the terminal, markup for HTML.
+
+pub mod csv;
+pub mod html;
+mod label;
+mod metric;
+mod quantity;
+pub mod terminal;

@@ -1,0 +1,127 @@
+//! The columns of every results table: one list, so that terminal and HTML cannot disagree.
+
+use crate::quantity;
+use q2c_result::tune::{Cell, Measured, Prediction};
+use q2c_stats::Interval;
+
+/// One column.
+pub(crate) struct Metric {
+    /// Head of the column.
+    pub name: &'static str,
+    /// Unit of the numbers below, after `scale`.
+    pub unit: &'static str,
+    /// From the result's unit to `unit`.
+    scale: f64,
+    measured: fn(&Measured) -> &Interval,
+    predicted: Option<fn(&Prediction) -> f64>,
+    /// Has no meaning for a cell that never sleeps.
+    of_sleep: bool,
+    /// Whether the interval is shown beside the median.
+    pub with_range: bool,
+}
+
+const KILO: f64 = 1e-3;
+const PERCENT: f64 = 100.0;
+const NS_TO_US: f64 = 1e-3;
+
+/// The columns, in reading order: what it gives, what it costs, how well it slept, how late it was.
+pub(crate) const METRICS: [Metric; 9] = [
+    Metric {
+        name: "IOPS",
+        unit: "K",
+        scale: KILO,
+        measured: |m| &m.iops,
+        predicted: Some(|p| p.iops),
+        of_sleep: false,
+        with_range: true,
+    },
+    plain("CPU", "%", 1.0, |m| &m.cpu_pct, Some(|p| p.cpu_pct)),
+    plain(
+        "per core",
+        "KIOPS",
+        1.0,
+        |m| &m.kiops_per_core,
+        Some(|p| p.kiops_per_core),
+    ),
+    sleep(
+        "miss",
+        "%",
+        PERCENT,
+        |m| &m.miss_rate,
+        Some(|p| p.miss_rate),
+    ),
+    sleep(
+        "sleep",
+        "us",
+        NS_TO_US,
+        |m| &m.effective_sleep_ns,
+        Some(|p| p.effective_sleep_ns),
+    ),
+    sleep("slept", "us", NS_TO_US, |m| &m.slept_ns, None),
+    plain("p50", "us", NS_TO_US, |m| &m.p50_ns, None),
+    plain("p99", "us", NS_TO_US, |m| &m.p99_ns, Some(|p| p.p99_ns)),
+    plain("p99.9", "us", NS_TO_US, |m| &m.p999_ns, None),
+];
+
+const fn plain(
+    name: &'static str,
+    unit: &'static str,
+    scale: f64,
+    measured: fn(&Measured) -> &Interval,
+    predicted: Option<fn(&Prediction) -> f64>,
+) -> Metric {
+    Metric {
+        name,
+        unit,
+        scale,
+        measured,
+        predicted,
+        of_sleep: false,
+        with_range: false,
+    }
+}
+
+const fn sleep(
+    name: &'static str,
+    unit: &'static str,
+    scale: f64,
+    measured: fn(&Measured) -> &Interval,
+    predicted: Option<fn(&Prediction) -> f64>,
+) -> Metric {
+    Metric {
+        of_sleep: true,
+        ..plain(name, unit, scale, measured, predicted)
+    }
+}
+
+impl Metric {
+    /// The measured median; `-` when not measured or without meaning for this cell.
+    pub(crate) fn median(&self, cell: &Cell) -> String {
+        match self.applies(cell) {
+            true => quantity::median((self.measured)(&cell.measured), self.scale),
+            false => quantity::NOTHING.to_owned(),
+        }
+    }
+
+    /// `[min, max]` over the trials; empty when there is none.
+    pub(crate) fn range(&self, cell: &Cell) -> String {
+        match self.applies(cell) {
+            true => quantity::range((self.measured)(&cell.measured), self.scale),
+            false => String::new(),
+        }
+    }
+
+    /// The prediction; empty when there is none.
+    pub(crate) fn predicted(&self, cell: &Cell) -> String {
+        match (self.predicted, &cell.predicted) {
+            (Some(of), Some(prediction)) if self.applies(cell) => {
+                quantity::number(of(prediction) * self.scale)
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn applies(&self, cell: &Cell) -> bool {
+        cell.sleeping || !self.of_sleep
+    }
+}

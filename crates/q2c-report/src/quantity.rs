@@ -1,0 +1,164 @@
+//! Numbers as text: three significant digits, never more than was measured.
+
+use q2c_stats::Interval;
+
+/// What stands where nothing was measured.
+pub(crate) const NOTHING: &str = "-";
+
+/// Decimals that give three significant digits.
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    }
+}
+
+/// `1234`, `123`, `12.3`, `1.23`, `0.12`, `<0.01`, `0`; `-` for what is not a number.
+pub(crate) fn number(value: f64) -> String {
+    match value {
+        v if !v.is_finite() => NOTHING.to_owned(),
+        0.0 => "0".to_owned(),
+        v if v.abs() < 0.005 => if v < 0.0 { ">-0.01" } else { "<0.01" }.to_owned(),
+        v => format!("{v:.*}", decimals(v)),
+    }
+}
+
+/// The median of what was measured, times `scale`; `-` when nothing was.
+pub(crate) fn median(interval: &Interval, scale: f64) -> String {
+    match interval.trials {
+        0 => NOTHING.to_owned(),
+        _ => number(interval.median * scale),
+    }
+}
+
+/// `[min, max]` with the median's decimals; empty when there is no interval to speak of.
+pub(crate) fn range(interval: &Interval, scale: f64) -> String {
+    if interval.trials < 2 {
+        return String::new();
+    }
+    let places = decimals(interval.median * scale);
+    let (min, max) = (interval.min * scale, interval.max * scale);
+    format!("[{min:.places$}, {max:.places$}]")
+}
+
+/// A duration in nanoseconds with a fitting unit; `micro` is the sign for 10^-6 in front of `s`.
+pub(crate) fn duration(ns: f64, micro: &str) -> String {
+    match ns.abs() {
+        v if !v.is_finite() => NOTHING.to_owned(),
+        v if v < 1e3 => format!("{} ns", number(ns)),
+        v if v < 1e6 => format!("{} {micro}s", number(ns / 1e3)),
+        v if v < 1e9 => format!("{} ms", number(ns / 1e6)),
+        _ => seconds(ns / 1e9),
+    }
+}
+
+/// A quantity that was set, not measured: without zeros that promise precision (`10 s`, not `10.0 s`).
+pub(crate) fn bare(quantity: &str) -> String {
+    match quantity.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            let number = number.trim_end_matches('0').trim_end_matches('.');
+            format!("{number} {unit}")
+        }
+        _ => quantity.to_owned(),
+    }
+}
+
+/// Seconds as people say them: `8.20 s`, `12 min 4 s`.
+pub(crate) fn seconds(s: f64) -> String {
+    if !s.is_finite() || s < 100.0 {
+        return format!("{} s", number(s));
+    }
+    let whole = s.round() as u64;
+    match whole {
+        0..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// I/Os per second, as `52.3 K` or `850`.
+pub(crate) fn iops(value: f64) -> String {
+    match value.abs() {
+        v if v < 1e3 => number(value),
+        v if v < 1e6 => format!("{} K", number(value / 1e3)),
+        _ => format!("{} M", number(value / 1e6)),
+    }
+}
+
+/// A count with its thousands apart: `1 234 567` (narrow no-break spaces).
+pub(crate) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() * 2);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_significant_digits() {
+        let shown: Vec<String> = [12_345.6, 99.96, 99.94, 12.34, 9.996, 1.234, 0.004, 0.0]
+            .map(number)
+            .to_vec();
+        assert_eq!(
+            shown,
+            ["12346", "100", "99.9", "12.3", "10.0", "1.23", "<0.01", "0"]
+        );
+        assert_eq!(number(f64::NAN), "-");
+    }
+
+    #[test]
+    fn an_interval_has_its_medians_decimals() {
+        let trials = Interval::of(&[9_900.0, 12_340.0, 104_000.0]);
+        assert_eq!(median(&trials, 1e-3), "12.3");
+        assert_eq!(range(&trials, 1e-3), "[9.9, 104.0]");
+    }
+
+    #[test]
+    fn nothing_measured_is_no_number() {
+        assert_eq!(median(&Interval::default(), 1.0), "-");
+        assert_eq!(range(&Interval::default(), 1.0), "");
+        assert_eq!(range(&Interval::of(&[3.0]), 1.0), "", "one trial");
+    }
+
+    #[test]
+    fn durations_and_rates_carry_their_unit() {
+        let shown: Vec<String> = [310.0, 43_120.0, 2.5e6, 8.2e9, 724e9, 7_384e9]
+            .map(|ns| duration(ns, "u"))
+            .to_vec();
+        assert_eq!(
+            shown,
+            [
+                "310 ns",
+                "43.1 us",
+                "2.50 ms",
+                "8.20 s",
+                "12 min 4 s",
+                "2 h 3 min"
+            ]
+        );
+        assert_eq!(
+            [iops(850.0), iops(12_340.0), iops(1.5e6)],
+            ["850", "12.3 K", "1.50 M"]
+        );
+    }
+
+    #[test]
+    fn what_was_set_is_shown_bare() {
+        let shown = ["10.0 s", "2.50 ms", "100 us", "-"].map(bare);
+        assert_eq!(shown, ["10 s", "2.5 ms", "100 us", "-"]);
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(count(999), "999");
+    }
+}

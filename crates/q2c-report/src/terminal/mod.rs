@@ -1,0 +1,10 @@
+//! Results in a terminal: compact tables, 100 columns and up read best.
+
+mod doctor;
+mod screen;
+mod table;
+mod tune;
+
+pub use doctor::doctor;
+pub use screen::Screen;
+pub use tune::tune;

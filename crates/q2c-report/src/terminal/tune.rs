@@ -1,0 +1,140 @@
+//! `q2c tune` in a terminal.
+
+use super::screen::{Screen, Tone};
+use super::table;
+use crate::label::{self, Mode};
+use crate::quantity::{duration, number, seconds};
+use q2c_model::Bytes;
+use q2c_result::tune::{Fidelity, Recommendation, TuneResult};
+
+/// The whole result: a table and a recommendation per block size, then what qualifies them.
+#[must_use]
+pub fn tune(result: &TuneResult, screen: Screen) -> String {
+    let mut text = head(result, screen);
+    for bs in label::block_sizes(result) {
+        text += &block_size(result, bs, screen);
+    }
+    text.push('\n');
+    text += &fidelity(&result.fidelity, screen);
+    text += &harness_floor(result, screen);
+    text += &effective_modes(result, screen);
+    text += &warnings(result, screen);
+    text
+}
+
+fn head(result: &TuneResult, screen: Screen) -> String {
+    let mut text = screen.note(
+        Tone::Strong,
+        &result.target.path,
+        &format!(
+            "· {} · took {}",
+            label::job(result),
+            seconds(result.seconds)
+        ),
+    );
+    for job in &result.job.background {
+        text += &screen.note(Tone::Dim, "background:", job);
+    }
+    for limit in &result.job.limits {
+        text += &screen.note(Tone::Dim, "limit:", limit);
+    }
+    if !result.complete {
+        text += &screen.note(
+            Tone::Bad,
+            "incomplete:",
+            "the run was stopped early; what is shown is valid, cells are missing",
+        );
+    }
+    text
+}
+
+fn block_size(result: &TuneResult, bs: Bytes, screen: Screen) -> String {
+    let recommendation = label::recommendation_of(result, bs);
+    let title = screen.paint(Tone::Strong, &format!("{bs} {}", result.job.rw));
+    let cells = label::cells_of(result, bs);
+    let table = match cells.is_empty() {
+        true => "nothing was measured at this block size\n".to_owned(),
+        false => table::results(&cells, recommendation, screen),
+    };
+    let advice = recommendation.map_or_else(String::new, |r| advice(r, screen));
+    format!("\n{title}\n{table}{advice}")
+}
+
+fn advice(recommendation: &Recommendation, screen: Screen) -> String {
+    let verdict = format!("▸ {}:", recommendation.verdict);
+    let mut text = screen.note(Tone::Good, &verdict, &recommendation.why);
+    for line in &recommendation.apply {
+        // Not wrapped: these lines are there to be copied.
+        text += &format!("    {}\n", screen.paint(Tone::Plain, line));
+    }
+    text
+}
+
+fn fidelity(fidelity: &Fidelity, screen: Screen) -> String {
+    let told = |median: f64, worst: f64, unit: &str| {
+        format!("{} {unit} (worst {})", number(median), number(worst))
+    };
+    let text = match fidelity.cells {
+        0 => "no sleeping cell was measured, so predictions are unchecked".to_owned(),
+        n => format!(
+            "predicted against measured, median over {n} sleeping cells: IOPS {}, CPU {}, miss rate {}; \
+             the device drifted by {} %",
+            told(
+                fidelity.iops_error_pct_median,
+                fidelity.iops_error_pct_max,
+                "%"
+            ),
+            told(
+                fidelity.cpu_points_median,
+                fidelity.cpu_points_max,
+                "points"
+            ),
+            told(
+                fidelity.miss_points_median,
+                fidelity.miss_points_max,
+                "points"
+            ),
+            number(fidelity.drift_pct),
+        ),
+    };
+    screen.note(Tone::Strong, "fidelity:", &text)
+}
+
+fn harness_floor(result: &TuneResult, screen: Screen) -> String {
+    let floor = duration(result.harness_floor_ns, "u");
+    let text = format!("{floor} of CPU per I/O are q2c's own (null engine, recording on)");
+    screen.note(Tone::Strong, "harness floor:", &text)
+}
+
+/// One line for each cell that was not what it was asked to be, with the proof.
+fn effective_modes(result: &TuneResult, screen: Screen) -> String {
+    let mut text = String::new();
+    for cell in &result.cells {
+        let mode = &cell.effective_mode;
+        if label::mode(mode) == Mode::Differs {
+            let told = format!(
+                "{} {}: asked {}, was {} ({})",
+                cell.bs,
+                label::cell(cell),
+                mode.asked,
+                mode.was,
+                label::proof(mode)
+            );
+            text += &screen.note(Tone::Bad, "effective mode:", &told);
+        }
+    }
+    text
+}
+
+fn warnings(result: &TuneResult, screen: Screen) -> String {
+    let mut text = String::new();
+    for warning in &result.warnings {
+        let head = format!("warning {}:", warning.id);
+        let mut told = format!("{}; {}.", warning.found, warning.means);
+        if !warning.todo.is_empty() {
+            told += &format!(" To do: {}", warning.todo);
+        }
+        text += &screen.note(Tone::Caution, &head, &told);
+    }
+    text
+}

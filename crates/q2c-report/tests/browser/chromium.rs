@@ -1,0 +1,97 @@
+//! A headless Chromium of our own, with an empty profile.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const INSTALL: &str = "install it with `apt-get install chromium`";
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// A running browser; stopped when dropped.
+pub struct Chromium {
+    process: Child,
+    profile: TempDir,
+}
+
+impl Chromium {
+    /// Starts it; `None`, with a line on stderr, when this machine has none.
+    ///
+    /// # Panics
+    /// When it is missing although `CI` is `true`, or does not come up.
+    pub fn start(test: &str) -> Option<Self> {
+        let Some(program) = found() else {
+            assert!(
+                std::env::var("CI").as_deref() != Ok("true"),
+                "no Chromium on the path: {INSTALL}"
+            );
+            let line = format!("skipped: {test}: no Chromium on the path; {INSTALL}\n");
+            std::io::stderr()
+                .write_all(line.as_bytes())
+                .expect("write to stderr");
+            return None;
+        };
+        let profile = tempfile::tempdir().expect("make a profile");
+        let process = Command::new(program)
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+            ])
+            .args([
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+            ])
+            .args(["--window-size=1366,900", "--remote-debugging-port=0"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("start Chromium");
+        Some(Chromium { process, profile })
+    }
+
+    /// Where it listens: port and path of the debugging socket.
+    pub fn socket(&self) -> (u16, String) {
+        let file = self.profile.path().join("DevToolsActivePort");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            if let Some((port, path)) = text.split_once('\n') {
+                return (port.parse().expect("a port"), path.trim().to_owned());
+            }
+            assert!(
+                Instant::now() < deadline,
+                "Chromium did not come up in 60 s"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// A folder that lives as long as the browser.
+    pub fn folder(&self) -> &Path {
+        self.profile.path()
+    }
+}
+
+impl Drop for Chromium {
+    fn drop(&mut self) {
+        // It may be gone already; then there is nothing to stop.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn found() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let all = NAMES
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    all.into_iter().find(|program| program.is_file())
+}

@@ -1,0 +1,216 @@
+//! Opens reports in a real browser: every chart drawn, nothing complained of, nothing loaded, no string obeyed.
+//!
+//! Without Chromium the tests skip and say so; where the variable `CI` is `true` they fail instead.
+
+mod chromium;
+mod devtools;
+#[path = "../fixture/mod.rs"]
+mod fixture;
+mod page;
+
+use page::Page;
+use q2c_result::tune::TuneResult;
+use serde_json::json;
+
+/// Charts of one block size of the fixture, with the traces each must have.
+const CHARTS: [(&str, u64); 11] = [
+    // Two rules, the front, the best, oracle, simulated poll, and seven measured cells.
+    ("pareto", 13),
+    // Seven lines above, the five sleeping cells below.
+    ("over-time", 12),
+    // Asked, slept and missed for five cells.
+    ("sleep-over-time", 15),
+    ("latency", 7),
+    // Two maps, the crosses of both, one ring.
+    ("heat-map", 5),
+    // Two rows of dots; the model's p50 and p99, clear and hit.
+    ("wake-delay", 6),
+    ("sleep-cpu", 2),
+    ("sleep-latency", 2),
+    // Five sleeping cells and the diagonal.
+    ("fidelity-iops", 6),
+    ("fidelity-cpu", 6),
+    ("fidelity-miss", 6),
+];
+
+#[test]
+fn every_chart_is_drawn() {
+    let Some(mut page) = Page::open("every_chart_is_drawn", &fixture::realistic()) else {
+        return;
+    };
+    assert!(page.drawn() < 2 * CHARTS.len(), "charts out of sight wait");
+    for size in ["4096", "65536"] {
+        page.click(&format!("#tab-{size}"));
+        for (chart, traces) in CHARTS {
+            let plot = page.scroll_to(&format!("{chart}-{size}"));
+            assert_eq!(plot["traces"], json!(traces), "{chart}: {plot}");
+            assert_eq!(plot["groups"], json!(traces), "{chart}: {plot}");
+            assert!(plot["marks"].as_u64() >= Some(traces), "{chart}: {plot}");
+            assert_eq!(plot["broken"], json!(0), "{chart}: {plot}");
+        }
+    }
+    assert_eq!(page.drawn(), 2 * CHARTS.len());
+    page.assert_quiet();
+}
+
+#[test]
+fn every_view_of_a_chart_is_drawn() {
+    let Some(mut page) = Page::open("every_view_of_a_chart_is_drawn", &fixture::realistic()) else {
+        return;
+    };
+    let views = [
+        (
+            "over-time-4096",
+            vec![
+                "KIOPS",
+                "CPU, % of one",
+                "mean latency, µs",
+                "p99 latency, µs",
+            ],
+        ),
+        ("latency-4096", vec!["quantile", "share of I/Os, %"]),
+    ];
+    for (chart, titles) in views {
+        for (index, title) in titles.into_iter().enumerate() {
+            let plot = page.show_view(chart, index);
+            assert_eq!(plot["y"], json!(title), "{chart}: {plot}");
+            assert_eq!(plot["broken"], json!(0), "{chart}: {plot}");
+        }
+    }
+    for (index, title) in ["KIOPS<br>per core", "miss, %", "KIOPS", "CPU, %"]
+        .into_iter()
+        .enumerate()
+    {
+        let plot = page.show_view("heat-map-4096", index);
+        assert_eq!(plot["colour"], json!(title), "{plot}");
+    }
+    page.assert_quiet();
+}
+
+#[test]
+fn charts_show_the_measured_numbers() {
+    let Some(mut page) = Page::open("charts_show_the_measured_numbers", &fixture::realistic())
+    else {
+        return;
+    };
+    page.scroll_to("pareto-4096");
+    // The row of the fixture: 12.11 KIOPS (from -1.4 % to +1.12 %) at 43.0 % CPU.
+    let chosen = page.evaluate(
+        "(() => { const t = document.querySelector('[data-chart=pareto-4096] .plot').data
+            .find((t) => t.name === 'hybrid min:ratio=85%,period=10ms');
+          return [t.x[0], t.y[0], t.error_y.arrayminus[0], t.error_y.array[0]]; })()",
+    );
+    let numbers: Vec<f64> = serde_json::from_value(chosen).expect("four numbers");
+    for (number, expected) in numbers.iter().zip([43.0, 12.11, 0.16954, 0.135_63]) {
+        assert!((number - expected).abs() < 1e-4, "{numbers:?}");
+    }
+    page.assert_quiet();
+}
+
+#[test]
+fn the_dark_scheme_reaches_the_charts() {
+    let Some(mut page) = Page::open("the_dark_scheme_reaches_the_charts", &fixture::realistic())
+    else {
+        return;
+    };
+    page.scroll_to("pareto-4096");
+    let colours = "(() => { const p = document.querySelector('[data-chart=pareto-4096] .plot');
+        return [p.layout.font.color, p.data.find((t) => t.name === 'poll').marker.color,
+                getComputedStyle(document.body).color]; })()";
+    // `--ink` and `--poll` of the style sheet, in both schemes.
+    let light = json!(["rgb(28, 36, 48)", "rgb(212, 88, 10)", "rgb(28, 36, 48)"]);
+    let dark = json!([
+        "rgb(228, 232, 238)",
+        "rgb(255, 154, 82)",
+        "rgb(228, 232, 238)"
+    ]);
+    page.wait_for_value(colours, &light);
+    page.prefer_scheme("dark");
+    page.wait_for_value(colours, &dark);
+    page.click("#scheme");
+    page.wait_for_value(colours, &light);
+    page.assert_quiet();
+}
+
+#[test]
+fn strings_from_outside_are_text() {
+    let Some(mut page) = Page::open("strings_from_outside_are_text", &fixture::hostile()) else {
+        return;
+    };
+    page.click("#tab-4096");
+    let text = page.evaluate("document.body.textContent");
+    let text = text.as_str().expect("the page's text");
+    for hostile in [
+        fixture::hostile::SCRIPT,
+        fixture::hostile::BREAKOUT,
+        fixture::hostile::QUOTES,
+    ] {
+        assert!(text.contains(hostile), "not shown as it is: {hostile:?}");
+    }
+    assert_eq!(page.evaluate("document.images.length"), json!(0));
+    assert_eq!(page.evaluate("document.scripts.length"), json!(3));
+    for (chart, _) in CHARTS {
+        page.scroll_to(&format!("{chart}-4096"));
+    }
+    let legend = page.evaluate(
+        "[...document.querySelectorAll('[data-chart=latency-4096] .legendtext')].map((t) => t.textContent)",
+    );
+    let name = format!(
+        "hybrid user:{}{}",
+        fixture::hostile::SCRIPT,
+        fixture::hostile::QUOTES
+    );
+    assert!(
+        legend
+            .as_array()
+            .is_some_and(|names| names.contains(&json!(name))),
+        "{legend}"
+    );
+    page.assert_quiet();
+}
+
+#[test]
+fn a_script_that_got_in_could_not_run() {
+    let Some(mut page) = Page::open("a_script_that_got_in_could_not_run", &fixture::realistic())
+    else {
+        return;
+    };
+    let ran = page.evaluate(
+        "(() => { const s = document.createElement('script'); s.textContent = 'window.ran = true';
+          document.body.append(s); return window.ran === true; })()",
+    );
+    assert_eq!(ran, json!(false));
+    let loaded =
+        page.evaluate("fetch('http://127.0.0.1:9/').then(() => 'loaded', () => 'refused')");
+    assert_eq!(loaded, json!("refused"));
+    let complaints = page.complaints();
+    let by_policy = |c: &&String| c.contains("Content Security Policy");
+    assert!(
+        complaints.iter().filter(by_policy).count() >= 2,
+        "{complaints:?}"
+    );
+}
+
+#[test]
+fn a_result_with_nothing_in_it_opens() {
+    let full = fixture::realistic();
+    let empty = TuneResult {
+        complete: false,
+        calibration: vec![],
+        cells: vec![],
+        sweeps: vec![],
+        recommendation: vec![],
+        ..full
+    };
+    let Some(mut page) = Page::open("a_result_with_nothing_in_it_opens", &empty) else {
+        return;
+    };
+    let text = page.evaluate("document.body.innerText");
+    let text = text.as_str().expect("the page's text");
+    assert!(text.contains("Incomplete."), "{text}");
+    assert!(
+        text.contains("Nothing was measured at this block size."),
+        "{text}"
+    );
+    page.assert_quiet();
+}

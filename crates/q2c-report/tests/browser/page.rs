@@ -1,0 +1,156 @@
+//! A report that is open in a browser.
+
+use crate::chromium::Chromium;
+use crate::devtools::DevTools;
+use q2c_result::tune::TuneResult;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// What is in a chart: traces asked for, groups and marks drawn, paths with numbers that are none, titles.
+const CENSUS: &str = "(id) => {
+  const plot = document.querySelector(`[data-chart='${id}'] .plot`);
+  const count = (selector) => plot.querySelectorAll(selector).length;
+  const filled = (selector, key) =>
+    [...plot.querySelectorAll(selector)].filter((e) => (e.getAttribute(key) ?? '').length > 4).length;
+  return {
+    traces: plot.data.length,
+    groups: count('.scatterlayer > .trace') + count('.heatmaplayer > .hm'),
+    marks: filled('.scatterlayer path.js-line', 'd') + filled('.scatterlayer path.point', 'd')
+      + filled('.heatmaplayer image', 'href'),
+    broken: [...plot.querySelectorAll('path')].filter((p) => /NaN|undefined/.test(p.getAttribute('d'))).length,
+    y: plot.layout.yaxis.title?.text,
+    colour: plot.layout.coloraxis?.colorbar.title.text,
+  };
+}";
+
+/// An open report. The browser goes with it.
+pub struct Page {
+    tools: DevTools,
+    url: String,
+    _browser: Chromium,
+}
+
+impl Page {
+    /// Opens the report of `result`; `None` when there is no browser.
+    pub fn open(test: &str, result: &TuneResult) -> Option<Self> {
+        let browser = Chromium::start(test)?;
+        let file = browser.folder().join("report.html");
+        let html = q2c_report::html::tune(result).expect("make the report");
+        std::fs::write(&file, html).expect("write the report");
+        let url = format!("file://{}", file.display());
+        let mut tools = DevTools::connect(browser.socket());
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            tools.call(&format!("{domain}.enable"), &json!({}));
+        }
+        tools.call("Page.navigate", &json!({"url": url}));
+        tools.wait_for("Page.loadEventFired");
+        Some(Page {
+            tools,
+            url,
+            _browser: browser,
+        })
+    }
+
+    /// The value of an expression in the page; promises are waited for.
+    pub fn evaluate(&mut self, expression: &str) -> Value {
+        let how = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
+        let mut answer = self.tools.call("Runtime.evaluate", &how);
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{expression}: {answer}"
+        );
+        answer["result"]["value"].take()
+    }
+
+    /// Evaluates again and again until the value is `expected`.
+    pub fn wait_for_value(&mut self, expression: &str, expected: &Value) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            let value = self.evaluate(expression);
+            if value == *expected {
+                return;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "{expression}: {value} instead of {expected}"
+            );
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    /// Clicks on the element that a selector names.
+    pub fn click(&mut self, selector: &str) {
+        self.evaluate(&format!(
+            "document.querySelector({}).click()",
+            json!(selector)
+        ));
+    }
+
+    /// Charts drawn so far.
+    pub fn drawn(&mut self) -> usize {
+        let drawn = self.evaluate("document.querySelectorAll('[data-state=drawn]').length");
+        usize::try_from(drawn.as_u64().expect("a count")).expect("a small count")
+    }
+
+    /// Brings a chart into view, waits until it is drawn, and tells what is in it.
+    pub fn scroll_to(&mut self, chart: &str) -> Value {
+        let figure = format!("document.querySelector(\"[data-chart='{chart}']\")");
+        self.evaluate(&format!("{figure}.scrollIntoView()"));
+        self.wait_for_value(&format!("{figure}.dataset.state"), &json!("drawn"));
+        self.evaluate(&format!("({CENSUS})('{chart}')"))
+    }
+
+    /// Switches a chart to one of its views, and tells what is in it then.
+    pub fn show_view(&mut self, chart: &str, index: usize) -> Value {
+        self.scroll_to(chart);
+        let button =
+            format!("document.querySelectorAll(\"[data-chart='{chart}'] .views button\")[{index}]");
+        self.evaluate(&format!("{button}.click()"));
+        self.evaluate("new Promise((done) => setTimeout(done, 150))");
+        assert_eq!(
+            self.evaluate(&format!("{button}.getAttribute('aria-pressed')")),
+            json!("true")
+        );
+        self.evaluate(&format!("({CENSUS})('{chart}')"))
+    }
+
+    /// Makes the page believe that its reader prefers a light or a dark scheme.
+    pub fn prefer_scheme(&mut self, scheme: &str) {
+        let feature = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.tools.call("Emulation.setEmulatedMedia", &feature);
+    }
+
+    /// Everything the browser complained of: exceptions, errors and warnings of the console and the log, dialogs.
+    pub fn complaints(&mut self) -> Vec<String> {
+        // One more round trip, so that what is under way arrives.
+        self.evaluate("new Promise((done) => setTimeout(done, 100))");
+        self.tools
+            .events
+            .iter()
+            .filter(|event| is_complaint(event))
+            .map(Value::to_string)
+            .collect()
+    }
+
+    /// Nothing was complained of, and nothing but the page itself was loaded.
+    pub fn assert_quiet(&mut self) {
+        let complaints = self.complaints();
+        assert!(complaints.is_empty(), "{complaints:#?}");
+        let events = self.tools.events.iter();
+        let requests = events.filter(|e| e["method"] == "Network.requestWillBeSent");
+        let urls = requests.filter_map(|e| e["params"]["request"]["url"].as_str());
+        // A picture inside the page is announced like a request, and goes nowhere.
+        let urls: Vec<&str> = urls.filter(|url| !url.starts_with("data:image/")).collect();
+        assert_eq!(urls, [self.url.as_str()], "requests");
+    }
+}
+
+fn is_complaint(event: &Value) -> bool {
+    let loud = |level: &Value| level == "error" || level == "warning" || level == "assert";
+    match event["method"].as_str() {
+        Some("Runtime.exceptionThrown" | "Page.javascriptDialogOpening") => true,
+        Some("Runtime.consoleAPICalled") => loud(&event["params"]["type"]),
+        Some("Log.entryAdded") => loud(&event["params"]["entry"]["level"]),
+        _ => false,
+    }
+}
