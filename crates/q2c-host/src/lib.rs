@@ -11,7 +11,7 @@ mod roots;
 
 pub mod block;
 pub mod cpu_time;
-// pub mod doctor;
+pub mod doctor;
 pub mod machine;
 pub mod restore;
 pub mod signals;

@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(found(&inner, 16384), Some(("a hole of 8 KiB".into(), 4096)));
         assert_eq!(
             found(&[extent(0, 4096, 0)], 1 << 20),
-            Some(("a hole of 1044480 B".into(), 4096))
+            Some(("a hole of 1020 KiB".into(), 4096))
         );
         let flagged = |flags| found(&[extent(0, 4096, flags)], 4096).map(|f| f.0);
         assert_eq!(

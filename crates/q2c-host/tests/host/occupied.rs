@@ -127,7 +127,7 @@ fn run(command: &str, args: &[&Path]) -> bool {
 fn a_real_device_mounted_and_free() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let Some(device) = LoopDevice::new(dir.path(), 8 << 20) else {
-        return eprintln!("skipped: no loop device");
+        return crate::skip("no loop device");
     };
     let path = PathBuf::from("/dev").join(&device.name);
     let roots = Roots::live();
@@ -158,7 +158,7 @@ fn a_real_device_mounted_and_free() {
     let mount = dir.path().join("mount");
     std::fs::create_dir(&mount).unwrap();
     if !run("mkfs.ext4", &[&path]) || !run("mount", &[&path, &mount]) {
-        return eprintln!("skipped: no mkfs.ext4 or mount");
+        return crate::skip("no mkfs.ext4 or mount");
     }
     let mounted = open(&roots, &to_write(&path), &leave).unwrap_err();
     assert!(run("umount", &[&mount]));

@@ -126,7 +126,7 @@ fn fiemap_here(dir: &Path) -> bool {
     let made = scratch(dir);
     let told = q2c_sys::fiemap::extents(&File::open(made.path()).unwrap()).is_ok();
     if !told {
-        eprintln!("skipped: this file system has no FIEMAP");
+        crate::skip("this file system has no FIEMAP");
     }
     told
 }
