@@ -3,9 +3,9 @@
 use super::entry::{Change, Line};
 use super::{Owner, RestoreError};
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// A journal being written. Its file stays locked as long as this lives.
@@ -19,28 +19,16 @@ impl Journal {
     /// Makes the owner's journal in `dir`. An owner may have several guards: the first free name is taken.
     pub fn create(dir: &Path, owner: &Owner) -> Result<Journal, RestoreError> {
         make_folder(dir)?;
-        for n in 0.. {
-            let suffix = if n == 0 {
-                String::new()
-            } else {
-                format!("-{n}")
-            };
-            let path = dir.join(format!("{}-{}{suffix}.jsonl", owner.pid, owner.start_time));
-            let fail = |source| RestoreError::Journal {
-                path: path.clone(),
-                source,
-            };
-            match OpenOptions::new().append(true).create_new(true).open(&path) {
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
-                Err(e) => return Err(fail(e)),
-                Ok(file) => {
-                    file.try_lock().map_err(|e| fail(e.into()))?;
-                    sync_folder(dir).map_err(fail)?;
-                    return Ok(Journal { file, path });
-                }
+        let mut n = 0;
+        loop {
+            let name = format!("{}-{}-{n}.jsonl", owner.pid, owner.start_time);
+            let path = dir.join(name);
+            match create_locked(&path) {
+                Ok(Some(file)) => return Ok(Journal { file, path }),
+                Ok(None) => n += 1,
+                Err(source) => return Err(RestoreError::Journal { path, source }),
             }
         }
-        unreachable!("the counter does not end")
     }
 
     /// Appends a line and waits until it is on the disk.
@@ -61,6 +49,29 @@ impl Journal {
     pub fn remove(self) -> Result<(), RestoreError> {
         remove(&self.path)
     }
+}
+
+/// A new file, locked; `None` when the name is taken.
+fn create_locked(path: &Path) -> io::Result<Option<File>> {
+    let file = match OpenOptions::new().append(true).create_new(true).open(path) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+        other => other?,
+    };
+    // A sweep that saw the file before it was locked may hold it, and remove it as an empty journal of nobody.
+    let locked = match file.try_lock() {
+        Err(TryLockError::Error(e)) => return Err(e),
+        other => other.is_ok(),
+    };
+    let ours = locked && is_at(&file, path)?;
+    sync_folder(path.parent().unwrap_or(path))?;
+    Ok(ours.then_some(file))
+}
+
+/// Whether the open file is still the one at `path`.
+pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    let opened = id(file.metadata()?);
+    Ok(fs::metadata(path).is_ok_and(|found| id(found) == opened))
 }
 
 /// A line that could not be used.
@@ -86,7 +97,19 @@ pub(super) struct Contents {
 
 impl Contents {
     pub fn read(path: &Path) -> Result<Contents, RestoreError> {
-        let bytes = fs::read(path).map_err(|source| RestoreError::Journal {
+        let opened = File::open(path);
+        let mut file = opened.map_err(|source| RestoreError::Journal {
+            path: path.to_owned(),
+            source,
+        })?;
+        Contents::of(&mut file, path)
+    }
+
+    /// Of a file already open; `path` is for messages.
+    pub fn of(file: &mut File, path: &Path) -> Result<Contents, RestoreError> {
+        let mut bytes = Vec::new();
+        let read = file.read_to_end(&mut bytes);
+        read.map_err(|source| RestoreError::Journal {
             path: path.to_owned(),
             source,
         })?;

@@ -6,6 +6,7 @@ use super::lock::ObjectLock;
 use super::{Outcome, RestoreError, object};
 use crate::{Roots, attr};
 use std::fs::{self, File};
+use std::io::ErrorKind::NotFound;
 use std::path::{Path, PathBuf};
 
 /// One change found in a journal and what became of it.
@@ -58,7 +59,7 @@ pub fn pending(roots: &Roots, dir: &Path) -> Result<Vec<(Change, PathBuf)>, Rest
     for path in journals(dir) {
         let open = match Contents::read(&path) {
             // Its owner removed it between the listing and the reading.
-            Err(_) if !path.exists() => continue,
+            Err(RestoreError::Journal { source, .. }) if source.kind() == NotFound => continue,
             other => other?.open,
         };
         let ended = |c: &Change| c.owner.of_this_boot(roots) && !c.owner.is_alive(roots);
@@ -82,13 +83,18 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
         path: path.to_owned(),
         source,
     };
-    let file = match File::open(path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+    let mut file = match File::open(path) {
+        Err(e) if e.kind() == NotFound => return Ok(()),
         other => other.map_err(fail)?,
     };
     // The owner holds this lock as long as it lives, another restore as long as it works.
     let free = file.try_lock().is_ok();
-    let Contents { open, faults } = Contents::read(path)?;
+    // Its owner may have removed it since it was opened, and even made the next one under its name. A file that is
+    // still there now is removed by nobody else while it is locked here.
+    if !journal::is_at(&file, path).map_err(fail)? {
+        return Ok(());
+    }
+    let Contents { open, faults } = Contents::of(&mut file, path)?;
     let mut all_final = free;
     for (change, settled) in open.into_iter().rev() {
         let outcome = match free && !change.owner.is_alive(roots) {

@@ -2,7 +2,9 @@
 
 use crate::tree::Tree;
 use q2c_host::Roots;
-use q2c_host::restore::{Change, Guard, Outcome, Owner, RestoreError, pending, restore_all};
+use q2c_host::restore::{
+    Change, Guard, Outcome, Owner, RestoreError, default_folder, pending, restore_all,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -312,4 +314,53 @@ fn a_line_cut_short_by_the_crash_announced_nothing() {
 fn no_folder_holds_nothing() {
     let report = restore_all(&Roots::live(), Path::new("/nonexistent/q2c")).unwrap();
     assert!(report.is_complete() && report.items.is_empty());
+}
+
+#[test]
+fn the_usual_folder() {
+    let of = |root, xdg: Option<&str>, home: Option<&str>| {
+        default_folder(root, xdg.map(Path::new), home.map(Path::new))
+    };
+    assert_eq!(
+        of(true, Some("/s"), None),
+        Some("/var/lib/q2c/restore".into())
+    );
+    assert_eq!(
+        of(false, Some("/s"), Some("/h")),
+        Some("/s/q2c/restore".into())
+    );
+    assert_eq!(
+        of(false, Some("relative"), Some("/h")),
+        Some("/h/.local/state/q2c/restore".into())
+    );
+    assert_eq!(of(false, None, None), None);
+}
+
+#[test]
+fn sweeps_and_runs_at_the_same_time() {
+    let bench = Bench::new();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|s| {
+        let sweeper = s.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                let report = restore_all(&Roots::live(), &bench.journal).unwrap();
+                let alive = |o: &Outcome| matches!(o, Outcome::OwnerAlive);
+                assert!(report.items.iter().all(|i| alive(&i.outcome)), "{report:?}");
+            }
+        });
+        let lost = (2..100).filter(|n| {
+            let mut guard = bench.guard();
+            guard
+                .set(&bench.tree.path("sys/a"), &n.to_string())
+                .unwrap();
+            // The journal of a change in force must be there for a later sweep.
+            let there = bench.journals().len() == 1;
+            drop(guard);
+            !there || bench.value("sys/a") != "1"
+        });
+        let lost = lost.count();
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        sweeper.join().unwrap();
+        assert_eq!(lost, 0);
+    });
 }
