@@ -7,5 +7,6 @@ mod stats;
 
 pub use device::read as device;
 pub use interrupts::{Interrupts, IrqLine};
+pub(crate) use leaf::parse_dev;
 pub use leaf::{Disk, Leaf, NoLeaf, device_number, of_device, of_disk_name, of_path};
 pub use stats::{DiskStats, OpStats, StatsError};

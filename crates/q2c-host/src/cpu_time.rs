@@ -21,11 +21,13 @@
 //! | sleeps of 100 us, 7 200/s | 5.00 | 1.23 | 3.68 | 3.974 | 1.32 | 1.03 |
 //! | direct 4 KiB reads, 14 500/s | 5.00 | 2.41 | 2.37 | 1.918 | 2.63 | 3.08 |
 //!
-//! With sleeps, cpuidle calls 8 us per wake-up idle that were the timer's handler: its busy time is below what the
-//! thread alone used, which cannot be. With reads it calls 6 us per wait busy that were the idle loop's. Both errors
-//! grow with the rate and would tilt a comparison of interrupts, polling and hybrid polling. A nanosecond counter of
-//! the tick code agreed with `/proc/stat` in every row. So [`Source::ProcStat`] is preferred, and cpuidle serves
-//! windows too short for 10 ms where its states do not contain handlers.
+//! With sleeps, cpuidle calls 5 to 8 us per wake-up idle that were the timer's handler; in the run above its busy time
+//! is below what the thread alone used, which cannot be. With reads it called up to 6 us per wait busy that were the
+//! idle loop's, by an amount that changed from run to run (none to 25 % of the busy time). Both errors grow with the
+//! rate and would tilt a comparison of interrupts, polling and hybrid polling. The tick code's nanosecond counter
+//! (`/proc/timer_list`) agreed with `/proc/stat` within its 10 ms plus the idle period that still lasted. So
+//! [`Source::ProcStat`] is preferred, and cpuidle serves windows too short for 10 ms where its states do not contain
+//! handlers. Example `cpu_sources` repeats the comparison on another machine. Not measured: bare metal, intel_idle.
 
 mod busy;
 mod snapshot;

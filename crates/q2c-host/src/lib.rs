@@ -11,11 +11,11 @@ mod roots;
 
 pub mod block;
 pub mod cpu_time;
-// pub mod doctor;
+pub mod doctor;
 pub mod machine;
-// pub mod restore;
-// pub mod signals;
-// pub mod target;
+pub mod restore;
+pub mod signals;
+pub mod target;
 
 pub use cpu_list::parse as parse_cpu_list;
 pub use roots::Roots;

@@ -181,7 +181,7 @@ fn other(roots: &Roots) -> BTreeMap<String, String> {
     for item in line.split_whitespace() {
         let (key, value) = item.split_once('=').unwrap_or((item, ""));
         let wanted = |w: &&str| key == *w || (w.ends_with('.') && key.starts_with(*w));
-        if COMMAND_LINE_ITEMS.iter().any(|w| wanted(&w)) {
+        if COMMAND_LINE_ITEMS.iter().any(wanted) {
             other.insert(format!("command line {key}"), value.to_owned());
         }
     }

@@ -1,0 +1,17 @@
+//! The doctor: what this machine can and cannot do, why, and the exact line that would change it.
+//!
+//! Checks read only. One file per group, one line per check in the `REGISTRY`; a check that does not apply (no
+//! target named, no such hardware) is left out of the report.
+
+mod cpu;
+mod idle;
+mod irq;
+mod kernel;
+mod queue;
+mod registry;
+mod scene;
+mod target;
+mod tool;
+
+pub use registry::run;
+pub use scene::{RingProbe, Scene};

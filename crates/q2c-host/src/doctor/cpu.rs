@@ -1,0 +1,124 @@
+//! Frequency, SMT, isolation and who else runs.
+
+use super::scene::{Finding, Scene, write_line};
+use crate::cpu_list;
+
+/// A governor that follows the load makes polling look better than it is: its load is constant.
+pub(super) fn governor(scene: &Scene) -> Option<Finding> {
+    const ALL: &str = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
+    let Some(governor) = &scene.machine.governor else {
+        return Some(Finding::unknown(
+            "no cpufreq driver",
+            "the frequency is set elsewhere (firmware or hypervisor) and cannot be told",
+        ));
+    };
+    Some(match governor.as_str() {
+        "performance" => Finding::pass("performance", "the frequency does not follow the load"),
+        other => Finding::warn(
+            other,
+            "the frequency follows the load: methods that sleep run at lower clocks than those that poll",
+        ).fix(format!("echo performance | tee {ALL}")),
+    })
+}
+
+/// Boost lasts while few cores are busy: a fall over many jobs may be the clock's.
+pub(super) fn boost(scene: &Scene) -> Option<Finding> {
+    const INTEL: &str = "devices/system/cpu/intel_pstate/no_turbo";
+    const OTHERS: &str = "devices/system/cpu/cpufreq/boost";
+    let intel = scene
+        .sys(INTEL)
+        .map(|v| (v == "0", write_line("1", &format!("/sys/{INTEL}"))));
+    let others = || {
+        scene
+            .sys(OTHERS)
+            .map(|v| (v == "1", write_line("0", &format!("/sys/{OTHERS}"))))
+    };
+    let (on, off_line) = intel.or_else(others)?;
+    Some(match on {
+        true => Finding::warn(
+            "boost is on",
+            "the clock falls as more cores work: a fall over many jobs may be the clock's",
+        )
+        .fix(off_line),
+        false => Finding::pass("boost is off", "all cores keep one clock"),
+    })
+}
+
+/// Jobs on siblings share a core.
+pub(super) fn smt(scene: &Scene) -> Option<Finding> {
+    Some(match scene.machine.threads_per_core {
+        None => Finding::unknown("the kernel does not tell", "whether jobs share a core is not known"),
+        Some(1) => Finding::pass("one thread per core", "jobs do not share a core"),
+        Some(n) => Finding::warn(
+            format!("{n} threads per core"),
+            "jobs placed on siblings share a core: a polling one slows its neighbour, and core counts are half",
+        ).fix(write_line("off", "/sys/devices/system/cpu/smt/control")),
+    })
+}
+
+/// Isolated and tickless CPUs.
+pub(super) fn isolated(scene: &Scene) -> Option<Finding> {
+    let list = |name: &str| {
+        let text = scene
+            .sys(&format!("devices/system/cpu/{name}"))
+            .filter(|t| t != "(null)");
+        text.and_then(|t| cpu_list::parse(&t)).unwrap_or_default()
+    };
+    let (isolated, tickless) = (list("isolated"), list("nohz_full"));
+    if isolated.is_empty() && tickless.is_empty() {
+        return Some(Finding::pass(
+            "no CPU is isolated",
+            "every CPU takes ticks and other tasks: pinned jobs share theirs when the machine is busy",
+        ));
+    }
+    Some(Finding::warn(
+        format!(
+            "isolcpus: {}; nohz_full: {}",
+            shown(&isolated),
+            shown(&tickless)
+        ),
+        "CPUs differ: jobs on and off the isolated ones are not comparable, and the machine's idle baseline is uneven",
+    ))
+}
+
+fn shown(cpus: &[q2c_model::CpuId]) -> String {
+    match cpus {
+        [] => "none".to_owned(),
+        some => cpu_list::show(some),
+    }
+}
+
+/// Others' work counts as ours in whole-machine CPU.
+pub(super) fn load(scene: &Scene) -> Option<Finding> {
+    let text = scene.proc("loadavg")?;
+    let one_minute: f64 = text.split_whitespace().next()?.parse().ok()?;
+    let found = format!("load of the last minute: {one_minute:.2}");
+    Some(match one_minute < 0.5 {
+        true => Finding::pass(found, "nothing else runs"),
+        false => Finding::warn(
+            found,
+            "something else runs: it takes CPU from jobs and counts as theirs in whole-machine CPU",
+        ),
+    })
+}
+
+/// Share of time the hypervisor gave to others, since boot.
+pub(super) fn steal(scene: &Scene) -> Option<Finding> {
+    let text = scene.proc("stat")?;
+    let line = text.lines().find_map(|l| l.strip_prefix("cpu "))?;
+    let counts: Vec<u64> = line
+        .split_whitespace()
+        .map_while(|w| w.parse().ok())
+        .collect();
+    // user nice system idle iowait irq softirq steal; the guest columns behind are part of user.
+    let (steal, all) = (*counts.get(7)?, counts.iter().take(8).sum::<u64>());
+    let percent = 100.0 * steal as f64 / all.max(1) as f64;
+    let found = format!("{percent:.2} % of all CPU time since boot was stolen");
+    Some(match percent < 0.5 {
+        true => Finding::pass(found, "the hypervisor gave the CPUs when they were wanted"),
+        false => Finding::warn(
+            found,
+            "other guests take this machine's CPUs: tails and sleeps grow at their whim",
+        ),
+    })
+}

@@ -1,0 +1,103 @@
+//! Where the device's interrupts and completions go.
+
+use super::scene::{Finding, Scene};
+use crate::block::{Interrupts, IrqLine};
+use crate::{attr, cpu_list};
+use q2c_model::CpuId;
+
+/// The CPUs that take the device's interrupts.
+pub(super) fn placement(scene: &Scene) -> Option<Finding> {
+    let leaf = scene.leaf.as_ref()?;
+    let name = &leaf.disk.name;
+    let read = Interrupts::read(scene.roots, leaf).ok();
+    let Some(lines) = read.filter(|i| !i.lines.is_empty()) else {
+        return Some(Finding::unknown(
+            format!("no interrupt line of {name} was found"),
+            "whether polled I/O was interrupted cannot be proved by counting",
+        ));
+    };
+    let (cpus, how) = routed(scene, &lines);
+    let found = format!(
+        "{} of {name} {how} {}",
+        shown(&lines),
+        if cpus.is_empty() {
+            "no CPU".into()
+        } else {
+            format!("CPUs {}", cpu_list::show(&cpus))
+        }
+    );
+    Some(one_or_many(scene, &cpus, found))
+}
+
+fn shown(lines: &Interrupts) -> String {
+    let irqs: Vec<String> = lines.lines.iter().map(|l| l.irq.to_string()).collect();
+    format!("interrupt lines {}", irqs.join(", "))
+}
+
+/// Where the lines in use go now, as the kernel routes them; where it does not tell, where they went so far.
+fn routed(scene: &Scene, lines: &Interrupts) -> (Vec<CpuId>, &'static str) {
+    let used = lines
+        .lines
+        .iter()
+        .filter(|l| l.counts.values().any(|&n| n > 0));
+    let route = |line: &IrqLine| {
+        let list = scene.proc(&format!("irq/{}/effective_affinity_list", line.irq))?;
+        cpu_list::parse(&list)
+    };
+    let routes: Option<Vec<Vec<CpuId>>> = used.map(route).collect();
+    let (mut cpus, how) = match routes {
+        Some(routes) => (routes.concat(), "go to"),
+        None => (lines.busiest(), "went so far to"),
+    };
+    cpus.sort();
+    cpus.dedup();
+    (cpus, how)
+}
+
+fn one_or_many(scene: &Scene, cpus: &[CpuId], found: String) -> Finding {
+    match cpus {
+        [one] if scene.online().len() > 1 => Finding::warn(
+            found,
+            &format!(
+                "all interrupts go to {one}: a job there runs at another speed than elsewhere; calibrate, record and \
+                 verify on one CPU, and put further jobs on the others"
+            ),
+        ),
+        _ => Finding::pass(found, "the CPU that pays for a completion is on record"),
+    }
+}
+
+/// A balancer moves interrupts in the middle of a run.
+pub(super) fn balancer(scene: &Scene) -> Option<Finding> {
+    let processes = std::fs::read_dir(&scene.roots.proc).ok()?;
+    let is_it =
+        |dir: std::path::PathBuf| attr::text(&dir.join("comm")).is_some_and(|c| c == "irqbalance");
+    let running = processes.filter_map(|e| Some(e.ok()?.path())).any(is_it);
+    Some(match running {
+        true => Finding::warn(
+            "irqbalance runs",
+            "it moves interrupts between CPUs during a run (lines managed by the kernel, as NVMe's, stay)",
+        ).fix("systemctl stop irqbalance"),
+        false => Finding::pass("irqbalance does not run", "interrupts stay where they are"),
+    })
+}
+
+/// `rq_affinity`: 0 where the interrupt hits, 1 near the submitter, 2 on the submitter's CPU.
+pub(super) fn completion(scene: &Scene) -> Option<Finding> {
+    let (_, value) = scene.queue("rq_affinity")?;
+    let place = match value.as_str() {
+        "0" => "on the CPU that takes the interrupt",
+        "1" => "on a CPU that shares a cache with the submitter's",
+        "2" => "on the submitter's own CPU",
+        _ => {
+            return Some(Finding::unknown(
+                format!("rq_affinity={value}"),
+                "where completions run is not known",
+            ));
+        }
+    };
+    Some(Finding::pass(
+        format!("rq_affinity={value}"),
+        &format!("completions run {place}"),
+    ))
+}

@@ -1,0 +1,144 @@
+//! What the kernel allows and offers.
+
+use super::scene::{Finding, RingProbe, Scene, write_line};
+
+/// io_uring may be switched off by a sysctl, or refused by a container's filter, which only a try shows.
+pub(super) fn io_uring(scene: &Scene) -> Option<Finding> {
+    const GONE: &str =
+        "no io_uring method can run: interrupt, poll, hybrid and sqpoll on io_uring are left out";
+    const SYSCTL: &str = "/proc/sys/kernel/io_uring_disabled";
+    let sysctl = scene.proc("sys/kernel/io_uring_disabled");
+    let shown = sysctl
+        .as_deref()
+        .map_or("no sysctl".to_owned(), |v| format!("io_uring_disabled={v}"));
+    let forbidden = |found| Finding::invalidates(found, GONE).fix(write_line("0", SYSCTL));
+    Some(match (&scene.ring, sysctl.as_deref()) {
+        (Some(RingProbe::Works), _) => Finding::pass(
+            format!("a ring came up ({shown})"),
+            "io_uring methods can run",
+        ),
+        (Some(RingProbe::Refused(why)), Some("1" | "2")) => forbidden(format!("{why} ({shown})")),
+        (Some(RingProbe::Refused(why)), _) => Finding::invalidates(
+            format!("setting up a ring failed: {why} ({shown}); a container's filter?"),
+            GONE,
+        ),
+        (None, Some("2")) => forbidden(shown),
+        (None, Some("1")) => Finding::unknown(
+            format!("{shown}: members of the group io_uring_group and root only"),
+            "whether this process may set up a ring was not tried",
+        )
+        .fix(write_line("0", SYSCTL)),
+        (None, Some("0")) => {
+            Finding::pass(shown, "the kernel allows io_uring; a ring was not tried")
+        }
+        (None, _) if scene.version() >= (5, 1) => Finding::unknown(
+            shown,
+            "the kernel is new enough for io_uring; a ring was not tried",
+        ),
+        (None, _) => Finding::invalidates(format!("kernel {}", scene.machine.kernel), GONE),
+    })
+}
+
+/// Rings before 5.12 and registered buffers count against the limit of locked memory.
+pub(super) fn memlock(scene: &Scene) -> Option<Finding> {
+    /// Enough for 1024 buffers of 64 KiB.
+    const ENOUGH: u64 = 64 << 20;
+    let limits = scene.proc("self/limits")?;
+    let line = limits
+        .lines()
+        .find_map(|l| l.strip_prefix("Max locked memory"))?;
+    let soft = line.split_whitespace().next()?.to_owned();
+    let bytes: u64 = if soft == "unlimited" {
+        u64::MAX
+    } else {
+        soft.parse().ok()?
+    };
+    Some(match bytes >= ENOUGH {
+        true => Finding::pass(format!("locked memory: {soft}"), "buffers can be registered"),
+        false => Finding::warn(
+            format!("locked memory: {soft} bytes"),
+            "without CAP_IPC_LOCK, registered buffers fail at high depth; runs then use plain ones and say so",
+        ).fix("ulimit -l unlimited"),
+    })
+}
+
+/// `io_poll_delay` with preadv2 and RWF_HIPRI.
+pub(super) fn hybrid_kernel(scene: &Scene) -> Option<Finding> {
+    let found = format!("kernel {}", scene.machine.kernel);
+    Some(match scene.version() {
+        (0, 0) => Finding::unknown(found, "whether hybrid-kernel exists is not known"),
+        (4, 10..) | (5, 0..=18) => Finding::pass(
+            found,
+            "hybrid-kernel exists (io_poll_delay with polled preadv2)",
+        ),
+        (4, _) | (0..=3, _) => Finding::invalidates(
+            found,
+            "hybrid-kernel needs Linux 4.10 to 5.18: this one is too old",
+        ),
+        _ => Finding::invalidates(
+            found,
+            "hybrid-kernel needs Linux 4.10 to 5.18: since 5.19 synchronous direct I/O ignores RWF_HIPRI, and \
+             io_poll_delay is inert; use hybrid on io_uring",
+        ),
+    })
+}
+
+/// IORING_SETUP_HYBRID_IOPOLL.
+pub(super) fn hybrid_uring(scene: &Scene) -> Option<Finding> {
+    let found = format!("kernel {}", scene.machine.kernel);
+    Some(match scene.version() {
+        (0, 0) => Finding::unknown(found, "whether hybrid-uring exists is not known"),
+        version if version >= (6, 13) => {
+            Finding::pass(found, "hybrid-uring exists (IORING_SETUP_HYBRID_IOPOLL)")
+        }
+        _ => Finding::invalidates(found, "hybrid-uring needs Linux 6.13"),
+    })
+}
+
+/// Without it a completion wakes the sleeping thread early.
+pub(super) fn defer_taskrun(scene: &Scene) -> Option<Finding> {
+    let found = format!("kernel {}", scene.machine.kernel);
+    Some(match scene.version() {
+        (0, 0) => Finding::unknown(found, "whether completions can be deferred is not known"),
+        version if version >= (6, 1) => Finding::pass(
+            found,
+            "completions do not wake a sleeping thread (DEFER_TASKRUN)",
+        ),
+        _ => Finding::warn(
+            found,
+            "without DEFER_TASKRUN (6.1) a completion wakes the sleeper: hybrid polling gives more switches and \
+             sleeps cut short",
+        ),
+    })
+}
+
+/// They make system calls and context switches dearer, interrupts more than polling.
+pub(super) fn mitigations(scene: &Scene) -> Option<Finding> {
+    let named = scene
+        .machine
+        .other
+        .iter()
+        .filter_map(|(k, v)| Some((k.strip_prefix("vulnerability ")?, v)));
+    let known: Vec<_> = named.collect();
+    if known.is_empty() {
+        return Some(Finding::unknown(
+            "the kernel does not tell",
+            "results name no mitigations",
+        ));
+    }
+    let active: Vec<&str> = known
+        .iter()
+        .filter(|(_, v)| v.starts_with("Mitigation"))
+        .map(|(k, _)| *k)
+        .collect();
+    Some(match active.is_empty() {
+        true => Finding::pass(
+            "no mitigation in force",
+            "system calls cost what the processor asks",
+        ),
+        false => Finding::pass(
+            format!("in force: {}", active.join(", ")),
+            "system calls and switches cost more; compare only with machines that have the same ones",
+        ),
+    })
+}

@@ -1,0 +1,135 @@
+//! The target's request queue.
+
+use super::scene::{Finding, Scene, write_line};
+
+fn path(disk: &str, attribute: &str) -> String {
+    format!("/sys/block/{disk}/queue/{attribute}")
+}
+
+/// Without queues of their own, "polled" requests are completed by interrupts or refused.
+pub(super) fn poll_queues(scene: &Scene) -> Option<Finding> {
+    let (disk, value) = scene.queue("io_poll")?;
+    if value == "1" {
+        return Some(Finding::pass(
+            format!("{disk}: io_poll=1"),
+            "requests can be polled in the kernel",
+        ));
+    }
+    let means = match scene.version() {
+        v if v >= (6, 12) => {
+            "IOPOLL fails with EOPNOTSUPP: poll and hybrid spin on the completion ring, and the device \
+                              still interrupts; results say so"
+        }
+        _ => {
+            "IOPOLL may be accepted and served by interrupts: poll and hybrid spin on the completion ring, and \
+              the device still interrupts; results say so"
+        }
+    };
+    let finding = Finding::invalidates(format!("{disk}: io_poll={value}, no poll queues"), means);
+    Some(match driver_option(disk) {
+        Some(option) => finding.fix(option),
+        None => finding,
+    })
+}
+
+/// How each driver is told to make poll queues; both need a reload or a boot.
+fn driver_option(disk: &str) -> Option<&'static str> {
+    let lines = [
+        (
+            "nvme",
+            "nvme.poll_queues=2 on the kernel command line, or options nvme poll_queues=2 in /etc/modprobe.d",
+        ),
+        (
+            "vd",
+            "virtio_blk.poll_queues=1 on the kernel command line; the device needs at least two queues",
+        ),
+        ("nullb", "modprobe null_blk poll_queues=2"),
+    ];
+    lines
+        .iter()
+        .find(|(prefix, _)| disk.starts_with(prefix))
+        .map(|(_, line)| *line)
+}
+
+/// A scheduler costs a lock per request; one hardware queue selects one silently.
+pub(super) fn scheduler(scene: &Scene) -> Option<Finding> {
+    let disk = &scene.leaf.as_ref()?.disk.name;
+    let Some(name) = scene
+        .target
+        .and_then(|t| t.device.as_ref()?.scheduler.clone())
+    else {
+        return Some(Finding::unknown(
+            format!("{disk}: not told"),
+            "which scheduler is in force is not known",
+        ));
+    };
+    Some(match name.as_str() {
+        "none" => Finding::pass(format!("{disk}: none"), "requests go straight to the hardware queues"),
+        other => Finding::warn(
+            format!("{disk}: {other}"),
+            "every request passes a scheduler: more CPU per I/O, a shared lock, and no polled bypass",
+        ).fix(write_line("none", &path(disk, "scheduler"))),
+    })
+}
+
+/// Merging searches cost CPU that random I/O never gets back.
+pub(super) fn nomerges(scene: &Scene) -> Option<Finding> {
+    let (disk, value) = scene.queue("nomerges")?;
+    let found = format!("{disk}: nomerges={value}");
+    Some(match value.as_str() {
+        "2" => Finding::pass(found, "no merging: the device sees each request as submitted"),
+        _ => Finding::warn(
+            found,
+            "requests may be merged: the device's count can be below ours, and looking for merges costs CPU",
+        ).fix(write_line("2", &path(disk, "nomerges"))),
+    })
+}
+
+/// The counters that prove that I/O happened, at a small price per request.
+pub(super) fn iostats(scene: &Scene) -> Option<Finding> {
+    let (disk, value) = scene.queue("iostats")?;
+    Some(match value.as_str() {
+        "1" => Finding::pass(
+            format!("{disk}: iostats=1"),
+            "the device's own request count can be compared with ours, for about 1 % of a fast device's CPU",
+        ),
+        _ => Finding::warn(
+            format!("{disk}: iostats={value}"),
+            "the device counts no requests: that I/O reached it cannot be proved",
+        )
+        .fix(write_line("1", &path(disk, "iostats"))),
+    })
+}
+
+/// Write-back throttling holds back buffered writes in favour of reads.
+pub(super) fn write_throttling(scene: &Scene) -> Option<Finding> {
+    let (disk, value) = scene.queue("wbt_lat_usec")?;
+    Some(match value.as_str() {
+        "0" => Finding::pass(format!("{disk}: off"), "writes are not throttled"),
+        us => Finding::warn(
+            format!("{disk}: wbt_lat_usec={us}"),
+            "background writes are held back while reads are slow, and request statistics run all the time",
+        ).fix(write_line("0", &path(disk, "wbt_lat_usec"))),
+    })
+}
+
+/// Requests per hardware queue.
+pub(super) fn nr_requests(scene: &Scene) -> Option<Finding> {
+    /// The least depth at which a queue does not run dry in the sweeps here.
+    const FEW: u64 = 64;
+    let (disk, value) = scene.queue("nr_requests")?;
+    let found = format!("{disk}: nr_requests={value}");
+    let Ok(number) = value.parse::<u64>() else {
+        return Some(Finding::unknown(
+            found,
+            "how many requests a queue takes is not known",
+        ));
+    };
+    Some(match number >= FEW {
+        true => Finding::pass(found, "enough requests per hardware queue"),
+        false => Finding::warn(
+            found,
+            "jobs wait for a free request at high depth: time between queued and got-request grows, the device idles",
+        ).fix(write_line("256", &path(disk, "nr_requests"))),
+    })
+}

@@ -1,0 +1,177 @@
+//! The guard: changes settings and puts them back.
+
+use super::entry::{Change, Line};
+use super::journal::Journal;
+use super::lock::ObjectLock;
+use super::{Outcome, Owner, RestoreError, object, sweep};
+use crate::Roots;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Changes settings under a journal and undoes them last-in-first-out, at the latest when dropped.
+#[derive(Debug)]
+pub struct Guard {
+    dir: PathBuf,
+    owner: Owner,
+    roots: Roots,
+    journal: Option<Journal>,
+    applied: Vec<Applied>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Applied {
+    change: Change,
+    settled: Option<String>,
+    /// `None` when an earlier change of the same setting holds the lock.
+    _lock: Option<ObjectLock>,
+}
+
+/// What became of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Value before.
+    pub old: String,
+    /// Value asked for.
+    pub asked: String,
+    /// Value read back. Some settings round, and some take any value and do nothing: compare.
+    pub now: String,
+}
+
+impl Guard {
+    /// A guard whose journal lies in `dir`; nothing is made there before the first change.
+    ///
+    /// # Errors
+    /// procfs does not tell who this process is.
+    pub fn new(roots: &Roots, dir: &Path) -> Result<Guard, RestoreError> {
+        Ok(Guard {
+            dir: dir.to_owned(),
+            owner: Owner::current(roots)?,
+            roots: roots.clone(),
+            journal: None,
+            applied: Vec::new(),
+            next: 0,
+        })
+    }
+
+    /// Sets `object` to `value`. A value that is there already is left, without a journal entry.
+    ///
+    /// # Errors
+    /// Another run holds the setting, a killed one left it changed, the journal cannot be written, or the kernel
+    /// refuses the value: the setting is as before. Should the journal's disk fail right after the change, it is
+    /// undone with the others.
+    pub fn set(&mut self, object: &Path, value: &str) -> Result<Setting, RestoreError> {
+        let object = fs::canonicalize(object).map_err(|source| RestoreError::Object {
+            what: "find".into(),
+            path: object.to_owned(),
+            source,
+        })?;
+        let lock = self.lock(&object)?;
+        // Read under the lock: before, another run may have been putting its own value back.
+        let old = object::read(&object)?;
+        let setting = |now: &str| Setting {
+            old: old.clone(),
+            asked: value.into(),
+            now: now.into(),
+        };
+        if old == value {
+            return Ok(setting(&old));
+        }
+        let change = self.announce(&object, &old, value)?;
+        if let Err(refused) = object::write(&object, value) {
+            self.log(&Line::Undone { seq: change.seq })?;
+            return Err(refused);
+        }
+        self.applied.push(Applied {
+            change,
+            settled: None,
+            _lock: lock,
+        });
+        let now = object::read(&object)?;
+        self.settle(&now, value)?;
+        Ok(setting(&now))
+    }
+
+    /// Undoes all changes, the last first, and removes the journal when every one is final.
+    pub fn undo(&mut self) -> Vec<(PathBuf, Outcome)> {
+        let mut outcomes = Vec::new();
+        let mut all_final = true;
+        while let Some(applied) = self.applied.pop() {
+            let Change {
+                object,
+                old,
+                written,
+                seq,
+                ..
+            } = applied.change;
+            let mut ours = vec![written.as_str()];
+            ours.extend(applied.settled.as_deref());
+            let outcome = object::put_back(&object, &old, &ours);
+            if outcome.is_final() {
+                // Should this line fail to be written, a later restore finds the old value and does nothing.
+                let _ = self.log(&Line::Undone { seq });
+            }
+            all_final &= outcome.is_final();
+            outcomes.push((object, outcome));
+        }
+        if all_final && let Some(journal) = self.journal.take() {
+            // A journal that cannot be removed holds nothing open, and `restore_all` removes it.
+            let _ = journal.remove();
+        }
+        outcomes
+    }
+
+    fn lock(&self, object: &Path) -> Result<Option<ObjectLock>, RestoreError> {
+        if self.applied.iter().any(|a| a.change.object == object) {
+            return Ok(None);
+        }
+        let lock = ObjectLock::take(&self.dir, object)?;
+        let left = sweep::pending(&self.roots, &self.dir)?;
+        match left.into_iter().find(|(change, _)| change.object == object) {
+            Some((change, journal)) => Err(RestoreError::Pending {
+                path: change.object,
+                journal,
+            }),
+            None => Ok(Some(lock)),
+        }
+    }
+
+    fn announce(&mut self, object: &Path, old: &str, value: &str) -> Result<Change, RestoreError> {
+        let change = Change {
+            seq: self.next,
+            owner: self.owner.clone(),
+            object: object.to_owned(),
+            old: old.to_owned(),
+            written: value.to_owned(),
+        };
+        self.log(&Line::Change(change.clone()))?;
+        self.next += 1;
+        Ok(change)
+    }
+
+    fn settle(&mut self, now: &str, asked: &str) -> Result<(), RestoreError> {
+        let Some(last) = self.applied.last_mut().filter(|_| now != asked) else {
+            return Ok(());
+        };
+        last.settled = Some(now.to_owned());
+        let seq = last.change.seq;
+        self.log(&Line::Settled {
+            seq,
+            value: now.to_owned(),
+        })
+    }
+
+    fn log(&mut self, line: &Line) -> Result<(), RestoreError> {
+        let journal = match self.journal.take() {
+            Some(journal) => journal,
+            None => Journal::create(&self.dir, &self.owner)?,
+        };
+        self.journal.insert(journal).append(line)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.undo();
+    }
+}

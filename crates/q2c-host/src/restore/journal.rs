@@ -1,0 +1,165 @@
+//! The journal of one owner: lines of JSON, each on the disk before the change it announces.
+
+use super::entry::{Change, Line};
+use super::{Owner, RestoreError};
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// A journal being written. Its file stays locked as long as this lives.
+#[derive(Debug)]
+pub(super) struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+impl Journal {
+    /// Makes the owner's journal in `dir`. An owner may have several guards: the first free name is taken.
+    pub fn create(dir: &Path, owner: &Owner) -> Result<Journal, RestoreError> {
+        make_folder(dir)?;
+        let mut n = 0;
+        loop {
+            let name = format!("{}-{}-{n}.jsonl", owner.pid, owner.start_time);
+            let path = dir.join(name);
+            match create_locked(&path) {
+                Ok(Some(file)) => return Ok(Journal { file, path }),
+                Ok(None) => n += 1,
+                Err(source) => return Err(RestoreError::Journal { path, source }),
+            }
+        }
+    }
+
+    /// Appends a line and waits until it is on the disk.
+    pub fn append(&mut self, line: &Line) -> Result<(), RestoreError> {
+        let mut put = || -> io::Result<()> {
+            let mut text = serde_json::to_string(line)?;
+            text.push('\n');
+            self.file.write_all(text.as_bytes())?;
+            self.file.sync_all()
+        };
+        put().map_err(|source| RestoreError::Journal {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    /// Removes the file: everything in it is done.
+    pub fn remove(self) -> Result<(), RestoreError> {
+        remove(&self.path)
+    }
+}
+
+/// A new file, locked; `None` when the name is taken.
+fn create_locked(path: &Path) -> io::Result<Option<File>> {
+    let file = match OpenOptions::new().append(true).create_new(true).open(path) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+        other => other?,
+    };
+    // A sweep that saw the file before it was locked may hold it, and remove it as an empty journal of nobody.
+    let locked = match file.try_lock() {
+        Err(TryLockError::Error(e)) => return Err(e),
+        other => other.is_ok(),
+    };
+    let ours = locked && is_at(&file, path)?;
+    sync_folder(path.parent().unwrap_or(path))?;
+    Ok(ours.then_some(file))
+}
+
+/// Whether the open file is still the one at `path`.
+pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    let opened = id(file.metadata()?);
+    Ok(fs::metadata(path).is_ok_and(|found| id(found) == opened))
+}
+
+/// A line that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The journal.
+    pub journal: PathBuf,
+    /// Line number from 1.
+    pub line: usize,
+    /// The line was cut short by a crash while it was written: what it announces was not done.
+    pub truncated: bool,
+    /// Its text.
+    pub text: String,
+}
+
+/// What a journal says.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    /// Changes not undone, in the order they were made, with the settled value where it differed.
+    pub open: Vec<(Change, Option<String>)>,
+    pub faults: Vec<Fault>,
+}
+
+impl Contents {
+    pub fn read(path: &Path) -> Result<Contents, RestoreError> {
+        let opened = File::open(path);
+        let mut file = opened.map_err(|source| RestoreError::Journal {
+            path: path.to_owned(),
+            source,
+        })?;
+        Contents::of(&mut file, path)
+    }
+
+    /// Of a file already open; `path` is for messages.
+    pub fn of(file: &mut File, path: &Path) -> Result<Contents, RestoreError> {
+        let mut bytes = Vec::new();
+        let read = file.read_to_end(&mut bytes);
+        read.map_err(|source| RestoreError::Journal {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Contents::parse(path, &String::from_utf8_lossy(&bytes)))
+    }
+
+    fn parse(path: &Path, text: &str) -> Contents {
+        let mut changes: BTreeMap<u64, (Change, Option<String>)> = BTreeMap::new();
+        let mut faults = Vec::new();
+        for (n, row) in text.split_inclusive('\n').enumerate() {
+            let complete = row.ends_with('\n');
+            match serde_json::from_str::<Line>(row) {
+                Ok(Line::Change(c)) if complete => drop(changes.insert(c.seq, (c, None))),
+                Ok(Line::Settled { seq, value }) if complete => {
+                    changes.entry(seq).and_modify(|c| c.1 = Some(value));
+                }
+                Ok(Line::Undone { seq }) if complete => drop(changes.remove(&seq)),
+                _ => faults.push(Fault {
+                    journal: path.to_owned(),
+                    line: n + 1,
+                    truncated: !complete,
+                    text: row.trim_end().to_owned(),
+                }),
+            }
+        }
+        Contents {
+            open: changes.into_values().collect(),
+            faults,
+        }
+    }
+}
+
+/// Makes a folder that only its owner may enter, with its parents.
+pub(super) fn make_folder(dir: &Path) -> Result<(), RestoreError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.map_err(|source| RestoreError::Journal {
+        path: dir.to_owned(),
+        source,
+    })
+}
+
+/// Removes a journal and waits until the folder knows.
+pub(super) fn remove(path: &Path) -> Result<(), RestoreError> {
+    let done = fs::remove_file(path).and_then(|()| sync_folder(path.parent().unwrap_or(path)));
+    done.map_err(|source| RestoreError::Journal {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+pub(super) fn sync_folder(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}

@@ -1,0 +1,84 @@
+//! One lock per setting, so that two runs cannot fight over it.
+
+use super::RestoreError;
+use super::journal::make_folder;
+use crate::attr;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The lock of one setting, held until it is dropped or the process ends, however it ends.
+#[derive(Debug)]
+pub(super) struct ObjectLock {
+    _file: File,
+}
+
+impl ObjectLock {
+    /// Takes the lock of `object` (links resolved) under the journal folder `dir`, without waiting.
+    pub fn take(dir: &Path, object: &Path) -> Result<ObjectLock, RestoreError> {
+        let path = lock_path(dir, object);
+        let journal = |source| RestoreError::Journal {
+            path: path.clone(),
+            source,
+        };
+        make_folder(&dir.join("locks"))?;
+        // Lock files stay: removing one while another run opens it would give two runs a lock each.
+        let open = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path);
+        let mut file = open.map_err(journal)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let holder = attr::text(&path).unwrap_or_else(|| "unknown".into());
+                return Err(RestoreError::Busy {
+                    path: object.to_owned(),
+                    holder,
+                });
+            }
+            Err(TryLockError::Error(source)) => return Err(journal(source)),
+        }
+        sign(&mut file).map_err(journal)?;
+        Ok(ObjectLock { _file: file })
+    }
+}
+
+/// Leaves the holder's process id in the file, for the message another run gives.
+fn sign(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{}", std::process::id())
+}
+
+/// Named by a hash of the path (paths can be longer than a name may be) and its last part, for the reader. Two
+/// paths with one hash would merely exclude each other.
+fn lock_path(dir: &Path, object: &Path) -> PathBuf {
+    let name = attr::name(object);
+    dir.join("locks").join(format!(
+        "{:016x}-{name}.lock",
+        fnv1a(object.as_os_str().as_bytes())
+    ))
+}
+
+/// FNV-1a, 64 bits.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hash_as_published() {
+        // Test vectors of the FNV authors.
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+}

@@ -1,0 +1,97 @@
+//! A setting: a file whose text is a value.
+
+use super::RestoreError;
+use crate::attr;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// How the undoing of one change ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The old value was written back and read back.
+    Restored,
+    /// The old value was there already.
+    AlreadyOld,
+    /// Somebody else set another value since; it was left alone.
+    Foreign {
+        /// The value found.
+        present: String,
+    },
+    /// The setting is gone, with its device or module.
+    Gone,
+    /// Another run holds the setting: to be done when it has ended.
+    Busy {
+        /// Who holds it.
+        holder: String,
+    },
+    /// The owner still runs and will undo it itself.
+    OwnerAlive,
+    /// The change was made before the machine booted; nothing of it is left.
+    OtherBoot,
+    /// The old value could not be written back.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Outcome {
+    /// Whether nothing is left to do for this change.
+    #[must_use]
+    pub const fn is_final(&self) -> bool {
+        !matches!(
+            self,
+            Outcome::Busy { .. } | Outcome::OwnerAlive | Outcome::Failed { .. }
+        )
+    }
+}
+
+/// The setting's value: the chosen word where the kernel lists all choices (`[none] mq-deadline`).
+pub(super) fn read(path: &Path) -> Result<String, RestoreError> {
+    let text = fs::read_to_string(path).map_err(|source| RestoreError::Object {
+        what: "read".into(),
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(match text.contains('[') {
+        true => attr::selected(&text).to_owned(),
+        false => text.trim().to_owned(),
+    })
+}
+
+/// Writes `value` in one call. The file must exist.
+pub(super) fn write(path: &Path, value: &str) -> Result<(), RestoreError> {
+    let put = || -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+        file.write_all(value.as_bytes())
+    };
+    put().map_err(|source| RestoreError::Object {
+        what: format!("write {value:?} to"),
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Writes `old` back if the present value is one of `ours`.
+pub(super) fn put_back(path: &Path, old: &str, ours: &[&str]) -> Outcome {
+    let failed = |e: RestoreError| Outcome::Failed { why: e.to_string() };
+    let present = match read(path) {
+        Err(_) if !path.exists() => return Outcome::Gone,
+        Err(e) => return failed(e),
+        Ok(present) => present,
+    };
+    if present == old {
+        return Outcome::AlreadyOld;
+    }
+    if !ours.contains(&present.as_str()) {
+        return Outcome::Foreign { present };
+    }
+    match write(path, old).and_then(|()| read(path)) {
+        Ok(now) if now == old => Outcome::Restored,
+        Ok(now) => Outcome::Failed {
+            why: format!("wrote {old:?} back, and read {now:?}"),
+        },
+        Err(e) => failed(e),
+    }
+}

@@ -1,0 +1,140 @@
+//! Finishing what killed owners left.
+
+use super::entry::Change;
+use super::journal::{self, Contents, Fault};
+use super::lock::ObjectLock;
+use super::{Outcome, RestoreError, object};
+use crate::{Roots, attr};
+use std::fs::{self, File};
+use std::io::ErrorKind::NotFound;
+use std::path::{Path, PathBuf};
+
+/// One change found in a journal and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// The journal.
+    pub journal: PathBuf,
+    /// The change.
+    pub change: Change,
+    /// How its undoing ended.
+    pub outcome: Outcome,
+}
+
+/// What [`restore_all`] found and did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Changes, in the order they were undone.
+    pub items: Vec<Item>,
+    /// Lines that could not be used. A journal with a damaged one is kept as `*.damaged` for the reader.
+    pub faults: Vec<Fault>,
+}
+
+impl Report {
+    /// Whether nothing is left to do and every line could be used.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.faults.is_empty() && self.items.iter().all(|i| i.outcome.is_final())
+    }
+}
+
+/// Undoes the changes of all journals in `dir` whose owner has ended, the last change of each first. A folder that
+/// does not exist holds none.
+///
+/// # Errors
+/// A journal cannot be read, or removed when done. What one setting refuses is in the report instead.
+pub fn restore_all(roots: &Roots, dir: &Path) -> Result<Report, RestoreError> {
+    let mut report = Report::default();
+    for path in journals(dir) {
+        finish(roots, dir, &path, &mut report)?;
+    }
+    Ok(report)
+}
+
+/// Changes that owners who have ended in this boot left, each with its journal. Nothing is changed.
+///
+/// # Errors
+/// A journal cannot be read.
+pub fn pending(roots: &Roots, dir: &Path) -> Result<Vec<(Change, PathBuf)>, RestoreError> {
+    let mut left = Vec::new();
+    for path in journals(dir) {
+        let open = match Contents::read(&path) {
+            // Its owner removed it between the listing and the reading.
+            Err(RestoreError::Journal { source, .. }) if source.kind() == NotFound => continue,
+            other => other?.open,
+        };
+        let ended = |c: &Change| c.owner.of_this_boot(roots) && !c.owner.is_alive(roots);
+        left.extend(
+            open.into_iter()
+                .filter(|(c, _)| ended(c))
+                .map(|(c, _)| (c, path.clone())),
+        );
+    }
+    Ok(left)
+}
+
+fn journals(dir: &Path) -> Vec<PathBuf> {
+    let mut files = attr::entries(dir);
+    files.retain(|p| p.extension().is_some_and(|e| e == "jsonl"));
+    files
+}
+
+fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result<(), RestoreError> {
+    let fail = |source| RestoreError::Journal {
+        path: path.to_owned(),
+        source,
+    };
+    let mut file = match File::open(path) {
+        Err(e) if e.kind() == NotFound => return Ok(()),
+        other => other.map_err(fail)?,
+    };
+    // The owner holds this lock as long as it lives, another restore as long as it works.
+    let free = file.try_lock().is_ok();
+    // Its owner may have removed it since it was opened, and even made the next one under its name. A file that is
+    // still there now is removed by nobody else while it is locked here.
+    if !journal::is_at(&file, path).map_err(fail)? {
+        return Ok(());
+    }
+    let Contents { open, faults } = Contents::of(&mut file, path)?;
+    let mut all_final = free;
+    for (change, settled) in open.into_iter().rev() {
+        let outcome = match free && !change.owner.is_alive(roots) {
+            true => undo(roots, dir, &change, settled.as_deref()),
+            false => Outcome::OwnerAlive,
+        };
+        all_final &= outcome.is_final();
+        report.items.push(Item {
+            journal: path.to_owned(),
+            change,
+            outcome,
+        });
+    }
+    // The last line of a live owner may be read half written.
+    let damaged = faults.iter().any(|f| !f.truncated);
+    report
+        .faults
+        .extend(faults.into_iter().filter(|f| free || !f.truncated));
+    match (all_final, damaged) {
+        (true, false) => journal::remove(path),
+        (true, true) => put_aside(path).map_err(fail),
+        (false, _) => Ok(()),
+    }
+}
+
+fn undo(roots: &Roots, dir: &Path, change: &Change, settled: Option<&str>) -> Outcome {
+    if !change.owner.of_this_boot(roots) {
+        return Outcome::OtherBoot;
+    }
+    let _lock = match ObjectLock::take(dir, &change.object) {
+        Ok(lock) => lock,
+        Err(RestoreError::Busy { holder, .. }) => return Outcome::Busy { holder },
+        Err(e) => return Outcome::Failed { why: e.to_string() },
+    };
+    let mut ours = vec![change.written.as_str()];
+    ours.extend(settled);
+    object::put_back(&change.object, &change.old, &ours)
+}
+
+fn put_aside(path: &Path) -> std::io::Result<()> {
+    fs::rename(path, path.with_extension("damaged"))?;
+    journal::sync_folder(path.parent().unwrap_or(path))
+}

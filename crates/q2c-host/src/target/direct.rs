@@ -1,0 +1,117 @@
+//! Direct I/O: its alignment, and a read that proves it works.
+
+use super::TargetError;
+use q2c_model::Bytes;
+use q2c_result::Device;
+use rustix::fs::{AtFlags, StatxFlags};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// What direct I/O on a target asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alignment {
+    /// Address of the buffer.
+    pub memory: Bytes,
+    /// Offset and length.
+    pub offset: Bytes,
+    /// The kernel told it (statx, Linux 6.1+); else it is the device's logical block size, for both.
+    pub told: bool,
+}
+
+/// Larger than any sector or page in use: where nothing is known, this is right.
+const SAFE: Bytes = Bytes(4096);
+
+/// Asks the kernel, then the device, for the alignment.
+///
+/// # Errors
+/// The kernel says that the file takes no direct I/O.
+pub(super) fn alignment(
+    file: &File,
+    path: &Path,
+    device: Option<&Device>,
+) -> Result<Alignment, TargetError> {
+    let asked = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
+    let told = asked
+        .ok()
+        .filter(|s| s.stx_mask & StatxFlags::DIOALIGN.bits() != 0);
+    match told {
+        Some(s) if s.stx_dio_offset_align == 0 => Err(TargetError::NoDirect {
+            path: path.to_owned(),
+            found: "the file system does not offer it for this file".into(),
+        }),
+        Some(s) => Ok(Alignment {
+            memory: Bytes(s.stx_dio_mem_align.into()),
+            offset: Bytes(s.stx_dio_offset_align.into()),
+            told: true,
+        }),
+        None => {
+            let block = device.and_then(|d| d.logical_block).unwrap_or(SAFE);
+            Ok(Alignment {
+                memory: block,
+                offset: block,
+                told: false,
+            })
+        }
+    }
+}
+
+/// Reads one block of the smallest length from the beginning; `file` is open with O_DIRECT.
+///
+/// # Errors
+/// The read fails or is short.
+pub(super) fn probe(file: &File, path: &Path, alignment: Alignment) -> Result<(), TargetError> {
+    let mut buffer = AlignedBuffer::new(alignment.offset, alignment.memory);
+    let length = buffer.bytes().len();
+    let found = match file.read_at(buffer.bytes(), 0) {
+        Ok(n) if n == length => return Ok(()),
+        Ok(n) => format!("{n} of {length} bytes came"),
+        Err(e) => e.to_string(),
+    };
+    Err(TargetError::NoDirect {
+        path: path.to_owned(),
+        found,
+    })
+}
+
+/// Memory at an aligned address, for single reads and writes outside of any measurement.
+pub(super) struct AlignedBuffer {
+    memory: Vec<u8>,
+    start: usize,
+    length: usize,
+}
+
+impl AlignedBuffer {
+    /// `length` zeros at a multiple of `alignment`, a power of two.
+    pub fn new(length: Bytes, alignment: Bytes) -> AlignedBuffer {
+        let (length, alignment) = (length.0 as usize, alignment.0.max(1) as usize);
+        let memory = vec![0; length + alignment];
+        let start = memory.as_ptr().align_offset(alignment);
+        AlignedBuffer {
+            memory,
+            start,
+            length,
+        }
+    }
+
+    pub fn bytes(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..self.start + self.length]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_stand_where_they_should() {
+        for alignment in [1, 4, 512, 4096, 65536] {
+            let mut buffer = AlignedBuffer::new(Bytes(1000), Bytes(alignment));
+            let bytes = buffer.bytes();
+            assert_eq!(
+                (bytes.as_ptr() as usize as u64 % alignment, bytes.len()),
+                (0, 1000)
+            );
+        }
+    }
+}

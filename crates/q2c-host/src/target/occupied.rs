@@ -1,0 +1,219 @@
+//! Who else uses a device or file: mounts, swap, loop devices, holders.
+
+use super::{FileId, TargetError};
+use crate::block::{device_number, parse_dev};
+use crate::{Roots, attr};
+use q2c_model::DevId;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// Refuses what is mounted, swapped on or backs a loop device: the device itself, its partitions, the disk it is a
+/// partition of, and all that stand on these (dm, md); of files, the file itself.
+///
+/// A mount in another mount namespace is not seen here; opening exclusively, as [`super::open()`] does, finds it.
+///
+/// # Errors
+/// In use, or whether it is cannot be told.
+pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), TargetError> {
+    let users = Users::read(roots, path)?;
+    let found = match id {
+        FileId::Device(dev) => {
+            let family = family(roots, path, dev)?;
+            family
+                .iter()
+                .find_map(|(dev, name)| Some((name, users.of_device(*dev)?)))
+                .map(|(name, used)| format!("{name} {used}"))
+        }
+        FileId::File { .. } => users.of_file(id).map(|used| format!("it {used}")),
+    };
+    match found {
+        Some(found) => Err(TargetError::Occupied {
+            path: path.to_owned(),
+            found,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// All uses known to the kernel.
+struct Users {
+    mounts: Vec<(DevId, String)>,
+    swaps_and_loops: Vec<(FileId, String)>,
+}
+
+impl Users {
+    fn read(roots: &Roots, target: &Path) -> Result<Users, TargetError> {
+        let text = |name: &str| {
+            let file = roots.proc(name);
+            fs::read_to_string(&file).map_err(|e| unknown(target, file.display(), e))
+        };
+        let mounts = text("self/mountinfo")?.lines().flat_map(mounted).collect();
+        let mut others: Vec<(FileId, String)> = match text("swaps") {
+            // A kernel without swap has no such file.
+            Err(TargetError::UnknownUse { source, .. })
+                if source.kind() == io::ErrorKind::NotFound =>
+            {
+                vec![]
+            }
+            read => read?.lines().skip(1).filter_map(swap).collect(),
+        };
+        let blocks = roots.sys("block");
+        fs::read_dir(&blocks).map_err(|e| unknown(target, blocks.display(), e))?;
+        others.extend(
+            attr::entries(&blocks)
+                .iter()
+                .filter_map(|d| loop_device(d.as_path())),
+        );
+        Ok(Users {
+            mounts,
+            swaps_and_loops: others,
+        })
+    }
+
+    fn of_device(&self, dev: DevId) -> Option<String> {
+        let mount = self
+            .mounts
+            .iter()
+            .find(|(d, _)| *d == dev)
+            .map(|(_, used)| used.clone());
+        mount.or_else(|| self.of_file(FileId::Device(dev)))
+    }
+
+    fn of_file(&self, id: FileId) -> Option<String> {
+        self.swaps_and_loops
+            .iter()
+            .find(|(i, _)| *i == id)
+            .map(|(_, used)| used.clone())
+    }
+}
+
+/// A line of mountinfo names the device twice: as a number (anonymous for btrfs) and as the mount's source.
+fn mounted(line: &str) -> Vec<(DevId, String)> {
+    let fields: Vec<&str> = line.split(' ').collect();
+    let (Some(number), Some(point)) = (fields.get(2), fields.get(4)) else {
+        return Vec::new();
+    };
+    let used = format!("is mounted at {}", unescape(point));
+    let source = fields
+        .iter()
+        .position(|f| *f == "-")
+        .and_then(|i| fields.get(i + 2));
+    let by_source = source.and_then(|s| device_at(Path::new(&unescape(s))));
+    let devices = parse_dev(number).into_iter().chain(by_source);
+    devices.map(|dev| (dev, used.clone())).collect()
+}
+
+fn device_at(path: &Path) -> Option<DevId> {
+    let meta = fs::metadata(path).ok()?;
+    meta.file_type()
+        .is_block_device()
+        .then(|| device_number(meta.rdev()))
+}
+
+fn swap(line: &str) -> Option<(FileId, String)> {
+    let name = unescape(line.split_whitespace().next()?);
+    Some((
+        FileId::at(Path::new(&name))?,
+        "is in use as swap".to_owned(),
+    ))
+}
+
+fn loop_device(dir: &Path) -> Option<(FileId, String)> {
+    let backing = attr::text(&dir.join("loop/backing_file"))?;
+    Some((
+        FileId::at(Path::new(&backing))?,
+        format!("backs the loop device {}", attr::name(dir)),
+    ))
+}
+
+/// `\040` and its like, as procfs writes spaces in paths.
+fn unescape(text: &str) -> String {
+    let mut out = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let octal = tail
+            .get(..3)
+            .and_then(|d| u8::from_str_radix(std::str::from_utf8(d).ok()?, 8).ok());
+        match (first, octal) {
+            (b'\\', Some(byte)) => {
+                out.push(byte);
+                rest = &tail[3..];
+            }
+            _ => {
+                out.push(first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The device with its partitions, its whole disk, and everything that stands on any of them, with names.
+fn family(roots: &Roots, target: &Path, dev: DevId) -> Result<Vec<(DevId, String)>, TargetError> {
+    let link = roots.sys(&format!("dev/block/{dev}"));
+    let dir = fs::canonicalize(&link).map_err(|e| unknown(target, link.display(), e))?;
+    let mut members = vec![(dev, attr::name(&dir))];
+    let whole = dir.parent().filter(|_| dir.join("partition").exists());
+    if let Some(disk) = whole {
+        // The disk itself and what stands on all of it, not its other partitions.
+        members.extend(number(disk));
+        join_holders(disk, &mut members);
+    }
+    join_holders(&dir, &mut members);
+    let inner = attr::entries(&dir);
+    for partition in inner.iter().filter(|d| d.join("partition").exists()) {
+        members.extend(number(partition));
+        join_holders(partition, &mut members);
+    }
+    Ok(members)
+}
+
+fn join_holders(dir: &Path, members: &mut Vec<(DevId, String)>) {
+    let holders = attr::entries(&dir.join("holders"));
+    for holder in holders.iter().filter_map(|h| fs::canonicalize(h).ok()) {
+        let known = number(&holder).filter(|m| !members.contains(m));
+        if let Some(member) = known {
+            members.push(member);
+            join_holders(&holder, members);
+        }
+    }
+}
+
+fn number(dir: &Path) -> Option<(DevId, String)> {
+    Some((parse_dev(&attr::text(&dir.join("dev"))?)?, attr::name(dir)))
+}
+
+fn unknown(target: &Path, what: impl std::fmt::Display, source: io::Error) -> TargetError {
+    TargetError::UnknownUse {
+        path: target.to_owned(),
+        what: what.to_string(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escaped_paths() {
+        assert_eq!(unescape("/a\\040b\\134c"), "/a b\\c");
+        assert_eq!(unescape("/plain\\09"), "/plain\\09");
+    }
+
+    #[test]
+    fn mountinfo_lines() {
+        let line = "36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 - ext3 /dev/q2c-none rw";
+        let expected = vec![(
+            DevId {
+                major: 98,
+                minor: 0,
+            },
+            "is mounted at /mnt 2".to_owned(),
+        )];
+        assert_eq!(mounted(line), expected);
+        assert!(mounted("").is_empty());
+    }
+}

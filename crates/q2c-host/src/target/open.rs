@@ -1,0 +1,235 @@
+//! Opening a target after all checks.
+
+use super::{Alignment, FileId, TargetError, WriteLeave, direct, refuse_occupied, written};
+use crate::block::{self, Leaf, device_number};
+use crate::{Roots, attr};
+use q2c_model::Bytes;
+use q2c_result::Target;
+use rustix::fs::OFlags;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// What a run wants of a target.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The target as the user named it.
+    pub path: PathBuf,
+    /// Whether it will be written.
+    pub write: bool,
+    /// The largest block.
+    pub block: Bytes,
+    /// Every block size in use must be a multiple of the target's alignment: the smallest block.
+    pub smallest_block: Bytes,
+    /// How many of the largest blocks it must hold at least.
+    pub blocks: u64,
+}
+
+/// A target that passed all checks.
+#[derive(Debug)]
+pub struct OpenTarget {
+    /// Open for direct I/O, for writing only when that was wanted; a block device to be written also exclusively.
+    pub file: File,
+    /// The facts that go into results.
+    pub facts: Target,
+    /// What direct I/O on it asks for.
+    pub alignment: Alignment,
+    /// Its disk, where one was found.
+    pub leaf: Option<Leaf>,
+    /// Which file or device it is.
+    pub id: FileId,
+}
+
+/// Checks a target and opens it.
+///
+/// # Errors
+/// The first check that failed; nothing was written.
+pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTarget, TargetError> {
+    let path = &wanted.path;
+    // Looked at without opening: opening a fifo would wait, and opening some devices does things.
+    let looked = look(path)?;
+    let kind = kind(path, &looked)?;
+    let id = FileId::of(&looked);
+    if wanted.write {
+        may_write(roots, path, id, leave)?;
+    }
+    let file = open_direct(wanted, kind)?;
+    let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
+    if FileId::of(&meta) != id {
+        return Err(TargetError::Replaced { path: path.clone() });
+    }
+    let size = size(&file, path)?;
+    check_size(wanted, size)?;
+    let disk = disk(roots, &meta);
+    let mut facts = facts(roots, wanted, kind, size, &disk);
+    let alignment = direct::alignment(&file, path, facts.device.as_ref())?;
+    check_block(wanted, alignment)?;
+    direct::probe(&file, path, alignment)?;
+    if kind == Kind::File {
+        facts.file_system = file_system(roots, &meta);
+        facts.unproved.extend(written::check(&file, path, size.0)?);
+    }
+    Ok(OpenTarget {
+        file,
+        facts,
+        alignment,
+        leaf: disk.ok(),
+        id,
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Block,
+}
+
+fn call(what: &'static str, path: &Path, source: impl Into<io::Error>) -> TargetError {
+    TargetError::Call {
+        what,
+        path: path.to_owned(),
+        source: source.into(),
+    }
+}
+
+fn look(path: &Path) -> Result<Metadata, TargetError> {
+    std::fs::metadata(path).map_err(|e| call("find the target", path, e))
+}
+
+fn kind(path: &Path, meta: &Metadata) -> Result<Kind, TargetError> {
+    let t = meta.file_type();
+    let kind = match () {
+        () if t.is_file() => return Ok(Kind::File),
+        () if t.is_block_device() => return Ok(Kind::Block),
+        () if t.is_dir() => "folder",
+        () if t.is_fifo() => "fifo",
+        () if t.is_socket() => "socket",
+        () if t.is_char_device() => "character device",
+        () => "thing of unknown kind",
+    };
+    Err(TargetError::Kind {
+        path: path.to_owned(),
+        kind,
+    })
+}
+
+/// Leave first, then that nobody else uses it.
+fn may_write(
+    roots: &Roots,
+    path: &Path,
+    id: FileId,
+    leave: &WriteLeave,
+) -> Result<(), TargetError> {
+    if !leave.covers(id) {
+        return Err(TargetError::NoLeave {
+            path: path.to_owned(),
+        });
+    }
+    refuse_occupied(roots, path, id)
+}
+
+fn open_direct(wanted: &Wanted, kind: Kind) -> Result<File, TargetError> {
+    let mut flags = OFlags::DIRECT | OFlags::CLOEXEC;
+    if wanted.write && kind == Kind::Block {
+        // On a block device without O_CREAT: fails while a file system or another exclusive user has it.
+        flags |= OFlags::EXCL;
+    }
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .write(wanted.write)
+        .custom_flags(flags.bits() as i32);
+    let path = &wanted.path;
+    options.open(path).map_err(|e| match e.kind() {
+        io::ErrorKind::InvalidInput => TargetError::NoDirect {
+            path: path.clone(),
+            found: e.to_string(),
+        },
+        io::ErrorKind::ResourceBusy => TargetError::Occupied {
+            path: path.clone(),
+            found: format!("the kernel has it in exclusive use ({e})"),
+        },
+        _ if wanted.write => call("open for reading and writing", path, e),
+        _ => call("open for reading", path, e),
+    })
+}
+
+/// By the end's position, which block devices have as well as files.
+fn size(mut file: &File, path: &Path) -> Result<Bytes, TargetError> {
+    file.seek(SeekFrom::End(0))
+        .map(Bytes)
+        .map_err(|e| call("find the size of", path, e))
+}
+
+fn check_size(wanted: &Wanted, found: Bytes) -> Result<(), TargetError> {
+    let needed = Bytes(wanted.blocks.max(1).saturating_mul(wanted.block.0));
+    if found >= needed {
+        return Ok(());
+    }
+    let Wanted {
+        path,
+        block,
+        blocks,
+        ..
+    } = wanted.clone();
+    Err(TargetError::TooSmall {
+        path,
+        found,
+        blocks,
+        block,
+        needed,
+    })
+}
+
+fn check_block(wanted: &Wanted, alignment: Alignment) -> Result<(), TargetError> {
+    let fits = |b: Bytes| b.0 > 0 && b.0.is_multiple_of(alignment.offset.0);
+    match [wanted.smallest_block, wanted.block]
+        .into_iter()
+        .find(|b| !fits(*b))
+    {
+        None => Ok(()),
+        Some(block) => Err(TargetError::Misaligned {
+            path: wanted.path.clone(),
+            block,
+            needed: alignment.offset,
+        }),
+    }
+}
+
+fn disk(roots: &Roots, meta: &Metadata) -> Result<Leaf, block::NoLeaf> {
+    let raw = match meta.file_type().is_block_device() {
+        true => meta.rdev(),
+        false => meta.dev(),
+    };
+    block::of_device(roots, device_number(raw))
+}
+
+fn facts(
+    roots: &Roots,
+    wanted: &Wanted,
+    kind: Kind,
+    size: Bytes,
+    disk: &Result<Leaf, block::NoLeaf>,
+) -> Target {
+    Target {
+        path: wanted.path.display().to_string(),
+        kind: if kind == Kind::Block { "block" } else { "file" }.into(),
+        size,
+        file_system: None,
+        device: disk.as_ref().ok().map(|leaf| block::device(roots, leaf)),
+        unproved: match disk {
+            Ok(leaf) => leaf.unproved.clone(),
+            Err(why) => vec![format!("that I/O reaches a device; failed to {why}")],
+        },
+    }
+}
+
+/// The type in the mount table's line with the file's device number.
+fn file_system(roots: &Roots, meta: &Metadata) -> Option<String> {
+    let dev = device_number(meta.dev()).to_string();
+    let table = attr::text(&roots.proc("self/mountinfo"))?;
+    let line = table.lines().find(|l| l.split(' ').nth(2) == Some(&dev))?;
+    let (_, behind) = line.split_once(" - ")?;
+    behind.split(' ').next().map(str::to_owned)
+}

@@ -1,0 +1,182 @@
+//! Scratch files: targets that q2c makes itself.
+
+use super::direct::AlignedBuffer;
+use super::{FileId, TargetError, WriteLeave};
+use q2c_model::Bytes;
+use rustix::fs::OFlags;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Bytes written at once.
+const CHUNK: Bytes = Bytes(1 << 20);
+/// Alignment that every device's direct I/O accepts.
+const ALIGNMENT: Bytes = Bytes(4096);
+
+/// A file made by this run, fully written with random data, removed when dropped.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    id: FileId,
+    kept: bool,
+}
+
+impl Scratch {
+    /// Makes a file of `size` at `path`, where nothing may be yet, and writes it fully with the random data of `seed`,
+    /// past the page cache where the file system can; then it is on the device. `progress` is told the bytes
+    /// written so far about every MiB, and stops the work by returning false.
+    ///
+    /// # Errors
+    /// Something is at `path`; too little room (a twentieth of the file system, at most 1 GiB, stays free); the
+    /// write failed or was stopped. What was made is removed then.
+    pub fn create(
+        path: &Path,
+        size: Bytes,
+        seed: u64,
+        progress: &mut dyn FnMut(Bytes) -> bool,
+    ) -> Result<Scratch, TargetError> {
+        check_room(path, size)?;
+        let file = create_new(path).map_err(|e| call("create the scratch file", path, e))?;
+        let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
+        // From here on the file goes with the value, on every error.
+        let scratch = Scratch {
+            path: path.to_owned(),
+            id: FileId::of(&meta),
+            kept: false,
+        };
+        scratch.fill(&file, size, seed, progress)?;
+        Ok(scratch)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leave to write it: this run made it.
+    pub fn grant(&self, leave: &mut WriteLeave) {
+        leave.grant(self.id);
+    }
+
+    /// Keeps the file when the value is dropped.
+    pub fn keep(mut self) -> PathBuf {
+        self.kept = true;
+        self.path.clone()
+    }
+
+    fn fill(
+        &self,
+        file: &File,
+        size: Bytes,
+        seed: u64,
+        progress: &mut dyn FnMut(Bytes) -> bool,
+    ) -> Result<(), TargetError> {
+        let mut buffer = AlignedBuffer::new(CHUNK, ALIGNMENT);
+        let mut random = SplitMix(seed);
+        let mut done = 0;
+        while done < size.0 {
+            random.fill(buffer.bytes());
+            // The last chunk is written whole, as direct I/O takes no odd lengths, and cut afterwards.
+            let written = file.write_all_at(buffer.bytes(), done);
+            written.map_err(|e| call("write the scratch file", &self.path, e))?;
+            done = (done + CHUNK.0).min(size.0);
+            if !progress(Bytes(done)) {
+                return Err(TargetError::Stopped {
+                    path: self.path.clone(),
+                    done: Bytes(done),
+                });
+            }
+        }
+        let end = file.set_len(size.0).and_then(|()| file.sync_all());
+        end.map_err(|e| call("write back the scratch file", &self.path, e))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Only our own: somebody may have put another file under the name.
+        if !self.kept && FileId::at(&self.path) == Some(self.id) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn call(what: &'static str, path: &Path, source: io::Error) -> TargetError {
+    TargetError::Call {
+        what,
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Direct where the file system can; elsewhere the final write-back brings the data to the device.
+fn create_new(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    let flags = rustix::fs::fcntl_getfl(&file)?;
+    match rustix::fs::fcntl_setfl(&file, flags | OFlags::DIRECT) {
+        Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(file),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn check_room(path: &Path, size: Bytes) -> Result<(), TargetError> {
+    let parent = path
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let stat = rustix::fs::statvfs(parent)
+        .map_err(|e| call("ask for the free space of", parent, e.into()))?;
+    let free = Bytes(stat.f_bavail.saturating_mul(stat.f_frsize));
+    let reserve = Bytes((stat.f_blocks.saturating_mul(stat.f_frsize) / 20).min(1 << 30));
+    match size.0.saturating_add(reserve.0) <= free.0 {
+        true => Ok(()),
+        false => Err(TargetError::NoSpace {
+            path: path.to_owned(),
+            size,
+            free,
+            reserve,
+        }),
+    }
+}
+
+/// splitmix64 (Steele, Lea and Flood, 2014): fast, and no device compresses or deduplicates its output.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    /// Fills whole words; `bytes` is a multiple of 8 long.
+    fn fill(&mut self, bytes: &mut [u8]) {
+        for word in bytes.chunks_exact_mut(8) {
+            word.copy_from_slice(&self.next().to_le_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_data_as_published() {
+        // First outputs from seed 1234567, as published with the generator.
+        let mut random = SplitMix(1_234_567);
+        assert_eq!(
+            [random.next(), random.next()],
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]
+        );
+    }
+}

@@ -1,0 +1,196 @@
+//! Whether a file lies fully written on its device.
+
+use super::TargetError;
+use q2c_model::Bytes;
+use q2c_sys::fiemap::{self, Extent};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Stored within metadata: reads do not go to the file's own blocks.
+const ELSEWHERE: u32 = Extent::INLINE | Extent::TAIL;
+/// No place on the device yet.
+const UNPLACED: u32 = Extent::DELALLOC | Extent::UNKNOWN;
+
+/// Refuses a file of `size` with a hole, an unwritten extent or data not yet placed, and gives what else makes its
+/// I/O other than the device's, in words. Data not yet placed are written back first.
+///
+/// # Errors
+/// Not fully written, or the write-back failed.
+pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, TargetError> {
+    let mut found = fiemap::extents(file);
+    if found
+        .as_ref()
+        .is_ok_and(|all| all.iter().any(|e| e.has(UNPLACED)))
+    {
+        let synced = file.sync_all();
+        synced.map_err(|source| TargetError::Call {
+            what: "write back",
+            path: path.to_owned(),
+            source,
+        })?;
+        found = fiemap::extents(file);
+    }
+    let extents = match found {
+        Ok(extents) => extents,
+        Err(e) => return Ok(vec![unasked(&e)]),
+    };
+    if let Some((what, at)) = gap(&extents, size) {
+        return Err(TargetError::NotWritten {
+            path: path.to_owned(),
+            what,
+            at,
+        });
+    }
+    Ok(transformed(&extents))
+}
+
+fn unasked(error: &io::Error) -> String {
+    format!(
+        "whether the file is fully written: its file system does not tell where it lies ({error})"
+    )
+}
+
+/// The first place that a read would not find on the device.
+fn gap(extents: &[Extent], size: u64) -> Option<(String, u64)> {
+    let mut covered = 0;
+    for extent in extents.iter().take_while(|e| e.logical < size) {
+        if extent.logical > covered {
+            return Some((hole(covered, extent.logical), covered));
+        }
+        if let Some(what) = unfit(extent) {
+            return Some((
+                format!("{what} of {}", Bytes(extent.length)),
+                extent.logical,
+            ));
+        }
+        covered = extent.end();
+    }
+    (covered < size).then(|| (hole(covered, size), covered))
+}
+
+fn hole(from: u64, to: u64) -> String {
+    format!("a hole of {}", Bytes(to - from))
+}
+
+fn unfit(extent: &Extent) -> Option<&'static str> {
+    let kinds = [
+        (Extent::UNWRITTEN, "an unwritten extent"),
+        (ELSEWHERE, "data within the metadata"),
+        (
+            UNPLACED,
+            "data without a place on the device, even after a write-back,",
+        ),
+    ];
+    // An encoded extent's place is "unknown" on some file systems although it is written.
+    let encoded = extent.has(Extent::ENCODED | Extent::ENCRYPTED) && !extent.has(Extent::DELALLOC);
+    let kinds = kinds
+        .iter()
+        .filter(|(flag, _)| !(encoded && *flag == UNPLACED));
+    kinds
+        .into_iter()
+        .find(|(flag, _)| extent.has(*flag))
+        .map(|(_, what)| *what)
+}
+
+fn transformed(extents: &[Extent]) -> Vec<String> {
+    let kinds = [
+        (Extent::ENCRYPTED, "encrypted: reads include the decryption"),
+        (
+            Extent::ENCODED,
+            "compressed or encoded: the device reads other lengths than asked for",
+        ),
+        (
+            Extent::SHARED,
+            "shared with another file: a write goes elsewhere and allocates",
+        ),
+    ];
+    // An encrypted extent is flagged encoded as well.
+    let any = |flag| {
+        extents
+            .iter()
+            .any(|e| e.has(flag) && !(flag == Extent::ENCODED && e.has(Extent::ENCRYPTED)))
+    };
+    let said = kinds.iter().filter(|(flag, _)| any(*flag));
+    said.map(|(_, what)| format!("that its I/O is the device's: the file is {what}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn extent(logical: u64, length: u64, flags: u32) -> Extent {
+        Extent {
+            logical,
+            physical: 1 << 30,
+            length,
+            flags,
+        }
+    }
+
+    fn found(extents: &[Extent], size: u64) -> Option<(String, u64)> {
+        gap(extents, size)
+    }
+
+    #[test]
+    fn whole_files_pass() {
+        let whole = [extent(0, 8192, 0), extent(8192, 4096, Extent::LAST)];
+        assert_eq!(found(&whole, 12288), None);
+        // The last block is longer than the file, and room beyond the end is nobody's loss.
+        let beyond = [
+            extent(0, 12288, 0),
+            extent(12288, 1 << 20, Extent::UNWRITTEN),
+        ];
+        assert_eq!(found(&beyond, 12000), None);
+    }
+
+    #[test]
+    fn each_kind_of_gap_is_named() {
+        assert_eq!(found(&[], 4096), Some(("a hole of 4 KiB".into(), 0)));
+        assert_eq!(
+            found(&[extent(4096, 4096, 0)], 8192),
+            Some(("a hole of 4 KiB".into(), 0))
+        );
+        let inner = [extent(0, 4096, 0), extent(12288, 4096, 0)];
+        assert_eq!(found(&inner, 16384), Some(("a hole of 8 KiB".into(), 4096)));
+        assert_eq!(
+            found(&[extent(0, 4096, 0)], 1 << 20),
+            Some(("a hole of 1020 KiB".into(), 4096))
+        );
+        let flagged = |flags| found(&[extent(0, 4096, flags)], 4096).map(|f| f.0);
+        assert_eq!(
+            flagged(Extent::UNWRITTEN).as_deref(),
+            Some("an unwritten extent of 4 KiB")
+        );
+        assert_eq!(
+            flagged(Extent::INLINE).as_deref(),
+            Some("data within the metadata of 4 KiB")
+        );
+        assert!(flagged(Extent::DELALLOC | Extent::UNKNOWN).is_some());
+        assert_eq!(flagged(Extent::ENCODED | Extent::UNKNOWN), None);
+    }
+
+    #[test]
+    fn transformed_data_are_said_once() {
+        assert!(transformed(&[extent(0, 1, 0)]).is_empty());
+        let both = transformed(&[extent(0, 1, Extent::ENCODED | Extent::ENCRYPTED)]);
+        assert_eq!(both.len(), 1);
+        assert!(both[0].contains("encrypted"));
+        assert!(transformed(&[extent(0, 1, Extent::ENCODED)])[0].contains("compressed"));
+    }
+
+    proptest! {
+        /// Against a map of single blocks.
+        #[test]
+        fn a_gap_is_found_exactly_where_one_is(blocks in proptest::collection::vec(0u8..3, 1..40)) {
+            let extents: Vec<Extent> = (0u64..).zip(&blocks)
+                .filter(|(_, kind)| **kind != 0)
+                .map(|(i, kind)| extent(i * 512, 512, if *kind == 2 { Extent::UNWRITTEN } else { 0 }))
+                .collect();
+            let expected = blocks.iter().position(|k| *k != 1).map(|i| i as u64 * 512);
+            prop_assert_eq!(gap(&extents, blocks.len() as u64 * 512).map(|g| g.1), expected);
+        }
+    }
+}

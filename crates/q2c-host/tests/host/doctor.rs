@@ -1,0 +1,530 @@
+//! Every check with every verdict it can give, on made trees.
+
+use crate::tree::Tree;
+use Verdict::{Invalidates, Pass, Unknown, Warn};
+use q2c_host::Roots;
+use q2c_host::doctor::{RingProbe, Scene, run};
+use q2c_host::restore::Owner;
+use q2c_model::Bytes;
+use q2c_result::{Check, Device, Target, Verdict};
+use std::collections::BTreeSet;
+
+/// A machine with nothing to complain about.
+const GOOD: &str = "
+    proc/sys/kernel/osrelease = 6.13.0
+    proc/sys/kernel/io_uring_disabled = 0
+    proc/self/limits = Limit Soft Hard Units\\nMax locked memory         unlimited            unlimited            bytes
+    proc/cpuinfo = flags : tsc constant_tsc nonstop_tsc
+    proc/loadavg = 0.02 0.10 0.20 1/100 4242
+    proc/stat = cpu  100 0 100 9000 0 0 0 10 500 0
+    proc/cmdline = root=/dev/vda
+    proc/77/comm = bash
+    proc/interrupts =  CPU0 CPU1\\n 36: 0 0 MSI 0-edge nvme0q0\\n 37: 5 6 MSI 1-edge nvme0q1
+    sys/devices/system/cpu/online = 0-1
+    sys/devices/system/cpu/isolated =
+    sys/devices/system/cpu/cpu0/topology/thread_siblings_list = 0
+    sys/devices/system/cpu/cpu0/cpufreq/scaling_governor = performance
+    sys/devices/system/cpu/intel_pstate/no_turbo = 1
+    sys/devices/system/cpu/vulnerabilities/x = Not affected
+    sys/devices/system/cpu/cpuidle/current_driver = intel_idle
+    sys/devices/system/cpu/cpu0/cpuidle/state0/name = C1
+    sys/devices/system/cpu/cpu0/cpuidle/state0/latency = 2
+    sys/devices/system/clocksource/clocksource0/current_clocksource = tsc
+    sys/devices/system/clocksource/clocksource0/available_clocksource = tsc hpet
+    sys/devices/pci0/nvme0/msi_irqs/37 = msix
+    sys/devices/pci0/nvme0/nvme0n1/dev = 259:0
+    sys/devices/pci0/nvme0/nvme0n1/queue/io_poll = 1
+    sys/devices/pci0/nvme0/nvme0n1/queue/nomerges = 2
+    sys/devices/pci0/nvme0/nvme0n1/queue/iostats = 1
+    sys/devices/pci0/nvme0/nvme0n1/queue/wbt_lat_usec = 0
+    sys/devices/pci0/nvme0/nvme0n1/queue/nr_requests = 1023
+    sys/devices/pci0/nvme0/nvme0n1/queue/rq_affinity = 1
+    sys/block/nvme0n1 -> ../devices/pci0/nvme0/nvme0n1
+    journal/
+";
+
+fn good_target() -> Target {
+    Target {
+        path: "/dev/nvme0n1".into(),
+        kind: "block".into(),
+        size: Bytes(100 << 30),
+        device: Some(Device {
+            name: "nvme0n1".into(),
+            scheduler: Some("none".into()),
+            ..Device::default()
+        }),
+        ..Target::default()
+    }
+}
+
+fn report(tree: &Tree, target: &Target, ring: Option<RingProbe>) -> Vec<Check> {
+    let roots = tree.roots();
+    let scene = Scene::new(&roots, Some(target)).with_journal(&tree.path("journal"));
+    let report = match ring {
+        Some(ring) => run(&scene.with_ring(ring)),
+        None => run(&scene),
+    };
+    assert_eq!(report.schema, "q2c.doctor/1");
+    report.checks
+}
+
+fn find<'a>(checks: &'a [Check], id: &str) -> &'a Check {
+    checks
+        .iter()
+        .find(|c| c.id == id)
+        .unwrap_or_else(|| panic!("no check {id}"))
+}
+
+/// A change to the good machine, the check it concerns, its verdict, and a part of what it found and of its fix.
+type Case = (
+    &'static str,
+    &'static str,
+    Verdict,
+    &'static str,
+    &'static str,
+);
+
+const QUEUE: &str = "sys/devices/pci0/nvme0/nvme0n1/queue";
+
+const CASES: &[Case] = &[
+    (
+        "proc/sys/kernel/io_uring_disabled = 2",
+        "io-uring",
+        Invalidates,
+        "io_uring_disabled=2",
+        "echo 0 > /proc/sys/kernel/io_uring_disabled",
+    ),
+    (
+        "proc/sys/kernel/io_uring_disabled = 1",
+        "io-uring",
+        Unknown,
+        "io_uring_group",
+        "echo 0 >",
+    ),
+    (
+        "proc/self/limits = Max locked memory         65536            65536            bytes",
+        "memlock",
+        Warn,
+        "65536 bytes",
+        "ulimit -l unlimited",
+    ),
+    (
+        "proc/sys/kernel/osrelease = 6.13.0",
+        "hybrid-kernel",
+        Invalidates,
+        "6.13.0",
+        "",
+    ),
+    (
+        "proc/sys/kernel/osrelease = 5.18.19",
+        "hybrid-kernel",
+        Pass,
+        "5.18",
+        "",
+    ),
+    (
+        "proc/sys/kernel/osrelease = 5.19.0",
+        "hybrid-kernel",
+        Invalidates,
+        "5.19",
+        "",
+    ),
+    (
+        "proc/sys/kernel/osrelease = 4.10.0",
+        "hybrid-kernel",
+        Pass,
+        "4.10",
+        "",
+    ),
+    (
+        "proc/sys/kernel/osrelease = 4.9.0",
+        "hybrid-kernel",
+        Invalidates,
+        "4.9",
+        "",
+    ),
+    (
+        "proc/sys/kernel/osrelease = strange",
+        "hybrid-kernel",
+        Unknown,
+        "strange",
+        "",
+    ),
+    (
+        "proc/sys/kernel/osrelease = 6.12.74",
+        "hybrid-uring",
+        Invalidates,
+        "6.12",
+        "",
+    ),
+    (
+        "proc/sys/kernel/osrelease = strange",
+        "hybrid-uring",
+        Unknown,
+        "strange",
+        "",
+    ),
+    (
+        "proc/sys/kernel/osrelease = 5.10.0",
+        "defer-taskrun",
+        Warn,
+        "5.10",
+        "",
+    ),
+    (
+        "proc/sys/kernel/osrelease = 6.1.0",
+        "defer-taskrun",
+        Pass,
+        "6.1",
+        "",
+    ),
+    (
+        "proc/sys/kernel/osrelease = strange",
+        "defer-taskrun",
+        Unknown,
+        "strange",
+        "",
+    ),
+    (
+        "sys/devices/system/cpu/vulnerabilities/spectre = Mitigation: Retpolines",
+        "mitigations",
+        Pass,
+        "in force: spectre",
+        "",
+    ),
+    (
+        "- sys/devices/system/cpu/vulnerabilities",
+        "mitigations",
+        Unknown,
+        "does not tell",
+        "",
+    ),
+    (
+        "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor = powersave",
+        "governor",
+        Warn,
+        "powersave",
+        "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+    ),
+    (
+        "- sys/devices/system/cpu/cpu0/cpufreq",
+        "governor",
+        Unknown,
+        "no cpufreq driver",
+        "",
+    ),
+    (
+        "sys/devices/system/cpu/intel_pstate/no_turbo = 0",
+        "boost",
+        Warn,
+        "boost is on",
+        "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo",
+    ),
+    (
+        "sys/devices/system/cpu/cpu0/topology/thread_siblings_list = 0-1",
+        "smt",
+        Warn,
+        "2 threads per core",
+        "echo off > /sys/devices/system/cpu/smt/control",
+    ),
+    (
+        "- sys/devices/system/cpu/cpu0/topology",
+        "smt",
+        Unknown,
+        "does not tell",
+        "",
+    ),
+    (
+        "sys/devices/system/cpu/isolated = 1",
+        "isolated",
+        Warn,
+        "isolcpus: 1; nohz_full: none",
+        "",
+    ),
+    (
+        "proc/loadavg = 1.50 0.1 0.1 2/100 5",
+        "load",
+        Warn,
+        "1.50",
+        "",
+    ),
+    // 200 of 10 000 counts; the 500 guest counts are within user time.
+    (
+        "proc/stat = cpu  600 0 200 9000 0 0 0 200 500 0",
+        "steal",
+        Warn,
+        "2.00 %",
+        "",
+    ),
+    (
+        "sys/devices/system/cpu/cpu0/cpuidle/state0/latency = 133",
+        "idle-states",
+        Warn,
+        "C1, 133 us",
+        "cpupower idle-set --disable-by-latency 10",
+    ),
+    (
+        "- sys/devices/system/cpu/cpu0/cpuidle",
+        "idle-states",
+        Unknown,
+        "no cpuidle states",
+        "",
+    ),
+    (
+        "proc/cmdline = nohz=off",
+        "idle-accounting",
+        Invalidates,
+        "nohz=off",
+        "remove nohz=off",
+    ),
+    (
+        "proc/interrupts =  CPU0 CPU1\\n 37: 0 6 MSI 1-edge nvme0q1",
+        "irq-cpus",
+        Warn,
+        "37 of nvme0n1 went so far to CPUs 1",
+        "",
+    ),
+    (
+        "proc/irq/37/effective_affinity_list = 0",
+        "irq-cpus",
+        Warn,
+        "37 of nvme0n1 go to CPUs 0",
+        "",
+    ),
+    (
+        "proc/interrupts =  CPU0 CPU1\\n 99: 0 6 MSI 1-edge other",
+        "irq-cpus",
+        Unknown,
+        "no interrupt line of nvme0n1",
+        "",
+    ),
+    (
+        "proc/88/comm = irqbalance",
+        "irqbalance",
+        Warn,
+        "irqbalance runs",
+        "systemctl stop irqbalance",
+    ),
+    (
+        "QUEUE/rq_affinity = 2",
+        "completion-cpu",
+        Pass,
+        "rq_affinity=2",
+        "",
+    ),
+    (
+        "QUEUE/rq_affinity = 9",
+        "completion-cpu",
+        Unknown,
+        "rq_affinity=9",
+        "",
+    ),
+    (
+        "QUEUE/io_poll = 0",
+        "poll-queues",
+        Invalidates,
+        "io_poll=0",
+        "nvme.poll_queues=2",
+    ),
+    (
+        "QUEUE/nomerges = 0",
+        "nomerges",
+        Warn,
+        "nomerges=0",
+        "echo 2 > /sys/block/nvme0n1/queue/nomerges",
+    ),
+    (
+        "QUEUE/iostats = 0",
+        "iostats",
+        Warn,
+        "iostats=0",
+        "echo 1 > /sys/block/nvme0n1/queue/iostats",
+    ),
+    (
+        "QUEUE/wbt_lat_usec = 2000",
+        "wbt",
+        Warn,
+        "2000",
+        "echo 0 > /sys/block/nvme0n1/queue/wbt_lat_usec",
+    ),
+    (
+        "QUEUE/nr_requests = 32",
+        "nr-requests",
+        Warn,
+        "nr_requests=32",
+        "echo 256 > /sys/block/nvme0n1/queue/nr_requests",
+    ),
+    (
+        "QUEUE/nr_requests = many",
+        "nr-requests",
+        Unknown,
+        "many",
+        "",
+    ),
+    (
+        "sys/devices/system/clocksource/clocksource0/current_clocksource = hpet",
+        "clock",
+        Warn,
+        "hpet",
+        "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
+    ),
+    (
+        "- sys/devices/system/clocksource",
+        "clock",
+        Unknown,
+        "does not tell",
+        "",
+    ),
+    (
+        "proc/cpuinfo = flags : tsc constant_tsc",
+        "tsc",
+        Warn,
+        "not invariant",
+        "",
+    ),
+];
+
+#[test]
+fn the_good_machine_passes() {
+    let checks = report(&Tree::new(GOOD), &good_target(), Some(RingProbe::Works));
+    for check in checks.iter().filter(|c| c.id != "hybrid-kernel") {
+        assert_eq!(check.verdict, Pass, "{check:?}");
+        assert_eq!(check.fix, None, "{check:?}");
+        assert!(!check.found.is_empty() && !check.means.is_empty());
+    }
+    let ids: BTreeSet<&str> = checks.iter().map(|c| c.id.as_str()).collect();
+    assert_eq!(ids.len(), checks.len(), "names are unique");
+}
+
+#[test]
+fn every_verdict() {
+    for (change, id, verdict, found, fix) in CASES {
+        let tree = Tree::new(GOOD);
+        match change.strip_prefix("- ") {
+            Some(path) => std::fs::remove_dir_all(tree.path(path)).unwrap(),
+            None => tree.add(&change.replace("QUEUE", QUEUE)),
+        }
+        let checks = report(&tree, &good_target(), None);
+        let check = find(&checks, id);
+        assert_eq!(check.verdict, *verdict, "{change}: {check:?}");
+        assert!(check.found.contains(found), "{change}: {check:?}");
+        assert_eq!(check.fix.is_some(), !fix.is_empty(), "{change}: {check:?}");
+        assert!(
+            check.fix.as_deref().unwrap_or_default().contains(fix),
+            "{change}: {check:?}"
+        );
+    }
+}
+
+#[test]
+fn a_tried_ring_decides() {
+    let tree = Tree::new(GOOD);
+    let refused = || Some(RingProbe::Refused("Operation not permitted".into()));
+    let filtered = report(&tree, &good_target(), refused());
+    let check = find(&filtered, "io-uring");
+    assert_eq!((check.verdict, check.fix.as_ref()), (Invalidates, None));
+    assert!(check.found.contains("Operation not permitted"));
+    tree.add("proc/sys/kernel/io_uring_disabled = 1");
+    let by_sysctl = report(&tree, &good_target(), refused());
+    assert!(find(&by_sysctl, "io-uring").fix.is_some());
+    assert_eq!(
+        find(
+            &report(&tree, &good_target(), Some(RingProbe::Works)),
+            "io-uring"
+        )
+        .verdict,
+        Pass
+    );
+}
+
+/// The verdict of one check on a changed target.
+fn of_target(change: fn(&mut Target), id: &str) -> Verdict {
+    let mut target = good_target();
+    change(&mut target);
+    find(&report(&Tree::new(GOOD), &target, None), id).verdict
+}
+
+#[test]
+fn targets() {
+    let on = |system: Option<&str>| Target {
+        kind: "file".into(),
+        file_system: system.map(str::to_owned),
+        ..good_target()
+    };
+    let kind = |system| find(&report(&Tree::new(GOOD), &on(system), None), "target-kind").verdict;
+    assert_eq!(
+        [kind(Some("ext4")), kind(Some("btrfs")), kind(None)],
+        [Pass, Invalidates, Unknown]
+    );
+    assert_eq!(of_target(|t| t.size = Bytes(1 << 30), "target-size"), Warn);
+    assert_eq!(
+        of_target(|t| t.unproved = vec!["x".into()], "target-proved"),
+        Warn
+    );
+    assert_eq!(of_target(|t| t.device = None, "target-proved"), Invalidates);
+    let with = |name: Option<&str>| {
+        let mut target = good_target();
+        target.device.as_mut().unwrap().scheduler = name.map(str::to_owned);
+        let checks = report(&Tree::new(GOOD), &target, None);
+        let check = find(&checks, "scheduler");
+        (check.verdict, check.fix.clone())
+    };
+    let fix = "echo none > /sys/block/nvme0n1/queue/scheduler".to_owned();
+    assert_eq!(with(Some("mq-deadline")), (Warn, Some(fix)));
+    assert_eq!(with(None), (Unknown, None));
+}
+
+#[test]
+fn without_a_target_its_checks_are_left_out() {
+    let tree = Tree::new(GOOD);
+    let groups: BTreeSet<String> = run(&Scene::new(&tree.roots(), None))
+        .checks
+        .into_iter()
+        .map(|c| c.group)
+        .collect();
+    assert_eq!(
+        groups.into_iter().collect::<Vec<_>>(),
+        ["cpu", "idle", "irq", "kernel", "tool"]
+    );
+}
+
+#[test]
+fn settings_left_by_a_killed_run() {
+    let tree = Tree::new(GOOD);
+    tree.add("proc/sys/kernel/random/boot_id = this-boot");
+    let owner = Owner {
+        boot_id: "this-boot".into(),
+        pid: 4_000_000,
+        start_time: 1,
+    };
+    let line = format!(
+        r#"{{"event":"change","seq":0,"boot_id":"{}","pid":{},"start_time":{},"object":"/sys/x","old":"1","written":"2"}}"#,
+        owner.boot_id, owner.pid, owner.start_time
+    );
+    tree.add(&format!("journal/4000000-1.jsonl = {line}"));
+    let checks = report(&tree, &good_target(), None);
+    let check = find(&checks, "restore-pending");
+    assert_eq!(
+        (check.verdict, check.fix.as_deref()),
+        (Warn, Some("q2c restore"))
+    );
+    assert!(check.found.contains("/sys/x"));
+    std::fs::remove_file(tree.path("journal/4000000-1.jsonl")).unwrap();
+    std::fs::create_dir(tree.path("journal/unreadable.jsonl")).unwrap();
+    assert_eq!(
+        find(&report(&tree, &good_target(), None), "restore-pending").verdict,
+        Unknown
+    );
+}
+
+#[test]
+fn this_machine_can_be_asked() {
+    let report = run(&Scene::new(&Roots::live(), None));
+    assert!(report.checks.len() > 10);
+    assert!(
+        report
+            .checks
+            .iter()
+            .all(|c| !c.found.is_empty() && !c.means.is_empty())
+    );
+}

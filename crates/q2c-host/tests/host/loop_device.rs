@@ -1,0 +1,38 @@
+//! Loop devices for tests.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A loop device over a file of its own.
+pub struct LoopDevice {
+    /// Kernel name.
+    pub name: String,
+}
+
+impl LoopDevice {
+    /// `None` where loop devices cannot be had: no root, no driver, no losetup.
+    pub fn new(dir: &Path, size: usize) -> Option<LoopDevice> {
+        let backing = dir.join("backing");
+        fs::write(&backing, vec![0; size]).unwrap();
+        let made = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(&backing)
+            .output()
+            .ok()?;
+        let path = String::from_utf8(made.stdout)
+            .ok()
+            .filter(|_| made.status.success())?;
+        Some(LoopDevice {
+            name: path.trim().strip_prefix("/dev/")?.to_owned(),
+        })
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let path = format!("/dev/{}", self.name);
+        let detached = Command::new("losetup").args(["--detach", &path]).status();
+        assert!(detached.is_ok_and(|s| s.success()), "detach {path}");
+    }
+}

@@ -1,0 +1,86 @@
+//! Machine facts from a made tree.
+
+use crate::tree::Tree;
+use q2c_host::machine;
+use q2c_model::{Bytes, CpuId};
+
+const FULL: &str = "
+    proc/sys/kernel/osrelease = 6.13.2-test
+    proc/sys/kernel/arch = x86_64
+    proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC Fri
+    proc/cpuinfo = processor\t: 0\\nmodel name\t: Some CPU 3000\\nflags\t\t: fpu tsc constant_tsc nonstop_tsc hypervisor
+    proc/meminfo = MemTotal:       2048 kB\\nMemFree: 1 kB
+    proc/cmdline = root=/dev/vda mitigations=off nvme.poll_queues=4 nosmt secret=x
+    sys/devices/system/cpu/online = 0-1,4
+    sys/devices/system/cpu/cpu0/topology/thread_siblings_list = 0,4
+    sys/devices/system/cpu/cpu1/topology/thread_siblings_list = 1
+    sys/devices/system/cpu/cpu0/cpufreq/scaling_governor = performance
+    sys/devices/system/cpu/cpu1/cpufreq/scaling_governor = schedutil
+    sys/devices/system/cpu/cpuidle/current_driver = intel_idle
+    sys/devices/system/cpu/cpuidle/current_governor = menu
+    sys/devices/system/cpu/cpu0/cpuidle/state0/name = POLL
+    sys/devices/system/cpu/cpu0/cpuidle/state0/latency = 0
+    sys/devices/system/cpu/cpu0/cpuidle/state1/name = C1E
+    sys/devices/system/cpu/cpu0/cpuidle/state1/latency = 2
+    sys/devices/system/cpu/vulnerabilities/meltdown = Not affected
+    sys/devices/system/clocksource/clocksource0/current_clocksource = tsc
+    sys/devices/system/clocksource/clocksource0/available_clocksource = tsc kvm-clock
+    sys/devices/system/node/online = 0-1
+    sys/kernel/debug/sched/preempt = none (voluntary) full
+";
+
+#[test]
+fn every_fact() {
+    let facts = machine::read(&Tree::new(FULL).roots());
+    assert_eq!(
+        (facts.kernel.as_str(), facts.arch.as_str()),
+        ("6.13.2-test", "x86_64")
+    );
+    assert_eq!(facts.cpu_model.as_deref(), Some("Some CPU 3000"));
+    assert_eq!(facts.cpus_online, [CpuId(0), CpuId(1), CpuId(4)]);
+    assert_eq!(
+        (facts.threads_per_core, facts.numa_nodes),
+        (Some(2), Some(2))
+    );
+    assert_eq!(facts.memory, Some(Bytes(2 << 20)));
+    assert_eq!(facts.hypervisor.as_deref(), Some("kvm"));
+    assert_eq!(facts.governor.as_deref(), Some("performance, schedutil"));
+    assert_eq!(facts.idle_driver.as_deref(), Some("intel_idle"));
+    assert_eq!(facts.idle_governor.as_deref(), Some("menu"));
+    assert_eq!(
+        facts.idle_states,
+        [("POLL".to_owned(), 0), ("C1E".to_owned(), 2)]
+    );
+    assert_eq!(
+        (facts.clocksource.as_deref(), facts.tsc_invariant),
+        (Some("tsc"), Some(true))
+    );
+    assert_eq!(facts.preempt.as_deref(), Some("voluntary"));
+    let other: Vec<(&str, &str)> = facts
+        .other
+        .iter()
+        .map(|(k, v)| (k.as_str(), v.as_str()))
+        .collect();
+    let expected = [
+        ("command line mitigations", "off"),
+        ("command line nosmt", ""),
+        ("command line nvme.poll_queues", "4"),
+        ("vulnerability meltdown", "Not affected"),
+    ];
+    assert_eq!(other, expected);
+}
+
+#[test]
+fn what_cannot_be_read_is_not_guessed() {
+    let facts = machine::read(&Tree::new("proc/sys/kernel/version = #1 SMP Debian").roots());
+    assert!(facts.cpus_online.is_empty() && facts.idle_states.is_empty() && facts.other.is_empty());
+    assert_eq!(
+        (facts.cpu_model, facts.tsc_invariant, facts.hypervisor),
+        (None, None, None)
+    );
+    assert_eq!(
+        (facts.memory, facts.governor, facts.clocksource),
+        (None, None, None)
+    );
+    assert_eq!(facts.preempt.as_deref(), Some("none or voluntary"));
+}

@@ -1,0 +1,167 @@
+//! Devices and files in use, from made trees and on a real loop device.
+
+use crate::loop_device::LoopDevice;
+use crate::tree::Tree;
+use q2c_host::Roots;
+use q2c_host::target::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
+use q2c_model::{Bytes, DevId};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// sda with two partitions; md0 on sda2, dm-0 on md0; sdb alone.
+const DISKS: &str = "
+    sys/block/loop0/size = 0
+    sys/devices/a/block/sda/dev = 8:0
+    sys/devices/a/block/sda/sda1/dev = 8:1
+    sys/devices/a/block/sda/sda1/partition = 1
+    sys/devices/a/block/sda/sda2/dev = 8:2
+    sys/devices/a/block/sda/sda2/partition = 2
+    sys/devices/a/block/sda/sda2/holders/md0 -> ../../../../../virtual/block/md0
+    sys/devices/virtual/block/md0/dev = 9:0
+    sys/devices/virtual/block/md0/holders/dm-0 -> ../../dm-0
+    sys/devices/virtual/block/dm-0/dev = 252:0
+    sys/devices/b/block/sdb/dev = 8:16
+    sys/dev/block/8:0 -> ../../devices/a/block/sda
+    sys/dev/block/8:1 -> ../../devices/a/block/sda/sda1
+    sys/dev/block/8:2 -> ../../devices/a/block/sda/sda2
+    sys/dev/block/9:0 -> ../../devices/virtual/block/md0
+    sys/dev/block/252:0 -> ../../devices/virtual/block/dm-0
+    sys/dev/block/8:16 -> ../../devices/b/block/sdb
+    proc/swaps = Filename Type Size Used Priority
+";
+
+/// What stands in the way of writing to each device while `mounted` is mounted.
+fn found(mounted: &str, device: (u32, u32)) -> Option<String> {
+    let tree = Tree::new(DISKS);
+    tree.add(&format!(
+        "proc/self/mountinfo = 27 1 {mounted} / /data\\040dir rw - ext4 /dev/q2c-none rw"
+    ));
+    let id = FileId::Device(DevId {
+        major: device.0,
+        minor: device.1,
+    });
+    match refuse_occupied(&tree.roots(), Path::new("/dev/x"), id) {
+        Ok(()) => None,
+        Err(TargetError::Occupied { found, .. }) => Some(found),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_mounted_device_and_its_relatives() {
+    let mounted = |name| Some(format!("{name} is mounted at /data dir"));
+    assert_eq!(found("8:1", (8, 1)), mounted("sda1"));
+    assert_eq!(found("8:1", (8, 0)), mounted("sda1"));
+    assert_eq!(found("8:0", (8, 1)), mounted("sda"));
+    // Another partition of the same disk is nobody's business.
+    assert_eq!(found("8:1", (8, 2)), None);
+    // dm-0 stands on md0, md0 on sda2.
+    assert_eq!(found("252:0", (8, 2)), mounted("dm-0"));
+    assert_eq!(found("252:0", (8, 0)), mounted("dm-0"));
+    assert_eq!(found("252:0", (9, 0)), mounted("dm-0"));
+    assert_eq!(found("252:0", (8, 16)), None);
+}
+
+#[test]
+fn swap_and_loop_files() {
+    let tree = Tree::new(DISKS);
+    tree.add("proc/self/mountinfo = 27 1 8:1 / / rw - ext4 /dev/q2c-none rw");
+    tree.add("swap file = x\n looped = x\n free = x");
+    let refused = |name: &str| {
+        let path = tree.path(name);
+        let id = FileId::at(&path).unwrap();
+        refuse_occupied(&tree.roots(), &path, id)
+            .err()
+            .map(|e| e.to_string())
+    };
+    assert_eq!(refused("swap file"), None);
+    let swap = tree
+        .path("swap file")
+        .display()
+        .to_string()
+        .replace(' ', "\\040");
+    tree.add(&format!("proc/swaps = Filename Type\\n{swap} file 1 0 -2"));
+    tree.add(&format!(
+        "sys/block/loop0/loop/backing_file = {}",
+        tree.path("looped").display()
+    ));
+    assert!(refused("swap file").unwrap().contains("in use as swap"));
+    assert!(
+        refused("looped")
+            .unwrap()
+            .contains("backs the loop device loop0")
+    );
+    assert_eq!(refused("free"), None);
+}
+
+#[test]
+fn unknown_use_is_not_taken_for_no_use() {
+    let tree = Tree::new("sys/block/");
+    let id = FileId::Device(DevId { major: 8, minor: 0 });
+    let refused = refuse_occupied(&tree.roots(), Path::new("/dev/x"), id).unwrap_err();
+    assert!(
+        matches!(refused, TargetError::UnknownUse { .. }),
+        "{refused}"
+    );
+    tree.add("proc/self/mountinfo = 27 1 8:1 / / rw - ext4 /dev/q2c-none rw");
+    let not_in_sysfs = refuse_occupied(&tree.roots(), Path::new("/dev/x"), id).unwrap_err();
+    assert!(not_in_sysfs.to_string().contains("8:0"), "{not_in_sysfs}");
+}
+
+fn to_write(path: &Path) -> Wanted {
+    Wanted {
+        path: path.to_owned(),
+        write: true,
+        block: Bytes(4096),
+        smallest_block: Bytes(4096),
+        blocks: 4,
+    }
+}
+
+fn run(command: &str, args: &[&Path]) -> bool {
+    let done = Command::new(command).args(args).output();
+    done.is_ok_and(|o| o.status.success())
+}
+
+#[test]
+fn a_real_device_mounted_and_free() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let Some(device) = LoopDevice::new(dir.path(), 8 << 20) else {
+        return crate::skip("no loop device");
+    };
+    let path = PathBuf::from("/dev").join(&device.name);
+    let roots = Roots::live();
+    let refused = open(&roots, &to_write(&path), &WriteLeave::none()).unwrap_err();
+    assert!(matches!(refused, TargetError::NoLeave { .. }), "{refused}");
+    // Leave is for the device, whatever name it is given by.
+    let link = dir.path().join("named otherwise");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let leave = WriteLeave::for_paths(&[link]).unwrap();
+    let target = open(&roots, &to_write(&path), &leave).unwrap();
+    assert_eq!(
+        (target.facts.kind.as_str(), target.facts.size),
+        ("block", Bytes(8 << 20))
+    );
+    assert!(
+        target.facts.unproved[0].contains("loop device"),
+        "{:?}",
+        target.facts.unproved
+    );
+    // Held exclusively: a second run is refused.
+    let second = open(&roots, &to_write(&path), &leave).unwrap_err();
+    assert!(matches!(second, TargetError::Occupied { .. }), "{second}");
+    drop(target);
+    let backing = dir.path().join("backing");
+    let leave_for_file = WriteLeave::for_paths(std::slice::from_ref(&backing)).unwrap();
+    let file = open(&roots, &to_write(&backing), &leave_for_file).unwrap_err();
+    assert!(file.to_string().contains(&device.name), "{file}");
+    let mount = dir.path().join("mount");
+    std::fs::create_dir(&mount).unwrap();
+    if !run("mkfs.ext4", &[&path]) || !run("mount", &[&path, &mount]) {
+        return crate::skip("no mkfs.ext4 or mount");
+    }
+    let mounted = open(&roots, &to_write(&path), &leave).unwrap_err();
+    assert!(run("umount", &[&mount]));
+    assert!(mounted.to_string().contains("is mounted at"), "{mounted}");
+    open(&roots, &to_write(&path), &leave).unwrap();
+}

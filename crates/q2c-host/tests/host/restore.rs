@@ -1,0 +1,366 @@
+//! The restore guard on made settings.
+
+use crate::tree::Tree;
+use q2c_host::Roots;
+use q2c_host::restore::{
+    Change, Guard, Outcome, Owner, RestoreError, default_folder, pending, restore_all,
+};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Settings in a made tree, owners from the live procfs.
+struct Bench {
+    tree: Tree,
+    journal: PathBuf,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let tree = Tree::new("sys/a = 1\n sys/b = [none] mq-deadline\n journal/");
+        let journal = tree.path("journal");
+        Bench { tree, journal }
+    }
+
+    fn guard(&self) -> Guard {
+        Guard::new(&Roots::live(), &self.journal).unwrap()
+    }
+
+    fn value(&self, name: &str) -> String {
+        fs::read_to_string(self.tree.path(name))
+            .unwrap()
+            .trim()
+            .to_owned()
+    }
+
+    fn journals(&self) -> Vec<PathBuf> {
+        let files = fs::read_dir(&self.journal)
+            .unwrap()
+            .map(|e| e.unwrap().path());
+        files.filter(|p| p.is_file()).collect()
+    }
+
+    /// A journal as an owner would have left it.
+    fn leave(&self, owner: &Owner, changes: &[(&str, &str, &str)], tail: &str) -> PathBuf {
+        let line = |(seq, (name, old, written)): (usize, &(&str, &str, &str))| {
+            let object = fs::canonicalize(self.tree.path(name)).unwrap();
+            let change = Change {
+                seq: seq as u64,
+                owner: owner.clone(),
+                object,
+                old: (*old).into(),
+                written: (*written).into(),
+            };
+            let mut json = serde_json::to_value(change).unwrap();
+            json["event"] = "change".into();
+            format!("{json}\n")
+        };
+        let path = self
+            .journal
+            .join(format!("{}-{}.jsonl", owner.pid, owner.start_time));
+        let lines: String = changes.iter().enumerate().map(line).collect();
+        fs::write(&path, lines + tail).unwrap();
+        path
+    }
+
+    fn outcomes(&self) -> Vec<Outcome> {
+        let report = restore_all(&Roots::live(), &self.journal).unwrap();
+        report.items.into_iter().map(|i| i.outcome).collect()
+    }
+}
+
+fn dead() -> Owner {
+    // This process's number with another start: an earlier process that had the same number.
+    Owner {
+        start_time: u64::MAX,
+        ..Owner::current(&Roots::live()).unwrap()
+    }
+}
+
+#[test]
+fn dropped_guards_undo_in_reverse() {
+    let bench = Bench::new();
+    let mut guard = bench.guard();
+    guard.set(&bench.tree.path("sys/a"), "2").unwrap();
+    guard.set(&bench.tree.path("sys/b"), "mq-deadline").unwrap();
+    let second = guard.set(&bench.tree.path("sys/a"), "3").unwrap();
+    assert_eq!((second.old.as_str(), second.now.as_str()), ("2", "3"));
+    let written = fs::read_to_string(&bench.journals()[0]).unwrap();
+    assert_eq!(written.lines().count(), 3, "{written}");
+    drop(guard);
+    assert_eq!(
+        (bench.value("sys/a").as_str(), bench.value("sys/b").as_str()),
+        ("1", "none")
+    );
+    assert!(bench.journals().is_empty());
+}
+
+#[test]
+fn a_panic_restores_too() {
+    let bench = Bench::new();
+    let path = bench.tree.path("sys/a");
+    let mut guard = bench.guard();
+    let ended = std::thread::spawn(move || {
+        guard.set(&path, "9").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "9");
+        std::panic::resume_unwind(Box::new("stop"));
+    });
+    assert!(ended.join().is_err());
+    assert_eq!(bench.value("sys/a"), "1");
+}
+
+#[test]
+fn values_set_by_others_are_left_alone() {
+    let bench = Bench::new();
+    let mut guard = bench.guard();
+    guard.set(&bench.tree.path("sys/a"), "2").unwrap();
+    fs::write(bench.tree.path("sys/a"), "7\n").unwrap();
+    let outcomes: Vec<Outcome> = guard.undo().into_iter().map(|o| o.1).collect();
+    assert_eq!(
+        outcomes,
+        [Outcome::Foreign {
+            present: "7".into()
+        }]
+    );
+    assert_eq!(bench.value("sys/a"), "7");
+    assert!(bench.journals().is_empty());
+}
+
+#[test]
+fn a_value_already_there_leaves_no_trace() {
+    let bench = Bench::new();
+    let mut guard = bench.guard();
+    guard.set(&bench.tree.path("sys/b"), "none").unwrap();
+    assert_eq!(bench.value("sys/b"), "[none] mq-deadline");
+    assert!(bench.journals().is_empty());
+}
+
+#[test]
+fn one_run_at_a_time_per_setting() {
+    let bench = Bench::new();
+    let (mut first, mut second) = (bench.guard(), bench.guard());
+    first.set(&bench.tree.path("sys/a"), "2").unwrap();
+    let refused = second.set(&bench.tree.path("sys/a"), "3").unwrap_err();
+    assert!(matches!(refused, RestoreError::Busy { .. }), "{refused}");
+    assert!(
+        refused
+            .to_string()
+            .contains(&std::process::id().to_string()),
+        "{refused}"
+    );
+    second
+        .set(&bench.tree.path("sys/b"), "mq-deadline")
+        .unwrap();
+    drop(first);
+    second.set(&bench.tree.path("sys/a"), "3").unwrap();
+    drop(second);
+    assert_eq!(
+        (bench.value("sys/a").as_str(), bench.value("sys/b").as_str()),
+        ("1", "none")
+    );
+}
+
+#[test]
+fn settings_that_cannot_be_changed_say_so() {
+    let bench = Bench::new();
+    let missing = bench
+        .guard()
+        .set(&bench.tree.path("sys/none"), "1")
+        .unwrap_err();
+    assert!(missing.to_string().contains("sys/none"), "{missing}");
+    let gone = bench.tree.path("sys/c");
+    fs::write(&gone, "1").unwrap();
+    let mut guard = bench.guard();
+    guard.set(&gone, "2").unwrap();
+    fs::remove_file(&gone).unwrap();
+    assert_eq!(guard.undo()[0].1, Outcome::Gone);
+}
+
+#[test]
+fn what_a_dead_owner_left_is_undone_last_first() {
+    let bench = Bench::new();
+    bench.leave(&dead(), &[("sys/a", "1", "2"), ("sys/a", "2", "3")], "");
+    fs::write(bench.tree.path("sys/a"), "3").unwrap();
+    let object = fs::canonicalize(bench.tree.path("sys/a")).unwrap();
+    assert_eq!(
+        pending(&Roots::live(), &bench.journal).unwrap()[0].0.object,
+        object
+    );
+    let refused = bench.guard().set(&object, "5").unwrap_err();
+    assert!(matches!(refused, RestoreError::Pending { .. }), "{refused}");
+    assert_eq!(bench.outcomes(), [Outcome::Restored, Outcome::Restored]);
+    assert_eq!(bench.value("sys/a"), "1");
+    assert!(bench.journals().is_empty());
+}
+
+#[test]
+fn a_change_announced_and_never_made_needs_nothing() {
+    let bench = Bench::new();
+    bench.leave(&dead(), &[("sys/a", "1", "2")], "");
+    assert_eq!(bench.outcomes(), [Outcome::AlreadyOld]);
+    assert_eq!(bench.value("sys/a"), "1");
+}
+
+#[test]
+fn rounded_values_are_ours_and_undone_ones_are_not() {
+    let bench = Bench::new();
+    let tail =
+        "{\"event\":\"settled\",\"seq\":0,\"value\":\"124\"}\n{\"event\":\"undone\",\"seq\":1}\n";
+    bench.leave(
+        &dead(),
+        &[("sys/a", "1", "127"), ("sys/b", "none", "mq-deadline")],
+        tail,
+    );
+    fs::write(bench.tree.path("sys/a"), "124").unwrap();
+    fs::write(bench.tree.path("sys/b"), "none [mq-deadline]").unwrap();
+    assert_eq!(bench.outcomes(), [Outcome::Restored]);
+    assert_eq!(
+        (bench.value("sys/a").as_str(), bench.value("sys/b").as_str()),
+        ("1", "none [mq-deadline]")
+    );
+}
+
+#[test]
+fn a_dead_owner_never_overrides_what_is_there_now() {
+    let bench = Bench::new();
+    bench.leave(&dead(), &[("sys/a", "1", "2")], "");
+    fs::write(bench.tree.path("sys/a"), "5").unwrap();
+    assert_eq!(
+        bench.outcomes(),
+        [Outcome::Foreign {
+            present: "5".into()
+        }]
+    );
+    assert_eq!(bench.value("sys/a"), "5");
+}
+
+#[test]
+fn live_owners_and_other_boots_are_not_touched() {
+    let bench = Bench::new();
+    fs::write(bench.tree.path("sys/a"), "2").unwrap();
+    let me = Owner::current(&Roots::live()).unwrap();
+    let own = bench.leave(&me, &[("sys/a", "1", "2")], "");
+    assert_eq!(bench.outcomes(), [Outcome::OwnerAlive]);
+    assert!(own.exists());
+    fs::remove_file(own).unwrap();
+    bench.leave(
+        &Owner {
+            boot_id: "another".into(),
+            ..me
+        },
+        &[("sys/a", "1", "2")],
+        "",
+    );
+    assert_eq!(bench.outcomes(), [Outcome::OtherBoot]);
+    assert_eq!(bench.value("sys/a"), "2");
+    assert!(bench.journals().is_empty());
+}
+
+#[test]
+fn a_setting_held_by_a_live_run_is_left_for_later() {
+    let bench = Bench::new();
+    let mut guard = bench.guard();
+    guard.set(&bench.tree.path("sys/a"), "2").unwrap();
+    let left = bench.leave(&dead(), &[("sys/a", "0", "2")], "");
+    let outcomes = bench.outcomes();
+    assert!(
+        outcomes.iter().any(|o| matches!(o, Outcome::Busy { .. })),
+        "{outcomes:?}"
+    );
+    assert!(left.exists());
+    assert_eq!(bench.value("sys/a"), "2");
+}
+
+#[test]
+fn damaged_lines_are_reported_and_the_others_used() {
+    let bench = Bench::new();
+    fs::write(bench.tree.path("sys/a"), "2").unwrap();
+    let path = bench.leave(
+        &dead(),
+        &[("sys/a", "1", "2")],
+        "{\"event\":\"chan\u{0}\n{\"event\":\"ch",
+    );
+    let report = restore_all(&Roots::live(), &bench.journal).unwrap();
+    let faults: Vec<(usize, bool)> = report
+        .faults
+        .iter()
+        .map(|f| (f.line, f.truncated))
+        .collect();
+    assert_eq!(faults, [(2, false), (3, true)]);
+    assert!(!report.is_complete());
+    assert_eq!(bench.value("sys/a"), "1");
+    assert_eq!(bench.journals(), [path.with_extension("damaged")]);
+}
+
+#[test]
+fn a_line_cut_short_by_the_crash_announced_nothing() {
+    let bench = Bench::new();
+    let path = bench.leave(&dead(), &[("sys/a", "1", "2")], "");
+    let whole = fs::read_to_string(&path).unwrap();
+    for cut in 1..whole.len() {
+        fs::write(&path, &whole[..cut]).unwrap();
+        fs::write(bench.tree.path("sys/a"), "2").unwrap();
+        let report = restore_all(&Roots::live(), &bench.journal).unwrap();
+        assert_eq!(
+            (report.items.len(), report.faults.len()),
+            (0, 1),
+            "cut at {cut}"
+        );
+        assert_eq!(bench.value("sys/a"), "2");
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn no_folder_holds_nothing() {
+    let report = restore_all(&Roots::live(), Path::new("/nonexistent/q2c")).unwrap();
+    assert!(report.is_complete() && report.items.is_empty());
+}
+
+#[test]
+fn the_usual_folder() {
+    let of = |root, xdg: Option<&str>, home: Option<&str>| {
+        default_folder(root, xdg.map(Path::new), home.map(Path::new))
+    };
+    assert_eq!(
+        of(true, Some("/s"), None),
+        Some("/var/lib/q2c/restore".into())
+    );
+    assert_eq!(
+        of(false, Some("/s"), Some("/h")),
+        Some("/s/q2c/restore".into())
+    );
+    assert_eq!(
+        of(false, Some("relative"), Some("/h")),
+        Some("/h/.local/state/q2c/restore".into())
+    );
+    assert_eq!(of(false, None, None), None);
+}
+
+#[test]
+fn sweeps_and_runs_at_the_same_time() {
+    let bench = Bench::new();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|s| {
+        let sweeper = s.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                let report = restore_all(&Roots::live(), &bench.journal).unwrap();
+                let alive = |o: &Outcome| matches!(o, Outcome::OwnerAlive);
+                assert!(report.items.iter().all(|i| alive(&i.outcome)), "{report:?}");
+            }
+        });
+        let lost = (2..100).filter(|n| {
+            let mut guard = bench.guard();
+            guard
+                .set(&bench.tree.path("sys/a"), &n.to_string())
+                .unwrap();
+            // The journal of a change in force must be there for a later sweep.
+            let there = bench.journals().len() == 1;
+            drop(guard);
+            !there || bench.value("sys/a") != "1"
+        });
+        let lost = lost.count();
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        sweeper.join().unwrap();
+        assert_eq!(lost, 0);
+    });
+}

@@ -1,0 +1,220 @@
+//! Checks of targets on this machine's file system.
+
+use q2c_host::Roots;
+use q2c_host::target::{OpenTarget, Scratch, TargetError, Wanted, WriteLeave, open};
+use q2c_model::Bytes;
+use q2c_result::Exit;
+use rustix::fs::FallocateFlags;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A folder on the disk that the build is on: the usual temporary folder may be in memory.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn wanted(path: &Path, write: bool) -> Wanted {
+    Wanted {
+        path: path.to_owned(),
+        write,
+        block: Bytes(16384),
+        smallest_block: Bytes(4096),
+        blocks: 16,
+    }
+}
+
+fn read(path: &Path) -> Result<OpenTarget, TargetError> {
+    open(&Roots::live(), &wanted(path, false), &WriteLeave::none())
+}
+
+fn scratch(dir: &Path) -> Scratch {
+    Scratch::create(
+        &dir.join("scratch"),
+        Bytes(3 * (1 << 20) + 4096),
+        7,
+        &mut |_| true,
+    )
+    .unwrap()
+}
+
+#[test]
+fn scratch_files_are_fit_targets() {
+    let dir = folder();
+    let made = scratch(dir.path());
+    let target = read(made.path()).unwrap();
+    assert_eq!(
+        (target.facts.kind.as_str(), target.facts.size),
+        ("file", Bytes(3 * (1 << 20) + 4096))
+    );
+    assert!(target.facts.file_system.is_some());
+    // What cannot be proved has a reason: no leaf disk, or a stacked one, or no FIEMAP.
+    let plain = target.leaf.as_ref().is_some_and(|l| l.unproved.is_empty());
+    let known = matches!(target.facts.file_system.as_deref(), Some("ext4" | "xfs"));
+    assert_eq!(
+        target.facts.unproved.is_empty(),
+        plain && known,
+        "{:?}",
+        target.facts
+    );
+    let bytes = fs::read(made.path()).unwrap();
+    let kinds = bytes
+        .chunks(4096)
+        .map(|block| block.iter().map(|b| b.count_ones()).sum::<u32>());
+    // Random bits: 16384 +- 90.5 per block; ten standard deviations are never reached.
+    assert!(kinds.into_iter().all(|ones| ones.abs_diff(16384) < 905));
+    let path = made.path().to_owned();
+    drop((made, target));
+    assert!(!path.exists());
+}
+
+#[test]
+fn scratch_files_never_replace_anything() {
+    let dir = folder();
+    let path = dir.path().join("mine");
+    fs::write(&path, "precious").unwrap();
+    let refused = Scratch::create(&path, Bytes(4096), 1, &mut |_| true).unwrap_err();
+    assert!(refused.to_string().contains("File exists"), "{refused}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+}
+
+#[test]
+fn scratch_files_end_with_what_went_wrong() {
+    let dir = folder();
+    let path = dir.path().join("scratch");
+    let huge = Scratch::create(&path, Bytes(1 << 60), 1, &mut |_| true).unwrap_err();
+    assert!(matches!(huge, TargetError::NoSpace { .. }), "{huge}");
+    let mut seen = Vec::new();
+    let mut until_two = |done: Bytes| {
+        seen.push(done.0 >> 20);
+        done.0 < 2 << 20
+    };
+    let stopped = Scratch::create(&path, Bytes(5 << 20), 1, &mut until_two).unwrap_err();
+    assert_eq!((stopped.exit(), seen), (Exit::Interrupted, vec![1, 2]));
+    assert!(!path.exists());
+    let kept = scratch(dir.path()).keep();
+    assert!(kept.exists());
+}
+
+#[test]
+fn things_that_are_no_target() {
+    let dir = folder();
+    let fifo = dir.path().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR).unwrap();
+    let cases = [
+        (dir.path().to_owned(), "folder"),
+        (fifo, "fifo"),
+        (PathBuf::from("/dev/null"), "character device"),
+    ];
+    for (path, name) in cases {
+        let refused = read(&path).unwrap_err();
+        assert!(
+            refused.to_string().contains(&format!("it is a {name}")),
+            "{refused}"
+        );
+        assert_eq!(refused.exit(), Exit::Target);
+    }
+    let missing = read(&dir.path().join("missing")).unwrap_err();
+    assert!(
+        missing.to_string().starts_with("find the target"),
+        "{missing}"
+    );
+}
+
+/// Whether FIEMAP tells about files here; else the checks that need it are left out.
+fn fiemap_here(dir: &Path) -> bool {
+    let made = scratch(dir);
+    let told = q2c_sys::fiemap::extents(&File::open(made.path()).unwrap()).is_ok();
+    if !told {
+        crate::skip("this file system has no FIEMAP");
+    }
+    told
+}
+
+#[test]
+fn files_not_fully_written() {
+    let dir = folder();
+    if !fiemap_here(dir.path()) {
+        return;
+    }
+    let path = dir.path().join("f");
+    let file = File::create(&path).unwrap();
+    file.set_len(1 << 20).unwrap();
+    let hole = read(&path).unwrap_err();
+    assert!(
+        hole.to_string().contains("a hole of 1 MiB at byte 0"),
+        "{hole}"
+    );
+    rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, 1 << 20).unwrap();
+    let unwritten = read(&path).unwrap_err();
+    assert!(
+        unwritten.to_string().contains("an unwritten extent"),
+        "{unwritten}"
+    );
+    // Written and not yet given a place: written back, then fit.
+    let mut again = File::create(&path).unwrap();
+    again.write_all(&vec![5; 1 << 20]).unwrap();
+    read(&path).unwrap();
+}
+
+#[test]
+fn sizes_and_alignment() {
+    let dir = folder();
+    let made = scratch(dir.path());
+    let with = |block, smallest_block, blocks| {
+        let wanted = Wanted {
+            block: Bytes(block),
+            smallest_block: Bytes(smallest_block),
+            blocks,
+            ..wanted(made.path(), false)
+        };
+        open(&Roots::live(), &wanted, &WriteLeave::none())
+    };
+    // 3 MiB and 4 KiB: 769 blocks of 4 KiB.
+    with(4096, 4096, 769).unwrap();
+    let small = with(4096, 4096, 770).unwrap_err();
+    assert!(
+        matches!(
+            small,
+            TargetError::TooSmall {
+                needed: Bytes(3_153_920),
+                ..
+            }
+        ),
+        "{small}"
+    );
+    let odd = with(4096, 100, 1).unwrap_err();
+    assert!(
+        matches!(
+            odd,
+            TargetError::Misaligned {
+                block: Bytes(100),
+                ..
+            }
+        ),
+        "{odd}"
+    );
+}
+
+#[test]
+fn files_are_written_only_with_leave() {
+    let dir = folder();
+    let made = scratch(dir.path());
+    let other = dir.path().join("other");
+    fs::write(&other, "x").unwrap();
+    let write = |leave: &WriteLeave| open(&Roots::live(), &wanted(made.path(), true), leave);
+    let none = write(&WriteLeave::none()).unwrap_err();
+    assert!(none.to_string().contains("--allow-write"), "{none}");
+    let wrong = WriteLeave::for_paths(&[other]).unwrap();
+    assert!(matches!(
+        write(&wrong).unwrap_err(),
+        TargetError::NoLeave { .. }
+    ));
+    let link = dir.path().join("link");
+    fs::hard_link(made.path(), &link).unwrap();
+    write(&WriteLeave::for_paths(&[link]).unwrap()).unwrap();
+    let mut own = WriteLeave::none();
+    made.grant(&mut own);
+    write(&own).unwrap();
+    assert!(WriteLeave::for_paths(&[dir.path().join("missing")]).is_err());
+}

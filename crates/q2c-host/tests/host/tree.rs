@@ -1,0 +1,50 @@
+//! Made trees of sysfs and procfs.
+
+use q2c_host::Roots;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+/// A folder with `sys` and `proc` in it, removed with the value.
+pub struct Tree {
+    dir: tempfile::TempDir,
+}
+
+impl Tree {
+    /// From lines `path = value`; `path -> target` makes a link, `path/` a folder.
+    pub fn new(lines: &str) -> Tree {
+        let tree = Tree {
+            dir: tempfile::tempdir().unwrap(),
+        };
+        tree.add(lines);
+        tree
+    }
+
+    /// Adds or replaces entries.
+    pub fn add(&self, lines: &str) {
+        for line in lines.lines().map(str::trim).filter(|l| !l.is_empty()) {
+            if let Some((path, value)) = line.split_once(" = ") {
+                let path = self.make(path);
+                fs::write(path, value.replace("\\n", "\n") + "\n").unwrap();
+            } else if let Some((path, target)) = line.split_once(" -> ") {
+                symlink(target, self.make(path)).unwrap();
+            } else {
+                fs::create_dir_all(self.path(line)).unwrap();
+            }
+        }
+    }
+
+    fn make(&self, path: &str) -> PathBuf {
+        let path = self.path(path.trim());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        path
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    pub fn roots(&self) -> Roots {
+        Roots::under(self.dir.path())
+    }
+}

@@ -1,0 +1,142 @@
+//! Owners of changed settings that are stopped by signals: this binary starts itself as such an owner.
+//!
+//! With root and a free loop device the setting is a real one of a block queue, else a made file; what was left out is
+//! counted in the last line.
+#![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
+#![expect(clippy::print_stdout, reason = "this binary is its own test harness")]
+
+#[path = "host/loop_device.rs"]
+mod loop_device;
+
+use loop_device::LoopDevice;
+use q2c_host::Roots;
+use q2c_host::restore::{Guard, Outcome, restore_all};
+use q2c_host::signals::Signals;
+use rustix::process::{Pid, Signal, kill_process};
+use std::env;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+fn main() {
+    let args: Vec<String> = env::args().collect();
+    if args.get(1).is_some_and(|a| a == "own") {
+        return own(Path::new(&args[2]), Path::new(&args[3]), &args[4]);
+    }
+    let made = tempfile::tempdir().unwrap();
+    let file = made.path().join("setting");
+    fs::write(&file, "128\n").unwrap();
+    every_signal(&file, "256");
+    let skipped = match LoopDevice::new(made.path(), 1 << 20) {
+        Some(device) => {
+            let queue = Path::new("/sys/block").join(&device.name).join("queue");
+            every_signal(&queue.join("read_ahead_kb"), "256");
+            // Rounded by the kernel to whole pages: the value read back is ours.
+            killed(&queue.join("read_ahead_kb"), "261");
+            every_signal(&queue.join("nomerges"), "2");
+            0
+        }
+        None => {
+            assert!(env::var_os("Q2C_NO_SKIP").is_none(), "no loop device");
+            1
+        }
+    };
+    println!("killed owners: ok; skipped: {skipped} (loop device)");
+}
+
+/// The owner: changes the setting, says so, and goes on until it is told to stop.
+fn own(journal: &Path, object: &Path, value: &str) {
+    let signals = Signals::install().unwrap();
+    let mut guard = Guard::new(&Roots::live(), journal).unwrap();
+    guard.set(object, value).unwrap();
+    println!("changed");
+    while !signals.stopped() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    drop(guard);
+    std::process::exit(signals.received().unwrap());
+}
+
+fn every_signal(object: &Path, value: &str) {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
+        asked_to_stop(object, value, signal);
+    }
+    killed(object, value);
+}
+
+/// An owner that was asked to stop has put the setting back when it ends.
+fn asked_to_stop(object: &Path, value: &str, signal: Signal) {
+    let old = read(object);
+    let mut owner = Owner::start(object, value);
+    assert_ne!(read(object), old);
+    assert_eq!(owner.end(signal).code(), Some(signal.as_raw()));
+    assert_eq!(read(object), old, "after {signal:?}");
+    let left = fs::read_dir(&owner.journal)
+        .unwrap()
+        .filter(|e| e.as_ref().unwrap().path().is_file());
+    assert_eq!(left.count(), 0);
+}
+
+/// An owner that was killed has left the setting, and the sweep puts it back; never while the owner lives.
+fn killed(object: &Path, value: &str) {
+    let old = read(object);
+    let mut owner = Owner::start(object, value);
+    let ours = read(object);
+    let alive = restore_all(&Roots::live(), &owner.journal).unwrap();
+    assert_eq!(alive.items[0].outcome, Outcome::OwnerAlive);
+    assert_eq!(read(object), ours);
+    owner.end(Signal::KILL);
+    assert_eq!(read(object), ours);
+    let report = restore_all(&Roots::live(), &owner.journal).unwrap();
+    assert!(report.is_complete(), "{report:?}");
+    assert_eq!(report.items[0].outcome, Outcome::Restored);
+    assert_eq!(read(object), old);
+    assert!(
+        restore_all(&Roots::live(), &owner.journal)
+            .unwrap()
+            .items
+            .is_empty()
+    );
+}
+
+fn read(object: &Path) -> String {
+    fs::read_to_string(object).unwrap().trim().to_owned()
+}
+
+struct Owner {
+    child: Child,
+    journal: PathBuf,
+    _dir: tempfile::TempDir,
+}
+
+impl Owner {
+    fn start(object: &Path, value: &str) -> Owner {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = dir.path().join("restore");
+        let mut command = Command::new(env::current_exe().unwrap());
+        command
+            .arg("own")
+            .args([&journal, object])
+            .arg(value)
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        assert_eq!(line, "changed\n");
+        Owner {
+            child,
+            journal,
+            _dir: dir,
+        }
+    }
+
+    fn end(&mut self, signal: Signal) -> ExitStatus {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+        self.child.wait().unwrap()
+    }
+}
