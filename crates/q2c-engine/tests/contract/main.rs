@@ -157,7 +157,10 @@ fn writes_in_flight_at_the_drop_are_whole() {
     match spec.open(&medium, DEPTH, SIZE, 1) {
         Ok(mut engine) => engine.submit(&writes()).unwrap(),
         Err(EngineError::Ring(RingError::Forbidden(e))) => {
-            return skip("writes_in_flight_at_the_drop_are_whole", &e.to_string());
+            return skip(
+                "writes_in_flight_at_the_drop_are_whole",
+                &format!("io_uring_setup: {e}"),
+            );
         }
         Err(e) => panic!("{e}"),
     }
