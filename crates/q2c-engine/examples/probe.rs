@@ -1,4 +1,11 @@
 //! Fixed sleeps against polling on a file: what a machine allows hybrid polling.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "an example for the terminal of one who reads its source"
+)]
+
 use q2c_engine::*;
 use q2c_model::*;
 use q2c_policy::*;

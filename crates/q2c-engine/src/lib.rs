@@ -4,6 +4,7 @@
 
 pub mod engine;
 pub mod engines;
+pub mod floor;
 mod lane;
 pub mod measure;
 mod pattern;

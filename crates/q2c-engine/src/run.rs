@@ -10,8 +10,9 @@ use q2c_sys::Clock;
 use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
 use q2c_sys::thread::{Switches, cpu_ns_of, least_timer_slack, pin, sleep_until, switches};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Barrier, mpsc};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::thread;
 use thiserror::Error;
 
@@ -59,7 +60,7 @@ pub struct RunPlan {
     pub phases: Vec<Nanos>,
     /// The lanes.
     pub jobs: Vec<JobPlan>,
-    /// Distance of the sampler's readings of thread CPU.
+    /// Distance of the sampler's readings of thread CPU, above 0.
     pub interval: Nanos,
     /// The sampler's CPU; best one without a job.
     pub sampler_cpu: Option<CpuId>,
@@ -69,7 +70,8 @@ pub struct RunPlan {
 
 /// Is told of phase boundaries, from the sampler's thread.
 pub trait Observer {
-    /// Phase number `phase` is about to begin (`phase == phases` is the end of the last one).
+    /// Phase number `phase` is about to begin; `phase == phases` is the end of the run. A run that is stopped early
+    /// tells its end and leaves out the phases that never began.
     fn boundary(&mut self, phase: usize);
 }
 
@@ -157,6 +159,16 @@ pub enum RunError {
     /// A lane's thread panicked: a fault of q2c.
     #[error("run {0}: its thread panicked")]
     Panic(String),
+    /// A lane's thread could not be had.
+    #[error(
+        "run {lane}: start its thread: {source}; use fewer jobs or raise the limit of tasks (ulimit -u)"
+    )]
+    Spawn {
+        /// Its name.
+        lane: String,
+        /// Cause.
+        source: std::io::Error,
+    },
 }
 
 /// Does the run: every lane set up, a common start, the phases, and all data back.
@@ -170,14 +182,9 @@ pub fn run(
     observer: &mut (dyn Observer + Send),
     stop: &AtomicBool,
 ) -> Result<RunData, RunError> {
-    plan.jobs
-        .iter()
-        .try_for_each(|job| check(job, plan.phases.len()))?;
+    check_plan(&plan)?;
     let halt = AtomicBool::new(false);
-    let start = Start {
-        barrier: Barrier::new(plan.jobs.len() + 1),
-        at: AtomicU64::new(NEVER),
-    };
+    let start = Start::default();
     let (clock, phases) = (plan.clock, &plan.phases[..]);
     let sampler = Sampler {
         clock,
@@ -189,24 +196,30 @@ pub fn run(
     thread::scope(|scope| {
         let (ready, setups) = mpsc::channel();
         let mut threads = Vec::new();
+        let mut refused = None;
         for (index, job) in plan.jobs.into_iter().enumerate() {
             let (ready, start) = (ready.clone(), &start);
-            let name = job.name.clone();
+            let lane = job.name.clone();
             let body = move || lane_thread(index, job, clock, phases, halt, start, &ready);
-            threads.push((name, scope.spawn(body)));
+            match thread::Builder::new().spawn_scoped(scope, body) {
+                Ok(thread) => threads.push((lane, thread)),
+                Err(source) => {
+                    refused = Some(RunError::Spawn { lane, source });
+                    break;
+                }
+            }
         }
         drop(ready);
-        let tids = collect_setups(&setups, threads.len());
+        let tids = collect_setups(&setups, threads.len()).filter(|_| refused.is_none());
         let begin = clock.now() + LEAD_NS;
-        start.at.store(
-            if tids.is_some() { begin } else { NEVER },
-            Ordering::Release,
-        );
-        start.barrier.wait();
+        start.tell(if tids.is_some() { begin } else { NEVER });
         let readings = match tids {
             // A thread of its own: its CPU is not the caller's.
             Some(tids) => scope
-                .spawn(move || sampler.follow(begin, &tids, observer, stop, halt))
+                .spawn(move || {
+                    let _halts = HaltsOnPanic(halt);
+                    sampler.follow(begin, &tids, observer, stop, halt)
+                })
                 .join(),
             None => Ok(Vec::new()),
         };
@@ -215,20 +228,64 @@ pub fn run(
             .into_iter()
             .map(|(name, thread)| finish(name, thread))
             .collect();
+        refused.map_or(Ok(()), Err)?;
         gather(lanes, readings?, begin, halt.load(Ordering::Relaxed))
     })
 }
 
 /// No start: a lane could not be set up.
 const NEVER: u64 = u64::MAX;
-/// From the release of the barrier to the common start.
+/// From the last set-up to the common start.
 const LEAD_NS: u64 = 3_000_000;
 /// How long anything sleeps without looking whether to stop.
 const NAP_NS: u64 = 50_000_000;
 
+/// Where the lanes wait for the common start.
+#[derive(Default)]
 struct Start {
-    barrier: Barrier,
-    at: AtomicU64,
+    at: Mutex<Option<u64>>,
+    told: Condvar,
+}
+
+impl Start {
+    /// An instant on the run's clock, or [`NEVER`].
+    fn tell(&self, at: u64) {
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+        self.told.notify_all();
+    }
+
+    fn hear(&self) -> u64 {
+        let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match *at {
+                Some(at) => return at,
+                None => at = self.told.wait(at).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+}
+
+/// A thread that panics must not leave the others at work until the run's planned end.
+struct HaltsOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for HaltsOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn check_plan(plan: &RunPlan) -> Result<(), RunError> {
+    if plan.interval == Nanos::ZERO {
+        return Err(RunError::Plan {
+            lane: "sampler".to_owned(),
+            problem: "the interval of its readings must be above 0".to_owned(),
+        });
+    }
+    plan.jobs
+        .iter()
+        .try_for_each(|job| check(job, plan.phases.len()))
 }
 
 fn check(job: &JobPlan, phases: usize) -> Result<(), RunError> {
@@ -304,18 +361,21 @@ fn lane_thread(
     start: &Start,
     ready: &mpsc::Sender<(usize, Option<u32>)>,
 ) -> LaneResult {
-    let set_up = set_up(&job, clock, halt);
-    let tid = set_up.is_ok().then(q2c_sys::thread::id);
+    // Every lane reports, even one whose set-up panics: the run waits for it.
+    let set_up = catch_unwind(AssertUnwindSafe(|| set_up(&job, clock, halt)));
+    let tid = matches!(set_up, Ok(Ok(_))).then(q2c_sys::thread::id);
     // The receiver lives until every lane has reported.
     ready
         .send((index, tid))
         .expect("the run waits for every lane");
-    start.barrier.wait();
-    let lane = set_up?;
-    match start.at.load(Ordering::Acquire) {
-        NEVER => Ok(LaneData::default()),
-        begin => live(lane, job, begin, phases),
+    let begin = start.hear();
+    let lane = set_up.unwrap_or_else(|panic| resume_unwind(panic))?;
+    if begin == NEVER {
+        return Ok(LaneData::default());
     }
+    let _halts = HaltsOnPanic(halt);
+    // What the others would still measure has no counterpart any more.
+    live(lane, job, begin, phases).inspect_err(|_| halt.store(true, Ordering::Relaxed))
 }
 
 fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<'a>, EngineError> {
@@ -428,12 +488,15 @@ impl Sampler<'_> {
         }
         let mut readings = vec![Vec::new(); tids.len()];
         let mut phase_begin = begin;
-        for (phase, length) in self.phases.iter().enumerate() {
-            self.pause(phase_begin, stop, halt);
+        'run: for (phase, length) in self.phases.iter().enumerate() {
+            if !self.pause(phase_begin, stop, halt) {
+                break;
+            }
             observer.boundary(phase);
-            let ticks = length.0 / self.interval.0.max(1);
-            for tick in 0..=ticks {
-                self.pause(phase_begin + tick * self.interval.0, stop, halt);
+            for tick in 0..=length.0 / self.interval.0 {
+                if !self.pause(phase_begin + tick * self.interval.0, stop, halt) {
+                    break 'run;
+                }
                 self.read(tids, &mut readings);
             }
             phase_begin += length.0;
@@ -443,12 +506,17 @@ impl Sampler<'_> {
         readings
     }
 
-    fn pause(&self, until: u64, stop: &AtomicBool, halt: &AtomicBool) {
-        while self.clock.now() < until && !halt.load(Ordering::Relaxed) {
+    /// Sleeps until the run's clock shows `until`; false when the run is halted. A sampler that is late looks too.
+    fn pause(&self, until: u64, stop: &AtomicBool, halt: &AtomicBool) -> bool {
+        loop {
             if stop.load(Ordering::Relaxed) {
                 halt.store(true, Ordering::Relaxed);
             }
-            rest_until(until.min(self.clock.now() + NAP_NS), self.clock, halt);
+            let now = self.clock.now();
+            if halt.load(Ordering::Relaxed) || now >= until {
+                return !halt.load(Ordering::Relaxed);
+            }
+            rest_until(until.min(now + NAP_NS), self.clock, halt);
         }
     }
 

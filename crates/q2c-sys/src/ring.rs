@@ -193,8 +193,13 @@ impl Ring {
     /// When the kernel refuses.
     #[inline]
     pub fn submit(&mut self) -> Result<(), RingError> {
-        let queued = self.ring.submission().len() as u32;
-        self.enter(queued, 0, 0)
+        loop {
+            let queued = self.ring.submission().len() as u32;
+            // The kernel may take fewer than offered; one left behind would never complete.
+            if queued == 0 || self.enter(queued, 0, 0)? >= queued {
+                return Ok(());
+            }
+        }
     }
 
     /// One look without sleeping: runs pending completion work, then tells whether a completion can be popped.
@@ -218,7 +223,7 @@ impl Ring {
         loop {
             match self.enter(0, 1, GETEVENTS) {
                 Err(RingError::Enter(e)) if e.kind() == io::ErrorKind::Interrupted => {}
-                other => return other,
+                other => return other.map(drop),
             }
         }
     }
@@ -232,7 +237,7 @@ impl Ring {
         let queued = self.ring.submission().len() as u32;
         match self.enter(queued, 1, GETEVENTS) {
             Err(RingError::Enter(e)) if e.kind() == io::ErrorKind::Interrupted => self.wait(),
-            other => other,
+            other => other.map(drop),
         }
     }
 
@@ -247,15 +252,16 @@ impl Ring {
         })
     }
 
+    /// How many entries the kernel took.
     #[inline]
-    fn enter(&mut self, submit: u32, want: u32, flags: u32) -> Result<(), RingError> {
+    fn enter(&mut self, submit: u32, want: u32, flags: u32) -> Result<u32, RingError> {
         // SAFETY: no argument struct is passed; counts and flags are values the kernel checks.
         let entered = unsafe {
             self.ring
                 .submitter()
                 .enter::<libc::sigset_t>(submit, want, flags, None)
         };
-        entered.map(drop).map_err(RingError::Enter)
+        entered.map(|taken| taken as u32).map_err(RingError::Enter)
     }
 }
 

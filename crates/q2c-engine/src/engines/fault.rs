@@ -1,8 +1,9 @@
-//! `fault:` wraps any engine and spoils one request, or all from one on: EIO, short, or late.
+//! `fault:` wraps any engine and spoils one request: EIO, short, or late.
 
 use crate::engine::{Completion, Engine, EngineError, Facts, Request};
 use q2c_model::Nanos;
 use q2c_sys::clock::monotonic_ns;
+use q2c_sys::thread::sleep_until;
 
 /// EIO (include/uapi/asm-generic/errno-base.h).
 const EIO: i32 = 5;
@@ -14,7 +15,7 @@ pub enum FaultKind {
     Eio,
     /// Half the bytes are moved.
     Short,
-    /// The completion is held back this long.
+    /// The completion is held back this long, and those behind it with it.
     Late(Nanos),
 }
 
@@ -87,7 +88,8 @@ impl Engine for Fault {
             if let Some(done) = self.released() {
                 return Ok(done);
             }
-            std::hint::spin_loop();
+            // Waiting sleeps: a spinning fault would charge the lane CPU that no device charges.
+            self.held.iter().for_each(|(due, _)| sleep_until(*due));
         }
     }
 

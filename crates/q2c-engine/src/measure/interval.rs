@@ -27,6 +27,10 @@ pub struct IntervalStats {
     pub cpu_pct: f64,
 }
 
+/// A last interval that lacks no more than this share of its length counts as whole: a phase begins by a wake-up and ends by an
+/// I/O, so a length of `n` intervals comes out a little longer or shorter. Rates are over the time there was.
+const LACKING: f64 = 0.05;
+
 /// The whole intervals of a phase, by the moment of reaping; a part at its end is left out.
 ///
 /// # Panics
@@ -36,19 +40,22 @@ pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalSt
     let data = &lane.phases[phase];
     let (begin, end) = (data.begin.t_ns, data.end.t_ns);
     let samples = &lane.samples[data.samples.clone()];
-    let whole = (end - begin) / length.0.max(1);
-    let edge = |n: u64| begin + n * length.0;
+    let length = length.0.max(1);
+    let lacking = (length as f64 * LACKING) as u64;
+    let whole = (end - begin + lacking) / length;
+    let edge = |n: u64| (begin + n * length).min(end);
     let mut from = 0;
     (0..whole)
         .map(|n| {
+            // The phase's own end comes after its last reaping.
             let until = from + samples[from..].partition_point(|s| s.reaped_ns() < edge(n + 1));
             let inside = &samples[from..until];
             from = until;
             let cpu_pct = cpu_between(&lane.cpu_readings, edge(n), edge(n + 1));
             IntervalStats {
-                end_s: ((n + 1) * length.0) as f64 / 1e9,
+                end_s: (edge(n + 1) - begin) as f64 / 1e9,
                 cpu_pct,
-                ..of(inside, length)
+                ..of(inside, Nanos(edge(n + 1) - edge(n)))
             }
         })
         .collect()
@@ -143,5 +150,30 @@ mod tests {
         );
         assert_eq!((got[0].cpu_pct, got[1].cpu_pct), (40.0, 100.0));
         assert_eq!(got[0].iops, 2.0 / 100e-9);
+    }
+
+    /// 196 ns are two intervals of 100 ns, the second of 96 ns; 190 ns are one.
+    #[test]
+    fn a_last_interval_may_lack_a_little() {
+        let lane = |end| LaneData {
+            phases: vec![PhaseData {
+                begin: Mark {
+                    t_ns: 1000,
+                    ..Mark::default()
+                },
+                end: Mark {
+                    t_ns: end,
+                    ..Mark::default()
+                },
+                ios: 3,
+                samples: 0..3,
+            }],
+            samples: vec![sample(1050, 0, 0), sample(1100, 0, 0), sample(1150, 0, 0)],
+            ..LaneData::default()
+        };
+        let got = intervals(&lane(1196), 0, Nanos(100));
+        let rates: Vec<(f64, f64)> = got.iter().map(|i| (i.end_s, i.iops)).collect();
+        assert_eq!(rates, [(100e-9, 1.0 / 100e-9), (196e-9, 2.0 / 96e-9)]);
+        assert_eq!(intervals(&lane(1190), 0, Nanos(100)).len(), 1);
     }
 }

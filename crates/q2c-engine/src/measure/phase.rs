@@ -63,13 +63,13 @@ impl PhaseStats {
         ratio(self.slept_ns as f64, self.slept)
     }
 
-    /// Voluntary switches per I/O that slept, or per I/O when none did.
+    /// Voluntary switches per I/O that slept, or per I/O when none did. Where not every I/O was recorded, the recorded ones
+    /// stand for all.
     #[must_use]
     pub fn switches_per_io(&self) -> f64 {
-        ratio(
-            self.voluntary as f64,
-            if self.slept > 0 { self.slept } else { self.ios },
-        )
+        let slept_share = ratio(self.slept as f64, self.latencies.len() as u64);
+        let share = if self.slept > 0 { slept_share } else { 1.0 };
+        ratio(self.voluntary as f64 / share, self.ios)
     }
 }
 

@@ -1,0 +1,12 @@
+//! Prints the harness's own CPU per I/O on every CPU this process may use. Build it with --release.
+
+#![expect(clippy::print_stdout, reason = "an example talks to the terminal")]
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let clock = q2c_sys::Clock::new();
+    for cpu in q2c_sys::thread::allowed_cpus()? {
+        let ns = q2c_engine::floor::measure(clock, cpu)?;
+        println!("CPU {}: {ns:.1} ns CPU per I/O, recorded", cpu.0);
+    }
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! What every engine keeps, whatever it does: one suite, run on each of them.
+
+mod opening;
+mod storm;
+
+use opening::{open, skip, target};
+use q2c_engine::engine::{Engine, EngineError, Request};
+use q2c_engine::engines::ENGINES;
+use q2c_engine::{EngineSpec, Medium};
+use q2c_sys::RingError;
+use q2c_sys::thread::switches;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use storm::{By, Storm};
+
+/// What is expected of every call on an engine.
+const SOUND: &str = "an engine that is not broken";
+const BLOCK: usize = 4096;
+/// A buffer is two blocks, so that a request need not fill it.
+const SIZE: usize = 2 * BLOCK;
+const DEPTH: usize = 32;
+const BLOCKS: u64 = 256;
+
+const PLAIN: [&str; 5] = [
+    "io_uring",
+    "null",
+    "sim:20us",
+    "sim:lognormal=20us/0.5,servers=1",
+    "sim:lognormal=20us/0.5,servers=4",
+];
+/// Faults that no test here lives to see.
+const FAULTS: [&str; 3] = ["eio@1000000000", "short@1000000000", "late=1s@1000000000"];
+
+/// Every engine, and every engine with each fault around it.
+fn specs() -> Vec<EngineSpec> {
+    let wrapped = FAULTS
+        .iter()
+        .flat_map(|fault| PLAIN.iter().map(move |e| format!("fault:{fault}:{e}")));
+    let all = PLAIN.iter().map(|&e| e.to_owned()).chain(wrapped);
+    all.map(|text| text.parse().expect("a known engine"))
+        .collect()
+}
+
+fn for_each(test: &str, check: impl Fn(&EngineSpec, &mut dyn Engine)) {
+    for spec in specs() {
+        if let Some(mut engine) = open(&spec, test) {
+            check(&spec, engine.as_mut());
+        }
+    }
+}
+
+fn comes_back_once(test: &str, by: By) {
+    for_each(test, |spec, engine| {
+        let mut storm = Storm::new(3);
+        storm.run(engine, by, 60);
+        assert!(storm.deepest == DEPTH, "{spec}: deepest {}", storm.deepest);
+        assert!(storm.sent > 300 && storm.sent == storm.back, "{spec}");
+        for _ in 0..100 {
+            assert_eq!(
+                engine.poll().expect(SOUND),
+                None,
+                "{spec}: something came twice"
+            );
+        }
+    });
+}
+
+#[test]
+fn every_request_comes_back_once_through_poll() {
+    comes_back_once("every_request_comes_back_once_through_poll", By::Poll);
+}
+
+#[test]
+fn every_request_comes_back_once_through_wait() {
+    comes_back_once("every_request_comes_back_once_through_wait", By::Wait);
+}
+
+#[test]
+fn every_request_comes_back_once_however_it_is_taken() {
+    comes_back_once("every_request_comes_back_once_however_it_is_taken", By::All);
+}
+
+/// Sleeping is a voluntary context switch.
+#[test]
+fn poll_never_sleeps() {
+    for_each("poll_never_sleeps", |spec, engine| {
+        let mut storm = Storm::new(5);
+        let mut slept = 0;
+        for _ in 0..50 {
+            let (batch, n) = storm.batch();
+            engine.submit(&batch[..n]).expect(SOUND);
+            let before = switches().voluntary;
+            while storm.in_flight() > 0 {
+                storm.reap(engine, By::Poll);
+            }
+            assert_eq!(engine.poll().expect(SOUND), None, "{spec}");
+            slept += switches().voluntary - before;
+        }
+        assert_eq!(slept, 0, "{spec}");
+    });
+}
+
+/// Nor does it spin until the completion: a thousand looks are over long before a completion that takes ten seconds.
+#[test]
+fn poll_looks_once() {
+    for text in ["sim:10s", "fault:late=10s@1:null", "fault:eio@1:sim:10s"] {
+        let spec: EngineSpec = text.parse().unwrap();
+        let mut engine = spec.open(&Medium::None, DEPTH, SIZE, 1).unwrap();
+        let (batch, _) = Storm::new(1).batch();
+        engine.submit(&batch[..1]).expect(SOUND);
+        let start = Instant::now();
+        for _ in 0..1000 {
+            assert_eq!(engine.poll().expect(SOUND), None, "{text}");
+        }
+        assert!(start.elapsed() < Duration::from_secs(5), "{text}");
+    }
+}
+
+#[test]
+fn nothing_is_allocated_after_opening() {
+    for_each("nothing_is_allocated_after_opening", |spec, engine| {
+        let mut storm = Storm::new(11);
+        let heap = allocation_counter::measure(|| storm.run(engine, By::All, 60));
+        assert_eq!((heap.count_total, heap.bytes_total), (0, 0), "{spec}");
+    });
+}
+
+#[test]
+fn the_counter_counts() {
+    let heap = allocation_counter::measure(|| drop(Box::new(std::hint::black_box(1u64))));
+    assert_eq!(heap.count_total, 1);
+}
+
+#[test]
+fn an_engine_may_be_dropped_with_requests_in_flight() {
+    for spec in specs() {
+        for seed in 0..10 {
+            let Some(mut engine) = open(&spec, "an_engine_may_be_dropped_with_requests_in_flight")
+            else {
+                break;
+            };
+            let (batch, n) = Storm::new(seed).batch();
+            engine.submit(&batch[..n]).expect(SOUND);
+        }
+    }
+}
+
+/// Dropping waits for the kernel, which reads the buffers until the last write is done: every write is in the file.
+#[test]
+fn writes_in_flight_at_the_drop_are_whole() {
+    let spec = EngineSpec::IoUring;
+    let file = Arc::new(target());
+    let medium = Medium::File(Arc::clone(&file));
+    match spec.open(&medium, DEPTH, SIZE, 1) {
+        Ok(mut engine) => engine.submit(&writes()).unwrap(),
+        Err(EngineError::Ring(RingError::Forbidden(e))) => {
+            return skip(
+                "writes_in_flight_at_the_drop_are_whole",
+                &format!("io_uring_setup: {e}"),
+            );
+        }
+        Err(e) => panic!("{e}"),
+    }
+    // Buffered again: the reader's memory is not aligned.
+    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&*file));
+    let mut back = File::open(path).unwrap();
+    back.rewind().unwrap();
+    let mut content = Vec::new();
+    back.read_to_end(&mut content).unwrap();
+    let written = content.chunks(SIZE).take(DEPTH);
+    // The buffers hold random words: half a kilobyte of zeros among them was never written.
+    assert!(
+        written
+            .flat_map(|w| w.chunks(512))
+            .all(|part| part.iter().any(|&b| b != 0))
+    );
+}
+
+fn writes() -> Vec<Request> {
+    let write = |slot: u16| Request {
+        write: true,
+        offset: u64::from(slot) * SIZE as u64,
+        length: SIZE as u32,
+        slot,
+    };
+    (0..DEPTH as u16).map(write).collect()
+}
+
+#[test]
+fn the_suite_leaves_no_engine_out() {
+    let name = |spec: EngineSpec| spec.to_string().split(':').next().unwrap().to_owned();
+    let here: BTreeSet<String> = specs().into_iter().map(name).collect();
+    let known: BTreeSet<String> = ENGINES.iter().map(|kind| kind.name.to_owned()).collect();
+    assert_eq!(here, known);
+}

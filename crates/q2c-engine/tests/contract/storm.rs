@@ -1,0 +1,114 @@
+//! A seeded storm of requests that knows what must come back.
+
+use crate::{BLOCK, BLOCKS, DEPTH, SOUND};
+use q2c_engine::engine::{Completion, Engine, Request};
+use q2c_stats::Rng;
+
+/// How a storm takes completions.
+#[derive(Clone, Copy, Debug)]
+pub enum By {
+    Poll,
+    Wait,
+    /// Submits and waits in one act now and then, polls and waits otherwise.
+    All,
+}
+
+/// Batches of all sizes and lengths into free slots, completions in any order; counts what it sees, allocates nothing.
+pub struct Storm {
+    rng: Rng,
+    /// Bytes asked of each slot in flight.
+    asked: [Option<u32>; DEPTH],
+    pub sent: u64,
+    pub back: u64,
+    pub deepest: usize,
+}
+
+impl Storm {
+    pub fn new(seed: u64) -> Self {
+        Storm {
+            rng: Rng::new(seed),
+            asked: [None; DEPTH],
+            sent: 0,
+            back: 0,
+            deepest: 0,
+        }
+    }
+
+    pub fn in_flight(&self) -> usize {
+        self.asked.iter().flatten().count()
+    }
+
+    fn request(&mut self, slot: usize) -> Request {
+        let blocks = 1 + self.rng.below(2);
+        let length = blocks as u32 * BLOCK as u32;
+        self.asked[slot] = Some(length);
+        self.sent += 1;
+        Request {
+            write: self.rng.below(4) == 0,
+            offset: self.rng.below(BLOCKS - 1) * BLOCK as u64,
+            length,
+            slot: slot as u16,
+        }
+    }
+
+    /// A batch for some of the free slots, possibly none of them.
+    pub fn batch(&mut self) -> ([Request; DEPTH], usize) {
+        let empty = Request {
+            write: false,
+            offset: 0,
+            length: 0,
+            slot: 0,
+        };
+        let (mut batch, mut n) = ([empty; DEPTH], 0);
+        let odds = 1 + self.rng.below(4);
+        for slot in 0..DEPTH {
+            if self.asked[slot].is_none() && self.rng.below(odds) == 0 {
+                batch[n] = self.request(slot);
+                n += 1;
+            }
+        }
+        self.deepest = self.deepest.max(self.in_flight());
+        (batch, n)
+    }
+
+    fn take(&mut self, done: Completion) {
+        let asked = self.asked[done.slot as usize].take();
+        let asked = asked.expect("a slot comes back once, and only after it was submitted");
+        assert_eq!(done.result, asked as i32, "slot {}", done.slot);
+        self.back += 1;
+    }
+
+    pub fn reap(&mut self, engine: &mut dyn Engine, by: By) {
+        let polls = match by {
+            By::Poll => true,
+            By::Wait => false,
+            By::All => self.rng.below(2) == 0,
+        };
+        if !polls {
+            self.take(engine.wait().expect(SOUND));
+        } else if let Some(done) = engine.poll().expect(SOUND) {
+            self.take(done);
+        }
+    }
+
+    fn round(&mut self, engine: &mut dyn Engine, by: By) {
+        let (batch, n) = self.batch();
+        let batch = &batch[..n];
+        if matches!(by, By::All) && self.rng.below(2) == 0 && self.in_flight() > 0 {
+            self.take(engine.submit_and_wait(batch).expect(SOUND));
+        } else {
+            engine.submit(batch).expect(SOUND);
+        }
+        let leave = self.rng.below(DEPTH as u64) as usize;
+        while self.in_flight() > leave {
+            self.reap(engine, by);
+        }
+    }
+
+    pub fn run(&mut self, engine: &mut dyn Engine, by: By, rounds: u32) {
+        (0..rounds).for_each(|_| self.round(engine, by));
+        while self.in_flight() > 0 {
+            self.reap(engine, by);
+        }
+    }
+}
