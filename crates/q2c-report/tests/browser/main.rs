@@ -25,7 +25,7 @@ const CHARTS: [(&str, u64); 11] = [
     ("heat-map", 5),
     // Two rows of dots; the model's p50 and p99, clear and hit.
     ("wake-delay", 6),
-    ("sleep-cpu", 2),
+    ("sleep-cpu", 3),
     ("sleep-latency", 2),
     // Five sleeping cells and the diagonal.
     ("fidelity-iops", 6),
