@@ -2,6 +2,7 @@
 
 use super::Owner;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::PathBuf;
 
 /// A change announced before it is made.
@@ -30,4 +31,20 @@ pub(super) enum Line {
     Settled { seq: u64, value: String },
     /// The change was undone, or never came about.
     Undone { seq: u64 },
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Change {
+            object,
+            old,
+            written,
+            ..
+        } = self;
+        write!(
+            f,
+            "{} from {old:?}, changed to {written:?}",
+            object.display()
+        )
+    }
 }

@@ -3,6 +3,7 @@
 use super::entry::{Change, Line};
 use super::{Owner, RestoreError};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -85,6 +86,23 @@ pub struct Fault {
     pub truncated: bool,
     /// Its text.
     pub text: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = if self.truncated {
+            "cut short by a crash"
+        } else {
+            "not understood"
+        };
+        write!(
+            f,
+            "{} line {} is {how}: {:?}",
+            self.journal.display(),
+            self.line,
+            self.text
+        )
+    }
 }
 
 /// What a journal says.

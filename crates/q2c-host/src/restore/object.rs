@@ -2,6 +2,7 @@
 
 use super::RestoreError;
 use crate::attr;
+use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
@@ -34,6 +35,25 @@ pub enum Outcome {
         /// Why.
         why: String,
     },
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Restored => f.write_str("restored"),
+            Outcome::AlreadyOld => f.write_str("has its old value already"),
+            Outcome::Foreign { present } => {
+                write!(f, "left alone: somebody else set {present:?} since")
+            }
+            Outcome::Gone => f.write_str("gone with its device or module"),
+            Outcome::Busy { holder } => {
+                write!(f, "in use by {holder}: try again when it has ended")
+            }
+            Outcome::OwnerAlive => f.write_str("its run still goes on and will restore it"),
+            Outcome::OtherBoot => f.write_str("reset by the reboot since"),
+            Outcome::Failed { why } => write!(f, "could not be restored: {why}"),
+        }
+    }
 }
 
 impl Outcome {

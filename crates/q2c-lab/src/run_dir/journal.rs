@@ -3,6 +3,7 @@
 use super::error::RunDirError;
 use super::lock::Held;
 use serde::de::IgnoredAny;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,16 @@ pub struct Torn {
     pub line: usize,
     /// Its bytes, all removed.
     pub bytes: u64,
+}
+
+impl fmt::Display for Torn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a crash had torn line {} of the journal: its {} bytes were cut off",
+            self.line, self.bytes
+        )
+    }
 }
 
 /// Where lines go; a file, or in tests something that runs full.

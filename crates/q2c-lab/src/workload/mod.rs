@@ -27,6 +27,8 @@ pub enum Step {
     Policy(PolicySpec),
     /// As in the stage before, the rule's state kept.
     Same,
+    /// Not at all: they rest.
+    Rest,
 }
 
 /// A stretch of time with one way of waiting.
@@ -71,6 +73,8 @@ pub struct Workload {
 
 /// Foreground samples kept per lane at most: 48 bytes each.
 const MOST_SAMPLES: f64 = 4e6;
+/// Block of lanes that do nothing.
+const SMALL: u64 = 4096;
 /// Assumed when nothing was measured yet.
 const UNKNOWN_IOPS: f64 = 400e3;
 
@@ -108,6 +112,21 @@ impl Workload {
             boundaries: watcher.boundaries,
             fault,
         })
+    }
+
+    /// CPUs busy while the foreground rests and the background runs; `None` when it cannot be read.
+    ///
+    /// # Errors
+    /// When a lane cannot be set up or an engine breaks.
+    pub fn busy_at_rest(
+        &self,
+        length: Nanos,
+        seed: u64,
+        stop: &AtomicBool,
+    ) -> Result<Option<f64>, RunError> {
+        let bs = Bytes(SMALL.min(self.span.0));
+        let watched = self.run(bs, &[Stage::new(Step::Rest, length)], seed, None, stop)?;
+        Ok(watched.span(0).busy_cpus)
     }
 
     fn foreground(&self, bs: Bytes, stages: &[Stage], seed: u64, capacity: usize) -> Vec<JobPlan> {
@@ -171,6 +190,7 @@ fn activities(step: &Step, lanes: usize) -> Vec<Activity> {
         Step::Interrupt => (0..lanes)
             .map(|_| Activity::Start(Wait::Interrupt))
             .collect(),
+        Step::Rest => (0..lanes).map(|_| Activity::Idle).collect(),
         Step::Same => (0..lanes).map(|_| Activity::Continue).collect(),
         Step::Policy(spec) => {
             let handles = spec.build(lanes).into_iter();

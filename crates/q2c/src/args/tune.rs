@@ -1,0 +1,45 @@
+//! `q2c tune`.
+
+use super::WorkloadArgs;
+use clap::Args;
+use q2c_model::{Nanos, parse_duration};
+use q2c_sim::Objective;
+
+/// Find the best way to wait for I/O.
+#[derive(Clone, Debug, Args)]
+pub struct TuneArgs {
+    /// Target, job and place.
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+    /// Measured part of each trial, seconds
+    #[arg(long, default_value_t = 1.0, value_parser = seconds)]
+    pub seconds: f64,
+    /// Trials of each method and rule
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub trials: u32,
+    /// What is best: kiops-per-core, iops or cpu
+    #[arg(long, default_value = "kiops-per-core")]
+    pub objective: Objective,
+    /// The chosen rule keeps at least this many IOPS [default: 97 % of the best clean one]
+    #[arg(long, value_name = "IOPS")]
+    pub min_iops: Option<f64>,
+    /// The chosen rule keeps the 99th percentile of the latency below this, such as 200us
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub max_p99: Option<Nanos>,
+    /// The chosen rule uses at most this much CPU, percent of one CPU and thread
+    #[arg(long, value_name = "PERCENT")]
+    pub max_cpu: Option<f64>,
+    /// Time for all trials, such as 90s: fewer trials are run when they do not fit
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub budget: Option<Nanos>,
+    /// Calibrate anew even when a stored calibration fits
+    #[arg(long)]
+    pub recalibrate: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();
+    value
+        .filter(|s| (0.1..=3600.0).contains(s))
+        .ok_or_else(|| "expected 0.1 to 3600 seconds".to_owned())
+}

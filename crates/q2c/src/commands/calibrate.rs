@@ -1,0 +1,87 @@
+//! `q2c calibrate`.
+
+use crate::args::CalibrateArgs;
+use crate::commands::tune::store;
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say};
+use crate::workbench::{Workbench, scratch};
+use q2c_lab::calibrate::{CalibrateError, calibrate, identity};
+use q2c_model::Nanos;
+use q2c_result::Exit;
+use q2c_result::tune::Calibration;
+use std::sync::atomic::AtomicBool;
+
+/// Calibrates and stores.
+pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let scratch = scratch(&args.workload, stop)?;
+    let path = scratch
+        .as_ref()
+        .map(|s| s.path().display().to_string())
+        .or_else(|| args.workload.target.clone());
+    let path = path
+        .ok_or_else(|| Failure::new(Exit::Usage, "calibrate: name a target, or use --scratch"))?;
+    let bench = Workbench::open(&args.workload, &path, scratch, stop)?;
+    let calibrations =
+        calibrate(&bench.workload, &args.workload.bs, args.workload.seed, stop).or_exit_of(exit)?;
+    let identity = identity(&bench.machine, &bench.target.path, &bench.workload);
+    for (store, calibration) in store()
+        .iter()
+        .flat_map(|s| calibrations.iter().map(move |c| (s, c)))
+    {
+        if let Err(error) = store.save(&identity, calibration) {
+            say(&format!("q2c: failed to {error}"));
+        }
+    }
+    match args.workload.json {
+        true => print_json(&calibrations)?,
+        false => print(
+            &calibrations
+                .iter()
+                .map(in_words)
+                .collect::<Vec<_>>()
+                .join("\n\n"),
+        )?,
+    }
+    Ok(Exit::Done)
+}
+
+fn exit(error: &CalibrateError) -> Exit {
+    match error {
+        CalibrateError::Stopped => Exit::Interrupted,
+        CalibrateError::Io(_) => Exit::Device,
+        _ => Exit::Environment,
+    }
+}
+
+fn in_words(calibration: &Calibration) -> String {
+    let ns = |value: f64| Nanos(value.max(0.0) as u64);
+    let cost = &calibration.cost;
+    let mut lines = vec![
+        format!(
+            "{} on {}, in {:.1} s",
+            calibration.bs, calibration.cpu, calibration.seconds
+        ),
+        format!(
+            "  submission {}, interrupt-driven I/O {} of CPU and {} more latency than polling",
+            ns(cost.submit_ns),
+            ns(cost.interrupt_cpu_ns),
+            ns(cost.interrupt_latency_ns)
+        ),
+        "       asked      missed   woke late p50 / p99       CPU per I/O   latency p50".to_owned(),
+    ];
+    lines.extend(calibration.points.iter().map(|p| {
+        let late = format!("{} / {}", ns(p.delay_p50_ns), ns(p.delay_p99_ns));
+        let asked = if p.asked_ns == 0.0 {
+            "polling".to_owned()
+        } else {
+            ns(p.asked_ns).to_string()
+        };
+        format!(
+            "  {asked:>10}  {:>8.1} %  {late:>22}  {:>14}  {:>12}",
+            p.miss_rate * 100.0,
+            ns(p.cpu_ns).to_string(),
+            ns(p.wait_p50_ns).to_string()
+        )
+    }));
+    lines.join("\n")
+}

@@ -1,0 +1,6 @@
+//! The commands, one file each.
+
+pub mod calibrate;
+pub mod doctor;
+pub mod restore;
+pub mod tune;

@@ -1,0 +1,238 @@
+//! `q2c tune`.
+
+use crate::args::{TuneArgs, WorkloadArgs};
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say, screen};
+use crate::workbench::{Workbench, engine, scratch};
+use q2c_host::target::Scratch;
+use q2c_lab::calibrate::Store;
+use q2c_lab::run_dir::read_plan;
+use q2c_lab::tune::{Tune, TuneSpec};
+use q2c_lab::{Identity, RunDir, RunState, runner};
+use q2c_result::Exit;
+use q2c_result::tune::TuneResult;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// Share of a trial that each polled slice beside it lasts, within the bounds below.
+const SLICE_SHARE: f64 = 0.25;
+const SLICE_LEAST_S: f64 = 0.2;
+const SLICE_MOST_S: f64 = 0.5;
+/// The first recording lasts this many trials.
+const RECORD_TRIALS: f64 = 2.0;
+const PLAN: &str = "plan.toml";
+
+/// Tunes: a new run, or the rest of an interrupted one.
+pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let session = match &args.workload.resume {
+        Some(folder) => resumed(folder, args)?,
+        None => fresh(args, stop)?,
+    };
+    let Session {
+        spec,
+        workload_args,
+        scratch,
+        folder,
+    } = session;
+    let bench = Workbench::open(&workload_args, &spec.target, scratch, stop)?;
+    let identity = identity(&bench);
+    let mut folder = match folder {
+        Some(path) => resume(&path, &identity)?,
+        None => {
+            RunDir::create(&workload_args.out, "tune", &spec, &identity).or_exit(Exit::Device)?
+        }
+    };
+    say(&format!("run folder {}", folder.path().display()));
+    let floor = q2c_engine::floor::measure(bench.workload.clock, bench.workload.cpus[0])
+        .or_exit(Exit::Environment)?;
+    let store = store().filter(|_| !args.recalibrate);
+    let tune = Tune {
+        spec: &spec,
+        workload: &bench.workload,
+        machine: &bench.machine,
+        target: &bench.target,
+        doctor: &bench.doctor,
+        store: store.as_ref(),
+        harness_floor_ns: floor,
+        stop,
+    };
+    let mut progress = runner::progress::on_stderr();
+    let tuned = tune.run(&mut folder, progress.as_mut());
+    let (result, state) = match tuned {
+        Ok(done) => done,
+        Err(error) => {
+            keep_for_resume(bench, folder.path());
+            return Err(Failure::new(error.exit(), error));
+        }
+    };
+    conclude(&result, folder, state, args.workload.json)?;
+    match state {
+        RunState::Complete => Ok(Exit::Done),
+        _ => {
+            say("stopped: the finished trials are in the report; --resume RUN goes on");
+            bench.keep_scratch();
+            Ok(Exit::Interrupted)
+        }
+    }
+}
+
+struct Session {
+    spec: TuneSpec,
+    workload_args: WorkloadArgs,
+    scratch: Option<Scratch>,
+    folder: Option<PathBuf>,
+}
+
+fn fresh(args: &TuneArgs, stop: &AtomicBool) -> Result<Session, Failure> {
+    let scratch = scratch(&args.workload, stop)?;
+    let made = scratch.as_ref().map(|s| s.path().display().to_string());
+    let target = made.or_else(|| args.workload.target.clone());
+    let target =
+        target.ok_or_else(|| Failure::new(Exit::Usage, "tune: name a target, or use --scratch"))?;
+    Ok(Session {
+        spec: spec(args, target),
+        workload_args: args.workload.clone(),
+        scratch,
+        folder: None,
+    })
+}
+
+/// The job comes from the plan of the run, whatever is on the command line besides.
+fn resumed(folder: &Path, args: &TuneArgs) -> Result<Session, Failure> {
+    let spec: TuneSpec = read_plan(&folder.join(PLAN)).or_exit(Exit::Input)?;
+    let bad = |what: &str| {
+        Failure::new(
+            Exit::Input,
+            format!("understand {what} in {}/{PLAN}", folder.display()),
+        )
+    };
+    let workload_args = WorkloadArgs {
+        target: Some(spec.target.clone()),
+        rw: spec.rw.parse().map_err(|_| bad("rw"))?,
+        bs: spec.sizes.clone(),
+        jobs: spec.cpus.len() as u32,
+        cpu: spec.cpus.clone(),
+        background: spec
+            .background
+            .iter()
+            .map(|b| b.parse())
+            .collect::<Result<_, _>>()
+            .map_err(|_| bad("background"))?,
+        engine: Some(spec.engine.parse().map_err(|_| bad("engine"))?),
+        seed: spec.seed,
+        ..args.workload.clone()
+    };
+    Ok(Session {
+        spec,
+        workload_args,
+        scratch: None,
+        folder: Some(folder.to_owned()),
+    })
+}
+
+fn resume(path: &Path, identity: &Identity) -> Result<RunDir, Failure> {
+    let (folder, torn) = RunDir::resume(path, identity).or_exit(Exit::Input)?;
+    torn.iter().for_each(|torn| say(&torn.to_string()));
+    Ok(folder)
+}
+
+fn spec(args: &TuneArgs, target: String) -> TuneSpec {
+    let workload = &args.workload;
+    TuneSpec {
+        engine: engine(workload, &target).to_string(),
+        target,
+        rw: workload.rw.to_string(),
+        sizes: workload.bs.clone(),
+        cpus: workload.cpu.clone(),
+        background: workload
+            .background
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        seconds: args.seconds,
+        slice_seconds: (args.seconds * SLICE_SHARE).clamp(SLICE_LEAST_S, SLICE_MOST_S),
+        record_seconds: args.seconds * RECORD_TRIALS,
+        trials: args.trials,
+        objective: args.objective.to_string(),
+        min_iops: args.min_iops,
+        max_p99_ns: args.max_p99.map(|p99| p99.0 as f64),
+        max_cpu_pct: args.max_cpu,
+        budget_s: args.budget.map(|b| b.as_secs_f64()),
+        seed: workload.seed,
+    }
+}
+
+/// What must be the same for two sessions' trials to belong together.
+fn identity(bench: &Workbench) -> Identity {
+    let cpus: Vec<String> = bench
+        .workload
+        .cpus
+        .iter()
+        .map(|cpu| cpu.0.to_string())
+        .collect();
+    Identity::default()
+        .with("target", &bench.target.path)
+        .with("target_id", &bench.target_id)
+        .with("kernel", &bench.machine.kernel)
+        .with(
+            "cpu_model",
+            bench.machine.cpu_model.clone().unwrap_or_default(),
+        )
+        .with("cpus", cpus.join(","))
+        .with("q2c", binary())
+}
+
+/// The version, and a hash of the program itself where it can be read.
+fn binary() -> String {
+    let program = std::env::current_exe().and_then(std::fs::read);
+    let mut hasher = DefaultHasher::new();
+    program.unwrap_or_default().hash(&mut hasher);
+    format!("{} {:016x}", env!("CARGO_PKG_VERSION"), hasher.finish())
+}
+
+/// Where calibrations are kept: `$XDG_CACHE_HOME/q2c/calibration`, else below `$HOME/.cache`; nowhere without both.
+pub fn store() -> Option<Store> {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let cache =
+        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
+    Some(Store::new(&cache.join("q2c/calibration")))
+}
+
+fn conclude(
+    result: &TuneResult,
+    folder: RunDir,
+    state: RunState,
+    json: bool,
+) -> Result<(), Failure> {
+    folder
+        .publish_json("result.json", result)
+        .or_exit(Exit::Device)?;
+    let page = q2c_report::html::tune(result).or_exit(Exit::Internal)?;
+    folder
+        .publish("report.html", |out| out.write_all(page.as_bytes()))
+        .or_exit(Exit::Device)?;
+    let report = folder.path().join("report.html");
+    folder.finish(state).or_exit(Exit::Device)?;
+    match json {
+        true => print_json(result)?,
+        false => print(&q2c_report::terminal::tune(result, screen()))?,
+    }
+    say(&format!("report: {}", report.display()));
+    Ok(())
+}
+
+/// A run that ended early keeps its scratch file, or `--resume` would have nothing to go on with.
+fn keep_for_resume(bench: Workbench, folder: &Path) {
+    if let Some(scratch) = bench.keep_scratch() {
+        say(&format!(
+            "kept {} for --resume {}; remove it when it is not wanted",
+            scratch.display(),
+            folder.display()
+        ));
+    }
+}

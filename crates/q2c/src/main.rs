@@ -1,0 +1,41 @@
+//! The command line: arguments and glue, nothing else.
+
+mod args;
+
+mod commands;
+mod failure;
+mod output;
+mod workbench;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::{Fails, Failure};
+use q2c_host::signals::Signals;
+use q2c_result::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return args::refused(&error),
+    };
+    // First of all: signals are blocked in every thread there will be.
+    let signals = match Signals::install().or_exit(Exit::Environment) {
+        Ok(signals) => signals,
+        Err(failure) => return failure.report(),
+    };
+    match dispatch(cli.command, &signals) {
+        Ok(exit) => ExitCode::from(exit.code()),
+        Err(failure) => failure.report(),
+    }
+}
+
+fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
+    let stop = signals.stop();
+    match command {
+        Command::Tune(args) => commands::tune::run(&args, &stop),
+        Command::Calibrate(args) => commands::calibrate::run(&args, &stop),
+        Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Restore(args) => commands::restore::run(&args),
+    }
+}

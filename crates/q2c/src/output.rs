@@ -1,0 +1,44 @@
+//! stdout is the result, stderr the talk.
+
+use crate::failure::{Fails, Failure};
+use q2c_report::terminal::Screen;
+use q2c_result::Exit;
+use serde::Serialize;
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+
+/// A line of talk. A closed stderr is no reason to stop.
+pub fn say(line: &str) {
+    writeln!(stderr(), "{line}").ok();
+}
+
+/// A result. A reader that has seen enough is no failure.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let written = writeln!(stdout(), "{}", text.trim_end_matches('\n'));
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
+            Exit::Device,
+            format!("write the result: {error}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A result as JSON.
+pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(&serde_json::to_string_pretty(value).or_exit(Exit::Internal)?)
+}
+
+/// The terminal: its width, and colour only where somebody looks.
+pub fn screen() -> Screen {
+    const WIDTH: u16 = 120;
+    let terminal = stdout().is_terminal();
+    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    let size = rustix::termios::tcgetwinsize(stdout())
+        .ok()
+        .map(|size| size.ws_col);
+    let width = columns.or(size.filter(|&w| w > 0)).unwrap_or(WIDTH);
+    Screen {
+        width,
+        colour: terminal && std::env::var_os("NO_COLOR").is_none(),
+    }
+}

@@ -1,0 +1,261 @@
+//! From arguments to an open target and a workload on stated CPUs.
+
+use crate::args::WorkloadArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::say;
+use q2c_engine::{EngineSpec, Medium};
+use q2c_host::Roots;
+use q2c_host::block::{Interrupts, Leaf};
+use q2c_host::doctor::{self, RingProbe, Scene};
+use q2c_host::target::{Scratch, Wanted, WriteLeave, open};
+use q2c_lab::workload::{Site, Workload};
+use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_result::{DoctorReport, Exit, Machine, Target};
+use q2c_sys::{Buffers, Clock, Ring};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Everything that a measuring command stands on. The scratch file, if any, goes with it.
+pub struct Workbench {
+    pub workload: Workload,
+    pub machine: Machine,
+    pub target: Target,
+    pub doctor: DoctorReport,
+    /// What tells this target from another of the same name.
+    pub target_id: String,
+    scratch: Option<Scratch>,
+}
+
+/// A target must hold this many of the largest blocks: fewer would be read from the device's cache.
+const LEAST_BLOCKS: u64 = 64;
+/// Size of a simulated target.
+const SIMULATED_SPAN: Bytes = Bytes(1 << 30);
+/// How long the machine is watched at rest.
+const REST: Nanos = Nanos::from_millis(1_000);
+
+impl Workbench {
+    /// Opens `target` (a path, or a simulated device's text) and reads the machine. Watches it at rest for a second.
+    pub fn open(
+        args: &WorkloadArgs,
+        target: &str,
+        scratch: Option<Scratch>,
+        stop: &AtomicBool,
+    ) -> Result<Self, Failure> {
+        let roots = Roots::live();
+        let engine = engine(args, target);
+        let opened = match engine.needs_file() {
+            true => Opened::path(&roots, args, Path::new(target), scratch.as_ref())?,
+            false => Opened::simulated(target),
+        };
+        let cpus = cpus(args, &roots, opened.leaf.as_ref())?;
+        let sampler_cpu = spare_cpu(&cpus, args)?;
+        let site = Site {
+            roots: roots.clone(),
+            leaf: opened.leaf,
+            idle_busy_cpus: 0.0,
+        };
+        let background = args.background.iter().cloned().map(|mut spec| {
+            if spec.cpus.is_empty() {
+                spec.cpus = vec![sampler_cpu.unwrap_or(cpus[0])];
+            }
+            spec
+        });
+        let mut workload = Workload {
+            engine,
+            medium: opened.medium,
+            pattern: args.rw,
+            span: opened.facts.size,
+            background: background.collect(),
+            cpus,
+            sampler_cpu,
+            site,
+            clock: Clock::new(),
+        };
+        let at_rest = workload
+            .busy_at_rest(REST, args.seed, stop)
+            .or_exit(Exit::Environment)?;
+        workload.site.idle_busy_cpus = at_rest.unwrap_or(0.0);
+        Ok(Workbench {
+            machine: q2c_host::machine::read(&roots),
+            doctor: examine(&roots, Some(&opened.facts)),
+            target: opened.facts,
+            target_id: opened.id,
+            workload,
+            scratch,
+        })
+    }
+
+    /// Keeps the scratch file for a later session.
+    pub fn keep_scratch(self) -> Option<PathBuf> {
+        self.scratch.map(Scratch::keep)
+    }
+}
+
+/// The doctor's checks, with a ring really tried.
+pub fn examine(roots: &Roots, target: Option<&Target>) -> DoctorReport {
+    let tried = Buffers::new(1, 4096)
+        .map_err(|e| e.to_string())
+        .and_then(|buffers| {
+            let file = std::fs::File::open("/dev/null").map_err(|e| e.to_string())?;
+            Ring::new(file, buffers).map_err(|e| e.to_string())
+        });
+    let probe = match tried {
+        Ok(_) => RingProbe::Works,
+        Err(error) => RingProbe::Refused(error),
+    };
+    doctor::run(&Scene::new(roots, target).with_ring(probe))
+}
+
+/// A scratch file in the folder for runs, for `--scratch`.
+pub fn scratch(args: &WorkloadArgs, stop: &AtomicBool) -> Result<Option<Scratch>, Failure> {
+    let Some(size) = args.scratch else {
+        return Ok(None);
+    };
+    std::fs::create_dir_all(&args.out).map_err(|e| {
+        Failure::new(
+            Exit::Device,
+            format!("make the folder {}: {e}", args.out.display()),
+        )
+    })?;
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs());
+    let path = args
+        .out
+        .join(format!("scratch-{now}-{}.bin", std::process::id()));
+    say(&format!(
+        "filling the scratch file {} with {size} of random data",
+        path.display()
+    ));
+    let mut go_on = |_written: Bytes| !stop.load(Ordering::Relaxed);
+    let made = Scratch::create(&path, size, args.seed, &mut go_on);
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failure::new(
+            Exit::Interrupted,
+            "fill the scratch file: stopped by a signal; it was removed",
+        ));
+    }
+    made.or_exit_of(q2c_host::target::TargetError::exit)
+        .map(Some)
+}
+
+/// Engines that simulate are named as the target.
+pub fn engine(args: &WorkloadArgs, target: &str) -> EngineSpec {
+    let simulated = || {
+        target
+            .parse::<EngineSpec>()
+            .ok()
+            .filter(|spec| !spec.needs_file())
+    };
+    args.engine
+        .clone()
+        .or_else(simulated)
+        .unwrap_or(EngineSpec::IoUring)
+}
+
+struct Opened {
+    medium: Medium,
+    facts: Target,
+    leaf: Option<Leaf>,
+    id: String,
+}
+
+impl Opened {
+    fn path(
+        roots: &Roots,
+        args: &WorkloadArgs,
+        path: &Path,
+        scratch: Option<&Scratch>,
+    ) -> Result<Self, Failure> {
+        let mut leave = match args.allow_write.is_empty() {
+            true => WriteLeave::none(),
+            false => WriteLeave::for_paths(&args.allow_write).or_exit_of(|e| e.exit())?,
+        };
+        scratch.iter().for_each(|scratch| scratch.grant(&mut leave));
+        let blocks = args
+            .bs
+            .iter()
+            .chain(args.background.iter().map(|job| &job.bs));
+        let (smallest, largest) = blocks.fold((Bytes(u64::MAX), Bytes(0)), |(s, l), &b| {
+            (s.min(b), l.max(b))
+        });
+        let wanted = Wanted {
+            path: path.to_owned(),
+            write: args.rw.write || args.background.iter().any(|job| job.pattern.write),
+            block: largest,
+            smallest_block: smallest,
+            blocks: LEAST_BLOCKS,
+        };
+        let target = open(roots, &wanted, &leave).or_exit_of(|e| e.exit())?;
+        let id = format!("{:?}", target.id);
+        Ok(Opened {
+            medium: Medium::File(Arc::new(target.file)),
+            facts: target.facts,
+            leaf: target.leaf,
+            id,
+        })
+    }
+
+    fn simulated(target: &str) -> Self {
+        let facts = Target {
+            path: target.to_owned(),
+            kind: "simulated".to_owned(),
+            size: SIMULATED_SPAN,
+            unproved: vec!["no device: interrupts and requests are not counted".to_owned()],
+            ..Target::default()
+        };
+        Opened {
+            medium: Medium::None,
+            facts,
+            leaf: None,
+            id: target.to_owned(),
+        }
+    }
+}
+
+/// The foreground's CPUs: as asked, or the last allowed ones that do not take the device's interrupts.
+fn cpus(args: &WorkloadArgs, roots: &Roots, leaf: Option<&Leaf>) -> Result<Vec<CpuId>, Failure> {
+    let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
+    if !args.cpu.is_empty() {
+        let asked: Vec<CpuId> = args.cpu.iter().copied().map(CpuId).collect();
+        if let Some(cpu) = asked.iter().find(|cpu| !allowed.contains(cpu)) {
+            let have: Vec<String> = allowed.iter().map(|cpu| cpu.0.to_string()).collect();
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("use {cpu}: q2c may run on CPUs {} here", have.join(", ")),
+            ));
+        }
+        return Ok((0..args.jobs as usize)
+            .map(|job| asked[job % asked.len()])
+            .collect());
+    }
+    let interrupts = leaf.and_then(|leaf| Interrupts::read(roots, leaf).ok());
+    let taken = interrupts.map(|i| i.busiest()).unwrap_or_default();
+    let busy = taken.first().copied().filter(|_| allowed.len() > 1);
+    let mut free: Vec<CpuId> = allowed
+        .iter()
+        .rev()
+        .copied()
+        .filter(|&cpu| Some(cpu) != busy)
+        .collect();
+    free.extend(busy);
+    Ok((0..args.jobs as usize)
+        .map(|job| free[job % free.len()])
+        .collect())
+}
+
+/// A CPU without a foreground job for the sampler and background jobs without a place; `None` when all have one.
+fn spare_cpu(cpus: &[CpuId], args: &WorkloadArgs) -> Result<Option<CpuId>, Failure> {
+    let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
+    let taken = |cpu: &CpuId| args.background.iter().any(|job| job.cpus.contains(cpu));
+    let free = || {
+        allowed
+            .iter()
+            .rev()
+            .copied()
+            .filter(|cpu| !cpus.contains(cpu))
+    };
+    Ok(free().find(|cpu| !taken(cpu)).or_else(|| free().next()))
+}
