@@ -2,6 +2,7 @@
 //! plan on, and the plans.
 
 pub mod calibrate;
+pub mod experiment;
 pub mod run_dir;
 pub mod runner;
 pub mod tune;

@@ -36,6 +36,7 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
         Command::Tune(args) => commands::tune::run(&args, &stop),
         Command::Calibrate(args) => commands::calibrate::run(&args, &stop),
         Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args, &stop),
         Command::Restore(args) => commands::restore::run(&args),
     }
 }

@@ -3,12 +3,14 @@
 mod calibrate;
 mod common;
 mod doctor;
+mod reproduce;
 mod restore;
 mod tune;
 
 pub use calibrate::CalibrateArgs;
 pub use common::WorkloadArgs;
 pub use doctor::DoctorArgs;
+pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
 pub use tune::TuneArgs;
 
@@ -34,6 +36,8 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// List what this machine can and cannot do, why, and the line that would change it
     Doctor(DoctorArgs),
+    /// Run a published experiment here, its figures beside the published ones
+    Reproduce(ReproduceArgs),
     /// Put back settings that a killed run left changed
     Restore(RestoreArgs),
 }

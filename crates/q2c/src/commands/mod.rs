@@ -2,5 +2,6 @@
 
 pub mod calibrate;
 pub mod doctor;
+pub mod reproduce;
 pub mod restore;
 pub mod tune;

@@ -1,0 +1,20 @@
+//! `q2c reproduce`.
+
+use super::WorkloadArgs;
+use clap::Args;
+
+/// Run a published experiment here and print its figures beside the published ones.
+#[derive(Clone, Debug, Args)]
+pub struct ReproduceArgs {
+    /// The experiment: miss-rate-interference
+    pub name: String,
+    /// Target, job and place.
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+    /// Length of a phase, seconds, after its settling
+    #[arg(long, default_value_t = 20.0)]
+    pub seconds: f64,
+    /// Trials of the whole experiment
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub trials: u32,
+}

@@ -1,0 +1,94 @@
+//! `q2c reproduce`.
+
+use crate::args::ReproduceArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say};
+use crate::workbench::{Workbench, scratch};
+use q2c_lab::experiment::{Experiment, PhasePlan, PhaseTrial, table};
+use q2c_lab::runner::{self, End, Runner, Settings, SystemClock};
+use q2c_lab::{Identity, RunDir, Summary};
+use q2c_model::{Bytes, Nanos};
+use q2c_result::Exit;
+use std::sync::atomic::AtomicBool;
+
+/// Runs a built-in experiment.
+pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let experiment = Experiment::named(&args.name).or_exit(Exit::Usage)?;
+    let scratch = scratch(&args.workload, stop)?;
+    let path = scratch
+        .as_ref()
+        .map(|s| s.path().display().to_string())
+        .or_else(|| args.workload.target.clone());
+    let path = path
+        .ok_or_else(|| Failure::new(Exit::Usage, "reproduce: name a target, or use --scratch"))?;
+    let bench = Workbench::open(&args.workload, &path, scratch, stop)?;
+    let spare = bench.workload.sampler_cpu.ok_or_else(|| {
+        Failure::new(
+            Exit::Environment,
+            "reproduce: the background needs a CPU of its own; 2 are needed, 1 is present",
+        )
+    })?;
+    let identity = Identity::default()
+        .with("target", &bench.target.path)
+        .with("kernel", &bench.machine.kernel);
+    let mut folder = RunDir::create(&args.workload.out, &experiment.name, &experiment, &identity)
+        .or_exit(Exit::Device)?;
+    say(&format!("run folder {}", folder.path().display()));
+    let phase = Nanos::from_secs_f64(args.seconds);
+    let mut plan = PhasePlan::new(
+        &experiment,
+        &bench.workload,
+        &args.workload.bs,
+        spare,
+        phase,
+    )
+    .or_exit(Exit::Usage)?;
+    let settings = Settings {
+        trials: args.trials,
+        seed: args.workload.seed,
+        ..Settings::default()
+    };
+    let clock = SystemClock::default();
+    let mut progress = runner::progress::on_stderr();
+    let mut runner = Runner {
+        settings: &settings,
+        cancel: stop,
+        clock: &clock,
+        progress: progress.as_mut(),
+    };
+    let summary = runner.run(&mut plan, &mut folder).or_exit(Exit::Device)?;
+    let state = summary.state();
+    folder
+        .publish("result.txt", |out| {
+            out.write_all(table(&experiment, &summary).as_bytes())
+        })
+        .or_exit(Exit::Device)?;
+    folder.finish(state).or_exit(Exit::Device)?;
+    conclude(args, &experiment, &summary)
+}
+
+fn conclude(
+    args: &ReproduceArgs,
+    experiment: &Experiment,
+    summary: &Summary<Bytes, PhaseTrial>,
+) -> Result<Exit, Failure> {
+    match args.workload.json {
+        true => {
+            let cells = summary.cells.iter().map(|c| {
+                (
+                    c.plan.key.clone(),
+                    c.outcomes().cloned().collect::<Vec<_>>(),
+                )
+            });
+            print_json(&cells.collect::<std::collections::BTreeMap<_, _>>())?;
+        }
+        false => print(&table(experiment, summary))?,
+    }
+    match &summary.end {
+        End::Complete => Ok(Exit::Done),
+        End::Cancelled => Ok(Exit::Interrupted),
+        End::Aborted { label, error, .. } => {
+            Err(Failure::new(Exit::Device, format!("run {label}: {error}")))
+        }
+    }
+}
