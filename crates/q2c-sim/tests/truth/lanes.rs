@@ -33,11 +33,11 @@ fn a_rule_per_lane_keeps_lanes_apart() {
     close(got.effective_sleep_ns, (3.0 * 2_500.0 + 7_500.0) / 4.0);
 }
 
-/// The second lane's I/O completes after 1 ms. Until then the rule has heard of the first lane's alone: a window from 10 to 60 us, then
-/// sleeps of 5 us.
+/// The first lane's I/O completes after 1 ms. Until then the rule has heard of the second lane's alone: a window from 10 to 60 us,
+/// then sleeps of 5 us.
 #[test]
 fn a_rule_does_not_hear_of_a_completion_before_its_time() {
-    let lanes = [recording(0, [10_000], 0), recording(0, [1_000_000], 0)];
+    let lanes = [recording(0, [1_000_000], 0), recording(0, [10_000], 0)];
     let got = simulate(
         &lanes,
         &free(),
@@ -47,13 +47,16 @@ fn a_rule_does_not_hear_of_a_completion_before_its_time() {
     assert_eq!((got.ios, got.effective_sleep_ns), (4, 5_000.0));
 }
 
-/// A submission that takes long delays the lane's decision: at 100 us it knows of the window from 10 to 60 us.
+/// A submission that takes 100 us puts the decision off to where the window from 10 to 60 us is known: completions at 10, 30 and 50 us of
+/// 10, 20 and 20 us, mean 16,666 ns, half of it 8,333 ns.
 #[test]
 fn a_rule_decides_when_the_submission_has_returned() {
-    let lanes = [recording(0, [10_000], 0), recording(100_000, [30_000], 0)];
-    let got = simulate(&lanes, &free(), rule("mean:50%,50us", 2), drive(0, 10_000));
-    // Begun before 10 us: the first lane's first I/O, which polls, and the second lane's, which sleeps 5 us.
-    assert_eq!((got.ios, got.effective_sleep_ns), (2, 2_500.0));
+    let waits = std::iter::once(10_000).chain(std::iter::repeat_n(20_000, 9));
+    let lanes = [recording(0, waits, 0), recording(100_000, [30_000], 0)];
+    let got = simulate(&lanes, &free(), rule("mean:50%,50us", 2), drive(0, 110_000));
+    // Begun before 110 us: the first lane's at 0, 10, 30 and 50 us, which poll, at 70 and 90 us, and the second lane's.
+    assert_eq!(got.ios, 7);
+    close(got.effective_sleep_ns, 3.0 * 8_333.0 / 7.0);
 }
 
 #[test]
