@@ -52,13 +52,20 @@ pub fn simulate(lanes: &[Recording], cost: &CostModel, method: Method, drive: Dr
         if clock.event == f64::INFINITY {
             break;
         }
+        if clock.flight.is_none() {
+            if clock.start >= end {
+                clock.event = f64::INFINITY;
+                continue;
+            }
+            clock.flight = Some(machine.one(lane, &lanes[lane], clock));
+            // Another lane may have something to do before the completion.
+            if lanes.len() > 1 {
+                continue;
+            }
+        }
         if let Some(flight) = clock.flight.take() {
             machine.complete(lane, flight, clock.event);
             clock.submit_next(&lanes[lane], flight.gap);
-        } else if clock.start < end {
-            machine.one(lane, &lanes[lane], clock);
-        } else {
-            clock.event = f64::INFINITY;
         }
     }
     machine.tally.outcome(drive.measure.0 as f64, lanes.len())
@@ -103,7 +110,10 @@ impl LaneClock {
     }
 
     fn submit_next(&mut self, recording: &Recording, gap: f64) {
-        self.io = (self.io + 1) % recording.len();
+        self.io += 1;
+        if self.io == recording.len() {
+            self.io = 0;
+        }
         self.start = self.event + gap;
         self.event = self.start + f64::from(recording.submit[self.io]);
     }
@@ -195,7 +205,7 @@ impl<'a> Machine<'a> {
     }
 
     /// One I/O from its submission's return to its completion.
-    fn one(&mut self, lane: usize, recording: &Recording, clock: &mut LaneClock) {
+    fn one(&mut self, lane: usize, recording: &Recording, clock: &mut LaneClock) -> Flight {
         let i = clock.io;
         let latency = f64::from(recording.wait[i]);
         let mut submit = f64::from(recording.submit[i]);
@@ -228,7 +238,7 @@ impl<'a> Machine<'a> {
             self.count_in(fate, submit, latency, gap);
         }
         clock.event = clock.start + submit + fate.observed;
-        clock.flight = Some(Flight {
+        Flight {
             io: recording.ios[i],
             token,
             seen: Seen {
@@ -236,7 +246,7 @@ impl<'a> Machine<'a> {
                 missed: fate.missed,
             },
             gap,
-        });
+        }
     }
 
     fn complete(&mut self, lane: usize, flight: Flight, now: f64) {
