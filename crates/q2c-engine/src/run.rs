@@ -71,7 +71,7 @@ pub struct RunPlan {
 /// Is told of phase boundaries, from the sampler's thread.
 pub trait Observer {
     /// Phase number `phase` is about to begin; `phase == phases` is the end of the run. A run that is stopped early
-    /// tells its end and leaves out the phases that never began.
+    /// tells its first phase and its end, and leaves out the phases that never began.
     fn boundary(&mut self, phase: usize);
 }
 
@@ -489,7 +489,8 @@ impl Sampler<'_> {
         let mut readings = vec![Vec::new(); tids.len()];
         let mut phase_begin = begin;
         'run: for (phase, length) in self.phases.iter().enumerate() {
-            if !self.pause(phase_begin, stop, halt) {
+            // Lanes do at least one I/O of the first phase.
+            if !self.pause(phase_begin, stop, halt) && phase > 0 {
                 break;
             }
             observer.boundary(phase);

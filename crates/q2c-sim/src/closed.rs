@@ -3,7 +3,7 @@
 use crate::outcome::{Outcome, Tally};
 use crate::recording::Recording;
 use q2c_model::{CostModel, Nanos};
-use q2c_policy::{Decision, Lane, Outcome as Seen};
+use q2c_policy::{Decision, Io, Lane, Outcome as Seen, Token};
 use q2c_stats::Rng;
 
 /// How completions are waited for.
@@ -34,41 +34,94 @@ const DRAWS: usize = 8191;
 
 /// Replays the lanes through a method. The recordings are cycled through as long as needed.
 ///
-/// Returns an empty outcome for recordings without any I/O.
+/// Returns an empty outcome when a recording has no I/O, or none that takes time.
 ///
 /// # Panics
 /// When a rule has fewer handles than there are lanes.
 #[must_use]
 pub fn simulate(lanes: &[Recording], cost: &CostModel, method: Method, drive: Drive) -> Outcome {
-    if lanes.is_empty() || lanes.iter().any(Recording::is_empty) {
+    if lanes.is_empty() || lanes.iter().any(takes_no_time) {
         return Outcome::default();
     }
     let mut machine = Machine::new(cost, method, drive, lanes.len());
-    let mut clocks = vec![LaneClock::default(); lanes.len()];
+    let mut clocks: Vec<LaneClock> = lanes.iter().map(LaneClock::new).collect();
     let end = (drive.warm_up + drive.measure).0 as f64;
-    let mut last = 0.0;
     loop {
         let lane = earliest(&clocks);
         let clock = &mut clocks[lane];
-        if clock.t >= end {
+        if clock.event == f64::INFINITY {
             break;
         }
-        machine.one(lane, &lanes[lane], clock);
-        last = clock.t;
+        if clock.flight.is_none() {
+            if clock.start >= end {
+                clock.event = f64::INFINITY;
+                continue;
+            }
+            clock.flight = Some(machine.one(lane, &lanes[lane], clock));
+            // Another lane may have something to do before the completion.
+            if lanes.len() > 1 {
+                continue;
+            }
+        }
+        if let Some(flight) = clock.flight.take() {
+            machine.complete(lane, flight, clock.event);
+            clock.submit_next(&lanes[lane], flight.gap);
+        }
     }
-    machine
-        .tally
-        .outcome(last.min(end) - drive.warm_up.0 as f64, lanes.len())
+    machine.tally.outcome(drive.measure.0 as f64, lanes.len())
 }
 
-#[derive(Clone, Copy, Default)]
+/// Such a lane would never get to the end.
+fn takes_no_time(recording: &Recording) -> bool {
+    let Recording {
+        submit, wait, gap, ..
+    } = recording;
+    [submit, wait, gap].into_iter().flatten().all(|&t| t == 0.0)
+}
+
+/// Where a lane is. Lanes take turns by the time of their next event, so that a rule they share never hears of a
+/// completion before its time.
 struct LaneClock {
-    t: f64,
+    /// When its submission began.
+    start: f64,
+    /// Its submission's return or, with an I/O in flight, its completion.
+    event: f64,
     io: usize,
+    flight: Option<Flight>,
+}
+
+/// An I/O between submission and completion, and what its completion will tell the rule.
+#[derive(Clone, Copy)]
+struct Flight {
+    io: Io,
+    token: Token,
+    seen: Seen,
+    gap: f64,
+}
+
+impl LaneClock {
+    fn new(recording: &Recording) -> Self {
+        LaneClock {
+            start: 0.0,
+            event: f64::from(recording.submit[0]),
+            io: 0,
+            flight: None,
+        }
+    }
+
+    fn submit_next(&mut self, recording: &Recording, gap: f64) {
+        self.io += 1;
+        if self.io == recording.len() {
+            self.io = 0;
+        }
+        self.start = self.event + gap;
+        self.event = self.start + f64::from(recording.submit[self.io]);
+    }
 }
 
 fn earliest(clocks: &[LaneClock]) -> usize {
-    let by_time = |a: &(usize, &LaneClock), b: &(usize, &LaneClock)| a.1.t.total_cmp(&b.1.t);
+    let by_time =
+        |a: &(usize, &LaneClock), b: &(usize, &LaneClock)| a.1.event.total_cmp(&b.1.event);
     clocks
         .iter()
         .enumerate()
@@ -151,23 +204,23 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn one(&mut self, lane: usize, recording: &Recording, clock: &mut LaneClock) {
-        let i = clock.io % recording.len();
-        clock.io += 1;
+    /// One I/O from its submission's return to its completion.
+    fn one(&mut self, lane: usize, recording: &Recording, clock: &mut LaneClock) -> Flight {
+        let i = clock.io;
         let latency = f64::from(recording.wait[i]);
         let mut submit = f64::from(recording.submit[i]);
         let draw = self.draws[self.count % DRAWS];
         self.count += 1;
+        let mut token = Token::default();
         let fate = match &mut self.method {
             Method::Poll => polled(self.cost, latency),
             Method::Interrupt => interrupted(self.cost, submit, latency),
             Method::Oracle => oracle(self.cost, latency, draw),
             Method::Hybrid(rules) => {
-                let now = clock.t + submit;
-                let rule = rules[lane].as_mut();
-                let io = recording.ios[i];
-                let (decision, token) = rule.decide(io, Nanos(now as u64));
-                let fate = match decision {
+                let now = Nanos(clock.event as u64);
+                let (decision, mark) = rules[lane].decide(recording.ios[i], now);
+                token = mark;
+                match decision {
                     Decision::Interrupt => interrupted(self.cost, submit, latency),
                     Decision::Poll | Decision::Sleep(Nanos::ZERO) => polled(self.cost, latency),
                     Decision::Sleep(asked) => {
@@ -177,21 +230,32 @@ impl<'a> Machine<'a> {
                         submit += self.sleep.added_submit;
                         slept(self.cost, &self.sleep, latency, draw)
                     }
-                };
-                let observed = Nanos(fate.observed as u64);
-                let seen = Seen {
-                    observed,
-                    missed: fate.missed,
-                };
-                rule.complete(io, token, seen, Nanos((now + fate.observed) as u64));
-                fate
+                }
             }
         };
         let gap = f64::from(recording.gap[i]);
-        if clock.t >= self.warm_up {
+        if clock.start >= self.warm_up {
             self.count_in(fate, submit, latency, gap);
         }
-        clock.t += submit + fate.observed + gap;
+        clock.event = clock.start + submit + fate.observed;
+        Flight {
+            io: recording.ios[i],
+            token,
+            seen: Seen {
+                observed: Nanos(fate.observed as u64),
+                missed: fate.missed,
+            },
+            gap,
+        }
+    }
+
+    fn complete(&mut self, lane: usize, flight: Flight, now: f64) {
+        if let Method::Hybrid(rules) = &mut self.method {
+            let Flight {
+                io, token, seen, ..
+            } = flight;
+            rules[lane].complete(io, token, seen, Nanos(now as u64));
+        }
     }
 
     fn count_in(&mut self, fate: Fate, submit: f64, latency: f64, gap: f64) {

@@ -31,6 +31,12 @@ pub enum RecordingError {
         "simulate this trace: {0} of its I/Os slept, so its latencies contain oversleep; record by classic polling"
     )]
     Slept(u64),
+    /// I/Os of one lane overlap, or are not in the order of their submission.
+    #[error(
+        "simulate this trace: lane {0} submits before its last I/O was reaped; the closed loop needs lanes of depth 1, \
+         in the order of submission"
+    )]
+    Overlap(u32),
 }
 
 impl Recording {
@@ -66,7 +72,7 @@ impl Recording {
     /// left out; the last think time of a lane is taken as zero.
     ///
     /// # Errors
-    /// When nothing can be replayed, or the recording method slept.
+    /// When nothing can be replayed, the recording method slept, or a lane was deeper than 1.
     pub fn from_records(records: &[IoRecord]) -> Result<Vec<Recording>, RecordingError> {
         let slept = records.iter().filter(|r| r.slept_ns.is_some()).count() as u64;
         if slept > 0 {
@@ -87,7 +93,8 @@ impl Recording {
             let end = record.submit_end_ns.unwrap_or(submit);
             let lane = record.lane as usize;
             if let (Some(before), Some(gap)) = (reaped[lane], recordings[lane].gap.last_mut()) {
-                *gap = submit.0.saturating_sub(before) as f32;
+                let think = submit.0.checked_sub(before);
+                *gap = think.ok_or(RecordingError::Overlap(record.lane))? as f32;
             }
             let io = Io {
                 direction: record.op.direction(),
@@ -151,6 +158,19 @@ mod tests {
         assert_eq!(
             Recording::from_records(&[]),
             Err(RecordingError::NoLatencies)
+        );
+    }
+
+    #[test]
+    fn a_lane_of_depth_two_is_refused() {
+        let records = [
+            record(3, 0, 2, 10),
+            record(4, 1, 2, 11),
+            record(3, 9, 10, 20),
+        ];
+        assert_eq!(
+            Recording::from_records(&records),
+            Err(RecordingError::Overlap(3))
         );
     }
 }

@@ -1,0 +1,293 @@
+//! One lane, constant costs: every number worked out on paper.
+//!
+//! The device takes 30 us, a submission 2 us, the think time 0.5 us: polling takes 32.5 us per I/O, 10 of which are the warm-up
+//! and 1000 of which are measured.
+
+use crate::cases::{READ, close, delay, drive, free, one, recording, rule};
+use q2c_model::{CostModel, Curve, Nanos};
+use q2c_policy::{Decision, Io, Lane, Outcome as Seen, Token};
+use q2c_sim::{Drive, Method, Outcome, simulate};
+
+const WARM_UP: u64 = 325_000;
+const MEASURE: u64 = 32_500_000;
+
+fn costs() -> CostModel {
+    CostModel {
+        wake_clear: delay(3_000.0),
+        wake_hit: delay(1_500.0),
+        reap_hit_ns: 700.0,
+        sleep_cpu_clear_ns: Curve::constant(2_500.0),
+        sleep_cpu_hit_ns: Curve::constant(3_100.0),
+        interrupt_cpu_ns: 6_000.0,
+        interrupt_latency_ns: 4_000.0,
+        other_cpu_poll_ns: 100.0,
+        other_cpu_sleep_ns: 400.0,
+        other_cpu_interrupt_ns: 1_300.0,
+        poll_granularity_ns: 50.0,
+        ..free()
+    }
+}
+
+fn thirty_us(cost: &CostModel, method: Method) -> Outcome {
+    let lane = recording(2_000, [30_000], 500);
+    one(&lane, cost, method, drive(WARM_UP, MEASURE))
+}
+
+/// I/Os that begin within the measured part, one each `period`, the first at 0.
+fn begun(period: u64) -> u64 {
+    (WARM_UP + MEASURE).div_ceil(period) - WARM_UP.div_ceil(period)
+}
+
+/// What holds when every I/O takes `period`, `cpu` of the thread and `other` beside it.
+fn rates(got: &Outcome, period: u64, cpu: f64, other: f64) {
+    let ios = begun(period);
+    let iops = ios as f64 / 0.0325;
+    assert_eq!(got.ios, ios);
+    close(got.iops, iops);
+    close(got.cpu_ns_per_io, cpu);
+    close(got.cpu_pct, iops * cpu / 1e9 * 100.0);
+    close(got.kiops_per_core, 1e6 / (cpu + other));
+}
+
+fn latency(got: &Outcome, ns: f64) {
+    for percentile in [got.mean_ns, got.p50_ns, got.p99_ns, got.p999_ns] {
+        close(percentile, ns);
+    }
+}
+
+#[test]
+fn polling() {
+    let got = thirty_us(&costs(), Method::Poll);
+    assert_eq!(got.ios, 1_000);
+    rates(&got, 32_500, 32_500.0, 100.0);
+    close(got.cpu_pct, 100.0);
+    latency(&got, 32_000.0);
+    assert_eq!(
+        (
+            got.miss_rate,
+            got.effective_sleep_ns,
+            got.t_over,
+            got.t_under
+        ),
+        (0.0, 0.0, 0.0, 1.0)
+    );
+}
+
+/// CPU = submission + sleep + (latency - wake-up) + think time.
+#[test]
+fn a_fixed_sleep_that_is_clear() {
+    let got = thirty_us(&costs(), rule("fixed:20us", 1));
+    rates(
+        &got,
+        32_500,
+        2_000.0 + 2_500.0 + (30_000.0 - 23_000.0) + 500.0,
+        400.0,
+    );
+    latency(&got, 32_000.0);
+    close(got.t_under, 7_000.0 / 30_000.0);
+    assert_eq!(
+        (got.miss_rate, got.effective_sleep_ns, got.t_over),
+        (0.0, 20_000.0, 0.0)
+    );
+}
+
+/// Observed = wake-up + reaping = 40 + 1.5 + 0.7 us.
+#[test]
+fn a_fixed_sleep_that_is_late() {
+    let got = thirty_us(&costs(), rule("fixed:40us", 1));
+    rates(&got, 2_000 + 42_200 + 500, 2_000.0 + 3_100.0 + 500.0, 400.0);
+    latency(&got, 44_200.0);
+    close(got.t_over, 12_200.0 / 30_000.0);
+    assert_eq!(
+        (got.miss_rate, got.effective_sleep_ns, got.t_under),
+        (1.0, 40_000.0, 0.0)
+    );
+}
+
+/// The wake-up falls on the completion: the first look finds it, which is a miss by definition. The hit delay is that of a sleep
+/// 3 us shorter than the latency: its curve is 5 us up to 0 and falls to 1 us at 10 us.
+#[test]
+fn the_hit_delay_depends_on_the_distance() {
+    let mut cost = costs();
+    cost.wake_hit.base_ns = Curve {
+        x: vec![0.0, 10_000.0],
+        y: vec![5_000.0, 1_000.0],
+    };
+    for (asked, observed) in [
+        (27_000, 27_000.0 + 5_000.0 + 700.0),
+        (35_000, 35_000.0 + 3_000.0 + 700.0),
+        (40_000, 40_000.0 + 1_000.0 + 700.0),
+        (90_000, 90_000.0 + 1_000.0 + 700.0),
+    ] {
+        let got = thirty_us(&cost, rule(&format!("fixed:{asked}ns"), 1));
+        latency(&got, 2_000.0 + observed);
+        assert_eq!(got.miss_rate, 1.0, "{asked}");
+    }
+    // 1 ns less and the completion comes after the wake-up.
+    let got = thirty_us(&cost, rule("fixed:26999ns", 1));
+    latency(&got, 32_000.0);
+    assert_eq!(got.miss_rate, 0.0);
+}
+
+/// A hit delay too short to reach the completion does not make the I/O faster than the device.
+#[test]
+fn no_completion_is_seen_before_it_is_there() {
+    let got = thirty_us(&costs(), rule("fixed:28us", 1));
+    // Clear, it would wake at 31 us; hit, at 29.5 us.
+    latency(&got, 2_000.0 + 30_000.0 + 700.0);
+}
+
+#[test]
+fn interrupts() {
+    let got = thirty_us(&costs(), Method::Interrupt);
+    rates(&got, 2_000 + 34_000 + 500, 6_500.0, 1_300.0);
+    latency(&got, 36_000.0);
+    assert_eq!(
+        (got.miss_rate, got.effective_sleep_ns, got.t_under),
+        (0.0, 0.0, 0.0)
+    );
+}
+
+/// Sleeps, polls and waits for the interrupt in turn.
+struct InTurn(u64);
+
+impl Lane for InTurn {
+    fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
+        self.0 += 1;
+        let decision = match self.0 % 4 {
+            1 => Decision::Sleep(Nanos(20_000)),
+            2 => Decision::Poll,
+            3 => Decision::Sleep(Nanos::ZERO),
+            _ => Decision::Interrupt,
+        };
+        (decision, Token(self.0))
+    }
+
+    fn complete(&mut self, io: Io, token: Token, seen: Seen, _: Nanos) {
+        assert_eq!((io, token.0, seen.missed), (READ, self.0, false));
+        let observed = if self.0.is_multiple_of(4) {
+            34_000
+        } else {
+            30_000
+        };
+        assert_eq!(seen.observed.0, observed, "the submission is not in it");
+    }
+}
+
+#[test]
+fn a_rule_may_do_each() {
+    let lane = recording(2_000, [30_000], 500);
+    // 32.5 us thrice and 36.5 us: 134 us a turn.
+    let got = one(
+        &lane,
+        &costs(),
+        Method::Hybrid(vec![Box::new(InTurn(0))]),
+        drive(134_000, 1_340_000),
+    );
+    assert_eq!((got.ios, got.effective_sleep_ns), (40, 5_000.0));
+    close(
+        got.cpu_ns_per_io,
+        (12_000.0 + 32_500.0 + 32_500.0 + 6_500.0) / 4.0,
+    );
+    close(got.mean_ns, 33_000.0);
+    close(
+        got.kiops_per_core,
+        4e6 / (83_500.0 + 400.0 + 100.0 + 100.0 + 1_300.0),
+    );
+}
+
+#[test]
+fn what_a_sleep_adds_to_latency_and_submission() {
+    let cost = CostModel {
+        added_latency_ns: Curve::constant(250.0),
+        added_submit_ns: Curve::constant(120.0),
+        ..costs()
+    };
+    let got = thirty_us(&cost, rule("fixed:20us", 1));
+    rates(
+        &got,
+        32_500 + 370,
+        2_120.0 + 2_500.0 + (30_250.0 - 23_000.0) + 500.0,
+        400.0,
+    );
+    latency(&got, 32_370.0);
+    assert_eq!(got.miss_rate, 0.0);
+    assert_eq!(
+        thirty_us(&cost, Method::Poll),
+        thirty_us(&costs(), Method::Poll)
+    );
+}
+
+/// Delays of 3 us less or more 1 us, half of each: a latency of 23 us is missed by one half of the sleeps of 20 us. Of 8191
+/// draws the share has a standard deviation of 0.55 %.
+#[test]
+fn delays_are_drawn_evenly() {
+    let mut cost = costs();
+    cost.wake_clear.spread_ns = Curve::constant(1_000.0);
+    cost.wake_clear.z = vec![-1.0, 1.0];
+    let lane = recording(2_000, [23_000], 500);
+    let got = one(&lane, &cost, rule("fixed:20us", 1), drive(0, 1_000_000_000));
+    assert!((got.miss_rate - 0.5).abs() < 0.025, "{}", got.miss_rate);
+    // A delay is never negative: 20 us asked are 20 us at least, however far the draw lies below.
+    cost.wake_clear.z = vec![-9.0];
+    let got = one(&lane, &cost, rule("fixed:20us", 1), drive(0, 1_000_000));
+    close(got.t_under, 3_000.0 / 23_000.0);
+}
+
+/// Asks for latency - granularity - delay = 26,950 ns and polls the granularity of 50 ns.
+#[test]
+fn the_oracle_sleeps_up_to_the_completion() {
+    let got = thirty_us(&costs(), Method::Oracle);
+    rates(&got, 32_500, 2_000.0 + 2_500.0 + 50.0 + 500.0, 400.0);
+    assert_eq!(
+        (got.miss_rate, got.effective_sleep_ns, got.t_over),
+        (0.0, 26_950.0, 0.0)
+    );
+    latency(&got, 32_000.0);
+}
+
+/// A sleep that costs as much CPU as it gives up is not worth it; nor is there one shorter than its own delay.
+#[test]
+fn the_oracle_polls_below_the_break_even() {
+    let sleeps = |cpu: f64, device: u32| {
+        let cost = CostModel {
+            sleep_cpu_clear_ns: Curve::constant(cpu),
+            ..costs()
+        };
+        let lane = recording(2_000, [device], 500);
+        one(&lane, &cost, Method::Oracle, drive(0, 1_000_000)).effective_sleep_ns > 0.0
+    };
+    assert!(sleeps(29_949.0, 30_000) && !sleeps(29_950.0, 30_000));
+    assert!(sleeps(0.0, 3_051) && !sleeps(0.0, 3_050));
+}
+
+/// Two I/Os of 10 us, then one of 40 us: nearest ranks by hand.
+#[test]
+fn percentiles_are_nearest_ranks() {
+    let lane = recording(0, [10_000, 10_000, 40_000], 0);
+    let got = one(&lane, &free(), Method::Poll, drive(0, 600_000));
+    assert_eq!(
+        (got.ios, got.p50_ns, got.p99_ns, got.mean_ns),
+        (30, 10_000.0, 40_000.0, 20_000.0)
+    );
+}
+
+#[test]
+fn nothing_to_replay_gives_nothing() {
+    let cost = free();
+    let run = |lanes: &[_], drive: Drive| simulate(lanes, &cost, Method::Poll, drive);
+    assert_eq!(run(&[], drive(0, 1_000)), Outcome::default());
+    assert_eq!(
+        run(&[recording(0, [], 0)], drive(0, 1_000)),
+        Outcome::default()
+    );
+    assert_eq!(
+        run(&[recording(0, [0], 0)], drive(0, 1_000)),
+        Outcome::default(),
+        "time would stand still"
+    );
+    assert_eq!(
+        run(&[recording(0, [5], 0)], drive(1_000, 0)),
+        Outcome::default()
+    );
+}

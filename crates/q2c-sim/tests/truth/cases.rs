@@ -1,0 +1,85 @@
+//! Recordings and costs in round numbers.
+
+use q2c_model::{Bytes, CostModel, Curve, Direction, Nanos, WakeDelay};
+use q2c_policy::{Io, PolicySpec};
+use q2c_sim::{Drive, Method, Outcome, Recording, simulate};
+
+pub const READ: Io = Io {
+    direction: Direction::Read,
+    bytes: 4096,
+};
+
+/// Reads of these device times, each submitted in `submit` and followed by `gap`.
+pub fn recording(submit: u32, waits: impl IntoIterator<Item = u32>, gap: u32) -> Recording {
+    let mut recording = Recording::default();
+    for wait in waits {
+        recording.push(READ, submit as f32, wait as f32, gap as f32);
+    }
+    recording
+}
+
+pub fn delay(ns: f64) -> WakeDelay {
+    WakeDelay {
+        base_ns: Curve::constant(ns),
+        spread_ns: Curve::constant(0.0),
+        z: Vec::new(),
+    }
+}
+
+/// A machine that charges nothing but a poll granularity of 1 ns.
+pub fn free() -> CostModel {
+    CostModel {
+        bs: Bytes(4096),
+        submit_ns: 0.0,
+        turnaround_ns: 0.0,
+        poll_granularity_ns: 1.0,
+        wake_clear: delay(0.0),
+        wake_hit: delay(0.0),
+        reap_hit_ns: 0.0,
+        sleep_cpu_clear_ns: Curve::constant(0.0),
+        sleep_cpu_hit_ns: Curve::constant(0.0),
+        added_latency_ns: Curve::constant(0.0),
+        added_submit_ns: Curve::constant(0.0),
+        interrupt_cpu_ns: 0.0,
+        interrupt_latency_ns: 0.0,
+        other_cpu_poll_ns: 0.0,
+        other_cpu_sleep_ns: 0.0,
+        other_cpu_interrupt_ns: 0.0,
+    }
+}
+
+/// Wakes `ns` late, whether hit or not.
+pub fn wakes_late(ns: f64) -> CostModel {
+    CostModel {
+        wake_clear: delay(ns),
+        wake_hit: delay(ns),
+        ..free()
+    }
+}
+
+pub fn drive(warm_up: u64, measure: u64) -> Drive {
+    Drive {
+        warm_up: Nanos(warm_up),
+        measure: Nanos(measure),
+        seed: 1,
+    }
+}
+
+pub fn rule(text: &str, lanes: usize) -> Method {
+    let spec: PolicySpec = text.parse().unwrap_or_else(|e| panic!("{e}"));
+    Method::Hybrid(spec.build(lanes))
+}
+
+pub fn one(lane: &Recording, cost: &CostModel, method: Method, drive: Drive) -> Outcome {
+    simulate(std::slice::from_ref(lane), cost, method, drive)
+}
+
+/// Equal but for the rounding of floating point.
+pub fn same(a: f64, b: f64) -> bool {
+    a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+#[track_caller]
+pub fn close(got: f64, wanted: f64) {
+    assert!(same(got, wanted), "{got}, by hand {wanted}");
+}

@@ -1,0 +1,115 @@
+//! What is published of the rules, or follows from their feedback by arithmetic.
+
+use crate::cases::{drive, one, recording, rule, wakes_late};
+use q2c_stats::Rng;
+
+/// Device times from 30 to 60 us.
+fn device() -> Vec<u32> {
+    let mut rng = Rng::new(9);
+    (0..20_000)
+        .map(|_| 30_000 + rng.below(30_000) as u32)
+        .collect()
+}
+
+/// The rule (min, 100 %, 1 ms) fed with device times instead of observed ones: share of misses, and of late time.
+fn open_loop(times: &[u32], wake_delay: u32) -> (f64, f64) {
+    let (mut sleep, mut window, mut now, mut misses, mut late) = (0, Vec::new(), 0, 0u32, 0u64);
+    for &time in times {
+        let wake = if sleep == 0 { 0 } else { sleep + wake_delay };
+        misses += u32::from(wake >= time);
+        late += u64::from(wake.saturating_sub(time));
+        now += time;
+        window.push(time);
+        if now >= 1_000_000 {
+            sleep = window.drain(..).min().expect("a time");
+            now = 0;
+        }
+    }
+    let device: u64 = times.iter().map(|&t| u64::from(t)).sum();
+    (
+        f64::from(misses) / times.len() as f64,
+        late as f64 / device as f64,
+    )
+}
+
+/// The published pitfall: without the feedback of its own oversleep the rule looks fine, with it the sleep grows by the wake-up delay in
+/// every window, and nearly every I/O is late by milliseconds. Once the sleep s exceeds the period, a window lasts one I/O and its
+/// statistic is that of the I/O before: ds/dt = d / 2s, so s = sqrt(d t), 4.5 ms after 10 s.
+#[test]
+fn min_at_100_percent_is_fine_open_loop_and_runs_away_closed_loop() {
+    let times = device();
+    let (misses, late) = open_loop(&times, 2_000);
+    assert!(
+        misses < 0.15 && late < 0.005,
+        "open loop: {misses} missed, {late} late"
+    );
+    let lane = recording(0, times, 0);
+    let got = one(
+        &lane,
+        &wakes_late(2_000.0),
+        rule("min:100%,1ms", 1),
+        drive(0, 10_000_000_000),
+    );
+    assert!(
+        got.miss_rate > 0.97,
+        "closed loop: {} missed",
+        got.miss_rate
+    );
+    assert!(got.p99_ns > 3e6, "closed loop: p99 {} ns", got.p99_ns);
+}
+
+/// At the published ratio the same rule is stable: its misses are those of the start alone.
+#[test]
+fn min_at_70_percent_does_not_run_away() {
+    let lane = recording(0, device(), 0);
+    let got = one(
+        &lane,
+        &wakes_late(2_000.0),
+        rule("min:70%,10ms", 1),
+        drive(20_000_000, 1_000_000_000),
+    );
+    assert_eq!(got.miss_rate, 0.0);
+    // 70 % of 30 us and a little more, as a window's shortest is.
+    assert!(
+        (21_000.0..21_800.0).contains(&got.effective_sleep_ns),
+        "{}",
+        got.effective_sleep_ns
+    );
+}
+
+/// Once overslept, a share r of mean or min with wake-up delay d has the fixed point s = r d / (1 - r), and wakes at d / (1 - r): it oversleeps for
+/// ever when that is not below the device's time, and recovers otherwise.
+#[test]
+fn oversleep_is_permanent_from_the_stability_bound_on() {
+    for (percent, bound, lasting) in [
+        (50, 4_000, 2_000.0),
+        (75, 8_000, 6_000.0),
+        (90, 20_000, 18_000.0),
+    ] {
+        for name in ["mean", "min"] {
+            let text = format!("{name}:{percent}%,200us");
+            let after_a_slow_spell = |time: u32| {
+                // The recording is not cycled through: 200,000 I/Os take longer than the drive.
+                let times =
+                    std::iter::repeat_n(200_000, 50).chain(std::iter::repeat_n(time, 200_000));
+                let lane = recording(0, times, 0);
+                one(
+                    &lane,
+                    &wakes_late(2_000.0),
+                    rule(&text, 1),
+                    drive(200_000_000, 50_000_000),
+                )
+            };
+            let stuck = after_a_slow_spell(bound - 100);
+            assert_eq!(stuck.miss_rate, 1.0, "{text} below the bound");
+            // Rounding to whole nanoseconds stops it up to half of one over 1 - r above the limit.
+            let off = (stuck.effective_sleep_ns - lasting).abs();
+            assert!(off <= 6.0, "{text}: {}", stuck.effective_sleep_ns);
+            assert_eq!(
+                after_a_slow_spell(bound + 100).miss_rate,
+                0.0,
+                "{text} above the bound"
+            );
+        }
+    }
+}

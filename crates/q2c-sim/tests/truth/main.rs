@@ -1,0 +1,8 @@
+//! The simulator against arithmetic on paper, a second implementation, and what is published.
+
+mod by_hand;
+mod cases;
+mod known;
+mod lanes;
+mod properties;
+mod second;

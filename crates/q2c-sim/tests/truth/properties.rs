@@ -1,0 +1,196 @@
+//! What holds for every recording and every machine.
+
+use crate::cases::{READ, delay, drive, free, one, recording, rule, same};
+use proptest::prelude::*;
+use q2c_model::{CostModel, Curve, Nanos};
+use q2c_policy::PolicySpec;
+use q2c_sim::{Configuration, Grid, Method, Outcome, Recording, simulate, sweep};
+
+const RULES: [&str; 6] = [
+    "fixed:20us",
+    "mean:50%,200us",
+    "mean:90%,100us",
+    "min:70%,100us",
+    "pas",
+    "uring",
+];
+
+fn lane() -> impl Strategy<Value = Recording> {
+    prop::collection::vec((0u32..4_000, 1u32..80_000, 0u32..4_000), 1..20).prop_map(|items| {
+        let mut lane = Recording::default();
+        for (submit, wait, gap) in items {
+            lane.push(READ, submit as f32, wait as f32, gap as f32);
+        }
+        lane
+    })
+}
+
+/// A curve of two corners.
+fn curve(most: f64) -> impl Strategy<Value = Curve> {
+    (0.0..most, 0.0..most).prop_map(|(a, b)| Curve {
+        x: vec![1_000.0, 60_000.0],
+        y: vec![a, b],
+    })
+}
+
+/// A machine whose delays scatter and depend on the sleep; reaping after a hit takes time.
+fn cost() -> impl Strategy<Value = CostModel> {
+    let waking = (curve(6_000.0), curve(2_000.0), curve(6_000.0), 1.0..900.0);
+    let charging = (curve(9_000.0), curve(9_000.0), curve(300.0), 0.0..9_000.0);
+    (waking, charging).prop_map(
+        |((clear, spread, hit, reap), (cpu_clear, cpu_hit, submit, interrupt))| {
+            let mut cost = CostModel {
+                wake_clear: delay(0.0),
+                wake_hit: delay(0.0),
+                reap_hit_ns: reap,
+                sleep_cpu_clear_ns: cpu_clear,
+                sleep_cpu_hit_ns: cpu_hit,
+                added_submit_ns: submit,
+                interrupt_cpu_ns: interrupt,
+                interrupt_latency_ns: interrupt,
+                ..free()
+            };
+            (cost.wake_clear.base_ns, cost.wake_clear.spread_ns) = (clear, spread);
+            (cost.wake_hit.base_ns, cost.wake_clear.z) = (hit, vec![-1.0, -0.3, 0.2, 1.1]);
+            cost
+        },
+    )
+}
+
+/// Each method in turn, with its name.
+fn methods(lanes: usize) -> Vec<(&'static str, Method)> {
+    let fixed = [("interrupt", Method::Interrupt), ("oracle", Method::Oracle)];
+    let rules = RULES.iter().map(|&text| (text, rule(text, lanes)));
+    fixed.into_iter().chain(rules).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// From the very start: the same I/Os in the same order, and none completes earlier than polled.
+    #[test]
+    fn nothing_is_faster_than_polling(lanes in prop::collection::vec(lane(), 1..4), cost in cost()) {
+        let drive = drive(0, 3_000_000);
+        let polled = simulate(&lanes, &cost, Method::Poll, drive);
+        for (name, method) in methods(lanes.len()) {
+            let got = simulate(&lanes, &cost, method, drive);
+            prop_assert!(got.ios <= polled.ios && got.iops <= polled.iops, "{}", name);
+        }
+    }
+
+    /// Sleeps add no latency here but by missing, and reaping after a miss takes time.
+    #[test]
+    fn a_miss_is_late_and_nothing_else_is(lane in lane(), cost in cost()) {
+        for text in RULES {
+            let got = one(&lane, &cost, rule(text, 1), drive(100_000, 3_000_000));
+            prop_assert_eq!(got.miss_rate == 0.0, got.t_over == 0.0, "{}: {:?}", text, got);
+            prop_assert!((0.0..=1.0).contains(&got.miss_rate) && got.t_over >= 0.0, "{}", text);
+            prop_assert!((0.0..=1.0).contains(&got.t_under), "{}", text);
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_answer(lanes in prop::collection::vec(lane(), 1..4), cost in cost()) {
+        let once = || methods(lanes.len()).into_iter().map(|(_, m)| simulate(&lanes, &cost, m, drive(100_000, 2_000_000)));
+        let (first, second): (Vec<Outcome>, Vec<Outcome>) = (once().collect(), once().collect());
+        prop_assert_eq!(first, second);
+    }
+
+    /// The same I/Os as polling's at the same times, each for no more CPU.
+    #[test]
+    fn the_oracle_is_never_worse_than_polling(lane in lane(), cost in cost()) {
+        let drive = drive(100_000, 3_000_000);
+        let (oracle, polled) = (one(&lane, &cost, Method::Oracle, drive), one(&lane, &cost, Method::Poll, drive));
+        prop_assert_eq!((oracle.miss_rate, oracle.t_over), (0.0, 0.0));
+        prop_assert_eq!((oracle.ios, oracle.p99_ns), (polled.ios, polled.p99_ns));
+        prop_assert!(oracle.cpu_ns_per_io <= polled.cpu_ns_per_io * (1.0 + 1e-12));
+    }
+
+    /// With costs that do not depend on the sleep: by no more than the one look of 1 ns that the oracle leaves itself.
+    #[test]
+    fn no_clear_fixed_sleep_beats_the_oracle(
+        waits in prop::collection::vec(5_000u32..80_000, 1..20),
+        late in 0u32..4_000,
+        cpu in 0.0..9_000.0f64,
+        share in 0.0..1.0f64,
+    ) {
+        let room = waits.iter().min().expect("a wait") - late - 1;
+        let asked = (f64::from(room) * share) as u32 + u32::from(room > 0);
+        let cost = CostModel {
+            wake_clear: delay(f64::from(late)),
+            sleep_cpu_clear_ns: Curve::constant(cpu),
+            ..free()
+        };
+        let lane = recording(1_000, waits, 500);
+        let drive = drive(0, 3_000_000);
+        let fixed = one(&lane, &cost, rule(&format!("fixed:{asked}ns"), 1), drive);
+        let oracle = one(&lane, &cost, Method::Oracle, drive);
+        prop_assert_eq!(fixed.miss_rate, 0.0);
+        prop_assert!(oracle.cpu_ns_per_io <= fixed.cpu_ns_per_io + 1.0 + 1e-6, "{} {}", oracle.cpu_ns_per_io, fixed.cpu_ns_per_io);
+    }
+}
+
+/// Another seed draws other delays: the answer moves, and little.
+#[test]
+fn the_seed_draws_the_delays() {
+    let cost = CostModel {
+        wake_clear: q2c_model::WakeDelay {
+            base_ns: Curve::constant(3_000.0),
+            spread_ns: Curve::constant(1_000.0),
+            z: vec![-1.2, -0.4, 0.4, 1.2],
+        },
+        ..free()
+    };
+    let lane = recording(1_000, [23_000, 25_000, 22_500], 500);
+    let with = |seed| {
+        let mut drive = drive(0, 500_000_000);
+        drive.seed = seed;
+        one(&lane, &cost, rule("fixed:20us", 1), drive)
+    };
+    let (a, b) = (with(1), with(2));
+    assert!(
+        a != b && (a.miss_rate - b.miss_rate).abs() < 0.03,
+        "{} {}",
+        a.miss_rate,
+        b.miss_rate
+    );
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_a_sweep() {
+    let lanes = [
+        recording(1_000, [20_000, 35_000, 27_000], 500),
+        recording(900, [41_000], 100),
+    ];
+    let mut cost = free();
+    (cost.wake_clear.spread_ns, cost.wake_clear.z) = (Curve::constant(900.0), vec![0.1, 0.7, 2.0]);
+    let grid = Grid::standard(Nanos(27_000));
+    let on = Configuration {
+        lanes: &lanes,
+        cost: &cost,
+        drive: drive(1_000_000, 4_000_000),
+    };
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.expect("a pool").install(|| sweep(&grid, &on))
+    };
+    let cells = with(1);
+    assert!(cells == with(2) && cells == with(7));
+    let in_order: Vec<&PolicySpec> = cells.iter().map(|c| &c.policy).collect();
+    assert_eq!(in_order, grid.policies.iter().collect::<Vec<_>>());
+    // Each cell is what its rule gives alone.
+    for cell in cells.iter().step_by(37) {
+        let alone = simulate(
+            &lanes,
+            &cost,
+            Method::Hybrid(cell.policy.build(2)),
+            on.drive,
+        );
+        assert_eq!(cell.outcome, alone, "{}", cell.policy);
+    }
+    assert!(
+        cells
+            .iter()
+            .any(|c| !same(c.outcome.cpu_pct, cells[0].outcome.cpu_pct))
+    );
+}

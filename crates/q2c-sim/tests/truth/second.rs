@@ -1,0 +1,287 @@
+//! The closed loop once more, from its description alone: whole nanoseconds, one heap of events, every sample kept.
+
+use crate::cases::{delay, drive, free, rule, same};
+use proptest::prelude::*;
+use q2c_model::{CostModel, Curve, Direction};
+use q2c_policy::Io;
+use q2c_sim::{Outcome, Recording, simulate};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+#[derive(Clone, Debug)]
+struct Item {
+    write: bool,
+    submit: u64,
+    wait: u64,
+    gap: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Charges {
+    clear_delay: u64,
+    hit_delay: u64,
+    reap: u64,
+    cpu_clear: u64,
+    cpu_hit: u64,
+    slower: u64,
+    costlier: u64,
+    others: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    Fixed(u64),
+    /// Percent, period.
+    Mean(u64, u64),
+    Min(u64, u64),
+}
+
+impl Rule {
+    fn text(self) -> String {
+        match self {
+            Rule::Fixed(ns) => format!("fixed:{ns}ns"),
+            Rule::Mean(percent, period) => format!("mean:{percent}%,{period}ns"),
+            Rule::Min(percent, period) => format!("min:{percent}%,{period}ns"),
+        }
+    }
+}
+
+/// What the lanes of a device know together: the samples since the window opened, reads and writes apart.
+#[derive(Default)]
+struct Device {
+    opened: Option<u64>,
+    samples: [Vec<u64>; 2],
+    sleeps: [u64; 2],
+}
+
+impl Device {
+    fn tick(&mut self, rule: Rule, now: u64) {
+        let (Rule::Mean(percent, period) | Rule::Min(percent, period)) = rule else {
+            return;
+        };
+        if self.opened.is_some_and(|at| now >= at + period) {
+            self.opened = None;
+            for (samples, sleep) in self.samples.iter_mut().zip(&mut self.sleeps) {
+                let all = std::mem::take(samples);
+                let Some(&min) = all.iter().min() else {
+                    continue;
+                };
+                let mean = all.iter().sum::<u64>() / all.len() as u64;
+                let value = if matches!(rule, Rule::Min(..)) {
+                    min
+                } else {
+                    mean
+                };
+                *sleep = (value * percent + 50) / 100;
+            }
+        }
+    }
+}
+
+/// One I/O as it went.
+struct Ride {
+    u2c: u64,
+    asked: u64,
+    missed: bool,
+    cpu: u64,
+    others: u64,
+    polled: u64,
+    late: u64,
+    device: u64,
+}
+
+fn ride(item: &Item, asked: u64, charges: &Charges) -> Ride {
+    let (submit, wait) = match asked {
+        0 => (item.submit, item.wait),
+        _ => (item.submit + charges.costlier, item.wait + charges.slower),
+    };
+    let missed = asked > 0 && asked + charges.clear_delay >= wait;
+    let (observed, polled, sleeping) = match (asked, missed) {
+        (0, _) => (wait, wait, 0),
+        (_, false) => (wait, wait - asked - charges.clear_delay, charges.cpu_clear),
+        (_, true) => (
+            wait.max(asked + charges.hit_delay) + charges.reap,
+            0,
+            charges.cpu_hit,
+        ),
+    };
+    Ride {
+        u2c: submit + observed,
+        asked,
+        missed,
+        cpu: submit + sleeping + polled + item.gap,
+        others: if asked > 0 { charges.others } else { 0 },
+        polled,
+        late: observed - item.wait,
+        device: item.wait,
+    }
+}
+
+/// The I/Os that begin from `from` to before `until`. Of events at the same time the lower lane's comes first.
+fn replay(lanes: &[Vec<Item>], rule: Rule, charges: &Charges, from: u64, until: u64) -> Vec<Ride> {
+    let mut device = Device::default();
+    let mut events = BinaryHeap::new();
+    // Per lane: the next I/O's number and begin, and the observed time of the one in flight.
+    let mut state: Vec<(usize, u64, Option<u64>)> = vec![(0, 0, None); lanes.len()];
+    for (lane, items) in lanes.iter().enumerate() {
+        events.push(Reverse((items[0].submit, lane)));
+    }
+    let mut rides = Vec::new();
+    while let Some(Reverse((now, lane))) = events.pop() {
+        let (n, begin, flight) = &mut state[lane];
+        let item = &lanes[lane][*n % lanes[lane].len()];
+        if let Some(observed) = flight.take() {
+            device.tick(rule, now);
+            device.opened.get_or_insert(now);
+            device.samples[usize::from(item.write)].push(observed);
+            *n += 1;
+            *begin = now + item.gap;
+            let next = &lanes[lane][*n % lanes[lane].len()];
+            events.push(Reverse((*begin + next.submit, lane)));
+        } else if *begin < until {
+            device.tick(rule, now);
+            let asked = match rule {
+                Rule::Fixed(ns) => ns,
+                _ => device.sleeps[usize::from(item.write)],
+            };
+            let ride = ride(item, asked, charges);
+            let submit = item.submit + if asked > 0 { charges.costlier } else { 0 };
+            *flight = Some(ride.u2c - submit);
+            events.push(Reverse((*begin + ride.u2c, lane)));
+            if *begin >= from {
+                rides.push(ride);
+            }
+        }
+    }
+    rides
+}
+
+fn summary(rides: &[Ride], wall: u64, lanes: usize) -> Outcome {
+    if rides.is_empty() {
+        return Outcome::default();
+    }
+    let sum = |of: fn(&Ride) -> u64| rides.iter().map(of).sum::<u64>() as f64;
+    let (n, wall) = (rides.len() as f64, wall as f64);
+    let mut sorted: Vec<u64> = rides.iter().map(|r| r.u2c).collect();
+    sorted.sort_unstable();
+    let rank = |per_mille: usize| sorted[(sorted.len() * per_mille).div_ceil(1000) - 1] as f64;
+    Outcome {
+        ios: rides.len() as u64,
+        iops: n * 1e9 / wall,
+        cpu_pct: 100.0 * sum(|r| r.cpu) / (wall * lanes as f64),
+        cpu_ns_per_io: sum(|r| r.cpu) / n,
+        kiops_per_core: n * 1e6 / (sum(|r| r.cpu) + sum(|r| r.others)),
+        miss_rate: sum(|r| u64::from(r.missed)) / n,
+        effective_sleep_ns: sum(|r| r.asked) / n,
+        t_over: sum(|r| r.late) / sum(|r| r.device),
+        t_under: sum(|r| r.polled) / sum(|r| r.device),
+        mean_ns: sum(|r| r.u2c) / n,
+        p50_ns: rank(500),
+        p99_ns: rank(990),
+        p999_ns: rank(999),
+    }
+}
+
+fn recorded(items: &[Item]) -> Recording {
+    let mut recording = Recording::default();
+    for item in items {
+        let direction = if item.write {
+            Direction::Write
+        } else {
+            Direction::Read
+        };
+        let io = Io {
+            direction,
+            bytes: 4096,
+        };
+        recording.push(io, item.submit as f32, item.wait as f32, item.gap as f32);
+    }
+    recording
+}
+
+fn model(charges: &Charges) -> CostModel {
+    CostModel {
+        wake_clear: delay(charges.clear_delay as f64),
+        wake_hit: delay(charges.hit_delay as f64),
+        reap_hit_ns: charges.reap as f64,
+        sleep_cpu_clear_ns: Curve::constant(charges.cpu_clear as f64),
+        sleep_cpu_hit_ns: Curve::constant(charges.cpu_hit as f64),
+        added_latency_ns: Curve::constant(charges.slower as f64),
+        added_submit_ns: Curve::constant(charges.costlier as f64),
+        other_cpu_sleep_ns: charges.others as f64,
+        ..free()
+    }
+}
+
+fn item() -> impl Strategy<Value = Item> {
+    let times = (0u64..4_000, 1u64..80_000, 0u64..4_000);
+    (any::<bool>(), times).prop_map(|(write, (submit, wait, gap))| Item {
+        write,
+        submit,
+        wait,
+        gap,
+    })
+}
+
+fn charges() -> impl Strategy<Value = Charges> {
+    prop::collection::vec(0u64..5_000, 8).prop_map(|v| Charges {
+        clear_delay: v[0],
+        hit_delay: v[1],
+        reap: v[2],
+        cpu_clear: v[3],
+        cpu_hit: v[4],
+        slower: v[5] / 10,
+        costlier: v[6] / 10,
+        others: v[7],
+    })
+}
+
+fn any_rule() -> impl Strategy<Value = Rule> {
+    let window = || (1u64..=100, 1_000u64..400_000);
+    prop_oneof![
+        (1u64..90_000).prop_map(Rule::Fixed),
+        window().prop_map(|(ratio, period)| Rule::Mean(ratio, period)),
+        window().prop_map(|(ratio, period)| Rule::Min(ratio, period)),
+    ]
+}
+
+fn fields(o: &Outcome) -> [f64; 12] {
+    let rates = [
+        o.iops,
+        o.cpu_pct,
+        o.cpu_ns_per_io,
+        o.kiops_per_core,
+        o.miss_rate,
+        o.effective_sleep_ns,
+    ];
+    let times = [
+        o.t_over, o.t_under, o.mean_ns, o.p50_ns, o.p99_ns, o.p999_ns,
+    ];
+    let mut all = [0.0; 12];
+    all[..6].copy_from_slice(&rates);
+    all[6..].copy_from_slice(&times);
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn both_implementations_agree(
+        lanes in prop::collection::vec(prop::collection::vec(item(), 1..12), 1..4),
+        rule_kind in any_rule(),
+        charges in charges(),
+        from in 0u64..500_000,
+        length in 1u64..4_000_000,
+    ) {
+        let rides = replay(&lanes, rule_kind, &charges, from, from + length);
+        let wanted = summary(&rides, length, lanes.len());
+        let recordings: Vec<Recording> = lanes.iter().map(|l| recorded(l)).collect();
+        let method = rule(&rule_kind.text(), lanes.len());
+        let got = simulate(&recordings, &model(&charges), method, drive(from, length));
+        prop_assert_eq!(got.ios, wanted.ios);
+        for (a, b) in fields(&got).into_iter().zip(fields(&wanted)) {
+            prop_assert!(same(a, b), "{:?}\n{:?}", got, wanted);
+        }
+    }
+}
