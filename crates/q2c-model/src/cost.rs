@@ -41,22 +41,27 @@ impl Curve {
     }
 }
 
-/// How late a timer wakes its sleeper: `delay = base(x) + spread(x) * z`, one draw `z` per I/O, common to
-/// every configuration that is simulated on it. What `x` is, the field that holds it says.
+/// How late a timer wakes its sleeper: `delay = base(x) + spread(x) * z`, kept between `least(x)` and `most(x)`; one
+/// draw `z` per I/O, common to every configuration that is simulated on it. What `x` is, the field that holds it says.
+/// The bounds matter to rules that look at extremes: a minimum finds the one draw that never happens.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WakeDelay {
     /// Median delay, ns.
     pub base_ns: Curve,
     /// Scale of the deviation from it, ns.
     pub spread_ns: Curve,
+    /// Smallest delay, ns.
+    pub least_ns: Curve,
+    /// Largest delay, ns, stalls of the whole machine left out.
+    pub most_ns: Curve,
     /// The standardised deviation: means of equally probable classes, ascending.
     pub z: Vec<f64>,
 }
 
 /// Everything a simulated I/O costs on one machine, CPU, target and block size. All times in nanoseconds.
 ///
-/// A sleep is *clear* when the completion comes after the wake-up, *hit* when it comes before: then the
-/// interrupt and the timer meet, on this CPU or beside it, and the wake-up is later the closer they are.
+/// A sleep is *clear* when the completion comes after the wake-up, *hit* when its interrupt comes before: then
+/// interrupt and timer meet, on this CPU or beside it, and the wake-up is later the closer they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CostModel {
     /// Block size it was measured at.
@@ -69,6 +74,9 @@ pub struct CostModel {
     pub wake_clear: WakeDelay,
     /// Delay of a hit wake-up; `x` = the sleep asked less the device's latency (may be negative).
     pub wake_hit: WakeDelay,
+    /// How long before a poll would see it a completion disturbs the wake-up: its interrupt, handled on the sleeper's
+    /// CPU or beside it.
+    pub hit_lead_ns: f64,
     /// From the wake-up to the reaping when the completion was already there.
     pub reap_hit_ns: f64,
     /// Thread CPU of a clear sleep (arming, leaving, coming back), over the sleep asked.
@@ -92,10 +100,24 @@ pub struct CostModel {
 }
 
 impl WakeDelay {
-    /// The delay at `x` for the draw `z`, never negative.
+    /// The delay at `x` for the draw `z`.
     #[must_use]
     pub fn at(&self, x: f64, z: f64) -> f64 {
-        (self.base_ns.at(x) + self.spread_ns.at(x) * z).max(0.0)
+        let (least, most) = self.bounds(x);
+        (self.base_ns.at(x) + self.spread_ns.at(x) * z)
+            .min(most)
+            .max(least)
+    }
+
+    /// Smallest and largest delay at `x`; an empty upper curve is no bound.
+    #[must_use]
+    pub fn bounds(&self, x: f64) -> (f64, f64) {
+        let most = if self.most_ns.x.is_empty() {
+            f64::INFINITY
+        } else {
+            self.most_ns.at(x)
+        };
+        (self.least_ns.at(x).max(0.0), most)
     }
 }
 

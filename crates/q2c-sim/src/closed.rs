@@ -146,6 +146,7 @@ struct SleepCosts {
     asked: f64,
     base: f64,
     spread: f64,
+    bounds: (f64, f64),
     cpu_clear: f64,
     cpu_hit: f64,
     added_latency: f64,
@@ -158,6 +159,7 @@ impl SleepCosts {
             asked,
             base: cost.wake_clear.base_ns.at(asked),
             spread: cost.wake_clear.spread_ns.at(asked),
+            bounds: cost.wake_clear.bounds(asked),
             cpu_clear: cost.sleep_cpu_clear_ns.at(asked),
             cpu_hit: cost.sleep_cpu_hit_ns.at(asked),
             added_latency: cost.added_latency_ns.at(asked),
@@ -293,13 +295,14 @@ fn interrupted(cost: &CostModel, submit: f64, latency: f64) -> Fate {
 
 fn slept(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -> Fate {
     let latency = latency + sleep.added_latency;
-    let wake = sleep.asked + (sleep.base + sleep.spread * draw.0).max(0.0);
+    let (least, most) = sleep.bounds;
+    let wake = sleep.asked + (sleep.base + sleep.spread * draw.0).min(most).max(least);
     let fate = Fate {
         asked: sleep.asked,
         other_cpu: cost.other_cpu_sleep_ns,
         ..Fate::default()
     };
-    if latency > wake {
+    if latency - cost.hit_lead_ns > wake {
         let polled = latency - wake;
         return Fate {
             observed: latency,
@@ -323,7 +326,7 @@ fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> Fate {
     let mut asked = latency;
     // The delay depends on the sleep it delays: a few rounds settle it.
     for _ in 0..4 {
-        asked = latency - 1.0 - cost.wake_clear.at(asked.max(0.0), draw.0);
+        asked = latency - cost.hit_lead_ns - 1.0 - cost.wake_clear.at(asked.max(0.0), draw.0);
     }
     if asked <= 0.0 {
         return polled(cost, latency);

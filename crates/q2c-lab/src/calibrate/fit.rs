@@ -28,19 +28,22 @@ pub(super) fn fit(
     let own_clear: Vec<&Point> = points.iter().filter(|p| is_clear(p)).collect();
     let hit: Vec<&Point> = points.iter().filter(|p| p.hit.len() >= ENOUGH).collect();
     let wake_clear = wake(&clear, |p| p.asked, all_delays);
+    let added_latency_ns = curve(
+        own_clear
+            .iter()
+            .map(|p| (p.asked, p.wait_p50 - p.poll.wait(0.5))),
+    );
+    let hit_lead_ns = hit_lead(&all, &wake_clear, &added_latency_ns);
     CostModel {
         bs,
         submit_ns: middle(&all, |p| Some(p.poll.submit)),
         turnaround_ns: middle(&all, |p| Some(p.poll.gap)),
-        wake_hit: wake_hit(&hit, &wake_clear),
+        wake_hit: wake_hit(&hit, &wake_clear, hit_lead_ns),
+        hit_lead_ns,
         reap_hit_ns: middle(&hit, |p| Some(p.reap_hit)),
         sleep_cpu_clear_ns: curve(clear.iter().map(|p| (p.asked, p.sleep_cpu.max(0.0)))),
         sleep_cpu_hit_ns: sleep_cpu_hit(points, &clear),
-        added_latency_ns: curve(
-            own_clear
-                .iter()
-                .map(|p| (p.asked, p.wait_p50 - p.poll.wait(0.5))),
-        ),
+        added_latency_ns,
         added_submit_ns: curve(all.iter().map(|p| (p.asked, p.submit_p50 - p.poll.submit))),
         interrupt_cpu_ns: interrupt.cpu,
         interrupt_latency_ns: interrupt.latency,
@@ -90,18 +93,46 @@ fn wake(
     WakeDelay {
         base_ns: curve(each.iter().map(|(x, d)| (*x, median(d)))),
         spread_ns: curve(each.iter().map(|(x, d)| (*x, spread(d)))),
+        least_ns: curve(each.iter().map(|(x, d)| (*x, percentile(d, 1.0 - CUT)))),
+        most_ns: curve(each.iter().map(|(x, d)| (*x, percentile(d, CUT)))),
         z: class_means(&sorted(&deviations.collect::<Vec<_>>())),
     }
 }
 
+/// Leads tried, ns.
+const LEADS: std::ops::RangeInclusive<i32> = -20..=80;
+const LEAD_STEP_NS: f64 = 1_000.0;
+
+/// The lead that explains the measured miss rates best, in least squares over all points.
+fn hit_lead(points: &[&Point], clear: &WakeDelay, added: &Curve) -> f64 {
+    let predicted = |p: &Point, lead: f64| {
+        let met = |&z: &f64| {
+            p.poll
+                .share_below(p.asked + clear.at(p.asked, z) + lead - added.at(p.asked))
+        };
+        mean(&clear.z.iter().map(met).collect::<Vec<_>>())
+    };
+    let misfit = |lead: f64| {
+        points
+            .iter()
+            .map(|p| (predicted(p, lead) - p.miss_rate).powi(2))
+            .sum::<f64>()
+    };
+    let leads = LEADS.map(|step| f64::from(step) * LEAD_STEP_NS);
+    let best = leads
+        .map(|lead| (misfit(lead), lead))
+        .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.abs().total_cmp(&b.1.abs())));
+    best.map_or(0.0, |(_, lead)| lead)
+}
+
 /// Over the sleep less the latency. Which latency an I/O had is unknown once it was slept through: it is taken as the
 /// mean of those in the polling beside it that such a sleep would have met.
-fn wake_hit(points: &[&Point], clear: &WakeDelay) -> WakeDelay {
+fn wake_hit(points: &[&Point], clear: &WakeDelay, lead: f64) -> WakeDelay {
     if points.is_empty() {
         return clear.clone();
     }
     let met = |p: &Point| {
-        let wake = p.asked + clear.base_ns.at(p.asked);
+        let wake = p.asked + clear.base_ns.at(p.asked) + lead;
         p.poll
             .mean_wait_below(wake)
             .unwrap_or_else(|| p.poll.wait(0.05))
@@ -159,6 +190,7 @@ fn middle(points: &[&Point], value: impl Fn(&Point) -> Option<f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::point::Levels;
     use super::*;
 
     #[test]
@@ -170,6 +202,42 @@ mod tests {
                 x: vec![1.0, 3.0],
                 y: vec![5.0, 2.0]
             }
+        );
+    }
+
+    /// Wake-ups at 30 us, latencies of 40 to 60 us, and misses as if completions came 15 us before they are seen.
+    #[test]
+    fn the_lead_explains_the_misses() {
+        let waits: Vec<f64> = (0..=200).map(|n| 40_000.0 + 100.0 * f64::from(n)).collect();
+        let point = |asked: f64| {
+            let missed = waits
+                .iter()
+                .filter(|&&w| w - 15_000.0 <= asked + 10_000.0)
+                .count();
+            let poll = Levels {
+                waits: waits.clone(),
+                ..Levels::default()
+            };
+            Point {
+                asked,
+                miss_rate: missed as f64 / waits.len() as f64,
+                poll,
+                ..Point::default()
+            }
+        };
+        let points: Vec<Point> = [15_000.0, 20_000.0, 25_000.0, 30_000.0].map(point).to_vec();
+        let clear = WakeDelay {
+            base_ns: Curve::constant(10_000.0),
+            z: vec![0.0],
+            ..WakeDelay::default()
+        };
+        assert_eq!(
+            hit_lead(
+                &points.iter().collect::<Vec<_>>(),
+                &clear,
+                &Curve::default()
+            ),
+            15_000.0
         );
     }
 

@@ -15,7 +15,7 @@ const TRIM: f64 = 0.01;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Levels {
     /// Submission's return to reaping, ascending.
-    waits: Vec<f64>,
+    pub waits: Vec<f64>,
     /// Median submission.
     pub submit: f64,
     /// Median U2C.
@@ -55,6 +55,11 @@ impl Levels {
     /// A quantile of the latency.
     pub fn wait(&self, q: f64) -> f64 {
         percentile(&self.waits, q)
+    }
+
+    /// Share of the latencies up to `limit`, 0..1.
+    pub fn share_below(&self, limit: f64) -> f64 {
+        self.waits.partition_point(|&w| w <= limit) as f64 / self.waits.len().max(1) as f64
     }
 
     /// Mean of the latencies up to `limit`; `None` when there are none.

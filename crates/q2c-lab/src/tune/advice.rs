@@ -31,8 +31,8 @@ pub(super) fn recommend(
     let mut why = vec![format!("{}: {}", searched.choice.floor, numbers(live))];
     why.extend(poll.map(|cell| format!("classic polling: {}", numbers(cell))));
     why.extend(linux.map(|cell| format!("Linux's rule: {}", numbers(cell))));
-    why.extend(linux.and_then(|linux| behind_linux(live, linux)));
     let floor = floor_now(searched, poll);
+    why.extend(linux.and_then(|linux| behind_linux(live, linux, floor)));
     if live.measured.iops.median < floor {
         why.push(format!("measured IOPS are below the floor of {floor:.0}: the device or the machine drifted since the recording"));
     }
@@ -65,14 +65,19 @@ fn numbers(cell: &Cell) -> String {
     )
 }
 
-fn behind_linux(live: &Cell, linux: &Cell) -> Option<String> {
+fn behind_linux(live: &Cell, linux: &Cell, floor: f64) -> Option<String> {
     let (own, theirs) = (
         &live.measured.kiops_per_core,
         &linux.measured.kiops_per_core,
     );
+    let slow = if linux.measured.iops.median < floor {
+        format!(", yet its IOPS are below the floor of {floor:.0}")
+    } else {
+        ": this run's recording promised otherwise".to_owned()
+    };
     (own.median <= theirs.median && live.role != Role::Linux.to_string()).then(|| {
         format!(
-            "Linux's rule measured more KIOPS/core ({:.2} [{:.2}, {:.2}] against {:.2} [{:.2}, {:.2}])",
+            "Linux's rule measured more KIOPS/core ({:.2} [{:.2}, {:.2}] against {:.2} [{:.2}, {:.2}]){slow}",
             theirs.median, theirs.min, theirs.max, own.median, own.min, own.max
         )
     })

@@ -6,8 +6,8 @@ use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::{Calibration, Sweep, SweepCell};
 use q2c_sim::{
-    Choice, Configuration, Drive, Grid, Method, Outcome, Recording, choose, pareto_front, simulate,
-    sweep,
+    Choice, Configuration, Drive, Grid, Limits, Method, Outcome, Recording, choose, pareto_front,
+    simulate, sweep,
 };
 use std::time::Instant;
 
@@ -22,15 +22,15 @@ pub(super) struct Searched {
     pub choice: Choice,
     /// The chosen rule; `None` when there is no room to sleep or nothing keeps the limits.
     pub chosen: Option<PolicySpec>,
-    /// Whether the best rule would not even pay for its own sleeps.
+    /// Whether no rule would pay for its own sleeps, whatever the user's limits.
     pub no_room: bool,
     /// Quantiles of the recorded latency (submission's return to reaping), ns.
     pub wait_p10: f64,
     pub wait_p50: f64,
 }
 
-/// Rules that do not follow the device are shown and not chosen.
-const NOT_CHOSEN: [&str; 1] = ["fixed"];
+/// Rules that do not follow the device (io_uring's estimate never rises again) are shown and not chosen.
+const NOT_CHOSEN: [&str; 2] = ["fixed", "uring"];
 /// A sleep that gains less than this over polling, in KIOPS/core, is not worth it.
 const WORTH: f64 = 1.02;
 
@@ -69,6 +69,13 @@ pub(super) fn search(tune: &Tune<'_>, calibration: &Calibration, lanes: &[Record
     );
     let pays = |&i: &usize| outcomes[i].kiops_per_core > poll.kiops_per_core * WORTH;
     let best = choice.best.filter(pays);
+    let unlimited = choose(
+        &outcomes,
+        &eligible,
+        &poll,
+        tune.spec.objective(),
+        &Limits::default(),
+    );
     let points: Vec<(f64, f64)> = outcomes.iter().map(|o| (o.iops, o.cpu_pct)).collect();
     let sweep = Sweep {
         bs: calibration.bs,
@@ -84,7 +91,7 @@ pub(super) fn search(tune: &Tune<'_>, calibration: &Calibration, lanes: &[Record
     };
     Searched {
         chosen: best.map(|i| cells[i].policy.clone()),
-        no_room: choice.best.is_some() && best.is_none(),
+        no_room: unlimited.best.filter(pays).is_none(),
         sweep,
         choice,
         wait_p10,

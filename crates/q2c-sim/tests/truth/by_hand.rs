@@ -23,7 +23,6 @@ fn costs() -> CostModel {
         other_cpu_poll_ns: 100.0,
         other_cpu_sleep_ns: 400.0,
         other_cpu_interrupt_ns: 1_300.0,
-        poll_granularity_ns: 50.0,
         ..free()
     }
 }

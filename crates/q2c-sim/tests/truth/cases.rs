@@ -23,6 +23,7 @@ pub fn delay(ns: f64) -> WakeDelay {
         base_ns: Curve::constant(ns),
         spread_ns: Curve::constant(0.0),
         z: Vec::new(),
+        ..WakeDelay::default()
     }
 }
 
@@ -32,9 +33,9 @@ pub fn free() -> CostModel {
         bs: Bytes(4096),
         submit_ns: 0.0,
         turnaround_ns: 0.0,
-        poll_granularity_ns: 1.0,
         wake_clear: delay(0.0),
         wake_hit: delay(0.0),
+        hit_lead_ns: 0.0,
         reap_hit_ns: 0.0,
         sleep_cpu_clear_ns: Curve::constant(0.0),
         sleep_cpu_hit_ns: Curve::constant(0.0),

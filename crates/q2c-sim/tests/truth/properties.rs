@@ -42,6 +42,7 @@ fn cost() -> impl Strategy<Value = CostModel> {
             let mut cost = CostModel {
                 wake_clear: delay(0.0),
                 wake_hit: delay(0.0),
+                hit_lead_ns: 0.0,
                 reap_hit_ns: reap,
                 sleep_cpu_clear_ns: cpu_clear,
                 sleep_cpu_hit_ns: cpu_hit,
@@ -138,6 +139,7 @@ fn the_seed_draws_the_delays() {
             base_ns: Curve::constant(3_000.0),
             spread_ns: Curve::constant(1_000.0),
             z: vec![-1.2, -0.4, 0.4, 1.2],
+            ..q2c_model::WakeDelay::default()
         },
         ..free()
     };
