@@ -33,12 +33,13 @@ impl Ladder {
         sleeps.dedup();
         Ladder { sleeps }
     }
+}
 
-    pub fn policies(&self) -> impl Iterator<Item = PolicySpec> {
-        let spec = |&ns: &u64| format!("fixed:{ns}ns").parse();
-        let specs = self.sleeps.iter().map(spec);
-        specs.map(|spec| spec.expect("a fixed sleep of at least 1 us is valid"))
-    }
+/// The policy that sleeps `ns` (at least 1 us) whatever comes.
+pub(super) fn fixed(ns: u64) -> PolicySpec {
+    format!("fixed:{ns}ns")
+        .parse()
+        .expect("a fixed sleep of at least 1 us is valid")
 }
 
 #[cfg(test)]

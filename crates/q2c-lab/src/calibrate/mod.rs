@@ -38,11 +38,11 @@ pub enum CalibrateError {
 }
 
 /// Polling before and after each point.
-const POLL_SLICE: Nanos = Nanos::from_millis(60);
-/// One fixed sleep.
-const POINT_SLICE: Nanos = Nanos::from_millis(240);
+const POLL_SLICE: Nanos = Nanos::from_millis(40);
+/// One fixed sleep, once up and once down the ladder: a disturbance of the moment spoils only half of a point.
+const POINT_SLICE: Nanos = Nanos::from_millis(120);
 /// Waiting for interrupts: long enough for CPU times that are printed in steps of 10 ms.
-const INTERRUPT_SLICE: Nanos = Nanos::from_millis(800);
+const INTERRUPT_SLICE: Nanos = Nanos::from_millis(700);
 /// A first look at a block size.
 const LOOK: Nanos = Nanos::from_millis(150);
 
@@ -121,20 +121,32 @@ impl Bench<'_> {
 
     fn points(&self, bs: Bytes, ladder: &Ladder) -> Result<Vec<Point>, CalibrateError> {
         let poll = || Stage::new(Step::Poll, POLL_SLICE);
+        let up_and_down: Vec<u64> = ladder
+            .sleeps
+            .iter()
+            .chain(ladder.sleeps.iter().rev())
+            .copied()
+            .collect();
         let mut stages = vec![poll()];
-        for policy in ladder.policies() {
-            stages.push(Stage::new(Step::Policy(policy), POINT_SLICE));
+        for &asked in &up_and_down {
+            stages.push(Stage::new(Step::Policy(ladder::fixed(asked)), POINT_SLICE));
             stages.push(poll());
         }
         let watched = self.run(bs, &stages)?;
         let baseline = self.workload.site.idle_busy_cpus;
         let point =
             |(i, &asked): (usize, &u64)| Point::of(&watched, 2 * i + 1, asked as f64, baseline);
-        Ok(ladder.sleeps.iter().enumerate().map(point).collect())
+        let mut points: Vec<Point> = up_and_down.iter().enumerate().map(point).collect();
+        let down = points.split_off(ladder.sleeps.len());
+        Ok(points
+            .into_iter()
+            .zip(down.into_iter().rev())
+            .map(|(up, down)| up.with(&down))
+            .collect())
     }
 
     fn interrupt(&self, bs: Bytes) -> Result<Interrupted, CalibrateError> {
-        let poll = || Stage::new(Step::Poll, Nanos(POLL_SLICE.0 * 4));
+        let poll = || Stage::new(Step::Poll, LOOK);
         let stages = [poll(), Stage::new(Step::Interrupt, INTERRUPT_SLICE), poll()];
         let watched = self.run(bs, &stages)?;
         Ok(Interrupted::of(&watched, self.workload.site.idle_busy_cpus))

@@ -40,15 +40,17 @@ impl Levels {
 
     /// Two polled stages together.
     fn both(watched: &Watched, a: usize, b: usize) -> Self {
-        let (mut a, b) = (Levels::of(watched, a), Levels::of(watched, b));
-        a.waits.extend_from_slice(&b.waits);
-        a.waits.sort_unstable_by(f64::total_cmp);
+        Levels::of(watched, a).with(&Levels::of(watched, b))
+    }
+
+    fn with(mut self, other: &Levels) -> Self {
+        pool(&mut self.waits, &other.waits);
         Levels {
-            waits: a.waits,
-            submit: a.submit.midpoint(b.submit),
-            u2c: a.u2c.midpoint(b.u2c),
-            gap: a.gap.midpoint(b.gap),
-            cpu: a.cpu.midpoint(b.cpu),
+            waits: self.waits,
+            submit: self.submit.midpoint(other.submit),
+            u2c: self.u2c.midpoint(other.u2c),
+            gap: self.gap.midpoint(other.gap),
+            cpu: self.cpu.midpoint(other.cpu),
         }
     }
 
@@ -124,6 +126,35 @@ impl Point {
         }
     }
 
+    /// Two measurements of the same sleep as one: distributions pooled, everything else in the middle.
+    pub fn with(mut self, other: &Point) -> Self {
+        debug_assert_eq!(self.asked, other.asked);
+        let middle = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a.midpoint(b));
+        let ios = self.ios + other.ios;
+        let misses = self.miss_rate * self.ios as f64 + other.miss_rate * other.ios as f64;
+        // A side without hits has no reaping to tell of.
+        let reap_hit = match (self.hit.is_empty(), other.hit.is_empty()) {
+            (false, false) => self.reap_hit.midpoint(other.reap_hit),
+            (true, _) => other.reap_hit,
+            (_, true) => self.reap_hit,
+        };
+        pool(&mut self.clear, &other.clear);
+        pool(&mut self.hit, &other.hit);
+        Point {
+            ios,
+            miss_rate: misses / ios.max(1) as f64,
+            wait_p50: self.wait_p50.midpoint(other.wait_p50),
+            submit_p50: self.submit_p50.midpoint(other.submit_p50),
+            cpu: self.cpu.midpoint(other.cpu),
+            sleep_cpu: self.sleep_cpu.midpoint(other.sleep_cpu),
+            reap_hit,
+            other_cpu: middle(self.other_cpu, other.other_cpu),
+            other_cpu_poll: middle(self.other_cpu_poll, other.other_cpu_poll),
+            poll: self.poll.with(&other.poll),
+            ..self
+        }
+    }
+
     pub fn summary(&self) -> CalibrationPoint {
         let delays = sorted(&[&self.clear[..], &self.hit[..]].concat());
         CalibrationPoint {
@@ -180,6 +211,12 @@ impl Interrupted {
             irq_cpu: taken.and_then(|taken| taken.busiest().first().copied()),
         }
     }
+}
+
+/// Adds sorted values to sorted values.
+fn pool(values: &mut Vec<f64>, more: &[f64]) {
+    values.extend_from_slice(more);
+    values.sort_unstable_by(f64::total_cmp);
 }
 
 fn cpu_per_io(stats: &PhaseStats) -> f64 {

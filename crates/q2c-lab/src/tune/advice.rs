@@ -14,21 +14,27 @@ pub(super) fn recommend(
     cells: &[Cell],
 ) -> Recommendation {
     let bs = calibration.bs;
-    let find = |wanted: &dyn Fn(&Cell) -> bool| {
-        cells
-            .iter()
-            .find(|c| c.bs == bs && c.measured.iops.trials > 0 && wanted(c))
-    };
+    let live_cells: Vec<&Cell> = cells
+        .iter()
+        .filter(|c| c.bs == bs && c.measured.iops.trials > 0)
+        .collect();
+    let find = |wanted: &dyn Fn(&Cell) -> bool| live_cells.iter().copied().find(|c| wanted(c));
     let chosen = searched.chosen.as_ref().map(ToString::to_string);
     let live = chosen
         .as_ref()
         .and_then(|policy| find(&|c| c.policy == *policy));
     let (Some(policy), Some(live)) = (chosen, live) else {
-        return without_sleep(tune, searched, calibration, &find);
+        return without_sleep(tune, searched, calibration, &live_cells);
     };
     let linux = find(&|c| c.policy == LINUX);
     let poll = find(&|c| c.method == "poll");
-    let mut why = vec![format!("{}: {}", searched.choice.floor, numbers(live))];
+    let mut why = vec![
+        format!("measured {}", numbers(live)),
+        format!(
+            "floor {:.0} IOPS: {}",
+            searched.choice.floor_iops, searched.choice.floor
+        ),
+    ];
     why.extend(poll.map(|cell| format!("classic polling: {}", numbers(cell))));
     why.extend(linux.map(|cell| format!("Linux's rule: {}", numbers(cell))));
     let floor = floor_now(searched, poll);
@@ -83,11 +89,11 @@ fn behind_linux(live: &Cell, linux: &Cell, floor: f64) -> Option<String> {
     })
 }
 
-fn without_sleep<'a>(
+fn without_sleep(
     tune: &Tune<'_>,
     searched: &Searched,
     calibration: &Calibration,
-    find: &dyn Fn(&dyn Fn(&Cell) -> bool) -> Option<&'a Cell>,
+    cells: &[&Cell],
 ) -> Recommendation {
     let shortest = Nanos::from_micros(1);
     let cost = &calibration.cost;
@@ -102,11 +108,13 @@ fn without_sleep<'a>(
         true => "no room to sleep: waking costs more than the device takes",
         false => "no sleep rule keeps the limits",
     };
-    let (poll, interrupt) = (
-        find(&|c| c.method == "poll"),
-        find(&|c| c.method == "interrupt"),
+    let method = |name: &str| cells.iter().copied().find(|c| c.method == name);
+    let (poll, interrupt) = (method("poll"), method("interrupt"));
+    let floor_text = format!(
+        "floor {:.0} IOPS: {}",
+        searched.choice.floor_iops, searched.choice.floor
     );
-    let mut why = vec![wake, searched.choice.floor.clone()];
+    let mut why = vec![wake, floor_text];
     why.extend(poll.map(|cell| format!("classic polling: {}", numbers(cell))));
     why.extend(interrupt.map(|cell| format!("interrupts: {}", numbers(cell))));
     let floor = floor_now(searched, poll);

@@ -30,13 +30,23 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         None => fresh(args, stop)?,
     };
     let Session {
-        spec,
+        mut spec,
         workload_args,
         scratch,
         folder,
     } = session;
     let bench = Workbench::open(&workload_args, &spec.target, scratch, stop)?;
     let identity = identity(&bench);
+    if folder.is_none() {
+        // What was left to q2c is part of the plan, or a resumed run could decide otherwise.
+        spec.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
+        spec.background = bench
+            .workload
+            .background
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+    }
     let mut folder = match folder {
         Some(path) => resume(&path, &identity)?,
         None => {
