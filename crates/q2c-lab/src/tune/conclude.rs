@@ -4,7 +4,7 @@ use super::cells::{CellMethod, CellSpec};
 use super::outcome::{QUANTILES, TrialOutcome};
 use super::predict::predict;
 use super::search::Searched;
-use super::{Tune, TuneError, advice, fidelity};
+use super::{Tune, TuneError, advice, fidelity, warn};
 use crate::runner::{CellRuns, End, Summary};
 use q2c_model::Nanos;
 use q2c_result::Warning;
@@ -50,7 +50,7 @@ pub(super) fn conclude(tune: &Tune<'_>, evidence: Evidence) -> Result<TuneResult
         .map(|(runs, first)| cell(runs, *first))
         .collect();
     warnings.extend(summary.warnings.iter().cloned());
-    warnings.extend(summary.cells.iter().filter_map(device_mismatch));
+    warnings.extend(warn::warnings(tune, &summary));
     Ok(TuneResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -245,28 +245,4 @@ fn latency_quantiles(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<(f64, f64)>
     (0..QUANTILES)
         .map(|n| ((n as f64 + 0.5) / QUANTILES as f64, at(n)))
         .collect()
-}
-
-/// More or less data than asked by this share is worth a warning.
-const MISMATCH: f64 = 0.05;
-
-/// The disk's own count of bytes against ours: others' I/O, a cache, or a target that is not on that disk.
-fn device_mismatch(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Warning> {
-    let asked: u64 = runs.outcomes().map(|o| o.bytes).sum();
-    let moved: u64 = runs
-        .outcomes()
-        .map(|o| o.device_bytes)
-        .sum::<Option<u64>>()?;
-    let off = moved as f64 / asked.max(1) as f64 - 1.0;
-    (asked > 0 && off.abs() > MISMATCH).then(|| Warning {
-        id: "device-statistics".to_owned(),
-        found: format!(
-            "{}: asked {asked} bytes, the disk moved {moved} ({:+.1} %)",
-            runs.plan.label,
-            off * 100.0
-        ),
-        means: "other I/O ran on the disk, or part of the I/O never reached it".to_owned(),
-        todo: "stop other users of the disk; check that the target lies on it and is fully written"
-            .to_owned(),
-    })
 }

@@ -15,6 +15,7 @@ mod predict;
 mod record;
 mod search;
 mod spec;
+mod warn;
 
 pub use cells::{CellSpec, Role};
 pub use error::TuneError;

@@ -48,6 +48,8 @@ pub struct TrialOutcome {
     pub bytes: u64,
     /// IOPS of the polled slices beside the trial.
     pub poll_iops: f64,
+    /// Thread CPU of those slices, percent: below 100 the CPU was shared or stolen.
+    pub poll_cpu_pct: f64,
     /// The paired prediction.
     pub predicted: Option<Prediction>,
     /// Quantiles of U2C at the midpoints of equal shares, ns.

@@ -90,6 +90,7 @@ impl<'a> TunePlan<'a> {
         let predicted = predict(&cell.parsed(), &slices, cost, measure, seed);
         TrialOutcome {
             poll_iops: before.iops().midpoint(after.iops()),
+            poll_cpu_pct: before.cpu_pct().midpoint(after.cpu_pct()),
             predicted: predicted.map(|p| as_much_of_a_cpu(p, polled_cpu)),
             ..measured(
                 watched,

@@ -1,0 +1,74 @@
+//! Ways in which this run can mislead.
+
+use super::Tune;
+use super::cells::CellSpec;
+use super::outcome::TrialOutcome;
+use crate::runner::{CellRuns, Summary};
+use q2c_result::Warning;
+use q2c_stats::{median, sorted};
+
+/// More or less data than asked by this share is worth a warning.
+const MISMATCH: f64 = 0.05;
+/// Polling that got less of its CPU than this, in percent, shared it.
+const WHOLE_CPU_PCT: f64 = 97.0;
+/// More busy CPUs than this at rest disturb the trials.
+const QUIET_CPUS: f64 = 0.2;
+
+/// Everything worth a warning.
+pub(super) fn warnings(tune: &Tune<'_>, summary: &Summary<CellSpec, TrialOutcome>) -> Vec<Warning> {
+    let cells = summary.cells.iter().filter_map(device_mismatch);
+    busy_at_rest(tune)
+        .into_iter()
+        .chain(shared_cpu(summary))
+        .chain(cells)
+        .collect()
+}
+
+/// Something else ran before the trials began; with background jobs that is what was asked for.
+fn busy_at_rest(tune: &Tune<'_>) -> Option<Warning> {
+    let busy = tune.workload.site.idle_busy_cpus;
+    (busy > QUIET_CPUS && tune.workload.background.is_empty()).then(|| Warning {
+        id: "busy-at-rest".to_owned(),
+        found: format!("{busy:.2} CPUs were busy before anything was measured"),
+        means: "KIOPS/core takes that load off as if it stayed the same; latencies and misses are disturbed".to_owned(),
+        todo: "stop the other load (top shows it) and run again".to_owned(),
+    })
+}
+
+/// Polling never gives its CPU up: what it did not get went to others.
+fn shared_cpu(summary: &Summary<CellSpec, TrialOutcome>) -> Option<Warning> {
+    let outcomes = summary.cells.iter().flat_map(CellRuns::outcomes);
+    let share = median(&sorted(
+        &outcomes.map(|o| o.poll_cpu_pct).collect::<Vec<_>>(),
+    ));
+    (share > 0.0 && share < WHOLE_CPU_PCT).then(|| Warning {
+        id: "shared-cpu".to_owned(),
+        found: format!(
+            "polling got {share:.1} % of its CPU (median over the slices beside the trials)"
+        ),
+        means: "another task or the hypervisor ran there; predictions assume a CPU of one's own"
+            .to_owned(),
+        todo: "choose another CPU with --cpu, or stop what runs there".to_owned(),
+    })
+}
+
+/// The disk's own count of bytes against ours: others' I/O, a cache, or a target that is not on that disk.
+fn device_mismatch(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Warning> {
+    let asked: u64 = runs.outcomes().map(|o| o.bytes).sum();
+    let moved: u64 = runs
+        .outcomes()
+        .map(|o| o.device_bytes)
+        .sum::<Option<u64>>()?;
+    let off = moved as f64 / asked.max(1) as f64 - 1.0;
+    (asked > 0 && off.abs() > MISMATCH).then(|| Warning {
+        id: "device-statistics".to_owned(),
+        found: format!(
+            "{}: asked {asked} bytes, the disk moved {moved} ({:+.1} %)",
+            runs.plan.label,
+            off * 100.0
+        ),
+        means: "other I/O ran on the disk, or part of the I/O never reached it".to_owned(),
+        todo: "stop other users of the disk; check that the target lies on it and is fully written"
+            .to_owned(),
+    })
+}
