@@ -1,0 +1,95 @@
+//! What a run is asked to do.
+
+use super::RunError;
+use crate::engines::{EngineSpec, Medium};
+use crate::lane::Wait;
+use crate::pattern::Pattern;
+use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_sys::Clock;
+
+/// What a lane does in one phase.
+pub enum Activity {
+    /// Nothing: it sleeps.
+    Idle,
+    /// I/O in this way.
+    Start(Wait),
+    /// Goes on as in the phase before, its rule's state kept.
+    Continue,
+}
+
+/// One lane of a run.
+pub struct JobPlan {
+    /// Name for messages: `foreground 0`, `background 2`.
+    pub name: String,
+    /// The interface.
+    pub engine: EngineSpec,
+    /// Where the I/O goes.
+    pub medium: Medium,
+    /// Access pattern.
+    pub pattern: Pattern,
+    /// Bytes per request.
+    pub bs: Bytes,
+    /// Bytes of the target in use, from its start.
+    pub span: Bytes,
+    /// Requests in flight, from 1.
+    pub depth: u16,
+    /// The CPU it is pinned to.
+    pub cpu: CpuId,
+    /// Seed of its offsets.
+    pub seed: u64,
+    /// One entry per phase of the run.
+    pub activities: Vec<Activity>,
+    /// Samples kept at most; 0 counts only.
+    pub capacity: usize,
+    /// Stop the whole run at its first failed I/O.
+    pub stop_on_fault: bool,
+}
+
+/// A whole run.
+pub struct RunPlan {
+    /// Lengths of the phases.
+    pub phases: Vec<Nanos>,
+    /// The lanes.
+    pub jobs: Vec<JobPlan>,
+    /// Distance of the sampler's readings of thread CPU, above 0.
+    pub interval: Nanos,
+    /// The sampler's CPU; best one without a job.
+    pub sampler_cpu: Option<CpuId>,
+    /// The clock of all times.
+    pub clock: Clock,
+}
+
+pub(super) fn check_plan(plan: &RunPlan) -> Result<(), RunError> {
+    if plan.interval == Nanos::ZERO {
+        return Err(RunError::Plan {
+            lane: "sampler".to_owned(),
+            problem: "the interval of its readings must be above 0".to_owned(),
+        });
+    }
+    plan.jobs
+        .iter()
+        .try_for_each(|job| check(job, plan.phases.len()))
+}
+
+fn check(job: &JobPlan, phases: usize) -> Result<(), RunError> {
+    let wrong = |problem: &str| {
+        Err(RunError::Plan {
+            lane: job.name.clone(),
+            problem: problem.to_owned(),
+        })
+    };
+    let sleeps = |a: &Activity| matches!(a, Activity::Start(Wait::Hybrid(_)));
+    if job.activities.len() != phases {
+        return wrong("every phase needs an activity");
+    }
+    if job.depth == 0 || job.bs.0 == 0 || u32::try_from(job.bs.0).is_err() {
+        return wrong("depth and block size must be above 0 and the block size below 4 GiB");
+    }
+    if job.depth > 1 && job.activities.iter().any(sleeps) {
+        return wrong("hybrid polling sleeps for one I/O: use depth 1, or interrupt or poll");
+    }
+    if job.span < job.bs {
+        return wrong("the target is smaller than one block");
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! Where the lanes wait for the common start.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// No start: a lane could not be set up.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// From the last set-up to the common start.
+pub(super) const LEAD_NS: u64 = 3_000_000;
+
+/// Where the lanes wait for the common start.
+#[derive(Default)]
+pub(super) struct Start {
+    at: Mutex<Option<u64>>,
+    told: Condvar,
+}
+
+impl Start {
+    /// An instant on the run's clock, or [`NEVER`].
+    pub fn tell(&self, at: u64) {
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+        self.told.notify_all();
+    }
+
+    pub fn hear(&self) -> u64 {
+        let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match *at {
+                Some(at) => return at,
+                None => at = self.told.wait(at).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+}
