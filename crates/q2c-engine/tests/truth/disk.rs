@@ -1,0 +1,79 @@
+//! On a real disk: a sleep with an I/O in flight is one switch, whatever completes meanwhile.
+
+use crate::plan::{alone, hybrid, job, plan, run};
+use q2c_engine::measure::phase_stats;
+use q2c_engine::{Activity, JobPlan, Medium, RunError};
+use q2c_model::Bytes;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+
+const SIZE: usize = 8 << 20;
+
+/// A fully written file for direct I/O; `None` where the file system has none.
+fn target() -> Option<File> {
+    let mut named =
+        tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary file");
+    named
+        .write_all(&vec![0x5a; SIZE])
+        .expect("room for the target");
+    named
+        .as_file()
+        .sync_all()
+        .expect("the target on its device");
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_DIRECT)
+        .open(named.path())
+        .ok()
+}
+
+#[expect(clippy::print_stdout, reason = "the convention for skips")]
+fn skip(reason: &str) {
+    let line = format!("skipped: truth::disk: {reason}\n");
+    print!("{line}");
+    if let Some(path) = std::env::var_os("Q2C_SKIP_LOG") {
+        let log = OpenOptions::new().append(true).create(true).open(path);
+        log.and_then(|mut log| log.write_all(line.as_bytes()))
+            .expect("the skip log can be written");
+    }
+}
+
+/// Default ring flags give 1.98 switches here: the completion's task work ends the sleep early.
+#[test]
+fn one_switch_per_slept_io() {
+    let _machine = alone();
+    let Some(file) = target() else {
+        return skip("the file system of the target folder has no O_DIRECT");
+    };
+    let job = JobPlan {
+        medium: Medium::File(Arc::new(file)),
+        span: Bytes(SIZE as u64),
+        ..job("io_uring", vec![Activity::Start(hybrid("fixed:150us"))])
+    };
+    let lane = match run(plan(&[500], vec![job])) {
+        Ok(mut data) => data.lanes.remove(0),
+        Err(RunError::Lane { source, .. }) => return skip(&source.to_string()),
+        Err(e) => panic!("{e}"),
+    };
+    if !lane.facts.sleeps_undisturbed {
+        return skip("the kernel has no DEFER_TASKRUN (6.1 and later)");
+    }
+    let stats = phase_stats(&lane, 0);
+    assert!(
+        stats.slept == stats.ios && stats.ios > 200,
+        "{} of {}",
+        stats.slept,
+        stats.ios
+    );
+    assert!(
+        stats.switches_per_io() <= 1.05,
+        "{}",
+        stats.switches_per_io()
+    );
+    assert!(
+        lane.samples.iter().all(|s| s.slept_ns >= 149_000),
+        "a sleep was cut short"
+    );
+}

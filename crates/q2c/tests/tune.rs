@@ -1,0 +1,141 @@
+//! `q2c tune` end to end on a simulated device: every field that `result.json` promises is there, and true.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// Two runs at once would measure each other.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+fn tune(folder: &Path, target: &str) -> Value {
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let output = Command::new(env!("CARGO_BIN_EXE_q2c"))
+        .args([
+            "tune",
+            target,
+            "--bs",
+            "4k",
+            "--seconds",
+            "0.2",
+            "--trials",
+            "1",
+            "--json",
+            "--out",
+        ])
+        .arg(folder)
+        .env("XDG_CACHE_HOME", folder)
+        .output()
+        .expect("q2c runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).expect("stdout is one JSON document")
+}
+
+fn fields<'a>(value: &'a Value, names: &[&str]) -> Vec<&'a Value> {
+    let field = |name: &&str| {
+        value
+            .get(name)
+            .unwrap_or_else(|| panic!("`{name}` is missing in {value}"))
+    };
+    names.iter().map(field).collect()
+}
+
+const COMMON: [&str; 6] = [
+    "iops",
+    "cpu_pct",
+    "miss_rate",
+    "effective_sleep_ns",
+    "kiops_per_core",
+    "p99_ns",
+];
+
+#[test]
+fn the_result_has_what_it_promises() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = tune(folder.path(), "sim:200us");
+    let parts = [
+        "schema",
+        "cells",
+        "recommendation",
+        "fidelity",
+        "machine",
+        "calibration",
+        "harness_floor_ns",
+    ];
+    fields(&result, &parts);
+    for cell in result["cells"].as_array().unwrap() {
+        fields(
+            cell,
+            &["bs", "method", "policy", "sleeping", "effective_mode"],
+        );
+        for measured in fields(&cell["measured"], &COMMON) {
+            fields(measured, &["median", "min", "max", "trials"]);
+        }
+        if cell["sleeping"] == true {
+            fields(&cell["predicted"], &COMMON);
+        }
+    }
+    for advice in result["recommendation"].as_array().unwrap() {
+        fields(advice, &["bs", "policy", "why", "apply"]);
+    }
+    let errors = ["iops_error_pct", "cpu_points", "miss_points"];
+    let errors: Vec<String> = errors
+        .iter()
+        .flat_map(|e| ["median", "max"].map(|s| format!("{e}_{s}")))
+        .collect();
+    fields(
+        &result["fidelity"],
+        &errors.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    fields(&result["fidelity"], &["cells", "drift_pct"]);
+}
+
+/// A device of 2 ms serves at most 500 I/Os a second, polling sees its latency, and half of it can be slept through.
+#[test]
+fn the_numbers_are_the_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = tune(folder.path(), "sim:2ms");
+    let cells = result["cells"].as_array().unwrap();
+    let cell = |method: &str, policy: &str| {
+        let same =
+            |c: &&Value| c["method"] == method && c["policy"].as_str().unwrap().starts_with(policy);
+        cells
+            .iter()
+            .find(same)
+            .unwrap_or_else(|| panic!("no cell {method} {policy}"))
+    };
+    let median = |cell: &Value, name: &str| cell["measured"][name]["median"].as_f64().unwrap();
+    for cell in cells {
+        assert!(median(cell, "iops") <= 505.0, "{cell}");
+        assert!(median(cell, "p50_ns") >= 2e6, "{cell}");
+    }
+    let (poll, linux) = (cell("poll", ""), cell("hybrid", "mean:ratio=50%"));
+    assert!(median(poll, "p50_ns") < 2.2e6, "{poll}");
+    // Half the mean of what was observed, which is 2 ms and what a busy machine adds.
+    let asked = median(linux, "effective_sleep_ns");
+    assert!((0.98e6..2e6).contains(&asked), "{asked}");
+    assert!(
+        median(linux, "cpu_pct") < median(poll, "cpu_pct"),
+        "sleeping saves CPU"
+    );
+    let run = std::fs::read_dir(folder.path())
+        .unwrap()
+        .filter_map(Result::ok);
+    let run = run
+        .map(|e| e.path())
+        .find(|p| p.join("result.json").exists())
+        .expect("a run folder");
+    for file in [
+        "report.html",
+        "cells.jsonl",
+        "plan.toml",
+        "calibration.json",
+        "trace-4096.parquet",
+    ] {
+        assert!(run.join(file).exists(), "{file}");
+    }
+}
