@@ -4,6 +4,7 @@ use crate::{BLOCK, BLOCKS, DEPTH, SIZE};
 use q2c_engine::engine::{Engine, EngineError};
 use q2c_engine::{EngineSpec, Medium};
 use q2c_sys::RingError;
+pub use q2c_testkit::skip;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -47,22 +48,5 @@ pub fn open(spec: &EngineSpec, test: &str) -> Option<Box<dyn Engine>> {
             None
         }
         Err(e) => panic!("open {spec}: {e}"),
-    }
-}
-
-/// Says why `test` does not run here.
-#[expect(clippy::print_stdout, reason = "the convention for skips")]
-pub fn skip(test: &str, reason: &str) {
-    let line = format!("skipped: {test}: {reason}\n");
-    print!("{line}");
-    if let Some(path) = std::env::var_os("Q2C_SKIP_LOG") {
-        let mut log = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path)
-            .expect("the skip log can be opened");
-        // One write, so that lines of tests that run at the same time stay whole.
-        log.write_all(line.as_bytes())
-            .expect("the skip log can be written");
     }
 }

@@ -29,15 +29,8 @@ fn target() -> Option<File> {
         .ok()
 }
 
-#[expect(clippy::print_stdout, reason = "the convention for skips")]
 fn skip(reason: &str) {
-    let line = format!("skipped: truth::disk: {reason}\n");
-    print!("{line}");
-    if let Some(path) = std::env::var_os("Q2C_SKIP_LOG") {
-        let log = OpenOptions::new().append(true).create(true).open(path);
-        log.and_then(|mut log| log.write_all(line.as_bytes()))
-            .expect("the skip log can be written");
-    }
+    q2c_testkit::skip("one_switch_per_slept_io", reason);
 }
 
 /// Default ring flags give 1.98 switches here: the completion's task work ends the sleep early.

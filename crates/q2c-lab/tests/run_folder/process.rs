@@ -65,7 +65,10 @@ fn a_full_disk_keeps_whole_lines_and_old_files() {
         .arg(root.path())
         .status();
     if !possible.is_ok_and(|s| s.success()) {
-        println!("skipped: this system does not allow a mount in a user namespace");
+        q2c_testkit::skip(
+            "a_full_disk_keeps_whole_lines_and_old_files",
+            "no mount in a user namespace is allowed",
+        );
         return;
     }
     let done = child(&shell, "process::fill_a_small_disk", root.path())

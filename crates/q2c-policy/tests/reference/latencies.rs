@@ -4,22 +4,14 @@ use super::closed_loop::Request;
 use q2c_model::Direction;
 use q2c_policy::Io;
 use q2c_stats::Rng;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 
 /// 1,000 times of 4 KiB random reads on a Samsung 983 ZET, ns. `None`, said and counted, where the file is absent.
-#[expect(clippy::print_stderr, reason = "a skipped test must say so")]
 pub fn zssd() -> Option<Vec<u64>> {
-    const DEFAULT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-    let folder = std::env::var_os("Q2C_SHARED_DATA").map_or(DEFAULT.into(), PathBuf::from);
-    let path = folder.join("zssd-983zet-randread4k-latency-us.txt");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
-        eprintln!("skipped ({count} so far): no {}", path.display());
-        return None;
-    };
+    let path = q2c_testkit::shared_data(
+        "the public Z-SSD trace",
+        "zssd-983zet-randread4k-latency-us.txt",
+    )?;
+    let text = std::fs::read_to_string(&path).expect("the sample data can be read");
     let to_ns =
         |line: &str| (line.trim().parse::<f64>().expect("microseconds") * 1e3).round() as u64;
     let times: Vec<u64> = text.lines().map(to_ns).collect();

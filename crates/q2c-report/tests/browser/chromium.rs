@@ -1,6 +1,5 @@
 //! A headless Chromium of our own, with an empty profile.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,7 +15,7 @@ pub struct Chromium {
 }
 
 impl Chromium {
-    /// Starts it; `None`, with a line on stderr, when this machine has none.
+    /// Starts it; `None`, with a counted skip, when this machine has none.
     ///
     /// # Panics
     /// When it is missing although `CI` is `true`, or does not come up.
@@ -26,10 +25,7 @@ impl Chromium {
                 std::env::var("CI").as_deref() != Ok("true"),
                 "no Chromium on the path: {INSTALL}"
             );
-            let line = format!("skipped: {test}: no Chromium on the path; {INSTALL}\n");
-            std::io::stderr()
-                .write_all(line.as_bytes())
-                .expect("write to stderr");
+            q2c_testkit::skip(test, &format!("no Chromium on the path; {INSTALL}"));
             return None;
         };
         let profile = tempfile::tempdir().expect("make a profile");

@@ -6,7 +6,7 @@ use q2c_trace::import::{self, ImportOptions, Source, TimeUnit, by_name, sniff};
 use q2c_trace::{Scan, TraceReader};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn options() -> ImportOptions {
     ImportOptions {
@@ -202,22 +202,11 @@ fn no_trace_appears_when_the_import_fails() {
     assert_eq!(TraceReader::open(&trace).unwrap().meta(), &meta);
 }
 
-fn shared_data(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("Q2C_SHARED_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    let path = folder.join(name);
-    path.exists().then_some(path)
-}
-
 /// Count, smallest, largest and sum by a reading of its own (floats); 1 ns per value for their rounding.
 #[test]
 fn a_public_list_comes_back_whole() {
-    let Some(path) = shared_data("zssd-983zet-randread4k-latency-us.txt") else {
-        println!(
-            "skipped: 1 test: the shared sample data is absent (Q2C_SHARED_DATA names its folder)"
-        );
+    let test = "a_public_list_comes_back_whole";
+    let Some(path) = q2c_testkit::shared_data(test, "zssd-983zet-randread4k-latency-us.txt") else {
         return;
     };
     let text = fs::read_to_string(&path).unwrap();

@@ -1,0 +1,44 @@
+//! For tests only: counted skips, and where the shared sample data lies.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Says why `test` does not run here, and counts it: a line in the file named by `Q2C_SKIP_LOG`, which `make test` sums
+/// up whatever cargo captures.
+///
+/// # Panics
+/// When the log cannot be written: a skip must not get lost. And when `Q2C_NO_SKIP` is set.
+#[expect(clippy::print_stdout, reason = "the convention for skips")]
+pub fn skip(test: &str, reason: &str) {
+    assert!(
+        std::env::var_os("Q2C_NO_SKIP").is_none(),
+        "{test} may not be skipped: {reason}"
+    );
+    let line = format!("skipped: {test}: {reason}\n");
+    print!("{line}");
+    if let Some(path) = std::env::var_os("Q2C_SKIP_LOG") {
+        let log = OpenOptions::new().append(true).create(true).open(path);
+        // One write, so that lines of tests that run at the same time stay whole.
+        log.and_then(|mut log| log.write_all(line.as_bytes()))
+            .expect("the skip log can be written");
+    }
+}
+
+/// A file of the public sample data, or a counted skip of `test` where the data is absent. Its folder is named by
+/// `Q2C_SHARED_DATA`; without it, it is looked for beside the checkout.
+#[must_use]
+pub fn shared_data(test: &str, file: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let path = std::env::var_os("Q2C_SHARED_DATA")
+        .map_or(beside, PathBuf::from)
+        .join(file);
+    if path.exists() {
+        return Some(path);
+    }
+    skip(
+        test,
+        &format!("the sample data {file} is absent; Q2C_SHARED_DATA names its folder"),
+    );
+    None
+}
