@@ -87,6 +87,17 @@ impl Workbench {
         })
     }
 
+    /// Opens what a command without a run to resume is given: its target, or a scratch file made now.
+    pub fn for_command(
+        command: &str,
+        args: &WorkloadArgs,
+        stop: &AtomicBool,
+    ) -> Result<Self, Failure> {
+        let scratch = scratch(args, stop)?;
+        let target = named(command, args, scratch.as_ref())?;
+        Self::open(args, &target, scratch, stop)
+    }
+
     /// Keeps the scratch file for a later session.
     pub fn keep_scratch(self) -> Option<PathBuf> {
         self.scratch.map(Scratch::keep)
@@ -139,6 +150,22 @@ pub fn scratch(args: &WorkloadArgs, stop: &AtomicBool) -> Result<Option<Scratch>
     }
     made.or_exit_of(q2c_host::target::TargetError::exit)
         .map(Some)
+}
+
+/// The target's text: the scratch file's path, or as given.
+pub fn named(
+    command: &str,
+    args: &WorkloadArgs,
+    scratch: Option<&Scratch>,
+) -> Result<String, Failure> {
+    let made = scratch.map(|s| s.path().display().to_string());
+    let target = made.or_else(|| args.target.clone());
+    target.ok_or_else(|| {
+        Failure::new(
+            Exit::Usage,
+            format!("{command}: name a target, or use --scratch"),
+        )
+    })
 }
 
 /// Engines that simulate are named as the target.

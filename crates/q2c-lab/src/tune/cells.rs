@@ -1,5 +1,6 @@
 //! Which methods are verified live.
 
+use super::method::CellMethod;
 use super::search::{Searched, sleep_waking_at};
 use q2c_model::{Bytes, CostModel};
 use q2c_policy::PolicySpec;
@@ -43,14 +44,6 @@ pub struct CellSpec {
     pub method: String,
     /// Why.
     pub role: Role,
-}
-
-/// A cell's method, parsed.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum CellMethod {
-    Interrupt,
-    Poll,
-    Hybrid(PolicySpec),
 }
 
 /// Linux's default rule (block/blk-mq.c until 6.3): half the mean of the last 100 ms.

@@ -1,6 +1,7 @@
 //! From evidence to the result.
 
-use super::cells::{CellMethod, CellSpec};
+use super::cells::CellSpec;
+use super::method::CellMethod;
 use super::outcome::{QUANTILES, TrialOutcome};
 use super::predict::predict;
 use super::search::Searched;

@@ -1,6 +1,7 @@
 //! Prediction against measurement, over sleeping cells.
 
-use super::cells::{CellMethod, CellSpec};
+use super::cells::CellSpec;
+use super::method::CellMethod;
 use super::outcome::TrialOutcome;
 use crate::runner::CellRuns;
 use q2c_result::tune::{Fidelity, Prediction};

@@ -9,6 +9,7 @@ mod cells;
 mod conclude;
 mod error;
 mod fidelity;
+mod method;
 mod outcome;
 mod plan;
 mod predict;

@@ -1,7 +1,8 @@
 //! The trials, as a plan on the runner.
 
 use super::Tune;
-use super::cells::{CellMethod, CellSpec, cells};
+use super::cells::{CellSpec, cells};
+use super::method::CellMethod;
 use super::outcome::{TrialOutcome, measured, stage_stats};
 use super::predict::{predict, settling};
 use super::record::of_stages;

@@ -1,6 +1,6 @@
 //! What the simulator says of a cell.
 
-use super::cells::CellMethod;
+use super::method::CellMethod;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::Prediction;

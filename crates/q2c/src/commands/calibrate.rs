@@ -4,7 +4,7 @@ use crate::args::CalibrateArgs;
 use crate::commands::tune::store;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say};
-use crate::workbench::{Workbench, scratch};
+use crate::workbench::Workbench;
 use q2c_lab::calibrate::{CalibrateError, calibrate, identity};
 use q2c_model::Nanos;
 use q2c_result::Exit;
@@ -13,14 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Calibrates and stores.
 pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let scratch = scratch(&args.workload, stop)?;
-    let path = scratch
-        .as_ref()
-        .map(|s| s.path().display().to_string())
-        .or_else(|| args.workload.target.clone());
-    let path = path
-        .ok_or_else(|| Failure::new(Exit::Usage, "calibrate: name a target, or use --scratch"))?;
-    let bench = Workbench::open(&args.workload, &path, scratch, stop)?;
+    let bench = Workbench::for_command("calibrate", &args.workload, stop)?;
     let calibrations =
         calibrate(&bench.workload, &args.workload.bs, args.workload.seed, stop).or_exit_of(exit)?;
     let identity = identity(&bench.machine, &bench.target.path, &bench.workload);

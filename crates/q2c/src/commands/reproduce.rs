@@ -3,7 +3,7 @@
 use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say};
-use crate::workbench::{Workbench, scratch};
+use crate::workbench::Workbench;
 use q2c_lab::experiment::{Experiment, PhasePlan, PhaseTrial, table};
 use q2c_lab::runner::{self, End, Runner, Settings, SystemClock};
 use q2c_lab::{Identity, RunDir, Summary};
@@ -14,14 +14,7 @@ use std::sync::atomic::AtomicBool;
 /// Runs a built-in experiment.
 pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let experiment = Experiment::named(&args.name).or_exit(Exit::Usage)?;
-    let scratch = scratch(&args.workload, stop)?;
-    let path = scratch
-        .as_ref()
-        .map(|s| s.path().display().to_string())
-        .or_else(|| args.workload.target.clone());
-    let path = path
-        .ok_or_else(|| Failure::new(Exit::Usage, "reproduce: name a target, or use --scratch"))?;
-    let bench = Workbench::open(&args.workload, &path, scratch, stop)?;
+    let bench = Workbench::for_command("reproduce", &args.workload, stop)?;
     let spare = bench.workload.sampler_cpu.ok_or_else(|| {
         Failure::new(
             Exit::Environment,

@@ -3,7 +3,7 @@
 use crate::args::{TuneArgs, WorkloadArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
-use crate::workbench::{Workbench, engine, scratch};
+use crate::workbench::{Workbench, engine, named, scratch};
 use q2c_host::target::Scratch;
 use q2c_lab::calibrate::Store;
 use q2c_lab::run_dir::read_plan;
@@ -96,10 +96,7 @@ struct Session {
 
 fn fresh(args: &TuneArgs, stop: &AtomicBool) -> Result<Session, Failure> {
     let scratch = scratch(&args.workload, stop)?;
-    let made = scratch.as_ref().map(|s| s.path().display().to_string());
-    let target = made.or_else(|| args.workload.target.clone());
-    let target =
-        target.ok_or_else(|| Failure::new(Exit::Usage, "tune: name a target, or use --scratch"))?;
+    let target = named("tune", &args.workload, scratch.as_ref())?;
     Ok(Session {
         spec: spec(args, target),
         workload_args: args.workload.clone(),
