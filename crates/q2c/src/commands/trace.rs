@@ -120,14 +120,10 @@ fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Failure> 
 
 fn in_words(info: &Info<'_>) -> String {
     let (meta, summary) = (info.meta, &info.summary);
+    let source = format!("{} {}", meta.source, meta.source_version);
     let mut lines = vec![
         format!("{}: {} records", info.path.escape_debug(), summary.records),
-        line(
-            "source",
-            &[&meta.source, &meta.source_version]
-                .map(|s| s.as_str())
-                .join(" "),
-        ),
+        line("source", source.trim_end()),
         line("clock", &meta.clock),
         line("layer", &counts(&summary.layers)),
         line("device", &counts(&summary.devices)),
@@ -160,7 +156,8 @@ fn in_words(info: &Info<'_>) -> String {
 
 /// Names and values come from files: control characters are shown, not obeyed.
 fn line(name: &str, value: &str) -> String {
-    format!("  {:<22} {}", name.escape_debug(), value.escape_debug())
+    let name = name.escape_debug().to_string();
+    format!("  {name:<22} {}", value.escape_debug())
 }
 
 fn counts<K: std::fmt::Display>(counts: &BTreeMap<K, u64>) -> String {

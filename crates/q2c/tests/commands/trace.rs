@@ -67,6 +67,7 @@ fn a_csv_is_imported_by_its_column_map() {
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
+    assert!(said.contains("\n  source                 csv\n"), "{said}");
     let info = q2c(folder.path(), &["trace", "info", "csv.trace", "--json"]).json();
     let summary = |name: &str| number(&info, &format!("/summary/{name}"));
     assert_eq!((summary("lanes"), summary("deepest")), (2.0, 1.0));
