@@ -4,7 +4,7 @@
 .PHONY: help run test test-guest
 
 help:
-	@echo 'make run         build q2c and tune hybrid polling on a 2 GiB scratch file, 4 KiB and 64 KiB reads'
+	@echo 'make run         build q2c and tune hybrid polling on a 1 GiB scratch file, 4 KiB and 64 KiB reads'
 	@echo 'make test        format, clippy, crate rules, sizes, every test that needs no guest; skips are counted'
 	@echo 'make test-guest  tests in guests that boot their own kernel'
 	@echo

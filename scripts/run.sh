@@ -4,4 +4,4 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 cargo build --release --locked --package q2c </dev/null
-exec "${CARGO_TARGET_DIR:-target}/release/q2c" tune --scratch 2g --bs 4k,64k </dev/null
+exec "${CARGO_TARGET_DIR:-target}/release/q2c" tune --scratch 1g --bs 4k,64k </dev/null

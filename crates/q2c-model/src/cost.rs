@@ -75,7 +75,7 @@ pub struct CostModel {
     /// Delay of a hit wake-up; `x` = the sleep asked less the device's latency (may be negative).
     pub wake_hit: WakeDelay,
     /// How long before a poll would see it a completion disturbs the wake-up: its interrupt, handled on the sleeper's
-    /// CPU or beside it.
+    /// CPU or beside it. Never negative.
     pub hit_lead_ns: f64,
     /// From the wake-up to the reaping when the completion was already there.
     pub reap_hit_ns: f64,

@@ -1,7 +1,9 @@
 //! What one simulated configuration gives.
 
+use serde::Serialize;
+
 /// Rates and shares over the measured part of a simulation, all lanes together.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Outcome {
     /// I/Os counted.
     pub ios: u64,

@@ -2,15 +2,17 @@
 //!
 //! [`TraceWriter`] streams [`q2c_model::IoRecord`]s into a file that gets its name only when it is whole;
 //! [`TraceReader`] streams them back, row group by row group, with the columns and the rows a [`Scan`]
-//! asks for. [`import`] turns what other tools recorded into the same records.
+//! asks for. [`Counting`] sums up what it holds. [`import`] turns what other tools recorded into the same records.
 //!
 //! The file opens in anything that reads Parquet: times are unsigned nanoseconds, null where the source
 //! had none; `op`, `layer`, `device` and `comm` are dictionary-encoded text; the device is `major:minor`.
 
 mod container;
 pub mod import;
+mod summary;
 
 pub use container::{
     Batches, Column, Records, SCHEMA_VERSION, Scan, TraceError, TraceReader, TraceWriter,
     UnknownColumn,
 };
+pub use summary::{Counting, Latency, Summary};

@@ -35,6 +35,9 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
     match command {
         Command::Tune(args) => commands::tune::run(&args, &stop),
         Command::Calibrate(args) => commands::calibrate::run(&args, &stop),
+        Command::Poll(args) => commands::poll::run(&args, &stop),
+        Command::Trace(args) => commands::trace::run(&args, &stop),
+        Command::Report(args) => commands::report::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args, &stop),
         Command::Restore(args) => commands::restore::run(&args),

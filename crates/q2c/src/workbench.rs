@@ -25,6 +25,8 @@ pub struct Workbench {
     pub doctor: DoctorReport,
     /// What tells this target from another of the same name.
     pub target_id: String,
+    /// What stored calibrations know it by: one scratch file is as good as another of its size on the same disk.
+    pub calibration_target: String,
     scratch: Option<Scratch>,
 }
 
@@ -80,6 +82,7 @@ impl Workbench {
         Ok(Workbench {
             machine: q2c_host::machine::read(&roots),
             doctor: examine(&roots, Some(&opened.facts)),
+            calibration_target: calibration_target(&opened.facts, scratch.is_some()),
             target: opened.facts,
             target_id: opened.id,
             workload,
@@ -101,6 +104,16 @@ impl Workbench {
     /// Keeps the scratch file for a later session.
     pub fn keep_scratch(self) -> Option<PathBuf> {
         self.scratch.map(Scratch::keep)
+    }
+}
+
+fn calibration_target(target: &Target, scratch: bool) -> String {
+    match (&target.device, scratch) {
+        (Some(device), true) => format!(
+            "scratch file of {} on {} {}",
+            target.size, device.name, device.dev
+        ),
+        _ => target.path.clone(),
     }
 }
 

@@ -100,7 +100,7 @@ fn wake(
 }
 
 /// Leads tried, ns.
-const LEADS: std::ops::RangeInclusive<i32> = -20..=80;
+const LEADS: std::ops::RangeInclusive<i32> = 0..=80;
 const LEAD_STEP_NS: f64 = 1_000.0;
 
 /// The lead that explains the measured miss rates best, in least squares over all points.
@@ -121,7 +121,7 @@ fn hit_lead(points: &[&Point], clear: &WakeDelay, added: &Curve) -> f64 {
     let leads = LEADS.map(|step| f64::from(step) * LEAD_STEP_NS);
     let best = leads
         .map(|lead| (misfit(lead), lead))
-        .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.abs().total_cmp(&b.1.abs())));
+        .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     best.map_or(0.0, |(_, lead)| lead)
 }
 

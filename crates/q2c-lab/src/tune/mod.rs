@@ -44,6 +44,8 @@ pub struct Tune<'a> {
     pub machine: &'a Machine,
     /// Target facts.
     pub target: &'a Target,
+    /// What stored calibrations know the target by.
+    pub calibration_target: &'a str,
     /// What the doctor said.
     pub doctor: &'a DoctorReport,
     /// Stored calibrations; `None` measures anew.
@@ -120,7 +122,7 @@ impl Tune<'_> {
         if let Some(kept) = read_json(folder, CALIBRATION_FILE)? {
             return Ok(kept);
         }
-        let identity = identity(self.machine, &self.target.path, self.workload);
+        let identity = identity(self.machine, self.calibration_target, self.workload);
         let stored = |bs| self.store.and_then(|store| store.load(&identity, bs));
         let known: Option<Vec<Calibration>> =
             self.spec.sizes.iter().map(|&bs| stored(bs)).collect();

@@ -233,31 +233,145 @@ fn delays_are_drawn_evenly() {
     close(got.t_under, 3_000.0 / 23_000.0);
 }
 
-/// Asks for latency - granularity - delay = 26,950 ns and polls the granularity of 50 ns.
+/// Sleeps of 20 us wake at 23 us. A completion at 30 us disturbs them from `lead` before on: with 7 us the two fall together, which
+/// is a hit. It then wakes at the hit delay's 21.5 us, finds the completion when it is there and reaps it.
 #[test]
-fn the_oracle_sleeps_up_to_the_completion() {
-    let got = thirty_us(&costs(), Method::Oracle);
-    rates(&got, 32_500, 2_000.0 + 2_500.0 + 50.0 + 500.0, 400.0);
-    assert_eq!(
-        (got.miss_rate, got.effective_sleep_ns, got.t_over),
-        (0.0, 26_950.0, 0.0)
-    );
-    latency(&got, 32_000.0);
+fn a_completion_within_the_lead_counts_as_hit() {
+    let with = |hit_lead_ns: f64| {
+        let cost = CostModel {
+            hit_lead_ns,
+            ..costs()
+        };
+        thirty_us(&cost, rule("fixed:20us", 1))
+    };
+    let clear = with(6_999.0);
+    assert_eq!(clear.miss_rate, 0.0);
+    latency(&clear, 32_000.0);
+    close(clear.cpu_ns_per_io, 2_000.0 + 2_500.0 + 7_000.0 + 500.0);
+    let hit = with(7_000.0);
+    rates(&hit, 2_000 + 30_700 + 500, 2_000.0 + 3_100.0 + 500.0, 400.0);
+    latency(&hit, 2_000.0 + 30_000.0 + 700.0);
+    assert_eq!((hit.miss_rate, hit.t_under), (1.0, 0.0));
+    close(hit.t_over, 700.0 / 30_000.0);
 }
 
-/// A sleep that costs as much CPU as it gives up is not worth it; nor is there one shorter than its own delay.
+/// Hit within the lead, the wake-up may come after the completion: 20 us and the hit delay of a sleep 10 us shorter than the latency.
+#[test]
+fn a_hit_within_the_lead_has_the_hit_delay() {
+    let mut cost = costs();
+    cost.hit_lead_ns = 8_000.0;
+    cost.wake_hit.base_ns = Curve {
+        x: vec![-20_000.0, 0.0],
+        y: vec![9_000.0, 15_000.0],
+    };
+    let got = thirty_us(&cost, rule("fixed:20us", 1));
+    latency(&got, 2_000.0 + 20_000.0 + 12_000.0 + 700.0);
+    assert_eq!(got.miss_rate, 1.0);
+}
+
+/// The lead counts from the completion as a sleep makes it: 250 ns later than polling's.
+#[test]
+fn the_lead_counts_from_the_sleepers_completion() {
+    let miss_rate = |lead: f64| {
+        let cost = CostModel {
+            hit_lead_ns: lead,
+            added_latency_ns: Curve::constant(250.0),
+            ..costs()
+        };
+        thirty_us(&cost, rule("fixed:20us", 1)).miss_rate
+    };
+    assert_eq!((miss_rate(7_249.0), miss_rate(7_250.0)), (0.0, 1.0));
+}
+
+/// Nine spreads of 1 us below and above 3 us would be -6 and 12 us; the bounds at 20 us asked, half-way, are 1.5 and 5 us.
+#[test]
+fn a_clear_delay_keeps_its_bounds() {
+    let line = |a: f64, b: f64| Curve {
+        x: vec![10_000.0, 30_000.0],
+        y: vec![a, b],
+    };
+    let polled = |z: f64, bounded: bool| {
+        let mut cost = costs();
+        cost.wake_clear.spread_ns = Curve::constant(1_000.0);
+        cost.wake_clear.z = vec![z];
+        if bounded {
+            cost.wake_clear.least_ns = line(1_000.0, 2_000.0);
+            cost.wake_clear.most_ns = line(4_000.0, 6_000.0);
+        }
+        let got = thirty_us(&cost, rule("fixed:20us", 1));
+        (got.t_under * 30_000.0, got.miss_rate)
+    };
+    let same = |got: (f64, f64), polled: f64, missed: f64| {
+        close(got.0, polled);
+        assert_eq!(got.1, missed);
+    };
+    same(polled(-9.0, true), 30_000.0 - 21_500.0, 0.0);
+    same(polled(9.0, true), 30_000.0 - 25_000.0, 0.0);
+    same(polled(1.0, true), 30_000.0 - 24_000.0, 0.0);
+    same(polled(-9.0, false), 30_000.0 - 20_000.0, 0.0);
+    same(polled(9.0, false), 0.0, 1.0);
+}
+
+/// 40 us asked, 10 us beyond the completion: 1.5 us less or more 9 us, between 1.2 and 4 us.
+#[test]
+fn a_hit_delay_keeps_its_bounds() {
+    for (z, delay) in [(-9.0, 1_200.0), (9.0, 4_000.0), (1.0, 2_500.0)] {
+        let mut cost = costs();
+        cost.wake_hit.spread_ns = Curve::constant(1_000.0);
+        cost.wake_hit.z = vec![z];
+        cost.wake_hit.least_ns = Curve::constant(1_200.0);
+        cost.wake_hit.most_ns = Curve::constant(4_000.0);
+        let got = thirty_us(&cost, rule("fixed:40us", 1));
+        latency(&got, 2_000.0 + 40_000.0 + delay + 700.0);
+    }
+}
+
+/// A bound below zero is none: no timer wakes before its time.
+#[test]
+fn the_least_delay_is_zero() {
+    let mut cost = costs();
+    cost.wake_clear.spread_ns = Curve::constant(1_000.0);
+    cost.wake_clear.z = vec![-9.0];
+    cost.wake_clear.least_ns = Curve::constant(-500.0);
+    let got = thirty_us(&cost, rule("fixed:20us", 1));
+    close(got.t_under, 10_000.0 / 30_000.0);
+}
+
+/// Asks for latency - lead - 1 ns - delay and polls the lead and 1 ns.
+#[test]
+fn the_oracle_sleeps_up_to_the_completion() {
+    for (lead, asked, polled) in [(0.0, 26_999.0, 1.0), (5_000.0, 21_999.0, 5_001.0)] {
+        let cost = CostModel {
+            hit_lead_ns: lead,
+            ..costs()
+        };
+        let got = thirty_us(&cost, Method::Oracle);
+        rates(&got, 32_500, 2_000.0 + 2_500.0 + polled + 500.0, 400.0);
+        assert_eq!(
+            (got.miss_rate, got.effective_sleep_ns, got.t_over),
+            (0.0, asked, 0.0)
+        );
+        latency(&got, 32_000.0);
+    }
+}
+
+/// A sleep that costs as much CPU as it gives up is not worth it; nor is there one shorter than its own delay and the lead.
 #[test]
 fn the_oracle_polls_below_the_break_even() {
-    let sleeps = |cpu: f64, device: u32| {
+    let sleeps = |lead: f64, cpu: f64, device: u32| {
         let cost = CostModel {
             sleep_cpu_clear_ns: Curve::constant(cpu),
+            hit_lead_ns: lead,
             ..costs()
         };
         let lane = recording(2_000, [device], 500);
         one(&lane, &cost, Method::Oracle, drive(0, 1_000_000)).effective_sleep_ns > 0.0
     };
-    assert!(sleeps(29_949.0, 30_000) && !sleeps(29_950.0, 30_000));
-    assert!(sleeps(0.0, 3_051) && !sleeps(0.0, 3_050));
+    // Given up: 30 us less what it still polls, 1 ns or 4,001 ns.
+    assert!(sleeps(0.0, 29_998.0, 30_000) && !sleeps(0.0, 29_999.0, 30_000));
+    assert!(sleeps(4_000.0, 25_998.0, 30_000) && !sleeps(4_000.0, 25_999.0, 30_000));
+    assert!(sleeps(0.0, 0.0, 3_002) && !sleeps(0.0, 0.0, 3_001));
+    assert!(sleeps(4_000.0, 0.0, 7_002) && !sleeps(4_000.0, 0.0, 7_001));
 }
 
 /// Two I/Os of 10 us, then one of 40 us: nearest ranks by hand.

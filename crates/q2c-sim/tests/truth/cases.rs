@@ -27,7 +27,7 @@ pub fn delay(ns: f64) -> WakeDelay {
     }
 }
 
-/// A machine that charges nothing but a poll granularity of 1 ns.
+/// A machine that charges nothing.
 pub fn free() -> CostModel {
     CostModel {
         bs: Bytes(4096),

@@ -37,12 +37,12 @@ fn curve(most: f64) -> impl Strategy<Value = Curve> {
 fn cost() -> impl Strategy<Value = CostModel> {
     let waking = (curve(6_000.0), curve(2_000.0), curve(6_000.0), 1.0..900.0);
     let charging = (curve(9_000.0), curve(9_000.0), curve(300.0), 0.0..9_000.0);
-    (waking, charging).prop_map(
-        |((clear, spread, hit, reap), (cpu_clear, cpu_hit, submit, interrupt))| {
+    (waking, charging, 0.0..9_000.0).prop_map(
+        |((clear, spread, hit, reap), (cpu_clear, cpu_hit, submit, interrupt), hit_lead_ns)| {
             let mut cost = CostModel {
                 wake_clear: delay(0.0),
                 wake_hit: delay(0.0),
-                hit_lead_ns: 0.0,
+                hit_lead_ns,
                 reap_hit_ns: reap,
                 sleep_cpu_clear_ns: cpu_clear,
                 sleep_cpu_hit_ns: cpu_hit,
@@ -111,14 +111,16 @@ proptest! {
     #[test]
     fn no_clear_fixed_sleep_beats_the_oracle(
         waits in prop::collection::vec(5_000u32..80_000, 1..20),
-        late in 0u32..4_000,
+        late in 0u32..3_000,
+        lead in 0u32..1_900,
         cpu in 0.0..9_000.0f64,
         share in 0.0..1.0f64,
     ) {
-        let room = waits.iter().min().expect("a wait") - late - 1;
+        let room = waits.iter().min().expect("a wait") - late - lead - 1;
         let asked = (f64::from(room) * share) as u32 + u32::from(room > 0);
         let cost = CostModel {
             wake_clear: delay(f64::from(late)),
+            hit_lead_ns: f64::from(lead),
             sleep_cpu_clear_ns: Curve::constant(cpu),
             ..free()
         };

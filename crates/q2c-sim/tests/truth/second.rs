@@ -1,8 +1,8 @@
 //! The closed loop once more, from its description alone: whole nanoseconds, one heap of events, every sample kept.
 
-use crate::cases::{delay, drive, free, rule, same};
+use crate::cases::{drive, free, rule, same};
 use proptest::prelude::*;
-use q2c_model::{CostModel, Curve, Direction};
+use q2c_model::{CostModel, Curve, Direction, WakeDelay};
 use q2c_policy::Io;
 use q2c_sim::{Outcome, Recording, simulate};
 use std::cmp::Reverse;
@@ -18,14 +18,44 @@ struct Item {
 
 #[derive(Clone, Debug)]
 struct Charges {
-    clear_delay: u64,
-    hit_delay: u64,
+    clear: Delay,
+    hit: Delay,
+    lead: u64,
     reap: u64,
     cpu_clear: u64,
     cpu_hit: u64,
     slower: u64,
     costlier: u64,
     others: u64,
+}
+
+/// A wake-up's delay: always `deviations` spreads from the middle, but no less than `least` and no more than `most`.
+#[derive(Clone, Copy, Debug)]
+struct Delay {
+    middle: i64,
+    spread: i64,
+    deviations: i64,
+    least: i64,
+    most: Option<i64>,
+}
+
+impl Delay {
+    fn ns(self) -> u64 {
+        let wanted = self.middle + self.spread * self.deviations;
+        let capped = self.most.map_or(wanted, |most| wanted.min(most));
+        capped.max(self.least).max(0) as u64
+    }
+
+    fn model(self) -> WakeDelay {
+        let constant = |ns: i64| Curve::constant(ns as f64);
+        WakeDelay {
+            base_ns: constant(self.middle),
+            spread_ns: constant(self.spread),
+            least_ns: constant(self.least),
+            most_ns: self.most.map(constant).unwrap_or_default(),
+            z: vec![self.deviations as f64],
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -95,15 +125,12 @@ fn ride(item: &Item, asked: u64, charges: &Charges) -> Ride {
         0 => (item.submit, item.wait),
         _ => (item.submit + charges.costlier, item.wait + charges.slower),
     };
-    let missed = asked > 0 && asked + charges.clear_delay >= wait;
+    let (clear, hit) = (asked + charges.clear.ns(), asked + charges.hit.ns());
+    let missed = asked > 0 && clear + charges.lead >= wait;
     let (observed, polled, sleeping) = match (asked, missed) {
         (0, _) => (wait, wait, 0),
-        (_, false) => (wait, wait - asked - charges.clear_delay, charges.cpu_clear),
-        (_, true) => (
-            wait.max(asked + charges.hit_delay) + charges.reap,
-            0,
-            charges.cpu_hit,
-        ),
+        (_, false) => (wait, wait - clear, charges.cpu_clear),
+        (_, true) => (wait.max(hit) + charges.reap, 0, charges.cpu_hit),
     };
     Ride {
         u2c: submit + observed,
@@ -201,8 +228,9 @@ fn recorded(items: &[Item]) -> Recording {
 
 fn model(charges: &Charges) -> CostModel {
     CostModel {
-        wake_clear: delay(charges.clear_delay as f64),
-        wake_hit: delay(charges.hit_delay as f64),
+        wake_clear: charges.clear.model(),
+        wake_hit: charges.hit.model(),
+        hit_lead_ns: charges.lead as f64,
         reap_hit_ns: charges.reap as f64,
         sleep_cpu_clear_ns: Curve::constant(charges.cpu_clear as f64),
         sleep_cpu_hit_ns: Curve::constant(charges.cpu_hit as f64),
@@ -223,16 +251,31 @@ fn item() -> impl Strategy<Value = Item> {
     })
 }
 
+fn any_delay() -> impl Strategy<Value = Delay> {
+    let drawn = (0i64..5_000, 0i64..1_000, -9i64..10);
+    let bounds = (-500i64..3_000, prop::option::of(0i64..6_000));
+    (drawn, bounds).prop_map(|((middle, spread, deviations), (least, above))| Delay {
+        middle,
+        spread,
+        deviations,
+        least,
+        most: above.map(|above| least + above),
+    })
+}
+
 fn charges() -> impl Strategy<Value = Charges> {
-    prop::collection::vec(0u64..5_000, 8).prop_map(|v| Charges {
-        clear_delay: v[0],
-        hit_delay: v[1],
-        reap: v[2],
-        cpu_clear: v[3],
-        cpu_hit: v[4],
-        slower: v[5] / 10,
-        costlier: v[6] / 10,
-        others: v[7],
+    let delays = (any_delay(), any_delay(), 0u64..20_000);
+    let others = prop::collection::vec(0u64..5_000, 6);
+    (delays, others).prop_map(|((clear, hit, lead), v)| Charges {
+        clear,
+        hit,
+        lead,
+        reap: v[0],
+        cpu_clear: v[1],
+        cpu_hit: v[2],
+        slower: v[3] / 10,
+        costlier: v[4] / 10,
+        others: v[5],
     })
 }
 

@@ -157,8 +157,10 @@ impl Iterator for Records {
     type Item = Result<Vec<IoRecord>, TraceError>;
     fn next(&mut self) -> Option<Self::Item> {
         Some(self.0.next()?.and_then(|batch| {
-            let path = self.0.path.clone();
-            decode::records(&batch).map_err(|bad| bad_value(path, bad))
+            let path = &self.0.path;
+            // Damage can make an array another kind than its field says.
+            let records = contained("read trace", path, || Ok(decode::records(&batch)))?;
+            records.map_err(|bad| bad_value(path.clone(), bad))
         }))
     }
 }

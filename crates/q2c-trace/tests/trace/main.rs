@@ -13,4 +13,6 @@ mod latency_list;
 #[cfg(test)]
 mod round_trip;
 #[cfg(test)]
+mod summary;
+#[cfg(test)]
 mod support;

@@ -3,15 +3,21 @@
 mod calibrate;
 mod common;
 mod doctor;
+mod poll;
+mod report;
 mod reproduce;
 mod restore;
+mod trace;
 mod tune;
 
 pub use calibrate::CalibrateArgs;
 pub use common::WorkloadArgs;
 pub use doctor::DoctorArgs;
+pub use poll::{PollArgs, PollCommand, SimArgs};
+pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
+pub use trace::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
 
 use clap::{Parser, Subcommand};
@@ -34,6 +40,12 @@ pub enum Command {
     Tune(TuneArgs),
     /// Measure what sleeping, waking, polling and interrupts cost here
     Calibrate(CalibrateArgs),
+    /// Simulate sleep rules on a trace; needs neither device nor root
+    Poll(PollArgs),
+    /// Bring recordings of other tools in, and look into traces
+    Trace(TraceArgs),
+    /// Draw tables and the HTML report again from a result
+    Report(ReportArgs),
     /// List what this machine can and cannot do, why, and the line that would change it
     Doctor(DoctorArgs),
     /// Run a published experiment here, its figures beside the published ones

@@ -16,7 +16,7 @@ pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let bench = Workbench::for_command("calibrate", &args.workload, stop)?;
     let calibrations =
         calibrate(&bench.workload, &args.workload.bs, args.workload.seed, stop).or_exit_of(exit)?;
-    let identity = identity(&bench.machine, &bench.target.path, &bench.workload);
+    let identity = identity(&bench.machine, &bench.calibration_target, &bench.workload);
     for (store, calibration) in store()
         .iter()
         .flat_map(|s| calibrations.iter().map(move |c| (s, c)))

@@ -2,6 +2,9 @@
 
 pub mod calibrate;
 pub mod doctor;
+pub mod poll;
+pub mod report;
 pub mod reproduce;
 pub mod restore;
+pub mod trace;
 pub mod tune;

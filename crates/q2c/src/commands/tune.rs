@@ -62,6 +62,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         workload: &bench.workload,
         machine: &bench.machine,
         target: &bench.target,
+        calibration_target: &bench.calibration_target,
         doctor: &bench.doctor,
         store: store.as_ref(),
         harness_floor_ns: floor,

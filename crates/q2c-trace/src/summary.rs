@@ -1,0 +1,167 @@
+//! What a trace holds, counted in one pass and in bounded memory.
+
+use q2c_model::{Bytes, IoRecord, Nanos};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Counts over the records of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Records.
+    pub records: u64,
+    /// Records by layer.
+    pub layers: BTreeMap<String, u64>,
+    /// Records by operation.
+    pub ops: BTreeMap<String, u64>,
+    /// Records by device (`major:minor`; `0:0` stands for unknown).
+    pub devices: BTreeMap<String, u64>,
+    /// Records by length.
+    pub sizes: BTreeMap<Bytes, u64>,
+    /// Submitting threads.
+    pub lanes: u32,
+    /// Most requests of one lane in flight.
+    pub deepest: u32,
+    /// From the earliest to the latest time in the trace; zero without times.
+    pub span_ns: Nanos,
+    /// Submission to reaping; `None` without user-layer times.
+    pub u2c: Option<Latency>,
+    /// Queued to complete; `None` without block-layer times.
+    pub q2c: Option<Latency>,
+    /// Records whose request slept before it polled.
+    pub slept: u64,
+    /// Of those, the ones that slept too long.
+    pub missed: u64,
+    /// Records of failed requests.
+    pub failed: u64,
+}
+
+/// A latency over all records that have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Latency {
+    /// Records.
+    pub ios: u64,
+    /// Smallest.
+    pub min_ns: Nanos,
+    /// Mean.
+    pub mean_ns: f64,
+    /// Median, rounded down by less than 0.8 %.
+    pub p50_ns: Nanos,
+    /// 99th percentile, rounded down by less than 0.8 %.
+    pub p99_ns: Nanos,
+    /// Largest.
+    pub max_ns: Nanos,
+}
+
+/// Counts records as they come.
+#[derive(Clone, Debug, Default)]
+pub struct Counting {
+    summary: Summary,
+    lanes: BTreeSet<u32>,
+    ends: Option<(Nanos, Nanos)>,
+    u2c: Latencies,
+    q2c: Latencies,
+}
+
+impl Counting {
+    /// Counts some records.
+    pub fn add(&mut self, records: &[IoRecord]) {
+        records.iter().for_each(|record| self.one(record));
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn finish(self) -> Summary {
+        let (first, last) = self.ends.unwrap_or_default();
+        Summary {
+            lanes: u32::try_from(self.lanes.len()).unwrap_or(u32::MAX),
+            span_ns: last - first,
+            u2c: self.u2c.latency(),
+            q2c: self.q2c.latency(),
+            ..self.summary
+        }
+    }
+
+    fn one(&mut self, record: &IoRecord) {
+        let counts = &mut self.summary;
+        counts.records += 1;
+        *counts
+            .layers
+            .entry(record.layer.name().to_owned())
+            .or_default() += 1;
+        *counts.ops.entry(record.op.to_string()).or_default() += 1;
+        *counts.devices.entry(record.device.to_string()).or_default() += 1;
+        *counts.sizes.entry(record.bytes).or_default() += 1;
+        counts.deepest = counts.deepest.max(record.depth_at_submit);
+        counts.slept += u64::from(record.slept_ns.is_some());
+        counts.missed += u64::from(record.missed == Some(true));
+        counts.failed += u64::from(record.error.is_some_and(|error| error != 0));
+        self.lanes.insert(record.lane);
+        record.u2c().into_iter().for_each(|ns| self.u2c.add(ns));
+        record.q2c().into_iter().for_each(|ns| self.q2c.add(ns));
+        for time in times(record) {
+            let (first, last) = self.ends.get_or_insert((time, time));
+            (*first, *last) = ((*first).min(time), (*last).max(time));
+        }
+    }
+}
+
+/// The instants of a record.
+fn times(record: &IoRecord) -> impl Iterator<Item = Nanos> {
+    let user = [record.submit_ns, record.submit_end_ns, record.reap_ns];
+    let block = [
+        record.queue_ns,
+        record.getrq_ns,
+        record.insert_ns,
+        record.issue_ns,
+        record.complete_ns,
+    ];
+    user.into_iter().chain(block).flatten()
+}
+
+/// Latencies in classes of 8 binary digits: some thousand classes hold any trace.
+#[derive(Clone, Debug, Default)]
+struct Latencies {
+    classes: BTreeMap<u64, u64>,
+    ios: u64,
+    sum: u128,
+    ends: Option<(u64, u64)>,
+}
+
+impl Latencies {
+    /// Binary digits that are kept: a class is narrower than 1 / 128 of its values.
+    const DIGITS: u32 = 8;
+
+    fn add(&mut self, latency: Nanos) {
+        let ns = latency.0;
+        let dropped = (u64::BITS - ns.leading_zeros()).saturating_sub(Self::DIGITS);
+        *self.classes.entry(ns >> dropped << dropped).or_default() += 1;
+        self.ios += 1;
+        self.sum += u128::from(ns);
+        let (min, max) = self.ends.get_or_insert((ns, ns));
+        (*min, *max) = ((*min).min(ns), (*max).max(ns));
+    }
+
+    fn latency(&self) -> Option<Latency> {
+        let (min, max) = self.ends?;
+        Some(Latency {
+            ios: self.ios,
+            min_ns: Nanos(min),
+            mean_ns: self.sum as f64 / self.ios as f64,
+            p50_ns: Nanos(self.rank(0.50).max(min)),
+            p99_ns: Nanos(self.rank(0.99).max(min)),
+            max_ns: Nanos(max),
+        })
+    }
+
+    /// The class of the nearest rank.
+    fn rank(&self, q: f64) -> u64 {
+        let rank = ((q * self.ios as f64).ceil() as u64).max(1);
+        let mut below = 0;
+        let mut classes = self.classes.iter();
+        let found = classes.find(|(_, count)| {
+            below += **count;
+            below >= rank
+        });
+        found.map_or(0, |(class, _)| *class)
+    }
+}

@@ -1,0 +1,20 @@
+//! `q2c report`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Draw the reports of a run again from its result.
+#[derive(Clone, Debug, Args)]
+pub struct ReportArgs {
+    /// Run folder, or a result.json
+    pub run: PathBuf,
+    /// Write the HTML report to this file, a name that is not taken yet
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print the measured cells as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}

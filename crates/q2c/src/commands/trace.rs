@@ -1,0 +1,206 @@
+//! `q2c trace`.
+
+use crate::args::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json};
+use q2c_model::{IoRecord, Nanos, TraceMeta};
+use q2c_result::Exit;
+use q2c_trace::import::{ImportError, ImportOptions, RecordSink, Source, by_name};
+use q2c_trace::{
+    Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceError, TraceReader, TraceWriter,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Imports or describes.
+pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    match &args.command {
+        TraceCommand::Import(args) => import(args, stop),
+        TraceCommand::Info(args) => info(args, stop),
+    }
+}
+
+/// Records on their way into the trace, until a signal comes.
+struct UntilStopped<'a> {
+    writer: TraceWriter,
+    out: &'a Path,
+    stop: &'a AtomicBool,
+}
+
+impl RecordSink for UntilStopped<'_> {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(TraceError::Io {
+                doing: "write trace",
+                path: self.out.to_owned(),
+                source: io::Error::other("stopped by a signal; nothing was kept"),
+            });
+        }
+        self.writer.push(records)
+    }
+}
+
+fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let format = by_name(&args.format).ok_or_else(|| {
+        let why = format!(
+            "import {}: no format `{}`",
+            args.input.display(),
+            args.format
+        );
+        Failure::new(Exit::Usage, why)
+    })?;
+    let columns = args.columns.clone().map_or(Vec::new(), |columns| columns.0);
+    let options = ImportOptions {
+        unit: args.unit,
+        op: args.op,
+        bytes: args.bs,
+        columns,
+        delimiter: args.delimiter,
+        skip_bad: args.skip_bad,
+        ..ImportOptions::default()
+    };
+    let path = args.input.as_path();
+    let mut input = BufReader::new(File::open(path).map_err(|e| unread(path, &e))?);
+    let writer = TraceWriter::create(&args.out, TraceMeta::default());
+    let mut sink = UntilStopped {
+        writer: writer.or_exit_of(trace_exit)?,
+        out: &args.out,
+        stop,
+    };
+    let mut source = Source {
+        path,
+        input: &mut input,
+    };
+    let meta = (format.import)(&mut source, &options, &mut sink)
+        .or_exit_of(|e| import_exit(e, stop.load(Ordering::Relaxed)))?;
+    sink.writer.meta_mut().clone_from(&meta);
+    sink.writer.finish().or_exit_of(trace_exit)?;
+    info_of(&args.out, args.json, stop)
+}
+
+fn info(args: &InfoArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    info_of(&args.trace, args.json, stop)
+}
+
+/// A trace's description with what was counted in it.
+#[derive(Serialize)]
+struct Info<'a> {
+    path: String,
+    schema_version: u32,
+    meta: &'a TraceMeta,
+    summary: Summary,
+}
+
+fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let trace = TraceReader::open(path).or_exit(Exit::Input)?;
+    let mut counting = Counting::default();
+    for records in trace.records(&Scan::new()).or_exit(Exit::Input)? {
+        if stop.load(Ordering::Relaxed) {
+            let why = format!("read trace {}: stopped by a signal", path.display());
+            return Err(Failure::new(Exit::Interrupted, why));
+        }
+        counting.add(&records.or_exit(Exit::Input)?);
+    }
+    let info = Info {
+        path: path.display().to_string(),
+        schema_version: SCHEMA_VERSION,
+        meta: trace.meta(),
+        summary: counting.finish(),
+    };
+    match json {
+        true => print_json(&info)?,
+        false => print(&in_words(&info))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn in_words(info: &Info<'_>) -> String {
+    let (meta, summary) = (info.meta, &info.summary);
+    let source = format!("{} {}", meta.source, meta.source_version);
+    let mut lines = vec![
+        format!("{}: {} records", info.path.escape_debug(), summary.records),
+        line("source", source.trim_end()),
+        line("clock", &meta.clock),
+        line("layer", &counts(&summary.layers)),
+        line("device", &counts(&summary.devices)),
+        line("operation", &counts(&summary.ops)),
+        line("size", &counts(&summary.sizes)),
+        line(
+            "lanes",
+            &format!(
+                "{}, at most {} in flight each",
+                summary.lanes, summary.deepest
+            ),
+        ),
+        line("from first to last", &summary.span_ns.to_string()),
+    ];
+    lines.extend(summary.u2c.iter().map(|l| line("U2C", &latency(l))));
+    lines.extend(summary.q2c.iter().map(|l| line("Q2C", &latency(l))));
+    let slept = format!("{}, {} of them too long", summary.slept, summary.missed);
+    lines.push(line("slept", &slept));
+    lines.push(line("failed", &summary.failed.to_string()));
+    lines.push(line("lost by the source", &meta.lost.to_string()));
+    let left_out = match meta.unmatched.is_empty() {
+        true => "0".to_owned(),
+        false => counts(&meta.unmatched),
+    };
+    lines.push(line("left out", &left_out));
+    lines.extend(meta.file.iter().map(|file| line("file", file)));
+    lines.extend(meta.facts.iter().map(|(name, value)| line(name, value)));
+    lines.join("\n")
+}
+
+/// Names and values come from files: control characters are shown, not obeyed.
+fn line(name: &str, value: &str) -> String {
+    let name = name.escape_debug().to_string();
+    format!("  {name:<22} {}", value.escape_debug())
+}
+
+fn counts<K: std::fmt::Display>(counts: &BTreeMap<K, u64>) -> String {
+    /// Kinds that are listed one by one.
+    const LISTED: usize = 8;
+    let listed = counts.iter().take(LISTED);
+    let mut words: Vec<String> = listed.map(|(kind, n)| format!("{kind} ({n})")).collect();
+    if counts.len() > LISTED {
+        words.push(format!("{} more kinds", counts.len() - LISTED));
+    }
+    words.join(", ")
+}
+
+fn latency(latency: &Latency) -> String {
+    let Latency {
+        min_ns,
+        mean_ns,
+        p50_ns,
+        p99_ns,
+        max_ns,
+        ..
+    } = latency;
+    let mean = Nanos(mean_ns.round() as u64);
+    format!("min {min_ns}, median {p50_ns}, mean {mean}, p99 {p99_ns}, max {max_ns}")
+}
+
+fn unread(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(Exit::Input, format!("read {}: {error}", path.display()))
+}
+
+fn import_exit(error: &ImportError, stopped: bool) -> Exit {
+    match error {
+        ImportError::Trace(_) if stopped => Exit::Interrupted,
+        ImportError::Trace(error) => trace_exit(error),
+        ImportError::Option { .. } | ImportError::Map { .. } => Exit::Usage,
+        _ => Exit::Input,
+    }
+}
+
+/// Of errors in writing.
+fn trace_exit(error: &TraceError) -> Exit {
+    match error {
+        TraceError::Exists { .. } => Exit::Usage,
+        _ => Exit::Device,
+    }
+}

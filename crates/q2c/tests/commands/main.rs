@@ -1,0 +1,10 @@
+//! The built program from outside: what it prints, leaves behind and exits with.
+
+#[cfg(test)]
+mod poll;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
+mod report;
+#[cfg(test)]
+mod trace;

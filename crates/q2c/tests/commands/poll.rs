@@ -1,0 +1,195 @@
+//! `q2c poll sim`.
+
+use crate::program::{close, number, q2c, shared_data};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// Three reads of 30 us, 10 us of thought after the first two: a round of 110 us.
+fn three_reads(folder: &Path) {
+    fs::write(folder.join("in.csv"), "at,took\n0,30\n40,30\n80,30\n").unwrap();
+    let import = [
+        "trace", "import", "in.csv", "--format", "csv", "--unit", "us",
+    ];
+    let map = ["--columns", "submit_ns=at,latency=took", "--op", "read"];
+    let out = ["--bs", "4k", "--out", "three.trace"];
+    q2c(folder, &[&import[..], &map, &out].concat()).done();
+}
+
+fn method<'a>(result: &'a Value, name: &str) -> &'a Value {
+    let methods = result["methods"].as_array().unwrap();
+    let found = methods.iter().find(|m| m["method"] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {result}"))
+}
+
+/// Sleeps of 20 us end at 22 us: 8 us are polled. The oracle polls 1 ns.
+#[test]
+fn a_round_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    three_reads(folder.path());
+    let sim = [
+        "poll",
+        "sim",
+        "three.trace",
+        "--policy",
+        "fixed:20us",
+        "--policy",
+        "fixed:29us",
+    ];
+    let how = [
+        "--warm-up",
+        "0",
+        "--measure",
+        "1100ms",
+        "--wake-delay",
+        "2us",
+        "--json",
+    ];
+    let result = q2c(folder.path(), &[&sim[..], &how].concat()).json();
+    let (rounds, thought) = (10_000.0, 20_000.0 / 3.0);
+    let clear = [
+        ("poll", 30_000.0, 0.0),
+        ("oracle", 1.0, 27_999.0),
+        ("hybrid:fixed:sleep=20us", 8_000.0, 20_000.0),
+    ];
+    for (name, polled, asked) in clear {
+        let got = method(&result, name);
+        assert_eq!(number(got, "/ios"), 3.0 * rounds);
+        close(number(got, "/iops"), 3.0 / 110e-6);
+        close(number(got, "/cpu_ns_per_io"), polled + thought);
+        close(number(got, "/t_under"), polled / 30_000.0);
+        assert_eq!(number(got, "/effective_sleep_ns"), asked, "{name}");
+        assert_eq!(number(got, "/miss_rate"), 0.0, "{name}");
+        assert_eq!(number(got, "/p99_ns"), 30_000.0, "{name}");
+    }
+    // 29 us end at 31 us: every I/O is late by 1 us, a round takes 113 us.
+    let late = method(&result, "hybrid:fixed:sleep=29us");
+    assert_eq!(
+        (number(late, "/miss_rate"), number(late, "/p50_ns")),
+        (1.0, 31_000.0)
+    );
+    close(number(late, "/t_over"), 1.0 / 30.0);
+    assert!((number(late, "/ios") - 3.0 * 1.1 / 113e-6).abs() <= 3.0);
+}
+
+#[test]
+fn the_table_says_what_was_assumed() {
+    let folder = tempfile::tempdir().unwrap();
+    three_reads(folder.path());
+    let sim = ["poll", "sim", "three.trace", "--policy", "mean"];
+    let said = q2c(folder.path(), &sim).done();
+    let words = [
+        "3 I/Os, 1 lane",
+        "2.0 us late, nothing else costs",
+        "2.00 s after 400.0 ms",
+    ];
+    for words in words {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let ends: Vec<&str> = said
+        .lines()
+        .filter_map(|l| l.split_whitespace().last())
+        .collect();
+    for name in ["poll", "oracle", "hybrid:mean:ratio=50%,period=100ms"] {
+        assert!(ends.contains(&name), "{name}: {said}");
+    }
+}
+
+/// The list replayed once more: times in whole nanoseconds, one sleep after the other.
+#[test]
+fn a_public_list_by_a_second_replay() {
+    let test = "poll::a_public_list_by_a_second_replay";
+    let Some(path) = shared_data(test, "zssd-983zet-randread4k-latency-us.txt") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let import = [
+        "trace",
+        "import",
+        path.to_str().unwrap(),
+        "--format",
+        "latency-list",
+    ];
+    let stated = [
+        "--unit",
+        "us",
+        "--op",
+        "read",
+        "--bs",
+        "4k",
+        "--out",
+        "list.trace",
+    ];
+    q2c(folder.path(), &[&import[..], &stated].concat()).done();
+    let text = fs::read_to_string(&path).unwrap();
+    let ns = |line: &str| (line.parse::<f64>().unwrap() * 1e3).round() as u64;
+    let latencies: Vec<u64> = text.lines().map(ns).collect();
+    for (asked, policy) in [(20_000, "fixed:20us"), (30_000, "fixed:30us")] {
+        let sim = ["poll", "sim", "list.trace", "--json", "--policy", policy];
+        let how = [
+            "--warm-up",
+            "10ms",
+            "--measure",
+            "300ms",
+            "--wake-delay",
+            "1us",
+        ];
+        let result = q2c(folder.path(), &[&sim[..], &how].concat()).json();
+        let (wake, mut now, mut ios, mut missed, mut late) =
+            (asked + 1_000, 0u64, 0u64, 0u64, 0u64);
+        let mut device = 0;
+        for latency in latencies.iter().cycle() {
+            if now >= 310_000_000 {
+                break;
+            }
+            if now >= 10_000_000 {
+                ios += 1;
+                missed += u64::from(wake >= *latency);
+                late += wake.saturating_sub(*latency);
+                device += latency;
+            }
+            now += wake.max(*latency);
+        }
+        assert!(
+            missed > 0 && missed < ios,
+            "{missed} of {ios}: nothing to tell apart"
+        );
+        let got = &result["methods"][2];
+        assert_eq!(number(got, "/ios"), ios as f64);
+        close(number(got, "/miss_rate"), missed as f64 / ios as f64);
+        close(number(got, "/t_over"), late as f64 / device as f64);
+    }
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    three_reads(folder.path());
+    let run = |arguments: &[&str]| q2c(folder.path(), &[&["poll", "sim"][..], arguments].concat());
+    run(&["three.trace"]).refused(2, &["--policy"]);
+    run(&["three.trace", "--policy", "median"]).refused(2, &["median"]);
+    run(&["absent", "--policy", "mean"]).refused(3, &["open trace absent"]);
+    let cost = ["three.trace", "--policy", "mean", "--cost", "cost.json"];
+    run(&cost).refused(3, &["read cost.json"]);
+    fs::write(folder.path().join("cost.json"), "{}").unwrap();
+    run(&cost).refused(3, &["expected a list of calibrations"]);
+    fs::write(folder.path().join("cost.json"), "[]").unwrap();
+    run(&cost).refused(3, &["expected a calibration for 4 KiB"]);
+    run(&["three.trace", "--policy", "mean", "--measure", "0"]).refused(2, &["no I/O begins"]);
+
+    let slept = "at,took,slept\n0,30,20\n";
+    fs::write(folder.path().join("slept.csv"), slept).unwrap();
+    let import = [
+        "trace",
+        "import",
+        "slept.csv",
+        "--format",
+        "csv",
+        "--unit",
+        "us",
+    ];
+    let map = ["--columns", "submit_ns=at,latency=took,slept_ns=slept"];
+    let rest = ["--op", "read", "--bs", "4k", "--out", "slept.trace"];
+    q2c(folder.path(), &[&import[..], &map, &rest].concat()).done();
+    run(&["slept.trace", "--policy", "mean"]).refused(3, &["1 of its I/Os slept"]);
+}

@@ -1,0 +1,96 @@
+//! Running q2c, and reading what it says.
+
+use serde_json::Value;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// How a command ended.
+pub struct Ended {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ended {
+    /// It went well: its result.
+    #[track_caller]
+    pub fn done(self) -> String {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        self.stdout
+    }
+
+    /// It went well: its result as JSON.
+    #[track_caller]
+    pub fn json(self) -> Value {
+        serde_json::from_str(&self.done()).unwrap()
+    }
+
+    /// It failed with this code, and said so with each of these words.
+    #[track_caller]
+    pub fn refused(self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, code, "{}{}", self.stdout, self.stderr);
+        for word in words {
+            assert!(self.stderr.contains(word), "{word}: {}", self.stderr);
+        }
+        assert_eq!(self.stdout, "");
+    }
+}
+
+/// Runs q2c in `folder`, which also stands for the user's home.
+pub fn q2c(folder: &Path, arguments: &[&str]) -> Ended {
+    let output = Command::new(env!("CARGO_BIN_EXE_q2c"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("HOME", folder)
+        .env("XDG_CACHE_HOME", folder.join("cache"))
+        .env("COLUMNS", "120")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended {
+        code: output.status.code().unwrap_or(-1),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
+}
+
+/// A number in a JSON value, by pointer.
+#[track_caller]
+pub fn number(value: &Value, pointer: &str) -> f64 {
+    let found = value.pointer(pointer).and_then(Value::as_f64);
+    found.unwrap_or_else(|| panic!("{pointer} in {value}"))
+}
+
+/// Equal up to the rounding of sums of floats.
+#[track_caller]
+pub fn close(got: f64, wanted: f64) {
+    let error = (got - wanted).abs();
+    assert!(error <= 1e-6 * wanted.abs(), "{got}, expected {wanted}");
+}
+
+/// A file of the shared sample data; `None`, said and counted, when it is absent.
+pub fn shared_data(test: &str, name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("Q2C_SHARED_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let path = folder.join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    let line = format!("skipped: {test}: no {name} (Q2C_SHARED_DATA names its folder)\n");
+    print!("{line}");
+    if let Some(log) = std::env::var_os("Q2C_SKIP_LOG") {
+        let mut log = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(log)
+            .expect("the skip log can be opened");
+        // One write, so that lines of tests that run at the same time stay whole.
+        log.write_all(line.as_bytes())
+            .expect("the skip log can be written");
+    }
+    None
+}

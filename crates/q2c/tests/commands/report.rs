@@ -1,0 +1,130 @@
+//! `q2c report`, and a run's trace and calibration simulated again.
+
+use crate::program::{close, number, q2c};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The only run in `folder`.
+fn run_in(folder: &Path) -> PathBuf {
+    let runs = fs::read_dir(folder.join("runs")).unwrap();
+    let runs: Vec<PathBuf> = runs.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    runs[0].clone()
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// One run on a simulated device of 50 us, and everything that is made of it later.
+#[test]
+fn a_run_can_be_drawn_and_simulated_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let tune = ["tune", "sim:50us", "--seconds", "0.2", "--trials", "1"];
+    let table = q2c(folder.path(), &tune).done();
+    let run = run_in(folder.path());
+    let result = read(&run.join("result.json"));
+    let name = run.to_str().unwrap();
+
+    // The same table as tune printed, from the folder and from the file.
+    assert_eq!(q2c(folder.path(), &["report", name]).done(), table);
+    let file = run.join("result.json");
+    assert_eq!(
+        q2c(folder.path(), &["report", file.to_str().unwrap()]).done(),
+        table
+    );
+
+    let cells = result["cells"].as_array().unwrap();
+    let csv = q2c(folder.path(), &["report", name, "--csv"]).done();
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows.len(), cells.len() + 1);
+    assert!(rows[0].starts_with("bs_bytes,method,policy"), "{}", rows[0]);
+    assert!(
+        rows[1..].iter().all(|row| row.starts_with("4096,")),
+        "{csv}"
+    );
+
+    let json = q2c(folder.path(), &["report", name, "--json"]).json();
+    assert_eq!(json["recommendation"], result["recommendation"]);
+    close(
+        number(&json, "/cells/0/measured/iops/median"),
+        number(&result, "/cells/0/measured/iops/median"),
+    );
+
+    draws_html(folder.path(), name);
+    simulates_again(folder.path(), &run, &result);
+}
+
+/// The page is written once, and what has its name is left alone.
+fn draws_html(folder: &Path, run: &str) {
+    let draw = ["report", run, "--html", "again.html"];
+    let said = q2c(folder, &draw);
+    assert_eq!(
+        (said.code, said.stdout.as_str()),
+        (0, ""),
+        "{}",
+        said.stderr
+    );
+    let page = fs::read_to_string(folder.join("again.html")).unwrap();
+    assert!(page.contains("sim:50us") && page.contains("</html>"));
+    q2c(folder, &draw).refused(2, &["found an existing file"]);
+    assert_eq!(fs::read_to_string(folder.join("again.html")).unwrap(), page);
+}
+
+/// The run's own sweep was made with the same costs on the same recording: the same rules give the same.
+fn simulates_again(folder: &Path, run: &Path, result: &Value) {
+    let trace = run.join("trace-4096.parquet");
+    let cost = run.join("calibration.json");
+    let policy = "mean:ratio=50%,period=100ms";
+    let sim = [
+        "poll",
+        "sim",
+        trace.to_str().unwrap(),
+        "--policy",
+        policy,
+        "--json",
+    ];
+    let again = q2c(
+        folder,
+        &[&sim[..], &["--cost", cost.to_str().unwrap()]].concat(),
+    )
+    .json();
+    let sweep = &result["sweeps"][0];
+    let swept = sweep["cells"].as_array().unwrap();
+    let swept = swept.iter().find(|cell| cell["policy"] == policy).unwrap();
+    let pairs = [(0, &sweep["poll"]), (1, &sweep["oracle"]), (2, swept)];
+    for (at, swept) in pairs {
+        let again = &again["methods"][at];
+        for field in ["/iops", "/cpu_pct", "/effective_sleep_ns", "/p99_ns"] {
+            let (a, b) = (number(again, field), number(swept, field));
+            assert!((a - b).abs() <= 1e-3 * b.abs(), "{at} {field}: {a} {b}");
+        }
+    }
+    assert!(number(&again, "/methods/0/iops") > 0.0);
+    let said = q2c(
+        folder,
+        &["trace", "info", trace.to_str().unwrap(), "--json"],
+    )
+    .json();
+    assert_eq!(number(&said, "/summary/records"), number(sweep, "/ios"));
+    let wrong = ["--bs", "64k", "--cost", cost.to_str().unwrap()];
+    let ended = q2c(folder, &[&sim[..], &wrong].concat());
+    ended.refused(3, &["expected a calibration for 64 KiB, found 4 KiB"]);
+}
+
+#[test]
+fn what_is_no_result_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    q2c(folder.path(), &["report", "absent"]).refused(3, &["read absent"]);
+    q2c(folder.path(), &["report", "."]).refused(3, &["the run has not ended"]);
+    fs::write(
+        folder.path().join("result.json"),
+        "{\"schema\": \"q2c.tune/99\"}",
+    )
+    .unwrap();
+    q2c(folder.path(), &["report", "."]).refused(3, &["q2c.tune/1", "q2c.tune/99"]);
+    fs::write(folder.path().join("result.json"), "[]").unwrap();
+    q2c(folder.path(), &["report", "."]).refused(3, &["expected a result of q2c tune"]);
+    q2c(folder.path(), &["report", ".", "--csv", "--json"]).refused(2, &["cannot be used"]);
+}

@@ -1,0 +1,128 @@
+//! `q2c trace`.
+
+use crate::program::{number, q2c, shared_data};
+use std::fs;
+
+const LIST: [&str; 6] = [
+    "--format",
+    "latency-list",
+    "--unit",
+    "us",
+    "--out",
+    "list.trace",
+];
+
+/// Three reads and a write of two threads.
+pub const CSV: &str = "\
+start,took,kind,len,thread
+1000,30,read,4096,11
+1040,30,read,4096,11
+1050,12.5,write,8192,7
+1080,30,read,4096,11
+";
+
+pub const COLUMNS: &str = "submit_ns=start,latency=took,op=kind,bytes=len,lane=thread";
+
+#[test]
+fn a_public_list_is_imported_whole() {
+    let test = "trace::a_public_list_is_imported_whole";
+    let Some(path) = shared_data(test, "zssd-983zet-randread4k-latency-us.txt") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    let us: Vec<f64> = text.lines().map(|line| line.parse().unwrap()).collect();
+    let mut arguments = vec!["trace", "import", path.to_str().unwrap(), "--json"];
+    arguments.extend(LIST);
+    arguments.extend(["--op", "read", "--bs", "4k"]);
+    let info = q2c(folder.path(), &arguments).json();
+    let u2c = |name: &str| number(&info, &format!("/summary/u2c/{name}"));
+    assert_eq!(u2c("ios"), us.len() as f64);
+    let (min, max) = us
+        .iter()
+        .fold((f64::MAX, 0.0f64), |(a, b), &v| (a.min(v), b.max(v)));
+    let mean = us.iter().sum::<f64>() / us.len() as f64;
+    for (name, us) in [("min_ns", min), ("max_ns", max), ("mean_ns", mean)] {
+        assert!((u2c(name) - us * 1e3).abs() <= 1.0, "{name}");
+    }
+    assert_eq!(number(&info, "/summary/sizes/4096"), us.len() as f64);
+    let again = q2c(folder.path(), &["trace", "info", "list.trace", "--json"]);
+    assert_eq!(again.json(), info);
+}
+
+#[test]
+fn a_csv_is_imported_by_its_column_map() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in.csv"), CSV).unwrap();
+    let import = [
+        "trace", "import", "in.csv", "--format", "csv", "--unit", "us",
+    ];
+    let rest = ["--columns", COLUMNS, "--out", "csv.trace"];
+    let said = q2c(folder.path(), &[&import[..], &rest].concat()).done();
+    for words in [
+        "4 records",
+        "read (3), write (1)",
+        "4 KiB (3), 8 KiB (1)",
+        "source_time_of_zero_ns",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(said.contains("\n  source                 csv\n"), "{said}");
+    let info = q2c(folder.path(), &["trace", "info", "csv.trace", "--json"]).json();
+    let summary = |name: &str| number(&info, &format!("/summary/{name}"));
+    assert_eq!((summary("lanes"), summary("deepest")), (2.0, 1.0));
+    // From 1000 to 1110 us; the latencies are 30, 30, 12.5 and 30 us.
+    assert_eq!(summary("span_ns"), 110_000.0);
+    assert_eq!(summary("u2c/mean_ns"), 25_625.0);
+    assert_eq!(summary("u2c/min_ns"), 12_500.0);
+    assert_eq!(info["summary"]["q2c"], serde_json::Value::Null);
+}
+
+#[test]
+fn bad_lines_stop_the_import_or_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("list"), "31.2\noops\n-1\n10\n").unwrap();
+    let mut import = vec!["trace", "import", "list", "--op", "read", "--bs", "4k"];
+    import.extend(LIST);
+    q2c(folder.path(), &import).refused(3, &["q2c: failed to import list, line 2", "`oops`"]);
+    assert!(!folder.path().join("list.trace").exists());
+    import.push("--skip-bad");
+    let said = q2c(folder.path(), &import).done();
+    assert!(said.contains("2 records"), "{said}");
+    assert!(said.contains("negative (1), not a number (1)"), "{said}");
+}
+
+#[test]
+fn what_the_source_does_not_say_must_be_said() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("list"), "31.2\n").unwrap();
+    let mut import = vec!["trace", "import", "list", "--bs", "4k"];
+    import.extend(LIST);
+    q2c(folder.path(), &import).refused(2, &["expected the option op"]);
+    import.extend(["--columns", "submit_ns"]);
+    q2c(folder.path(), &import).refused(2, &["FIELD=HEADER"]);
+}
+
+#[test]
+fn no_file_is_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("list"), "31.2\n").unwrap();
+    fs::write(folder.path().join("list.trace"), "precious").unwrap();
+    let mut import = vec!["trace", "import", "list", "--op", "read", "--bs", "4k"];
+    import.extend(LIST);
+    q2c(folder.path(), &import).refused(2, &["found an existing file"]);
+    let kept = fs::read_to_string(folder.path().join("list.trace")).unwrap();
+    assert_eq!(kept, "precious");
+}
+
+#[test]
+fn no_input_is_an_input_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut import = vec!["trace", "import", "absent", "--op", "read", "--bs", "4k"];
+    import.extend(LIST);
+    q2c(folder.path(), &import).refused(3, &["read absent"]);
+    q2c(folder.path(), &["trace", "info", "absent"]).refused(3, &["open trace absent"]);
+    fs::write(folder.path().join("text"), "no trace").unwrap();
+    let info = q2c(folder.path(), &["trace", "info", "text"]);
+    info.refused(3, &["expected a Parquet file"]);
+}
