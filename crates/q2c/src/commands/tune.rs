@@ -66,12 +66,16 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             return Err(Failure::new(error.exit(), error));
         }
     };
+    let path = folder.path().to_owned();
     conclude(&result, folder, state, args.workload.json)?;
     match state {
         RunState::Complete => Ok(Exit::Done),
         _ => {
-            say("stopped: the finished trials are in the report; --resume RUN goes on");
-            bench.keep_scratch();
+            say(&format!(
+                "stopped: the finished trials are in the report; --resume {} goes on",
+                path.display()
+            ));
+            keep_for_resume(bench, &path);
             Ok(Exit::Interrupted)
         }
     }
@@ -91,7 +95,7 @@ fn fresh(args: &TuneArgs, stop: &AtomicBool) -> Result<Session, Failure> {
     let target =
         target.ok_or_else(|| Failure::new(Exit::Usage, "tune: name a target, or use --scratch"))?;
     Ok(Session {
-        spec: spec(args, target),
+        spec: spec(args, target)?,
         workload_args: args.workload.clone(),
         scratch,
         folder: None,
@@ -137,10 +141,10 @@ fn resume(path: &Path, identity: &Identity) -> Result<RunDir, Failure> {
     Ok(folder)
 }
 
-fn spec(args: &TuneArgs, target: String) -> TuneSpec {
+fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
     let workload = &args.workload;
-    TuneSpec {
-        engine: engine(workload, &target).to_string(),
+    Ok(TuneSpec {
+        engine: engine(workload, &target)?.to_string(),
         target,
         rw: workload.rw.to_string(),
         sizes: workload.bs.clone(),
@@ -160,7 +164,7 @@ fn spec(args: &TuneArgs, target: String) -> TuneSpec {
         max_cpu_pct: args.max_cpu,
         budget_s: args.budget.map(|b| b.as_secs_f64()),
         seed: workload.seed,
-    }
+    })
 }
 
 /// What must be the same for two sessions' trials to belong together.
