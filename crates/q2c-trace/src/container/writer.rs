@@ -139,10 +139,16 @@ pub(super) fn io_error(
     path: &Path,
 ) -> impl Fn(io::Error) -> TraceError + use<> {
     let path = path.to_owned();
-    move |source| TraceError::Io {
-        doing,
-        path: path.clone(),
-        source,
+    move |source| match is_full(&source) {
+        true => TraceError::DiskFull {
+            doing,
+            path: path.clone(),
+        },
+        false => TraceError::Io {
+            doing,
+            path: path.clone(),
+            source,
+        },
     }
 }
 
@@ -151,9 +157,24 @@ pub(super) fn parquet_error(
     path: &Path,
 ) -> impl Fn(ParquetError) -> TraceError + use<> {
     let path = path.to_owned();
-    move |source| TraceError::Parquet {
-        doing,
-        path: path.clone(),
-        source,
+    move |source| match &source {
+        ParquetError::External(inner) if inner.downcast_ref::<io::Error>().is_some_and(is_full) => {
+            TraceError::DiskFull {
+                doing,
+                path: path.clone(),
+            }
+        }
+        _ => TraceError::Parquet {
+            doing,
+            path: path.clone(),
+            source,
+        },
     }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }

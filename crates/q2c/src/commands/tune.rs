@@ -30,12 +30,14 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         None => fresh(args, stop)?,
     };
     let Session {
-        spec,
+        mut spec,
         workload_args,
         scratch,
         folder,
     } = session;
     let bench = Workbench::open(&workload_args, &spec.target, scratch, stop)?;
+    // The plan names the CPUs in use, whoever chose them: a later session stays on them.
+    spec.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
     let identity = identity(&bench);
     let mut folder = match folder {
         Some(path) => resume(&path, &identity)?,
@@ -67,7 +69,10 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         }
     };
     let path = folder.path().to_owned();
-    conclude(&result, folder, state, args.workload.json)?;
+    if let Err(failure) = conclude(&result, folder, state, args.workload.json) {
+        keep_for_resume(bench, &path);
+        return Err(failure);
+    }
     match state {
         RunState::Complete => Ok(Exit::Done),
         _ => {
@@ -104,7 +109,7 @@ fn fresh(args: &TuneArgs, stop: &AtomicBool) -> Result<Session, Failure> {
 
 /// The job comes from the plan of the run, whatever is on the command line besides.
 fn resumed(folder: &Path, args: &TuneArgs) -> Result<Session, Failure> {
-    let spec: TuneSpec = read_plan(&folder.join(PLAN)).or_exit(Exit::Input)?;
+    let spec: TuneSpec = read_plan(folder).or_exit(Exit::Input)?;
     let bad = |what: &str| {
         Failure::new(
             Exit::Input,

@@ -89,7 +89,7 @@ fn a_scratch_file_without_room_for_it() {
     let outcome = bench.q2c(&["tune", "--scratch", "4096g", "--seconds", "0.1"]);
     outcome.fails(
         Exit::Target,
-        &["scratch", "4 TiB", "ask for a smaller file"],
+        &["scratch", "4096 GiB", "ask for a smaller file"],
     );
     bench.left_nothing();
 }
