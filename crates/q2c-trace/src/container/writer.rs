@@ -157,14 +157,12 @@ pub(super) fn parquet_error(
     path: &Path,
 ) -> impl Fn(ParquetError) -> TraceError + use<> {
     let path = path.to_owned();
-    move |source| match &source {
-        ParquetError::External(inner) if inner.downcast_ref::<io::Error>().is_some_and(is_full) => {
-            TraceError::DiskFull {
-                doing,
-                path: path.clone(),
-            }
-        }
-        _ => TraceError::Parquet {
+    move |source| match says_full(&source) {
+        true => TraceError::DiskFull {
+            doing,
+            path: path.clone(),
+        },
+        false => TraceError::Parquet {
             doing,
             path: path.clone(),
             source,
@@ -177,4 +175,14 @@ fn is_full(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
     )
+}
+
+/// The Parquet library keeps of some system errors only the words.
+fn says_full(error: &ParquetError) -> bool {
+    const ENOSPC: i32 = 28;
+    const EDQUOT: i32 = 122;
+    let words = error.to_string();
+    [ENOSPC, EDQUOT]
+        .iter()
+        .any(|&code| words.contains(&io::Error::from_raw_os_error(code).to_string()))
 }
