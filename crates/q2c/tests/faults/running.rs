@@ -1,6 +1,6 @@
 //! Devices that fail at work, streams that close, settings that a killed run left.
 
-use crate::bench::{Bench, Q2C, SIM, tune, works};
+use crate::bench::{Bench, Q2C, SIM, works};
 use crate::skip;
 use q2c_host::Roots;
 use q2c_host::restore::Guard;
@@ -22,6 +22,26 @@ fn an_io_error_in_the_middle() {
     bench.run_is("interrupted");
     let outcome = bench.q2c(&["calibrate", SIM, "--engine", &engine]);
     outcome.fails(Exit::Device, &["Input/output error", "dmesg"]);
+}
+
+/// What was measured before the fault is in the run folder; figures of nothing are not printed.
+#[test]
+fn an_io_error_in_a_reproduction() {
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        return skip("an_io_error_in_a_reproduction", "one CPU only");
+    }
+    let bench = Bench::new();
+    let engine = format!("fault:eio@300:{SIM}");
+    let args = [
+        "reproduce",
+        "miss-rate-interference",
+        SIM,
+        "--engine",
+        &engine,
+    ];
+    let outcome = bench.q2c(&[&args[..], &["--seconds", "0.2", "--trials", "1"]].concat());
+    outcome.fails(Exit::Device, &["Input/output error", "dmesg"]);
+    bench.run_is("interrupted");
 }
 
 #[test]
@@ -174,16 +194,4 @@ fn own(what: &Path) {
 
 fn read(setting: &Path) -> String {
     fs::read_to_string(setting).unwrap().trim().to_owned()
-}
-
-/// The whole command on a simulated device, in JSON.
-#[test]
-fn a_short_tune_prints_one_document() {
-    let bench = Bench::new();
-    let args = tune("sim:1ms", &["--json"]);
-    let outcome = bench.q2c(&args);
-    outcome.exits(Exit::Done);
-    let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
-    assert_eq!(result["complete"], true);
-    bench.run_is("complete");
 }

@@ -160,3 +160,15 @@ fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
         .fails(Exit::Interrupted, &["stopped by a signal"]);
     bench.left_nothing();
 }
+
+#[test]
+fn a_stopped_reproduction() {
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        return crate::skip("a_stopped_reproduction", "one CPU only");
+    }
+    let bench = Bench::new();
+    let args = ["reproduce", "miss-rate-interference", SIM, "--seconds", "2"];
+    let outcome = stopped(&bench, &args, "run folder", Signal::INT);
+    outcome.exits(Exit::Interrupted);
+    bench.run_is("interrupted");
+}
