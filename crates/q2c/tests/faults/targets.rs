@@ -175,7 +175,7 @@ fn what_cannot_be_proved_on_overlay_is_said() {
 fn what_cannot_be_proved_on_btrfs_is_said() {
     let test = "what_cannot_be_proved_on_btrfs_is_said";
     if !can_mount() || !works("mkfs.btrfs", &["--version"]) {
-        return skip(test, "no root, or no mkfs.btrfs");
+        return skip(test, "unshare -m or mkfs.btrfs: not to be had");
     }
     let bench = Bench::new();
     bench.target();
