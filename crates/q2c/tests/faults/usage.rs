@@ -70,7 +70,7 @@ fn missing_and_contradicting_arguments_are_refused() {
 }
 
 #[test]
-fn an_unknown_policy_in_a_kept_plan_is_refused() {
+fn what_is_no_run_cannot_be_resumed() {
     let bench = Bench::new();
     bench
         .q2c(&["tune", "--resume", "runs/none"])
