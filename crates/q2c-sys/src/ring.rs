@@ -12,6 +12,14 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use thiserror::Error;
 
+/// Ring memory is locked memory where the process has no CAP_IPC_LOCK.
+fn todo(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::OutOfMemory => "; raise the memlock limit (ulimit -l) or free memory",
+        _ => "",
+    }
+}
+
 /// Why a ring could not be made or used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -23,7 +31,7 @@ pub enum RingError {
     )]
     Forbidden(io::Error),
     /// Set-up failed otherwise.
-    #[error("set up io_uring with {depth} entries: {source}")]
+    #[error("set up io_uring with {depth} entries: {source}{}", todo(source))]
     Setup {
         /// Entries asked.
         depth: u32,

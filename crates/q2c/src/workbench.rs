@@ -46,7 +46,7 @@ impl Workbench {
         stop: &AtomicBool,
     ) -> Result<Self, Failure> {
         let roots = Roots::live();
-        let engine = engine(args, target);
+        let engine = engine(args, target)?;
         let opened = match engine.needs_file() {
             true => Opened::path(&roots, args, Path::new(target), scratch.as_ref())?,
             false => Opened::simulated(target),
@@ -182,17 +182,26 @@ pub fn named(
 }
 
 /// Engines that simulate are named as the target.
-pub fn engine(args: &WorkloadArgs, target: &str) -> EngineSpec {
-    let simulated = || {
-        target
-            .parse::<EngineSpec>()
-            .ok()
-            .filter(|spec| !spec.needs_file())
-    };
-    args.engine
-        .clone()
-        .or_else(simulated)
-        .unwrap_or(EngineSpec::IoUring)
+pub fn engine(args: &WorkloadArgs, target: &str) -> Result<EngineSpec, Failure> {
+    if let Some(engine) = &args.engine {
+        return Ok(engine.clone());
+    }
+    match target.parse::<EngineSpec>() {
+        Ok(spec) if !spec.needs_file() => Ok(spec),
+        // `sim:50parsecs` is a slip of the pen; a file may still be called so.
+        Err(error) if names_an_engine(target) && !Path::new(target).exists() => {
+            Err(Failure::new(Exit::Usage, error))
+        }
+        _ => Ok(EngineSpec::IoUring),
+    }
+}
+
+fn names_an_engine(target: &str) -> bool {
+    let (name, args) = target.split_once(':').unwrap_or((target, ""));
+    !args.is_empty()
+        && q2c_engine::engines::ENGINES
+            .iter()
+            .any(|kind| kind.name == name)
 }
 
 struct Opened {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// A call failed.
-    #[error("{what} {}: {source}", path.display())]
+    #[error("{what} {}: {source}{}", path.display(), todo(source))]
     Call {
         /// `open`, `read`, ...
         what: &'static str,
@@ -136,6 +136,24 @@ pub enum TargetError {
         /// Written by then.
         done: Bytes,
     },
+}
+
+/// What to do about an error of the system, where that can be told.
+fn todo(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            "; name an existing file or block device, or let q2c make one with --scratch"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "; change its permissions, or run q2c as a user who has them"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => "; name a place that can be written",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space or name another place"
+        }
+        _ if source.raw_os_error() == Some(5) => "; the kernel log (dmesg) may tell why",
+        _ => "",
+    }
 }
 
 impl TargetError {

@@ -19,7 +19,15 @@ pub enum TraceError {
         /// Why not.
         source: io::Error,
     },
-    /// The Parquet or Arrow library refused: full disk, damaged pages.
+    /// The disk or the quota is full. Nothing half-written was left.
+    #[error("{doing} {}: no space left on its disk; free some space and try again", path.display())]
+    DiskFull {
+        /// What was tried.
+        doing: &'static str,
+        /// The trace.
+        path: PathBuf,
+    },
+    /// The Parquet or Arrow library refused: damaged pages.
     #[error("{doing} {}: {source}", path.display())]
     Parquet {
         /// What was tried.

@@ -139,10 +139,16 @@ pub(super) fn io_error(
     path: &Path,
 ) -> impl Fn(io::Error) -> TraceError + use<> {
     let path = path.to_owned();
-    move |source| TraceError::Io {
-        doing,
-        path: path.clone(),
-        source,
+    move |source| match is_full(&source) {
+        true => TraceError::DiskFull {
+            doing,
+            path: path.clone(),
+        },
+        false => TraceError::Io {
+            doing,
+            path: path.clone(),
+            source,
+        },
     }
 }
 
@@ -151,9 +157,32 @@ pub(super) fn parquet_error(
     path: &Path,
 ) -> impl Fn(ParquetError) -> TraceError + use<> {
     let path = path.to_owned();
-    move |source| TraceError::Parquet {
-        doing,
-        path: path.clone(),
-        source,
+    move |source| match says_full(&source) {
+        true => TraceError::DiskFull {
+            doing,
+            path: path.clone(),
+        },
+        false => TraceError::Parquet {
+            doing,
+            path: path.clone(),
+            source,
+        },
     }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
+}
+
+/// The Parquet library keeps of some system errors only the words.
+fn says_full(error: &ParquetError) -> bool {
+    const ENOSPC: i32 = 28;
+    const EDQUOT: i32 = 122;
+    let words = error.to_string();
+    [ENOSPC, EDQUOT]
+        .iter()
+        .any(|&code| words.contains(&io::Error::from_raw_os_error(code).to_string()))
 }

@@ -20,6 +20,8 @@ pub use restore::RestoreArgs;
 pub use trace::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
 
+use crate::failure::Failure;
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use q2c_result::Exit;
 use std::process::ExitCode;
@@ -54,8 +56,12 @@ pub enum Command {
     Restore(RestoreArgs),
 }
 
-/// Help and version are results; anything else is wrong usage.
+/// Help and version are results; anything else is wrong usage, said in one line as every failure.
 pub fn refused(error: &clap::Error) -> ExitCode {
+    let help_instead = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if error.use_stderr() && !help_instead {
+        return Failure::new(Exit::Usage, one_line(&error.to_string())).report();
+    }
     // Nothing can be done about a closed stream here.
     error.print().ok();
     ExitCode::from(if error.use_stderr() {
@@ -63,6 +69,17 @@ pub fn refused(error: &clap::Error) -> ExitCode {
     } else {
         Exit::Done.code()
     })
+}
+
+/// The parser's message without its usage lines.
+fn one_line(message: &str) -> String {
+    let own = message.lines().map(str::trim).take_while(|line| {
+        !line.starts_with("Usage:") && !line.starts_with("For more information")
+    });
+    let words: Vec<&str> = own.filter(|line| !line.is_empty()).collect();
+    let told = words.join(" ");
+    let told = told.strip_prefix("error: ").unwrap_or(&told);
+    format!("understand the command line: {told}; see q2c --help and q2c COMMAND --help")
 }
 
 fn exit_codes() -> String {

@@ -65,6 +65,9 @@ fn conclude(
     experiment: &Experiment,
     summary: &Summary<Bytes, PhaseTrial>,
 ) -> Result<Exit, Failure> {
+    if let End::Aborted { label, error, .. } = &summary.end {
+        return Err(Failure::new(Exit::Device, format!("run {label}: {error}")));
+    }
     match args.workload.json {
         true => {
             let cells = summary.cells.iter().map(|c| {
@@ -77,11 +80,8 @@ fn conclude(
         }
         false => print(&table(experiment, summary))?,
     }
-    match &summary.end {
-        End::Complete => Ok(Exit::Done),
-        End::Cancelled => Ok(Exit::Interrupted),
-        End::Aborted { label, error, .. } => {
-            Err(Failure::new(Exit::Device, format!("run {label}: {error}")))
-        }
-    }
+    Ok(match &summary.end {
+        End::Complete => Exit::Done,
+        _ => Exit::Interrupted,
+    })
 }

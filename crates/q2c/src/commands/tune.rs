@@ -36,6 +36,8 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         folder,
     } = session;
     let bench = Workbench::open(&workload_args, &spec.target, scratch, stop)?;
+    // The plan names the CPUs in use, whoever chose them: a later session stays on them.
+    spec.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
     let identity = identity(&bench);
     if folder.is_none() {
         // What was left to q2c is part of the plan, or a resumed run could decide otherwise.
@@ -77,12 +79,19 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             return Err(Failure::new(error.exit(), error));
         }
     };
-    conclude(&result, folder, state, args.workload.json)?;
+    let path = folder.path().to_owned();
+    if let Err(failure) = conclude(&result, folder, state, args.workload.json) {
+        keep_for_resume(bench, &path);
+        return Err(failure);
+    }
     match state {
         RunState::Complete => Ok(Exit::Done),
         _ => {
-            say("stopped: the finished trials are in the report; --resume RUN goes on");
-            bench.keep_scratch();
+            say(&format!(
+                "stopped: the finished trials are in the report; --resume {} goes on",
+                path.display()
+            ));
+            keep_for_resume(bench, &path);
             Ok(Exit::Interrupted)
         }
     }
@@ -99,7 +108,7 @@ fn fresh(args: &TuneArgs, stop: &AtomicBool) -> Result<Session, Failure> {
     let scratch = scratch(&args.workload, stop)?;
     let target = named("tune", &args.workload, scratch.as_ref())?;
     Ok(Session {
-        spec: spec(args, target),
+        spec: spec(args, target)?,
         workload_args: args.workload.clone(),
         scratch,
         folder: None,
@@ -108,7 +117,7 @@ fn fresh(args: &TuneArgs, stop: &AtomicBool) -> Result<Session, Failure> {
 
 /// The job comes from the plan of the run, whatever is on the command line besides.
 fn resumed(folder: &Path, args: &TuneArgs) -> Result<Session, Failure> {
-    let spec: TuneSpec = read_plan(&folder.join(PLAN)).or_exit(Exit::Input)?;
+    let spec: TuneSpec = read_plan(folder).or_exit(Exit::Input)?;
     let bad = |what: &str| {
         Failure::new(
             Exit::Input,
@@ -145,10 +154,10 @@ fn resume(path: &Path, identity: &Identity) -> Result<RunDir, Failure> {
     Ok(folder)
 }
 
-fn spec(args: &TuneArgs, target: String) -> TuneSpec {
+fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
     let workload = &args.workload;
-    TuneSpec {
-        engine: engine(workload, &target).to_string(),
+    Ok(TuneSpec {
+        engine: engine(workload, &target)?.to_string(),
         target,
         rw: workload.rw.to_string(),
         sizes: workload.bs.clone(),
@@ -168,7 +177,7 @@ fn spec(args: &TuneArgs, target: String) -> TuneSpec {
         max_cpu_pct: args.max_cpu,
         budget_s: args.budget.map(|b| b.as_secs_f64()),
         seed: workload.seed,
-    }
+    })
 }
 
 /// What must be the same for two sessions' trials to belong together.

@@ -1,0 +1,295 @@
+//! A place of its own for each test, and the program run in it.
+
+use q2c_result::Exit;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The built program.
+pub const Q2C: &str = env!("CARGO_BIN_EXE_q2c");
+/// A simulated device slow enough for short recordings.
+pub const SIM: &str = "sim:400us";
+const PATIENCE: Duration = Duration::from_secs(55);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A temporary folder on a disk: home, runs and targets.
+pub struct Bench {
+    dir: TempDir,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        // Other users run in it, too.
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        Bench { dir }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// A file with this content.
+    pub fn file(&self, name: &str, content: &[u8]) -> String {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        File::open(&path).unwrap().sync_all().unwrap();
+        path.display().to_string()
+    }
+
+    /// A file that is fit as a target.
+    pub fn target(&self) -> String {
+        let mut x = 1u64;
+        let random = (0..1 << 17).flat_map(|_| {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            x.to_le_bytes()
+        });
+        self.file("target", &random.collect::<Vec<u8>>())
+    }
+
+    pub fn command(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .current_dir(self.dir.path())
+            .env("HOME", self.path("home"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env("XDG_STATE_HOME", self.path("state"));
+        command
+    }
+
+    /// Runs q2c to its end.
+    pub fn q2c(&self, args: &[&str]) -> Outcome {
+        self.start(self.command(Q2C, args)).end()
+    }
+
+    /// Runs a short tune of `target` to its end.
+    pub fn tune(&self, target: &str, more: &[&str]) -> Outcome {
+        self.q2c(&tune(target, more))
+    }
+
+    /// Starts `command` in a process group of its own, its output in files.
+    pub fn start(&self, mut command: Command) -> Running {
+        let folder = tempfile::tempdir_in(self.dir.path()).unwrap();
+        let (out, err) = (folder.path().join("stdout"), folder.path().join("stderr"));
+        command
+            .stdin(Stdio::null())
+            .stdout(File::create(&out).unwrap())
+            .stderr(File::create(&err).unwrap())
+            .process_group(0);
+        Running {
+            child: command.spawn().unwrap(),
+            folder,
+        }
+    }
+
+    /// Run folders.
+    pub fn runs(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.path("runs")) else {
+            return Vec::new();
+        };
+        let paths = entries.map(|e| e.unwrap().path());
+        paths.filter(|p| p.is_dir()).collect()
+    }
+
+    /// The one run folder, whole and with this state.
+    pub fn run_is(&self, state: &str) -> PathBuf {
+        let runs = self.runs();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        assert_whole(&runs[0]);
+        assert_eq!(state_of(&runs[0]), state);
+        runs[0].clone()
+    }
+
+    /// Nothing was left in the folder for runs.
+    pub fn left_nothing(&self) {
+        let left = fs::read_dir(self.path("runs")).map_or(0, Iterator::count);
+        assert_eq!(left, 0);
+    }
+}
+
+/// Arguments of a short tune.
+pub fn tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut args = vec!["tune", target, "--seconds", "0.1", "--trials", "1"];
+    args.extend(more);
+    args
+}
+
+/// What `state.json` says.
+pub fn state_of(run: &Path) -> String {
+    let state: serde_json::Value =
+        serde_json::from_slice(&fs::read(run.join("state.json")).unwrap()).unwrap();
+    state["state"].as_str().unwrap().to_owned()
+}
+
+/// No temporary file, and every JSON file can be read.
+pub fn assert_whole(run: &Path) {
+    for entry in fs::read_dir(run).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(!name.starts_with('.') && !name.ends_with(".tmp"), "{name}");
+        if name.ends_with(".json") {
+            let text = fs::read(&path).unwrap();
+            assert!(
+                serde_json::from_slice::<serde_json::Value>(&text).is_ok(),
+                "{name}"
+            );
+        }
+        if name.ends_with(".jsonl") {
+            assert_eq!(
+                lines(&path),
+                fs::read_to_string(&path).unwrap().lines().count()
+            );
+        }
+    }
+}
+
+/// Whole lines of JSON.
+pub fn lines(path: &Path) -> usize {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.is_empty() || text.ends_with('\n'));
+    let whole = |line: &&str| serde_json::from_str::<serde_json::Value>(line).is_ok();
+    text.lines().filter(whole).count()
+}
+
+/// A command at work.
+pub struct Running {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Running {
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(name)).unwrap()
+    }
+
+    /// Waits until stderr holds `text`.
+    pub fn says(&mut self, text: &str) -> &mut Self {
+        let begun = Instant::now();
+        while !self.text("stderr").contains(text) {
+            let ended = self.child.try_wait().unwrap();
+            assert!(
+                ended.is_none(),
+                "ended before `{text}`: {}",
+                self.text("stderr")
+            );
+            self.still_patient(begun);
+            std::thread::sleep(LOOK);
+        }
+        self
+    }
+
+    pub fn signal(&mut self, signal: Signal) -> &mut Self {
+        let pid = Pid::from_raw(self.child.id() as i32).unwrap();
+        kill_process(pid, signal).unwrap();
+        self
+    }
+
+    /// Waits for the end; nothing of its process group may be left.
+    pub fn end(mut self) -> Outcome {
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            self.still_patient(begun);
+            std::thread::sleep(LOOK);
+        };
+        let group = Pid::from_raw(self.child.id() as i32).unwrap();
+        assert!(
+            test_kill_process_group(group).is_err(),
+            "processes are left"
+        );
+        Outcome {
+            status,
+            stdout: self.text("stdout"),
+            stderr: self.text("stderr"),
+        }
+    }
+
+    fn still_patient(&mut self, begun: Instant) {
+        if begun.elapsed() > PATIENCE {
+            self.child.kill().unwrap();
+            self.child.wait().unwrap();
+            panic!("no end after {PATIENCE:?}: {}", self.text("stderr"));
+        }
+    }
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Outcome {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Outcome {
+    /// One line that says what failed, at the end of stderr, with every one of `words`; nothing on stdout.
+    pub fn fails(&self, exit: Exit, words: &[&str]) {
+        assert_eq!(
+            self.status.code(),
+            Some(i32::from(exit.code())),
+            "{self:#?}"
+        );
+        assert_eq!(self.stdout, "", "{self:#?}");
+        let failed = |line: &&str| line.starts_with("q2c: failed to ");
+        assert_eq!(self.stderr.lines().filter(failed).count(), 1, "{self:#?}");
+        let last = self.stderr.lines().last().unwrap();
+        assert!(failed(&last), "{self:#?}");
+        for word in words {
+            assert!(last.contains(word), "no `{word}` in: {last}");
+        }
+    }
+
+    /// As [`Outcome::fails`], and nothing was said before.
+    pub fn refuses(&self, exit: Exit, words: &[&str]) {
+        self.fails(exit, words);
+        assert_eq!(self.stderr.lines().count(), 1, "{self:#?}");
+    }
+
+    pub fn exits(&self, exit: Exit) {
+        assert_eq!(
+            self.status.code(),
+            Some(i32::from(exit.code())),
+            "{self:#?}"
+        );
+    }
+
+    pub fn killed_by(&self, signal: Signal) {
+        assert_eq!(self.status.signal(), Some(signal.as_raw()), "{self:#?}");
+    }
+}
+
+/// Whether `command` works here.
+pub fn works(program: &str, args: &[&str]) -> bool {
+    let tried = Command::new(program)
+        .args(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    tried.is_ok_and(|status| status.success())
+}
+
+/// Whether mounts can be made that nobody else sees.
+pub fn can_mount() -> bool {
+    static CAN: OnceLock<bool> = OnceLock::new();
+    *CAN.get_or_init(|| works("unshare", &["-m", "mount", "-t", "tmpfs", "none", "/mnt"]))
+}
+
+/// Whether programs can be run as another user, who may read the built program.
+pub fn can_be_nobody() -> bool {
+    static CAN: OnceLock<bool> = OnceLock::new();
+    *CAN.get_or_init(|| works("setpriv", &[NOBODY[0], NOBODY[1], Q2C, "--version"]))
+}
+
+/// Arguments of setpriv for a user without rights.
+pub const NOBODY: [&str; 2] = ["--reuid=65534", "--clear-groups"];

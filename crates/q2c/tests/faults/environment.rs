@@ -1,0 +1,122 @@
+//! Machines that forbid what is needed, and disks that are full.
+
+use crate::bench::{Bench, NOBODY, Q2C, SIM, can_be_nobody, can_mount, state_of, tune, works};
+use crate::skip;
+use q2c_result::Exit;
+
+/// Runs its arguments with io_uring_setup (425) answered by EPERM, as sysctl kernel.io_uring_disabled=2 does.
+const FORBID: &str = "
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None)
+rules = [(0x20, 0, 0, 0), (0x15, 0, 1, 425), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+code = b''.join(struct.pack('HBBI', *rule) for rule in rules)
+kept = ctypes.create_string_buffer(code, len(code))
+class Program(ctypes.Structure):
+    _fields_ = [('len', ctypes.c_ushort), ('filter', ctypes.c_void_p)]
+program = Program(len(rules), ctypes.addressof(kept))
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(program)):
+    sys.exit(99)
+os.execv(sys.argv[1], sys.argv[1:])
+";
+
+#[test]
+fn io_uring_forbidden() {
+    if !works("python3", &["-c", "import ctypes"]) {
+        return skip("io_uring_forbidden", "no python3 with ctypes");
+    }
+    let bench = Bench::new();
+    let target = bench.target();
+    let script = bench.file("forbid.py", FORBID.as_bytes());
+    let words = ["set up io_uring", "kernel.io_uring_disabled", "seccomp"];
+    for command in [&tune(&target, &[])[..], &["calibrate", &target]] {
+        let args = [&[script.as_str(), Q2C][..], command].concat();
+        let outcome = bench.start(bench.command("python3", &args)).end();
+        if outcome.status.code() == Some(99) {
+            return skip("io_uring_forbidden", "no seccomp filters");
+        }
+        outcome.refuses(Exit::Environment, &words);
+    }
+    bench.left_nothing();
+    let args = [&script, Q2C, "doctor", "--json"];
+    let outcome = bench.start(bench.command("python3", &args)).end();
+    outcome.exits(Exit::Done);
+    assert!(outcome.stdout.contains("forbidden here"), "{outcome:#?}");
+}
+
+#[test]
+fn no_locked_memory() {
+    if !can_be_nobody() || !works("prlimit", &["--version"]) {
+        return skip(
+            "no_locked_memory",
+            "setpriv, prlimit: not root, or not there",
+        );
+    }
+    let bench = Bench::new();
+    let target = bench.target();
+    let mut args = vec![
+        NOBODY[0],
+        NOBODY[1],
+        "--inh-caps=-all",
+        "prlimit",
+        "--memlock=0",
+        Q2C,
+    ];
+    args.extend(["calibrate", &target]);
+    let outcome = bench.start(bench.command("setpriv", &args)).end();
+    // Before 5.12 ring memory counts; since then it may be charged elsewhere, and buffers fall back to plain ones.
+    match outcome.status.success() {
+        true => skip("no_locked_memory", "the kernel needs none"),
+        false => outcome.refuses(
+            Exit::Environment,
+            &["io_uring", "memlock limit", "ulimit -l"],
+        ),
+    }
+}
+
+/// The folder's disk runs full in the middle of the run.
+#[test]
+fn a_full_disk() {
+    if !can_mount() {
+        return skip("a_full_disk", "unshare -m: no root");
+    }
+    let bench = Bench::new();
+    let words = ["runs", "no space left", "free some space"];
+    for (pages, stage) in [(4, "calibration.json"), (8, "trace"), (24, "")] {
+        let script = format!(
+            "mkdir -p runs && mount -t tmpfs -o size={}k none runs || exit 99; \
+             {Q2C} tune {SIM} --seconds 0.1 --trials 1; code=$?; \
+             cp -a runs/. kept-{pages}; exit $code",
+            4 * pages
+        );
+        let args = ["-m", "sh", "-c", &script];
+        let outcome = bench.start(bench.command("unshare", &args)).end();
+        outcome.fails(Exit::Device, &words);
+        assert!(outcome.stderr.contains(stage), "{outcome:#?}");
+        whole(&bench, &format!("kept-{pages}"));
+    }
+}
+
+/// Nothing half-written in the run that was cut off, and its state does not claim more than there is.
+fn whole(bench: &Bench, kept: &str) {
+    for run in std::fs::read_dir(bench.path(kept)).unwrap() {
+        let run = run.unwrap().path();
+        crate::bench::assert_whole(&run);
+        // `running` without an owner reads as crashed, where even the state could not be written any more.
+        assert_ne!(state_of(&run), "complete");
+        assert!(!run.join("result.json").exists());
+    }
+}
+
+#[test]
+fn a_folder_for_runs_that_cannot_be_made() {
+    let bench = Bench::new();
+    let file = bench.file("file", b"");
+    let out = format!("{file}/runs");
+    bench
+        .tune(SIM, &["--out", &out])
+        .fails(Exit::Device, &["make the folder", &out]);
+    let scratch = ["tune", "--scratch", "1m", "--out", &out];
+    bench
+        .q2c(&scratch)
+        .refuses(Exit::Device, &["make the folder", &out]);
+}

@@ -1,0 +1,197 @@
+//! Devices that fail at work, streams that close, settings that a killed run left.
+
+use crate::bench::{Bench, Q2C, SIM, works};
+use crate::skip;
+use q2c_host::Roots;
+use q2c_host::restore::Guard;
+use q2c_result::Exit;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+#[test]
+fn an_io_error_in_the_middle() {
+    let bench = Bench::new();
+    let engine = format!("fault:eio@500:{SIM}");
+    let outcome = bench.tune(SIM, &["--engine", &engine]);
+    outcome.fails(
+        Exit::Device,
+        &["foreground job 0", "at byte", "Input/output error", "dmesg"],
+    );
+    bench.run_is("interrupted");
+    let outcome = bench.q2c(&["calibrate", SIM, "--engine", &engine]);
+    outcome.fails(Exit::Device, &["Input/output error", "dmesg"]);
+}
+
+/// What was measured before the fault is in the run folder; figures of nothing are not printed.
+#[test]
+fn an_io_error_in_a_reproduction() {
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        return skip("an_io_error_in_a_reproduction", "one CPU only");
+    }
+    let bench = Bench::new();
+    let engine = format!("fault:eio@300:{SIM}");
+    let args = [
+        "reproduce",
+        "miss-rate-interference",
+        SIM,
+        "--engine",
+        &engine,
+    ];
+    let outcome = bench.q2c(&[&args[..], &["--seconds", "0.2", "--trials", "1"]].concat());
+    outcome.fails(Exit::Device, &["Input/output error", "dmesg"]);
+    bench.run_is("interrupted");
+}
+
+#[test]
+fn faults_of_a_real_file() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let eio = bench.tune(&target, &["--engine", "fault:eio@500:io_uring"]);
+    if eio.stderr.contains("set up io_uring") {
+        return skip("faults_of_a_real_file", "io_uring cannot be used");
+    }
+    eio.fails(Exit::Device, &["Input/output error", "dmesg"]);
+    bench.run_is("interrupted");
+    let short = bench.q2c(&["calibrate", &target, "--engine", "fault:short@500:io_uring"]);
+    short.fails(Exit::Device, &["bytes"]);
+    assert!(!bench.path("cache").exists(), "a calibration was stored");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let bench = Bench::new();
+    let mut command = bench.command(Q2C, &["doctor", "--json"]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    assert_eq!(String::from_utf8(ended.stderr).unwrap(), "");
+}
+
+#[test]
+fn json_is_one_document_and_nothing_else() {
+    let bench = Bench::new();
+    let outcome = bench.q2c(&["doctor", "--json"]);
+    outcome.exits(Exit::Done);
+    let report: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert!(report["checks"].as_array().is_some_and(|c| !c.is_empty()));
+    bench
+        .tune("nowhere", &["--json"])
+        .refuses(Exit::Target, &["nowhere"]);
+    let help = bench.q2c(&["--help"]);
+    help.exits(Exit::Done);
+    assert_eq!(help.stderr, "");
+    assert!(help.stdout.contains("130"), "the exit codes are documented");
+}
+
+/// This test starts itself as the owner, who changes a setting and waits to be killed.
+const OWNER: &str = "Q2C_FAULTS_OWNER";
+
+#[test]
+fn settings_left_by_a_killed_run() {
+    if let Some(what) = std::env::var_os(OWNER) {
+        return own(Path::new(&what));
+    }
+    let bench = Bench::new();
+    let journal = bench.path("journal").display().to_string();
+    let nothing = bench.q2c(&["restore", "--journal", &journal]);
+    nothing.exits(Exit::Done);
+    assert_eq!(nothing.stdout, "nothing to restore\n");
+
+    let file = bench.file("setting", b"128");
+    restored(&bench, &journal, Path::new(&file), "256");
+    left_alone(&bench, &journal, Path::new(&file));
+    let image = bench.file("image", &[0; 1 << 20]);
+    let made = Command::new("losetup")
+        .args(["--find", "--show", &image])
+        .output();
+    let Some(made) = made.ok().filter(|made| made.status.success()) else {
+        return skip(
+            "settings_left_by_a_killed_run",
+            "no loop device: a made file only",
+        );
+    };
+    let device = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let name = device.strip_prefix("/dev/").unwrap();
+    let setting = format!("/sys/block/{name}/queue/read_ahead_kb");
+    restored(&bench, &journal, Path::new(&setting), "256");
+    assert!(works("losetup", &["--detach", &device]));
+}
+
+/// Killed owner, dry run, restore, nothing left.
+fn restored(bench: &Bench, journal: &str, setting: &Path, value: &str) {
+    let old = read(setting);
+    kill_an_owner(bench, journal, setting, value);
+    let args = ["restore", "--journal", journal];
+    let name = setting.file_name().unwrap().to_str().unwrap();
+    let dry = bench.q2c(&[&args[..], &["--dry-run"]].concat());
+    dry.exits(Exit::Done);
+    assert!(
+        dry.stdout.contains(name) && dry.stdout.contains(&format!("{old:?}")),
+        "{dry:#?}"
+    );
+    assert_eq!(read(setting), value);
+    let done = bench.q2c(&args);
+    done.exits(Exit::Done);
+    assert!(
+        done.stdout.contains(name) && done.stdout.ends_with(": restored\n"),
+        "{done:#?}"
+    );
+    assert_eq!(read(setting), old);
+    assert_eq!(bench.q2c(&args).stdout, "nothing to restore\n");
+}
+
+/// What somebody else has set since is theirs.
+fn left_alone(bench: &Bench, journal: &str, setting: &Path) {
+    kill_an_owner(bench, journal, setting, "256");
+    fs::write(setting, "512").unwrap();
+    let done = bench.q2c(&["restore", "--journal", journal]);
+    done.exits(Exit::Done);
+    assert!(
+        done.stdout.contains("left alone") && done.stdout.contains("512"),
+        "{done:#?}"
+    );
+    assert_eq!(read(setting), "512");
+}
+
+fn kill_an_owner(bench: &Bench, journal: &str, setting: &Path, value: &str) {
+    let own = format!("{journal}|{}|{value}", setting.display());
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "running::settings_left_by_a_killed_run"])
+        .env(OWNER, own)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while read(setting) != value {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "nothing was changed"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // A live owner's setting is not touched, and that is said.
+    let busy = bench.q2c(&["restore", "--journal", journal]);
+    busy.exits(Exit::Requirements);
+    assert!(busy.stdout.contains("still goes on"), "{busy:#?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(read(setting), value);
+}
+
+fn own(what: &Path) {
+    let what: Vec<&str> = what.to_str().unwrap().split('|').collect();
+    let mut guard = Guard::new(&Roots::live(), Path::new(what[0])).unwrap();
+    guard.set(Path::new(what[1]), what[2]).unwrap();
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+fn read(setting: &Path) -> String {
+    fs::read_to_string(setting).unwrap().trim().to_owned()
+}

@@ -1,0 +1,194 @@
+//! Targets that cannot be read as asked.
+
+use crate::bench::{Bench, NOBODY, Q2C, can_be_nobody, can_mount, tune, works};
+use crate::skip;
+use q2c_result::Exit;
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+
+const SIZE: u64 = 1 << 20;
+
+#[test]
+fn a_missing_target() {
+    let bench = Bench::new();
+    bench.tune("nowhere", &[]).refuses(
+        Exit::Target,
+        &[
+            "find the target nowhere",
+            "name an existing file",
+            "--scratch",
+        ],
+    );
+    let file = bench.file("file", b"x");
+    bench
+        .tune(&format!("{file}/below"), &[])
+        .refuses(Exit::Target, &["/below", "name an existing file"]);
+    bench
+        .q2c(&["doctor", "nowhere"])
+        .refuses(Exit::Target, &["nowhere", "name an existing file"]);
+    bench
+        .q2c(&["calibrate", "nowhere"])
+        .refuses(Exit::Target, &["nowhere", "name an existing file"]);
+    bench.left_nothing();
+}
+
+#[test]
+fn empty_and_small_targets() {
+    let bench = Bench::new();
+    let empty = bench.file("empty", b"");
+    let words = [
+        "/empty as a target",
+        "64 blocks of 4 KiB",
+        "use a larger one",
+    ];
+    bench.tune(&empty, &[]).refuses(Exit::Target, &words);
+    let small = bench.file("small", &[7; 64 * 4096 - 1]);
+    bench
+        .tune(&small, &[])
+        .refuses(Exit::Target, &["/small", "256 KiB", "use a larger one"]);
+    let target = bench.target();
+    bench
+        .tune(&target, &["--bs", "4k,64k"])
+        .refuses(Exit::Target, &["64 blocks of 64 KiB", "4 MiB"]);
+    bench.left_nothing();
+}
+
+#[test]
+fn things_that_are_no_files() {
+    let bench = Bench::new();
+    let words = [
+        "/dev/null",
+        "character device",
+        "regular file or a block device",
+    ];
+    bench.tune("/dev/null", &[]).refuses(Exit::Target, &words);
+    bench.tune(".", &[]).refuses(
+        Exit::Target,
+        &[
+            "use . as a target",
+            "folder",
+            "regular file or a block device",
+        ],
+    );
+    assert!(works("mkfifo", &[bench.path("pipe").to_str().unwrap()]));
+    bench.tune("pipe", &[]).refuses(Exit::Target, &["fifo"]);
+    bench.left_nothing();
+}
+
+#[test]
+fn files_never_written() {
+    let bench = Bench::new();
+    let sparse = bench.file("sparse", b"");
+    let file = File::options().write(true).open(&sparse).unwrap();
+    file.set_len(SIZE).unwrap();
+    bench.tune(&sparse, &[]).refuses(
+        Exit::Target,
+        &["/sparse", "hole", "write the file fully first"],
+    );
+    let name = bench.file("allocated", b"");
+    let file = File::options().write(true).open(&name).unwrap();
+    rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, SIZE).unwrap();
+    bench.tune(&name, &[]).refuses(
+        Exit::Target,
+        &["/allocated", "unwritten", "write the file fully first"],
+    );
+    bench.left_nothing();
+}
+
+#[test]
+fn blocks_that_do_not_fit() {
+    let bench = Bench::new();
+    let target = bench.target();
+    bench
+        .tune(&target, &["--bs", "1000"])
+        .refuses(Exit::Target, &["/target", "blocks must be multiples of"]);
+}
+
+/// procfs has no O_DIRECT, and neither has sysfs.
+#[test]
+fn a_file_system_without_direct_io() {
+    let bench = Bench::new();
+    for file in ["/proc/version", "/sys/kernel/notes"] {
+        if !std::path::Path::new(file).exists() {
+            skip("a_file_system_without_direct_io", &format!("no {file}"));
+            continue;
+        }
+        bench
+            .q2c(&["doctor", file])
+            .refuses(Exit::Target, &[file, "O_DIRECT", "ext4 or xfs"]);
+    }
+}
+
+#[test]
+fn an_unreadable_target() {
+    if !can_be_nobody() {
+        return skip(
+            "an_unreadable_target",
+            "setpriv: not root, or the program is out of reach",
+        );
+    }
+    let bench = Bench::new();
+    let target = bench.target();
+    std::fs::set_permissions(&target, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let mut args = vec![NOBODY[0], NOBODY[1], Q2C];
+    args.extend(tune(&target, &["--out", "/nowhere"]));
+    let outcome = bench.start(bench.command("setpriv", &args)).end();
+    outcome.refuses(
+        Exit::Target,
+        &["/target", "Permission denied", "change its permissions"],
+    );
+}
+
+/// A file on overlay has no disk of its own: that is said, not guessed.
+#[test]
+fn what_cannot_be_proved_on_overlay_is_said() {
+    if !can_mount() {
+        return skip(
+            "what_cannot_be_proved_on_overlay_is_said",
+            "unshare -m: no root",
+        );
+    }
+    let bench = Bench::new();
+    bench.target();
+    let script = format!(
+        "mkdir -p low up m && mount -t tmpfs none up && mkdir up/u up/w && \
+         mount -t overlay -o lowerdir=low,upperdir=up/u,workdir=up/w none m || exit 99; \
+         cp target m/ && sync && exec {Q2C} doctor m/target"
+    );
+    let outcome = bench
+        .start(bench.command("unshare", &["-m", "sh", "-c", &script]))
+        .end();
+    if outcome.status.code() == Some(99) {
+        return skip(
+            "what_cannot_be_proved_on_overlay_is_said",
+            "no overlay file system",
+        );
+    }
+    outcome.exits(Exit::Done);
+    assert!(
+        outcome.stdout.contains("that I/O reaches a device"),
+        "{outcome:#?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_proved_on_btrfs_is_said() {
+    let test = "what_cannot_be_proved_on_btrfs_is_said";
+    if !can_mount() || !works("mkfs.btrfs", &["--version"]) {
+        return skip(test, "unshare -m or mkfs.btrfs: not to be had");
+    }
+    let bench = Bench::new();
+    bench.target();
+    let script = format!(
+        "truncate -s 256M image && mkfs.btrfs -q image && mkdir -p m && mount -o loop image m || exit 99; \
+         cp target m/ && sync && {Q2C} doctor m/target; code=$?; umount m; exit $code"
+    );
+    let outcome = bench
+        .start(bench.command("unshare", &["-m", "sh", "-c", &script]))
+        .end();
+    if outcome.status.code() == Some(99) {
+        return skip(test, "the kernel has no btrfs");
+    }
+    outcome.exits(Exit::Done);
+    assert!(outcome.stdout.contains("unproved"), "{outcome:#?}");
+}

@@ -1,0 +1,86 @@
+//! Wrong words on the command line.
+
+use crate::bench::{Bench, SIM};
+use q2c_result::Exit;
+
+fn refused(args: &[&str], words: &[&str]) {
+    let bench = Bench::new();
+    bench.q2c(args).refuses(Exit::Usage, words);
+    bench.left_nothing();
+}
+
+#[test]
+fn unknown_words_are_refused_with_those_that_would_do() {
+    refused(
+        &["tune", SIM, "--engine", "aio"],
+        &["`aio`", "io_uring", "sim"],
+    );
+    refused(
+        &["tune", SIM, "--rw", "trim"],
+        &["`trim`", "randread", "write"],
+    );
+    refused(
+        &["tune", SIM, "--objective", "best"],
+        &["`best`", "kiops-per-core"],
+    );
+    refused(
+        &["tune", SIM, "--background", "x=3"],
+        &["x=3", "rw", "depth"],
+    );
+    refused(
+        &["reproduce", "moon", SIM],
+        &["`moon`", "miss-rate-interference"],
+    );
+    refused(&["tnue", SIM], &["tnue", "tune"]);
+    refused(&["tune", SIM, "--sconds", "1"], &["--sconds", "--seconds"]);
+}
+
+#[test]
+fn unknown_units_are_refused() {
+    refused(&["tune", SIM, "--bs", "4q"], &["`4q`", "4k"]);
+    refused(
+        &["tune", SIM, "--max-p99", "5parsec"],
+        &["`5parsec`", "40us"],
+    );
+    refused(&["tune", SIM, "--budget", "90"], &["`90`", "2s"]);
+    refused(
+        &["tune", SIM, "--seconds", "0.01"],
+        &["0.1 to 3600 seconds"],
+    );
+    refused(&["tune", "sim:50parsec"], &["`sim:50parsec`", "40us"]);
+    refused(&["tune", "--scratch", "1x"], &["`1x`", "4k"]);
+}
+
+#[test]
+fn numbers_out_of_range_are_refused() {
+    refused(
+        &["tune", SIM, "--cpu", "4095"],
+        &["4095", "may run on CPUs"],
+    );
+    refused(&["tune", SIM, "--jobs", "0"], &["--jobs", "1..="]);
+    refused(&["tune", SIM, "--trials", "0"], &["--trials", "1..="]);
+}
+
+#[test]
+fn missing_and_contradicting_arguments_are_refused() {
+    refused(&["tune"], &["<TARGET>", "--help"]);
+    refused(&["calibrate"], &["<TARGET>", "--help"]);
+    refused(&["tune", SIM, "--scratch", "1m"], &["--scratch"]);
+    refused(&["tune", SIM, "--resume", "runs/x"], &["--resume"]);
+}
+
+#[test]
+fn what_is_no_run_cannot_be_resumed() {
+    let bench = Bench::new();
+    bench
+        .q2c(&["tune", "--resume", "runs/none"])
+        .refuses(Exit::Input, &["runs/none"]);
+    std::fs::create_dir(bench.path("not-a-run")).unwrap();
+    bench
+        .q2c(&["tune", "--resume", "not-a-run"])
+        .refuses(Exit::Input, &["not-a-run"]);
+    bench.file("not-a-run/plan.toml", b"seconds = \"many\"\n");
+    bench
+        .q2c(&["tune", "--resume", "not-a-run"])
+        .refuses(Exit::Input, &["not-a-run/plan.toml"]);
+}

@@ -1,0 +1,95 @@
+//! Writing is never allowed by accident.
+
+use crate::bench::{Bench, NOBODY, Q2C, can_be_nobody, can_mount, tune};
+use crate::skip;
+use q2c_result::Exit;
+
+const WRITE: [&str; 2] = ["--rw", "randwrite"];
+
+#[test]
+fn a_file_that_q2c_did_not_make() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let other = bench.file("other", b"x");
+    let before = std::fs::read(&target).unwrap();
+    let words = ["write to", "destroys", "--allow-write", &target];
+    bench.tune(&target, &WRITE).refuses(Exit::Target, &words);
+    let elsewhere = [&WRITE[..], &["--allow-write", &other]].concat();
+    bench
+        .tune(&target, &elsewhere)
+        .refuses(Exit::Target, &words);
+    let background = ["--background", "rw=randwrite,bs=4k"];
+    bench
+        .tune(&target, &background)
+        .refuses(Exit::Target, &words);
+    let nowhere = [&WRITE[..], &["--allow-write", "nowhere"]].concat();
+    bench
+        .tune(&target, &nowhere)
+        .refuses(Exit::Target, &["--allow-write nowhere"]);
+    assert_eq!(std::fs::read(&target).unwrap(), before);
+    bench.left_nothing();
+}
+
+#[test]
+fn somebody_else_s_file() {
+    if !can_be_nobody() {
+        return skip(
+            "somebody_else_s_file",
+            "setpriv: not root, or the program is out of reach",
+        );
+    }
+    let bench = Bench::new();
+    let target = bench.target();
+    let before = std::fs::read(&target).unwrap();
+    let mut args = vec![NOBODY[0], NOBODY[1], Q2C];
+    let leave = [&WRITE[..], &["--allow-write", &target]].concat();
+    args.extend(tune(&target, &leave));
+    let outcome = bench.start(bench.command("setpriv", &args)).end();
+    outcome.refuses(
+        Exit::Target,
+        &[
+            "open for reading and writing",
+            "Permission denied",
+            "run q2c as a user who has them",
+        ],
+    );
+    assert_eq!(std::fs::read(&target).unwrap(), before);
+    bench.left_nothing();
+}
+
+/// Named twice, and still refused.
+#[test]
+fn a_mounted_device() {
+    if !can_mount() {
+        return skip("a_mounted_device", "unshare -m: no root");
+    }
+    let bench = Bench::new();
+    let script = format!(
+        "truncate -s 16M image && mkfs.ext4 -q image && dev=$(losetup --find --show image) || exit 99; \
+         mkdir m && mount $dev m || {{ losetup -d $dev; exit 99; }}; \
+         {Q2C} tune $dev --rw randwrite --allow-write $dev --seconds 0.1; code=$?; \
+         umount m; losetup -d $dev; exit $code"
+    );
+    let outcome = bench
+        .start(bench.command("unshare", &["-m", "sh", "-c", &script]))
+        .end();
+    if outcome.status.code() == Some(99) {
+        return skip("a_mounted_device", "no loop device, or no mkfs.ext4");
+    }
+    outcome.fails(
+        Exit::Target,
+        &["write to /dev/loop", "mounted", "free it first"],
+    );
+    bench.left_nothing();
+}
+
+#[test]
+fn a_scratch_file_without_room_for_it() {
+    let bench = Bench::new();
+    let outcome = bench.q2c(&["tune", "--scratch", "4096g", "--seconds", "0.1"]);
+    outcome.fails(
+        Exit::Target,
+        &["scratch", "4096 GiB", "ask for a smaller file"],
+    );
+    bench.left_nothing();
+}
