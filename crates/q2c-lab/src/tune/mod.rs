@@ -48,8 +48,10 @@ pub struct Tune<'a> {
     pub calibration_target: &'a str,
     /// What the doctor said.
     pub doctor: &'a DoctorReport,
-    /// Stored calibrations; `None` measures anew.
+    /// Where calibrations are kept; `None` when nowhere.
     pub store: Option<&'a Store>,
+    /// Measure anew even when a stored calibration fits.
+    pub recalibrate: bool,
     /// CPU per I/O of the null engine, ns.
     pub harness_floor_ns: f64,
     /// Raised to stop.
@@ -123,7 +125,8 @@ impl Tune<'_> {
             return Ok(kept);
         }
         let identity = identity(self.machine, self.calibration_target, self.workload);
-        let stored = |bs| self.store.and_then(|store| store.load(&identity, bs));
+        let reuse = self.store.filter(|_| !self.recalibrate);
+        let stored = |bs| reuse.and_then(|store| store.load(&identity, bs));
         let known: Option<Vec<Calibration>> =
             self.spec.sizes.iter().map(|&bs| stored(bs)).collect();
         let calibration = match known {

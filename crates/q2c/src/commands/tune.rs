@@ -36,11 +36,9 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         folder,
     } = session;
     let bench = Workbench::open(&workload_args, &spec.target, scratch, stop)?;
-    // The plan names the CPUs in use, whoever chose them: a later session stays on them.
-    spec.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
     let identity = identity(&bench);
     if folder.is_none() {
-        // What was left to q2c is part of the plan, or a resumed run could decide otherwise.
+        // What was left to q2c is part of the plan, or a later session could decide otherwise.
         spec.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
         spec.background = bench
             .workload
@@ -58,7 +56,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     say(&format!("run folder {}", folder.path().display()));
     let floor = q2c_engine::floor::measure(bench.workload.clock, bench.workload.cpus[0])
         .or_exit(Exit::Environment)?;
-    let store = store().filter(|_| !args.recalibrate);
+    let store = store();
     let tune = Tune {
         spec: &spec,
         workload: &bench.workload,
@@ -67,6 +65,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         calibration_target: &bench.calibration_target,
         doctor: &bench.doctor,
         store: store.as_ref(),
+        recalibrate: args.recalibrate,
         harness_floor_ns: floor,
         stop,
     };
