@@ -265,7 +265,8 @@ impl<'a> Machine<'a> {
         tally.latencies.push((submit + fate.observed) as f32);
         tally.misses += u64::from(fate.missed);
         tally.asked += fate.asked;
-        tally.cpu += submit + fate.cpu + gap;
+        // A sleep too short to leave the CPU cannot cost more of it than it lasts.
+        tally.cpu += submit + fate.cpu.min(fate.observed) + gap;
         tally.other_cpu += fate.other_cpu;
         tally.device += latency;
         tally.polled += fate.polled;

@@ -28,19 +28,19 @@ pub(super) fn recommend(
     };
     let linux = find(&|c| c.policy == LINUX);
     let poll = find(&|c| c.method == "poll");
+    let floor = floor_now(searched, poll);
     let mut why = vec![
         format!("measured {}", numbers(live)),
-        format!(
-            "floor {:.0} IOPS: {}",
-            searched.choice.floor_iops, searched.choice.floor
-        ),
+        floor_in_words(searched, floor),
     ];
     why.extend(poll.map(|cell| format!("classic polling: {}", numbers(cell))));
     why.extend(linux.map(|cell| format!("Linux's rule: {}", numbers(cell))));
-    let floor = floor_now(searched, poll);
     why.extend(linux.and_then(|linux| behind_linux(live, linux, floor)));
     if live.measured.iops.median < floor {
-        why.push(format!("measured IOPS are below the floor of {floor:.0}: the device or the machine drifted since the recording"));
+        why.push(
+            "measured IOPS are below the floor: live, the rule was slower than on the recording"
+                .to_owned(),
+        );
     }
     Recommendation {
         bs,
@@ -52,12 +52,21 @@ pub(super) fn recommend(
     }
 }
 
-/// The floor was set on the first recording; the device has drifted since as polling has.
+/// The floor was set on the first recording; where the device has slowed down since, as polling tells, it follows.
 fn floor_now(searched: &Searched, poll: Option<&Cell>) -> f64 {
     let drift = poll.map_or(1.0, |cell| {
         cell.measured.iops.median / searched.sweep.poll.iops
     });
     searched.choice.floor_iops * drift.min(1.0)
+}
+
+fn floor_in_words(searched: &Searched, floor: f64) -> String {
+    let set = searched.choice.floor_iops;
+    let followed = match floor < set * 0.999 {
+        true => format!(" ({set:.0} on the recording, less what polling has lost since)"),
+        false => String::new(),
+    };
+    format!("floor {floor:.0} IOPS{followed}: {}", searched.choice.floor)
 }
 
 fn numbers(cell: &Cell) -> String {
@@ -110,14 +119,10 @@ fn without_sleep(
     };
     let method = |name: &str| cells.iter().copied().find(|c| c.method == name);
     let (poll, interrupt) = (method("poll"), method("interrupt"));
-    let floor_text = format!(
-        "floor {:.0} IOPS: {}",
-        searched.choice.floor_iops, searched.choice.floor
-    );
-    let mut why = vec![wake, floor_text];
+    let floor = floor_now(searched, poll);
+    let mut why = vec![wake, floor_in_words(searched, floor)];
     why.extend(poll.map(|cell| format!("classic polling: {}", numbers(cell))));
     why.extend(interrupt.map(|cell| format!("interrupts: {}", numbers(cell))));
-    let floor = floor_now(searched, poll);
     let enough = interrupt.is_some_and(|cell| cell.measured.iops.median >= floor);
     let method = if enough { "interrupt" } else { "poll" };
     let engine = &tune.spec.engine;

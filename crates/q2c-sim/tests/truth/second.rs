@@ -136,7 +136,7 @@ fn ride(item: &Item, asked: u64, charges: &Charges) -> Ride {
         u2c: submit + observed,
         asked,
         missed,
-        cpu: submit + sleeping + polled + item.gap,
+        cpu: submit + (sleeping + polled).min(observed) + item.gap,
         others: if asked > 0 { charges.others } else { 0 },
         polled,
         late: observed - item.wait,

@@ -6,7 +6,7 @@ use clap::Args;
 /// Run a published experiment here and print its figures beside the published ones.
 #[derive(Clone, Debug, Args)]
 pub struct ReproduceArgs {
-    /// The experiment: miss-rate-interference
+    /// The experiment: miss-rate-interference, or a file like those in experiments/
     pub name: String,
     /// Target, job and place.
     #[command(flatten)]

@@ -11,9 +11,9 @@ use q2c_model::{Bytes, Nanos};
 use q2c_result::Exit;
 use std::sync::atomic::AtomicBool;
 
-/// Runs a built-in experiment.
+/// Runs an experiment.
 pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let experiment = Experiment::named(&args.name).or_exit(Exit::Usage)?;
+    let experiment = experiment(&args.name)?;
     let bench = Workbench::for_command("reproduce", &args.workload, stop)?;
     let spare = bench.workload.sampler_cpu.ok_or_else(|| {
         Failure::new(
@@ -58,6 +58,16 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         .or_exit(Exit::Device)?;
     folder.finish(state).or_exit(Exit::Device)?;
     conclude(args, &experiment, &summary)
+}
+
+/// A built-in experiment by its name, or one from a file.
+fn experiment(name: &str) -> Result<Experiment, Failure> {
+    if !name.ends_with(".toml") {
+        return Experiment::named(name).or_exit(Exit::Usage);
+    }
+    let text = std::fs::read_to_string(name)
+        .map_err(|e| Failure::new(Exit::Input, format!("read the experiment {name}: {e}")))?;
+    Experiment::parse(&text).or_exit(Exit::Input)
 }
 
 fn conclude(
