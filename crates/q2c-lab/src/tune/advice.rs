@@ -47,7 +47,11 @@ pub(super) fn recommend(
         method: "hybrid".to_owned(),
         verdict: format!("use {policy}"),
         why: why.join("; "),
-        apply: apply_rule(&policy, live),
+        apply: apply_rule(
+            &policy,
+            live,
+            tune.target.device.as_ref().map_or("DEVICE", |d| &d.name),
+        ),
         policy,
     }
 }
@@ -146,7 +150,7 @@ fn without_sleep(
     }
 }
 
-fn apply_rule(policy: &str, live: &Cell) -> Vec<String> {
+fn apply_rule(policy: &str, live: &Cell, device: &str) -> Vec<String> {
     let asked = Nanos(live.measured.effective_sleep_ns.median as u64);
     let us = (asked.0 / 1000).max(1);
     vec![
@@ -154,6 +158,6 @@ fn apply_rule(policy: &str, live: &Cell) -> Vec<String> {
         "ring: IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, so that a completion does not end the sleep".to_owned(),
         "thread: prctl(PR_SET_TIMERSLACK, 1); after the submission returned, clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME), then poll".to_owned(),
         format!("the rule asked {asked} per I/O here; a fixed sleep of that length does not follow the device when it changes"),
-        format!("kernels 4.10 to 5.18 with poll queues: echo {us} > /sys/block/DEVICE/queue/io_poll_delay (fixed, whole microseconds)"),
+        format!("kernels 4.10 to 5.18 with poll queues: echo {us} > /sys/block/{device}/queue/io_poll_delay (fixed, whole microseconds)"),
     ]
 }
