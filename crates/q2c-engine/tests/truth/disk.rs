@@ -65,8 +65,7 @@ fn one_switch_per_slept_io() {
         "{}",
         stats.switches_per_io()
     );
-    assert!(
-        lane.samples.iter().all(|s| s.slept_ns >= 149_000),
-        "a sleep was cut short"
-    );
+    // From the submission's return: a lane that lost its CPU before the call slept that much less.
+    let early = lane.samples.iter().find(|s| s.woke_ns < 149_800);
+    assert_eq!(early, None, "a sleep was cut short");
 }
