@@ -1,7 +1,7 @@
 //! What to use, and why, in words with the measured numbers.
 
 use super::Tune;
-use super::cells::{LINUX, Role};
+use super::cells::LINUX;
 use super::search::Searched;
 use q2c_model::Nanos;
 use q2c_result::tune::{Calibration, Cell, Recommendation};
@@ -94,7 +94,7 @@ fn behind_linux(live: &Cell, linux: &Cell, floor: f64) -> Option<String> {
     } else {
         ": this run's recording promised otherwise".to_owned()
     };
-    (own.median <= theirs.median && live.role != Role::Linux.to_string()).then(|| {
+    (own.median <= theirs.median && live.policy != linux.policy).then(|| {
         format!(
             "Linux's rule measured more KIOPS/core ({:.2} [{:.2}, {:.2}] against {:.2} [{:.2}, {:.2}]){slow}",
             theirs.median, theirs.min, theirs.max, own.median, own.min, own.max
@@ -114,7 +114,9 @@ fn without_sleep(
     let wake = format!(
         "the shortest sleep, {shortest} asked, ends after {} and costs {} of CPU; the device takes {} (median)",
         Nanos(shortest.0 + delay as u64),
-        Nanos(cost.sleep_cpu_clear_ns.at(shortest.0 as f64) as u64),
+        Nanos(
+            (cost.sleep_cpu_clear_ns.at(shortest.0 as f64) as u64).min(shortest.0 + delay as u64)
+        ),
         Nanos(searched.wait_p50 as u64)
     );
     let verdict = match searched.no_room {

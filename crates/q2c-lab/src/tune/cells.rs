@@ -52,6 +52,10 @@ pub(super) const LINUX: &str = "mean:ratio=50%,period=100ms";
 const PUBLISHED: &str = "min:ratio=70%,period=10ms";
 
 impl CellSpec {
+    fn sleeps(&self) -> bool {
+        self.method.starts_with("hybrid:")
+    }
+
     /// The method; a text that is none was refused when the cell was made.
     pub(super) fn parsed(&self) -> CellMethod {
         match self.method.strip_prefix("hybrid:") {
@@ -66,7 +70,17 @@ impl CellSpec {
     }
 }
 
-/// The cells of one block size. A rule that serves in two roles is run once: in the first.
+/// A rule that serves in two roles is run once: in the first.
+fn keep(kept: &mut Vec<CellSpec>, cell: CellSpec) {
+    if kept.iter().all(|k| k.method != cell.method) {
+        kept.push(cell);
+    }
+}
+
+/// Sleeping cells per block size at least, so that predictions are judged by more than a few.
+const LEAST_SLEEPING: usize = 4;
+
+/// The cells of one block size.
 pub(super) fn cells(bs: Bytes, cost: &CostModel, searched: &Searched) -> Vec<CellSpec> {
     let cell = |method: String, role| CellSpec { bs, method, role };
     let hybrid = |policy: &PolicySpec, role| cell(format!("hybrid:{policy}"), role);
@@ -88,9 +102,14 @@ pub(super) fn cells(bs: Bytes, cost: &CostModel, searched: &Searched) -> Vec<Cel
     cells.push(hybrid(&fixed(searched.wait_p10), Role::HardCase));
     cells.push(hybrid(&fixed(searched.wait_p50), Role::HardCase));
     let mut kept: Vec<CellSpec> = Vec::new();
-    for cell in cells {
-        if kept.iter().all(|k| k.method != cell.method) {
-            kept.push(cell);
+    cells.into_iter().for_each(|cell| keep(&mut kept, cell));
+    // On a fast device the two hard cases may be one sleep: later wake-ups fill up.
+    for later in [1.25, 1.5, 2.0, 3.0] {
+        if kept.iter().filter(|cell| cell.sleeps()).count() < LEAST_SLEEPING {
+            keep(
+                &mut kept,
+                hybrid(&fixed(searched.wait_p50 * later), Role::HardCase),
+            );
         }
     }
     kept

@@ -6,8 +6,8 @@ use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::{Calibration, Sweep, SweepCell};
 use q2c_sim::{
-    Choice, Configuration, Drive, Grid, Limits, Method, Outcome, Recording, choose, pareto_front,
-    simulate, sweep,
+    Choice, Configuration, Drive, Grid, Limits, Method, Objective, Outcome, Recording, choose,
+    pareto_front, simulate, sweep,
 };
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ pub(super) struct Searched {
     pub choice: Choice,
     /// The chosen rule; `None` when there is no room to sleep or nothing keeps the limits.
     pub chosen: Option<PolicySpec>,
-    /// Whether no rule would pay for its own sleeps, whatever the user's limits.
+    /// Whether no rule above the standard floor would pay for its own sleeps, whatever the user's limits.
     pub no_room: bool,
     /// Quantiles of the recorded latency (submission's return to reaping), ns.
     pub wait_p10: f64,
@@ -69,11 +69,12 @@ pub(super) fn search(tune: &Tune<'_>, calibration: &Calibration, lanes: &[Record
     );
     let pays = |&i: &usize| outcomes[i].kiops_per_core > poll.kiops_per_core * WORTH;
     let best = choice.best.filter(pays);
+    // By the objective that asks most of a sleep: when not even its winner pays, none above the floor does.
     let unlimited = choose(
         &outcomes,
         &eligible,
         &poll,
-        tune.spec.objective(),
+        Objective::KiopsPerCore,
         &Limits::default(),
     );
     let points: Vec<(f64, f64)> = outcomes.iter().map(|o| (o.iops, o.cpu_pct)).collect();

@@ -16,7 +16,13 @@ const QUIET_CPUS: f64 = 0.2;
 
 /// Everything worth a warning.
 pub(super) fn warnings(tune: &Tune<'_>, summary: &Summary<CellSpec, TrialOutcome>) -> Vec<Warning> {
-    let cells = summary.cells.iter().filter_map(device_mismatch);
+    // The disk counts the background's I/O too, which is not known here.
+    let alone = tune.workload.background.is_empty();
+    let cells = summary
+        .cells
+        .iter()
+        .filter(|_| alone)
+        .filter_map(device_mismatch);
     busy_at_rest(tune)
         .into_iter()
         .chain(shared_cpu(summary))
