@@ -105,16 +105,13 @@ impl Lane<'_> {
     fn interrupted(&mut self, request: Request) -> Result<Sample, EngineError> {
         let submit_ns = self.clock.now();
         let done = self.engine.submit_and_wait(&[request])?;
-        let wait_ns = short(self.clock.now() - submit_ns);
-        let (offset, result, flags) = (request.offset, done.result, Sample::ONE_CALL);
-        Ok(Sample {
+        let wait_ns = self.clock.now() - submit_ns;
+        Ok(Sample::one_call(
             submit_ns,
-            offset,
+            request.offset,
             wait_ns,
-            result,
-            flags,
-            ..Sample::default()
-        })
+            done.result,
+        ))
     }
 
     #[inline]
@@ -236,15 +233,11 @@ impl Lane<'_> {
 
     fn land(&mut self, done: Completion, now: u64) {
         let (submit_ns, offset) = self.slots[done.slot as usize];
-        let wait_ns = short(now - submit_ns);
-        let (result, flags) = (done.result, Sample::ONE_CALL);
-        self.record(Sample {
+        self.record(Sample::one_call(
             submit_ns,
             offset,
-            wait_ns,
-            result,
-            flags,
-            ..Sample::default()
-        });
+            now - submit_ns,
+            done.result,
+        ));
     }
 }

@@ -35,6 +35,21 @@ impl Sample {
     /// Hybrid polling handled it, whether it slept or not.
     pub const HYBRID: u8 = 8;
 
+    /// An I/O whose submission and waiting were one: all of its time is `wait_ns`.
+    #[inline]
+    #[must_use]
+    pub(crate) fn one_call(submit_ns: u64, offset: u64, wait_ns: u64, result: i32) -> Self {
+        let (wait_ns, flags) = (short(wait_ns), Sample::ONE_CALL);
+        Sample {
+            submit_ns,
+            offset,
+            wait_ns,
+            result,
+            flags,
+            ..Sample::default()
+        }
+    }
+
     /// Whether all bits of `flags` are set.
     #[must_use]
     pub const fn is(&self, flags: u8) -> bool {

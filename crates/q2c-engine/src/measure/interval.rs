@@ -39,7 +39,7 @@ const LACKING: f64 = 0.05;
 pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalStats> {
     let data = &lane.phases[phase];
     let (begin, end) = (data.begin.t_ns, data.end.t_ns);
-    let samples = &lane.samples[data.samples.clone()];
+    let samples = lane.phase_samples(phase);
     let length = length.0.max(1);
     let lacking = (length as f64 * LACKING) as u64;
     let whole = (end - begin + lacking) / length;

@@ -94,7 +94,7 @@ pub fn phase_stats(lane: &LaneData, phase: usize) -> PhaseStats {
         involuntary: end.switches.involuntary - begin.switches.involuntary,
         ..PhaseStats::default()
     };
-    let samples = &lane.samples[data.samples.clone()];
+    let samples = lane.phase_samples(phase);
     samples.iter().for_each(|sample| count(&mut stats, sample));
     stats.latencies.sort_unstable_by(f64::total_cmp);
     stats

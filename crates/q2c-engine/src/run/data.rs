@@ -60,3 +60,14 @@ pub struct RunData {
     /// It was stopped before its end.
     pub stopped: bool,
 }
+
+impl LaneData {
+    /// The samples of phase number `phase`.
+    ///
+    /// # Panics
+    /// When the lane has no such phase.
+    #[must_use]
+    pub fn phase_samples(&self, phase: usize) -> &[Sample] {
+        &self.samples[self.phases[phase].samples.clone()]
+    }
+}

@@ -1,8 +1,8 @@
 //! What one stage of a calibration shows.
 
 use crate::workload::Watched;
-use q2c_engine::measure::{PhaseStats, combine, phase_stats};
-use q2c_engine::{LaneData, Sample};
+use q2c_engine::Sample;
+use q2c_engine::measure::PhaseStats;
 use q2c_model::CpuId;
 use q2c_result::tune::CalibrationPoint;
 use q2c_stats::{mean, median, percentile, sorted};
@@ -34,7 +34,7 @@ impl Levels {
             submit: median_of(&samples, |s| s.submit_len_ns.into()),
             u2c: median_of(&samples, |s| s.u2c().0 as f64),
             gap: gap(watched, stage),
-            cpu: cpu_per_io(&stats(watched, stage)),
+            cpu: cpu_per_io(&watched.stats(stage)),
         }
     }
 
@@ -105,7 +105,7 @@ impl Point {
             all.iter().partition(|s| s.is(Sample::MISSED));
         let delay = |s: &Sample| f64::from(s.woke_ns) - f64::from(s.asked_ns);
         let polled = |s: &Sample| f64::from(s.wait_ns) - f64::from(s.woke_ns);
-        let stats = stats(watched, stage);
+        let stats = watched.stats(stage);
         let cpu = cpu_per_io(&stats);
         let submit = trimmed(&all, |s| s.submit_len_ns.into());
         let polling = trimmed(&clear, polled) * clear.len() as f64 / all.len().max(1) as f64;
@@ -195,7 +195,7 @@ pub(super) struct Interrupted {
 impl Interrupted {
     /// Stage 1, polled stages on either side.
     pub fn of(watched: &Watched, baseline: f64) -> Self {
-        let stats = stats(watched, 1);
+        let stats = watched.stats(1);
         let poll = Levels::both(watched, 0, 2);
         let irqs = |n: usize| {
             watched
@@ -223,39 +223,26 @@ fn cpu_per_io(stats: &PhaseStats) -> f64 {
     stats.cpu_ns as f64 / stats.ios.max(1) as f64
 }
 
-fn stats(watched: &Watched, stage: usize) -> PhaseStats {
-    let lanes = watched.data.lanes.iter();
-    combine(
-        &lanes
-            .map(|lane| phase_stats(lane, stage))
-            .collect::<Vec<_>>(),
-    )
-}
-
 fn samples(watched: &Watched, stage: usize) -> Vec<Sample> {
     watched
         .data
         .lanes
         .iter()
-        .flat_map(|lane| lane_samples(lane, stage))
+        .flat_map(|lane| lane.phase_samples(stage))
         .copied()
         .collect()
-}
-
-fn lane_samples(lane: &LaneData, stage: usize) -> &[Sample] {
-    &lane.samples[lane.phases[stage].samples.clone()]
 }
 
 /// Median distance from a reaping to the same lane's next submission.
 fn gap(watched: &Watched, stage: usize) -> f64 {
     let between = |pair: &[Sample]| pair[1].submit_ns.saturating_sub(pair[0].reaped_ns()) as f64;
     let lanes = watched.data.lanes.iter();
-    let gaps = lanes.flat_map(|lane| lane_samples(lane, stage).windows(2).map(between));
+    let gaps = lanes.flat_map(|lane| lane.phase_samples(stage).windows(2).map(between));
     percentile(&sorted(&gaps.collect::<Vec<_>>()), 0.5)
 }
 
 fn other_cpu(watched: &Watched, stage: usize, baseline: f64) -> Option<f64> {
-    let stats = stats(watched, stage);
+    let stats = watched.stats(stage);
     let busy = (watched.span(stage).busy_cpus? - baseline) * stats.wall_ns;
     Some((busy - stats.cpu_ns as f64) / stats.ios.max(1) as f64)
 }

@@ -4,7 +4,6 @@ use super::file::Experiment;
 use super::result::{PhaseOutcome, PhaseTrial};
 use crate::runner::{CellError, CellPlan, Context, Plan};
 use crate::workload::{Stage, Step, Workload};
-use q2c_engine::measure::{combine, phase_stats};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_stats::percentile;
@@ -109,12 +108,7 @@ impl Plan for PhasePlan<'_> {
             return Err(CellError::Cancelled);
         }
         let phase = |n: usize| {
-            let lanes = watched.data.lanes.iter();
-            let stats = combine(
-                &lanes
-                    .map(|lane| phase_stats(lane, 2 * n + 1))
-                    .collect::<Vec<_>>(),
-            );
+            let stats = watched.stats(2 * n + 1);
             PhaseOutcome {
                 iops: stats.iops(),
                 miss_rate: stats.miss_rate(),

@@ -1,7 +1,7 @@
 //! What one live trial gives: a line of `cells.jsonl`.
 
 use crate::workload::{INTERVAL, Watched};
-use q2c_engine::measure::{IntervalStats, PhaseStats, combine, intervals, phase_stats};
+use q2c_engine::measure::{IntervalStats, intervals};
 use q2c_result::tune::{Prediction, Series};
 use q2c_stats::{mean, percentile, quantiles};
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ pub(super) fn measured(
     bs: u64,
     idle_busy_cpus: f64,
 ) -> TrialOutcome {
-    let stats = stage_stats(watched, stage);
+    let stats = watched.stats(stage);
     let span = watched.span(stage);
     TrialOutcome {
         iops: stats.iops(),
@@ -97,16 +97,6 @@ pub(super) fn measured(
             .to_owned(),
         ..TrialOutcome::default()
     }
-}
-
-/// A stage of all lanes as one.
-pub(super) fn stage_stats(watched: &Watched, stage: usize) -> PhaseStats {
-    let lanes = watched.data.lanes.iter();
-    combine(
-        &lanes
-            .map(|lane| phase_stats(lane, stage))
-            .collect::<Vec<_>>(),
-    )
 }
 
 /// IOPS are summed over lanes, everything else is their mean.

@@ -3,7 +3,7 @@
 use super::Tune;
 use super::cells::{CellSpec, cells};
 use super::method::CellMethod;
-use super::outcome::{TrialOutcome, measured, stage_stats};
+use super::outcome::{TrialOutcome, measured};
 use super::predict::{predict, settling};
 use super::record::of_stages;
 use super::search::Searched;
@@ -85,7 +85,7 @@ impl<'a> TunePlan<'a> {
         };
         let lanes = watched.data.lanes.iter();
         let slices: Vec<Recording> = lanes.map(|lane| of_stages(lane, &[0, 3], io)).collect();
-        let (before, after) = (stage_stats(watched, 0), stage_stats(watched, 3));
+        let (before, after) = (watched.stats(0), watched.stats(3));
         let polled_cpu = before.cpu_pct().midpoint(after.cpu_pct()) / 100.0;
         let measure = Nanos::from_secs_f64(self.tune.spec.seconds);
         let predicted = predict(&cell.parsed(), &slices, cost, measure, seed);

@@ -64,7 +64,7 @@ fn store(tune: &Tune<'_>, watched: &Watched, bs: Bytes, path: &Path) -> Result<(
     let origin = watched.data.start_ns;
     let mut records: Vec<IoRecord> = Vec::new();
     for (lane, data) in watched.data.lanes.iter().enumerate() {
-        let samples = &data.samples[data.phases[1].samples.clone()];
+        let samples = data.phase_samples(1);
         records.extend(
             samples
                 .iter()

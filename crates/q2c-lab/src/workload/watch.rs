@@ -1,5 +1,6 @@
 //! The machine's counters at the boundaries of stages, and what lies between two of them.
 
+use q2c_engine::measure::{PhaseStats, combine, phase_stats};
 use q2c_engine::{Fault, Observer, RunData};
 use q2c_host::Roots;
 use q2c_host::block::{DiskStats, Interrupts, Leaf};
@@ -86,6 +87,20 @@ pub struct Span {
 }
 
 impl Watched {
+    /// A stage of all foreground lanes as one.
+    ///
+    /// # Panics
+    /// When the run was stopped before that stage.
+    #[must_use]
+    pub fn stats(&self, stage: usize) -> PhaseStats {
+        let lanes = self.data.lanes.iter();
+        combine(
+            &lanes
+                .map(|lane| phase_stats(lane, stage))
+                .collect::<Vec<_>>(),
+        )
+    }
+
     /// What the machine did in stage `stage`; all unknown when the run was stopped before its end.
     #[must_use]
     pub fn span(&self, stage: usize) -> Span {
