@@ -54,7 +54,8 @@ pub struct WakeDelay {
     pub least_ns: Curve,
     /// Largest delay, ns, stalls of the whole machine left out.
     pub most_ns: Curve,
-    /// The standardised deviation: means of equally probable classes, ascending.
+    /// Standardised deviations in the order in which I/Os showed them: late wake-ups come in bursts, and a rule that keeps
+    /// the least of a window sees another least in bursts than in independent draws.
     pub z: Vec<f64>,
 }
 

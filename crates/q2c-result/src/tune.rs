@@ -178,8 +178,8 @@ pub struct Series {
     pub mean_ns: Vec<f64>,
     /// Latency p99, ns.
     pub p99_ns: Vec<f64>,
-    /// Thread CPU, percent of one CPU.
-    pub cpu_pct: Vec<f64>,
+    /// Thread CPU, percent of one CPU; `None` where there is no reading.
+    pub cpu_pct: Vec<Option<f64>>,
 }
 
 /// One block size's calibration.

@@ -31,6 +31,8 @@ pub struct Drive {
 
 /// Wake-delay draws are cycled through; a prime, so that they do not lock to a recording's length.
 const DRAWS: usize = 8191;
+/// Draws taken in a row as they were measured (a block bootstrap): bursts of late wake-ups stay bursts.
+const BLOCK: usize = 128;
 
 /// Replays the lanes through a method. The recordings are cycled through as long as needed.
 ///
@@ -188,13 +190,9 @@ impl<'a> Machine<'a> {
             );
         }
         let mut rng = Rng::new(drive.seed);
-        let mut pick = |z: &[f64]| match z.len() {
-            0 => 0.0,
-            n => z[rng.below(n as u64) as usize],
-        };
-        let draws = (0..DRAWS)
-            .map(|_| (pick(&cost.wake_clear.z), pick(&cost.wake_hit.z)))
-            .collect();
+        let clear = in_blocks(&cost.wake_clear.z, &mut rng);
+        let hit = in_blocks(&cost.wake_hit.z, &mut rng);
+        let draws = clear.into_iter().zip(hit).collect();
         Machine {
             cost,
             method,
@@ -272,6 +270,21 @@ impl<'a> Machine<'a> {
         tally.polled += fate.polled;
         tally.late += (fate.observed - latency).max(0.0);
     }
+}
+
+/// Blocks of a measured sequence from random starts, its end joined to its begin; zeros for an empty one.
+fn in_blocks(measured: &[f64], rng: &mut Rng) -> Vec<f64> {
+    if measured.is_empty() {
+        return vec![0.0; DRAWS];
+    }
+    let mut drawn = Vec::with_capacity(DRAWS + BLOCK);
+    while drawn.len() < DRAWS {
+        let start = rng.below(measured.len() as u64) as usize;
+        let ring = measured.iter().cycle().skip(start);
+        drawn.extend(ring.take(BLOCK));
+    }
+    drawn.truncate(DRAWS);
+    drawn
 }
 
 fn polled(cost: &CostModel, latency: f64) -> Fate {

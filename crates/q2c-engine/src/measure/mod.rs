@@ -9,4 +9,4 @@ mod interval;
 mod phase;
 
 pub use interval::{IntervalStats, intervals};
-pub use phase::{PhaseStats, combine, phase_stats};
+pub use phase::{PhaseStats, combine, in_turn, phase_stats};

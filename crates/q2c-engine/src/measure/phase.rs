@@ -114,10 +114,26 @@ fn count(stats: &mut PhaseStats, sample: &Sample) {
 /// Several lanes' stats of the same phase as one.
 #[must_use]
 pub fn combine(lanes: &[PhaseStats]) -> PhaseStats {
+    let mut all = summed(lanes);
+    all.lanes = lanes.iter().map(|lane| lane.lanes).sum();
+    let wall = lanes.iter().map(|l| l.wall_ns * f64::from(l.lanes));
+    all.wall_ns = wall.sum::<f64>() / f64::from(all.lanes.max(1));
+    all
+}
+
+/// Stats of the same lanes in phases one after another, as one phase.
+#[must_use]
+pub fn in_turn(phases: &[PhaseStats]) -> PhaseStats {
+    let mut all = summed(phases);
+    all.lanes = phases.first().map_or(0, |phase| phase.lanes);
+    all.wall_ns = phases.iter().map(|phase| phase.wall_ns).sum();
+    all
+}
+
+/// Everything but lanes and wall time.
+fn summed(each: &[PhaseStats]) -> PhaseStats {
     let mut all = PhaseStats::default();
-    for lane in lanes {
-        all.lanes += lane.lanes;
-        all.wall_ns += lane.wall_ns * f64::from(lane.lanes);
+    for lane in each {
         all.ios += lane.ios;
         all.cpu_ns += lane.cpu_ns;
         all.voluntary += lane.voluntary;
@@ -129,7 +145,6 @@ pub fn combine(lanes: &[PhaseStats]) -> PhaseStats {
         all.slept_ns += lane.slept_ns;
         all.latencies.extend_from_slice(&lane.latencies);
     }
-    all.wall_ns /= f64::from(all.lanes.max(1));
     all.latencies.sort_unstable_by(f64::total_cmp);
     all
 }

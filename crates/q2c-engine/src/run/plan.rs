@@ -15,6 +15,8 @@ pub enum Activity {
     Start(Wait),
     /// Goes on as in the phase before, its rule's state kept.
     Continue,
+    /// Takes up again what the last [`Activity::Start`] ended, its rule's state kept; nothing when nothing was.
+    Resume,
 }
 
 /// One lane of a run.

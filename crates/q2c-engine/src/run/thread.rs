@@ -80,16 +80,17 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
 }
 
 fn live(mut lane: Lane<'_>, job: JobPlan, begin: u64, phases: &[Nanos]) -> LaneResult {
-    let (mut wait, mut end) = (None, begin);
+    let (mut wait, mut parked, mut end) = (None, None, begin);
     let mut data = Vec::with_capacity(phases.len());
     rest_until(begin, lane.clock, lane.stop);
     for (activity, length) in job.activities.into_iter().zip(phases) {
         end += length.0;
-        wait = match activity {
-            Activity::Idle => None,
-            Activity::Start(new) => Some(new),
-            Activity::Continue => wait,
-        };
+        match activity {
+            Activity::Idle => wait = None,
+            Activity::Start(new) => parked = wait.replace(new),
+            Activity::Continue => {}
+            Activity::Resume => std::mem::swap(&mut wait, &mut parked),
+        }
         data.push(phase(&mut lane, wait.as_mut(), end)?);
         if lane.stop.load(Ordering::Relaxed) {
             break;

@@ -14,6 +14,27 @@ fn counting() -> Wait {
 }
 
 #[test]
+fn what_a_start_ended_is_taken_up_again_with_its_state() {
+    let _machine = alone();
+    let activities = vec![
+        Activity::Start(counting()),
+        Activity::Start(Wait::Poll),
+        Activity::Resume,
+        Activity::Start(Wait::Poll),
+        Activity::Resume,
+    ];
+    let data = run(plan(&[30; 5], vec![job("sim:500us", activities)])).unwrap();
+    let asked = |n: usize| {
+        let samples = data.lanes[0].phase_samples(n).iter();
+        samples.map(|s| s.asked_ns / 1_000).collect::<Vec<_>>()
+    };
+    let slept = [asked(0), asked(2), asked(4)].concat();
+    assert_eq!(slept, (1..).take(slept.len()).collect::<Vec<u32>>());
+    assert!([1, 3].map(asked).concat().iter().all(|&us| us == 0));
+    assert!((0..5).all(|n| !asked(n).is_empty()));
+}
+
+#[test]
 fn a_phase_starts_continues_or_rests() {
     let _machine = alone();
     let activities = vec![

@@ -10,8 +10,8 @@ const ENOUGH: usize = 30;
 const CLEAR: f64 = 0.10;
 /// A point is hit when at least this share was.
 const HIT: f64 = 0.90;
-/// Classes of the standardised delay.
-const CLASSES: usize = 64;
+/// Deviations kept of each point: consecutive ones from its middle, as many from each.
+const KEPT: usize = 256;
 /// Deviations are cut here: beyond lie stalls of the machine, which recordings contain already.
 const CUT: f64 = 0.995;
 
@@ -27,7 +27,8 @@ pub(super) fn fit(
     let clear = clear_points(points, shared);
     let own_clear: Vec<&Point> = points.iter().filter(|p| is_clear(p)).collect();
     let hit: Vec<&Point> = points.iter().filter(|p| p.hit.len() >= ENOUGH).collect();
-    let wake_clear = wake(&clear, |p| p.asked, all_delays);
+    // The few that were hit belong to a clear point's tail.
+    let wake_clear = wake(&clear, |p| p.asked, |_| true);
     let added_latency_ns = curve(
         own_clear
             .iter()
@@ -73,29 +74,55 @@ fn clear_points<'a>(points: &'a [Point], shared: &'a [Point]) -> Vec<&'a Point> 
     }
 }
 
-/// All delays of a clear point: the few that were hit belong to its distribution's tail.
-fn all_delays(point: &Point) -> Vec<f64> {
-    sorted(&[&point.clear[..], &point.hit[..]].concat())
+/// Delays of one point in the order of its I/Os, and the four numbers that describe them.
+struct Delays {
+    ordered: Vec<f64>,
+    base: f64,
+    spread: f64,
+    least: f64,
+    most: f64,
 }
 
-/// A delay's curves from points, over `x`.
+impl Delays {
+    fn of(point: &Point, counts: impl Fn(bool) -> bool) -> Self {
+        let counted = point.ordered.iter().filter(|(_, hit)| counts(*hit));
+        let ordered: Vec<f64> = counted.map(|(delay, _)| *delay).collect();
+        let ascending = sorted(&ordered);
+        let at = |q| percentile(&ascending, q);
+        Delays {
+            base: median(&ascending),
+            spread: ((at(0.84) - at(0.16)) / 2.0).max(100.0),
+            least: at(1.0 - CUT),
+            most: at(CUT),
+            ordered,
+        }
+    }
+
+    /// Standardised deviations of consecutive I/Os, the far ends pulled in.
+    fn deviations(&self) -> impl Iterator<Item = f64> {
+        let from = self.ordered.len().saturating_sub(KEPT) / 2;
+        let kept = self.ordered.iter().skip(from).take(KEPT);
+        kept.map(|d| (d.clamp(self.least, self.most) - self.base) / self.spread)
+    }
+}
+
+/// A delay's curves from points, over `x`; of I/Os that were hit or not as `counts` says.
 fn wake(
     points: &[&Point],
     x: impl Fn(&Point) -> f64,
-    delays: impl Fn(&Point) -> Vec<f64>,
+    counts: impl Fn(bool) -> bool + Copy,
 ) -> WakeDelay {
-    let each: Vec<(f64, Vec<f64>)> = points.iter().map(|p| (x(p), delays(p))).collect();
-    let spread = |d: &[f64]| ((percentile(d, 0.84) - percentile(d, 0.16)) / 2.0).max(100.0);
-    let deviations = each.iter().flat_map(|(_, d)| {
-        let (base, scale) = (median(d), spread(d));
-        d.iter().map(move |delay| (delay - base) / scale)
-    });
+    let each: Vec<(f64, Delays)> = points
+        .iter()
+        .map(|p| (x(p), Delays::of(p, counts)))
+        .collect();
+    let over = |value: fn(&Delays) -> f64| curve(each.iter().map(|(x, d)| (*x, value(d))));
     WakeDelay {
-        base_ns: curve(each.iter().map(|(x, d)| (*x, median(d)))),
-        spread_ns: curve(each.iter().map(|(x, d)| (*x, spread(d)))),
-        least_ns: curve(each.iter().map(|(x, d)| (*x, percentile(d, 1.0 - CUT)))),
-        most_ns: curve(each.iter().map(|(x, d)| (*x, percentile(d, CUT)))),
-        z: class_means(&sorted(&deviations.collect::<Vec<_>>())),
+        base_ns: over(|d| d.base),
+        spread_ns: over(|d| d.spread),
+        least_ns: over(|d| d.least),
+        most_ns: over(|d| d.most),
+        z: each.iter().flat_map(|(_, d)| d.deviations()).collect(),
     }
 }
 
@@ -137,7 +164,7 @@ fn wake_hit(points: &[&Point], clear: &WakeDelay, lead: f64) -> WakeDelay {
             .mean_wait_below(wake)
             .unwrap_or_else(|| p.poll.wait(0.05))
     };
-    wake(points, |p| p.asked - met(p), |p| p.hit.clone())
+    wake(points, |p| p.asked - met(p), |hit| hit)
 }
 
 /// Where no point was hit throughout, a hit sleep is taken to cost what a clear one does.
@@ -152,18 +179,6 @@ fn sleep_cpu_hit(points: &[Point], clear: &[&Point]) -> Curve {
         true => curve(clear.iter().map(|p| cost(p))),
         false => curve(hit.into_iter()),
     }
-}
-
-/// Means of equally probable classes of sorted values, cut at both far ends.
-fn class_means(values: &[f64]) -> Vec<f64> {
-    let (low, high) = (percentile(values, 1.0 - CUT), percentile(values, CUT));
-    let cut: Vec<f64> = values.iter().map(|v| v.clamp(low, high)).collect();
-    let edge = |class: usize| class * cut.len() / CLASSES;
-    let classes = (0..CLASSES).map(|class| &cut[edge(class)..edge(class + 1)]);
-    classes
-        .filter(|class| !class.is_empty())
-        .map(mean)
-        .collect()
 }
 
 /// A curve through points in any order; several at the same x become their mean.
@@ -241,13 +256,18 @@ mod tests {
         );
     }
 
+    /// 1000 delays that fall by 1 us at I/O 500: the middle 256 are kept in order, so the fall lies in their middle.
     #[test]
-    fn class_means_keep_the_mean_of_what_is_left() {
-        let values: Vec<f64> = (0..6400).map(f64::from).collect();
-        let means = class_means(&values);
-        assert_eq!(means.len(), CLASSES);
-        assert!((mean(&means) - mean(&values)).abs() < 1.0);
-        assert!(means.is_sorted());
+    fn deviations_keep_their_order() {
+        let ordered = (0..1000).map(|n| (if n < 500 { 21_000.0 } else { 20_000.0 }, n % 2 == 0));
+        let point = Point {
+            ordered: ordered.collect(),
+            ..Point::default()
+        };
+        let z: Vec<f64> = Delays::of(&point, |_| true).deviations().collect();
+        assert_eq!(z.len(), KEPT);
+        assert!(z[..128].iter().all(|&v| v == z[0]) && z[128..].iter().all(|&v| v < z[0]));
+        assert_eq!(Delays::of(&point, |hit| hit).ordered.len(), 500);
     }
 
     /// A wake delay of 10 us plus a tenth of the sleep, and 5 us of CPU a sleep: put in, found again.
@@ -255,11 +275,11 @@ mod tests {
     fn known_costs_are_found_again() {
         let point = |asked: f64| {
             let delay = 10_000.0 + asked / 10.0;
-            let clear = vec![delay; 64];
             Point {
                 asked,
                 ios: 64,
-                clear,
+                clear: vec![delay; 64],
+                ordered: vec![(delay, false); 64],
                 sleep_cpu: 5_000.0,
                 ..Point::default()
             }

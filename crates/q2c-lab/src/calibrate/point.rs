@@ -81,6 +81,8 @@ pub(super) struct Point {
     pub clear: Vec<f64>,
     /// Of those whose completion was there, ascending.
     pub hit: Vec<f64>,
+    /// Wake delay of every I/O in order, and whether it was a hit.
+    pub ordered: Vec<(f64, bool)>,
     pub wait_p50: f64,
     pub submit_p50: f64,
     /// Thread CPU per I/O.
@@ -115,6 +117,10 @@ impl Point {
             miss_rate: stats.miss_rate(),
             clear: sorted_by(&clear, delay),
             hit: sorted_by(&hit, delay),
+            ordered: all
+                .iter()
+                .map(|s| (delay(s), s.is(Sample::MISSED)))
+                .collect(),
             wait_p50: median_of(&all, |s| s.wait_ns.into()),
             submit_p50: median_of(&all, |s| s.submit_len_ns.into()),
             cpu,
@@ -140,6 +146,7 @@ impl Point {
         };
         pool(&mut self.clear, &other.clear);
         pool(&mut self.hit, &other.hit);
+        self.ordered.extend_from_slice(&other.ordered);
         Point {
             ios,
             miss_rate: misses / ios.max(1) as f64,

@@ -1,6 +1,7 @@
 //! What one live trial gives: a line of `cells.jsonl`.
 
 use crate::workload::{INTERVAL, Watched};
+use q2c_engine::LaneData;
 use q2c_engine::measure::{IntervalStats, intervals};
 use q2c_result::tune::{Prediction, Series};
 use q2c_stats::{mean, percentile, quantiles};
@@ -60,15 +61,15 @@ pub struct TrialOutcome {
     pub ring_flags: String,
 }
 
-/// The measured stage of a trial, all lanes together.
+/// The measured stages of a trial as one, all lanes together.
 pub(super) fn measured(
     watched: &Watched,
-    stage: usize,
+    stages: &[usize],
     bs: u64,
     idle_busy_cpus: f64,
 ) -> TrialOutcome {
-    let stats = watched.stats(stage);
-    let span = watched.span(stage);
+    let stats = watched.stats_over(stages);
+    let span = watched.span_over(stages);
     TrialOutcome {
         iops: stats.iops(),
         cpu_pct: stats.cpu_pct(),
@@ -88,7 +89,7 @@ pub(super) fn measured(
         device_bytes: span.bytes,
         bytes: stats.ios * bs,
         quantiles: quantiles(&stats.latencies, QUANTILES),
-        series: series(watched, stage),
+        series: series(watched, stages),
         ring_flags: watched
             .data
             .lanes
@@ -99,32 +100,47 @@ pub(super) fn measured(
     }
 }
 
-/// IOPS are summed over lanes, everything else is their mean.
-fn series(watched: &Watched, stage: usize) -> Series {
-    let lanes = watched.data.lanes.iter();
-    let lanes: Vec<Vec<IntervalStats>> =
-        lanes.map(|lane| intervals(lane, stage, INTERVAL)).collect();
+/// Stage after stage, the time between them left out. IOPS are summed over lanes, everything else is their mean.
+fn series(watched: &Watched, stages: &[usize]) -> Series {
+    let lanes: Vec<Vec<IntervalStats>> = watched
+        .data
+        .lanes
+        .iter()
+        .map(|lane| joined(lane, stages))
+        .collect();
     let length = lanes.iter().map(Vec::len).min().unwrap_or(0);
-    let column = |value: fn(&IntervalStats) -> f64| -> Vec<f64> {
-        let at = |n: usize| mean(&lanes.iter().map(|lane| value(&lane[n])).collect::<Vec<_>>());
-        (0..length)
-            .map(at)
-            .map(|v| if v.is_finite() { v } else { 0.0 })
-            .collect()
-    };
     let count = lanes.len() as f64;
+    let at = |n: usize, value: fn(&IntervalStats) -> f64| {
+        mean(&lanes.iter().map(|lane| value(&lane[n])).collect::<Vec<_>>())
+    };
+    let column = |value| (0..length).map(|n| at(n, value)).collect::<Vec<f64>>();
     Series {
         interval_s: INTERVAL.as_secs_f64(),
         t_s: column(|i| i.end_s),
-        iops: column(|i| i.iops)
-            .into_iter()
-            .map(|iops| iops * count)
-            .collect(),
+        iops: (0..length).map(|n| at(n, |i| i.iops) * count).collect(),
         miss_rate: column(|i| i.miss_rate),
         effective_sleep_ns: column(|i| i.effective_sleep_ns),
         slept_ns: column(|i| i.slept_ns),
         mean_ns: column(|i| i.mean_ns),
         p99_ns: column(|i| i.p99_ns),
-        cpu_pct: column(|i| i.cpu_pct),
+        // The sampler may have no reading there.
+        cpu_pct: (0..length)
+            .map(|n| Some(at(n, |i| i.cpu_pct)).filter(|pct| pct.is_finite()))
+            .collect(),
     }
+}
+
+/// One lane's intervals over several stages, as if these followed each other.
+fn joined(lane: &LaneData, stages: &[usize]) -> Vec<IntervalStats> {
+    let mut before = 0.0;
+    let mut all = Vec::new();
+    for &stage in stages {
+        let of_stage = intervals(lane, stage, INTERVAL).into_iter();
+        all.extend(of_stage.map(|i| IntervalStats {
+            end_s: before + i.end_s,
+            ..i
+        }));
+        before = all.last().map_or(before, |last| last.end_s);
+    }
+    all
 }

@@ -24,6 +24,32 @@ pub(super) struct TunePlan<'a> {
     sizes: Vec<Size<'a>>,
 }
 
+/// A trial's stages: polled slices and parts of the trial by turns, so that a device that drifts within a second is the
+/// same for both.
+#[derive(Default)]
+struct Timetable {
+    stages: Vec<Stage>,
+    slices: Vec<usize>,
+    parts: Vec<usize>,
+}
+
+impl Timetable {
+    fn slice(&mut self, stage: Stage) {
+        self.slices.push(self.stages.len());
+        self.stages.push(stage);
+    }
+
+    fn measure(&mut self, stage: Stage) {
+        self.parts.push(self.stages.len());
+        self.stages.push(stage);
+    }
+
+    /// Its length when nothing is late.
+    fn seconds(&self) -> f64 {
+        self.stages.iter().map(|s| s.length.as_secs_f64()).sum()
+    }
+}
+
 struct Size<'a> {
     calibration: &'a Calibration,
     cells: Vec<CellSpec>,
@@ -52,24 +78,30 @@ impl<'a> TunePlan<'a> {
         }
     }
 
-    fn stages(&self, method: &CellMethod) -> [Stage; 4] {
-        let slice = Nanos::from_secs_f64(self.tune.spec.slice_seconds);
+    fn timetable(&self, method: &CellMethod) -> Timetable {
+        let spec = self.tune.spec;
         let (step, settle) = match method {
             CellMethod::Interrupt => (Step::Interrupt, SHORT),
             CellMethod::Poll => (Step::Poll, SHORT),
             CellMethod::Hybrid(policy) => (Step::Policy(policy.clone()), settling(policy)),
         };
-        [
-            Stage::new(Step::Poll, slice),
-            Stage::new(step, settle),
-            Stage::new(Step::Same, Nanos::from_secs_f64(self.tune.spec.seconds)),
-            Stage::new(Step::Poll, slice),
-        ]
+        let slice = Stage::new(Step::Poll, Nanos::from_secs_f64(spec.slice_seconds));
+        let part = Nanos::from_secs_f64(spec.seconds / f64::from(spec.parts));
+        let mut timetable = Timetable::default();
+        timetable.slice(slice.clone());
+        timetable.stages.push(Stage::new(step, settle));
+        for n in 0..spec.parts {
+            let step = if n == 0 { Step::Same } else { Step::Resume };
+            timetable.measure(Stage::new(step, part));
+            timetable.slice(slice.clone());
+        }
+        timetable
     }
 
     fn outcome(
         &self,
         watched: &Watched,
+        timetable: &Timetable,
         cell: &CellSpec,
         cost: &CostModel,
         seed: u64,
@@ -84,18 +116,19 @@ impl<'a> TunePlan<'a> {
             bytes: cell.bs.0 as u32,
         };
         let lanes = watched.data.lanes.iter();
-        let slices: Vec<Recording> = lanes.map(|lane| of_stages(lane, &[0, 3], io)).collect();
-        let (before, after) = (watched.stats(0), watched.stats(3));
-        let polled_cpu = before.cpu_pct().midpoint(after.cpu_pct()) / 100.0;
+        let slices: Vec<Recording> = lanes
+            .map(|lane| of_stages(lane, &timetable.slices, io))
+            .collect();
+        let polled = watched.stats_over(&timetable.slices);
         let measure = Nanos::from_secs_f64(self.tune.spec.seconds);
         let predicted = predict(&cell.parsed(), &slices, cost, measure, seed);
         TrialOutcome {
-            poll_iops: before.iops().midpoint(after.iops()),
-            poll_cpu_pct: before.cpu_pct().midpoint(after.cpu_pct()),
-            predicted: predicted.map(|p| as_much_of_a_cpu(p, polled_cpu)),
+            poll_iops: polled.iops(),
+            poll_cpu_pct: polled.cpu_pct(),
+            predicted: predicted.map(|p| as_much_of_a_cpu(p, polled.cpu_pct() / 100.0)),
             ..measured(
                 watched,
-                2,
+                &timetable.parts,
                 cell.bs.0,
                 self.tune.workload.site.idle_busy_cpus,
             )
@@ -119,12 +152,7 @@ impl Plan for TunePlan<'_> {
         let cell = |cell: &CellSpec| CellPlan {
             key: format!("{} {}", cell.bs.0, cell.method),
             label: format!("{} {}", cell.bs, cell.method),
-            seconds: OVERHEAD_S
-                + self
-                    .stages(&cell.parsed())
-                    .iter()
-                    .map(|s| s.length.as_secs_f64())
-                    .sum::<f64>(),
+            seconds: OVERHEAD_S + self.timetable(&cell.parsed()).seconds(),
             cell: cell.clone(),
         };
         self.sizes
@@ -149,13 +177,19 @@ impl Plan for TunePlan<'_> {
             .find(|size| size.calibration.bs == spec.bs);
         let size =
             size.ok_or_else(|| CellError::Cell(format!("no calibration for {}", spec.bs)))?;
-        let stages = self.stages(&spec.parsed());
+        let timetable = self.timetable(&spec.parsed());
         // Seeds in run folders are TOML integers: below 2^63.
         let seed = context.seed >> 1;
         let watched = self
             .tune
             .workload
-            .run(spec.bs, &stages, seed, Some(size.iops_hint), context.cancel)
+            .run(
+                spec.bs,
+                &timetable.stages,
+                seed,
+                Some(size.iops_hint),
+                context.cancel,
+            )
             .map_err(|e| CellError::Abort(Box::new(e)))?;
         if let Some(fault) = &watched.fault {
             return Err(CellError::Abort(fault.clone().into()));
@@ -163,6 +197,6 @@ impl Plan for TunePlan<'_> {
         if watched.data.stopped || context.cancelled() {
             return Err(CellError::Cancelled);
         }
-        Ok(self.outcome(&watched, spec, &size.calibration.cost, seed))
+        Ok(self.outcome(&watched, &timetable, spec, &size.calibration.cost, seed))
     }
 }

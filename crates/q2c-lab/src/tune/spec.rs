@@ -21,7 +21,9 @@ pub struct TuneSpec {
     pub background: Vec<String>,
     /// Length of a trial's measured part, seconds.
     pub seconds: f64,
-    /// Length of each polled slice beside a trial, seconds.
+    /// Parts a trial's measured time is cut into, polled slices before, between and after them.
+    pub parts: u32,
+    /// Length of each polled slice, seconds.
     pub slice_seconds: f64,
     /// Length of the recording, seconds.
     pub record_seconds: f64,

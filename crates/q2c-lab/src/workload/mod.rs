@@ -27,6 +27,8 @@ pub enum Step {
     Policy(PolicySpec),
     /// As in the stage before, the rule's state kept.
     Same,
+    /// As before the last change of method, the rule's state kept.
+    Resume,
     /// Not at all: they rest.
     Rest,
 }
@@ -192,6 +194,7 @@ fn activities(step: &Step, lanes: usize) -> Vec<Activity> {
             .collect(),
         Step::Rest => (0..lanes).map(|_| Activity::Idle).collect(),
         Step::Same => (0..lanes).map(|_| Activity::Continue).collect(),
+        Step::Resume => (0..lanes).map(|_| Activity::Resume).collect(),
         Step::Policy(spec) => {
             let handles = spec.build(lanes).into_iter();
             handles

@@ -1,6 +1,6 @@
 //! The machine's counters at the boundaries of stages, and what lies between two of them.
 
-use q2c_engine::measure::{PhaseStats, combine, phase_stats};
+use q2c_engine::measure::{PhaseStats, combine, in_turn, phase_stats};
 use q2c_engine::{Fault, Observer, RunData};
 use q2c_host::Roots;
 use q2c_host::block::{DiskStats, Interrupts, Leaf};
@@ -93,12 +93,39 @@ impl Watched {
     /// When the run was stopped before that stage.
     #[must_use]
     pub fn stats(&self, stage: usize) -> PhaseStats {
-        let lanes = self.data.lanes.iter();
-        combine(
-            &lanes
-                .map(|lane| phase_stats(lane, stage))
-                .collect::<Vec<_>>(),
-        )
+        self.stats_over(&[stage])
+    }
+
+    /// Several stages as one: of each lane in time, then of all foreground lanes.
+    ///
+    /// # Panics
+    /// When the run was stopped before one of those stages.
+    #[must_use]
+    pub fn stats_over(&self, stages: &[usize]) -> PhaseStats {
+        let of_lane = |lane| {
+            let each = stages.iter().map(|&stage| phase_stats(lane, stage));
+            in_turn(&each.collect::<Vec<_>>())
+        };
+        combine(&self.data.lanes.iter().map(of_lane).collect::<Vec<_>>())
+    }
+
+    /// What the machine did in several stages together: busy CPUs by their time, counts summed. What is unknown in one of
+    /// them is unknown.
+    #[must_use]
+    pub fn span_over(&self, stages: &[usize]) -> Span {
+        let spans: Vec<(Span, f64)> = stages
+            .iter()
+            .map(|&stage| (self.span(stage), self.stats(stage).wall_ns))
+            .collect();
+        let wall: f64 = spans.iter().map(|(_, wall)| wall).sum();
+        let sum = |count: fn(&Span) -> Option<u64>| spans.iter().map(|(s, _)| count(s)).sum();
+        let busy: Option<f64> = spans.iter().map(|(s, w)| Some(s.busy_cpus? * w)).sum();
+        Span {
+            busy_cpus: busy.map(|busy| busy / wall),
+            interrupts: sum(|s| s.interrupts),
+            requests: sum(|s| s.requests),
+            bytes: sum(|s| s.bytes),
+        }
     }
 
     /// What the machine did in stage `stage`; all unknown when the run was stopped before its end.

@@ -15,9 +15,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Share of a trial that each polled slice beside it lasts, within the bounds below.
-const SLICE_SHARE: f64 = 0.25;
-const SLICE_LEAST_S: f64 = 0.2;
+/// A trial is measured in parts of about this length, but not in more than so many.
+const PART_S: f64 = 0.2;
+const MOST_PARTS: f64 = 10.0;
+/// Share of a part that each polled slice beside it lasts, within the bounds below.
+const SLICE_SHARE: f64 = 0.5;
+const SLICE_LEAST_S: f64 = 0.1;
 const SLICE_MOST_S: f64 = 0.5;
 /// The first recording lasts this many trials.
 const RECORD_TRIALS: f64 = 2.0;
@@ -155,6 +158,7 @@ fn resume(path: &Path, identity: &Identity) -> Result<RunDir, Failure> {
 
 fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
     let workload = &args.workload;
+    let parts = (args.seconds / PART_S).round().clamp(1.0, MOST_PARTS);
     Ok(TuneSpec {
         engine: engine(workload, &target)?.to_string(),
         target,
@@ -167,7 +171,8 @@ fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
             .map(ToString::to_string)
             .collect(),
         seconds: args.seconds,
-        slice_seconds: (args.seconds * SLICE_SHARE).clamp(SLICE_LEAST_S, SLICE_MOST_S),
+        parts: parts as u32,
+        slice_seconds: (args.seconds / parts * SLICE_SHARE).clamp(SLICE_LEAST_S, SLICE_MOST_S),
         record_seconds: args.seconds * RECORD_TRIALS,
         trials: args.trials,
         objective: args.objective.to_string(),

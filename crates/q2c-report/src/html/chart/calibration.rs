@@ -3,6 +3,7 @@
 use super::{Chart, View, axis, value};
 use q2c_model::WakeDelay;
 use q2c_result::tune::{Calibration, CalibrationPoint};
+use q2c_stats::{percentile, sorted};
 use serde_json::{Value, json};
 
 const NS_TO_US: f64 = 1e-3;
@@ -106,12 +107,10 @@ fn polled_wait(calibration: &Calibration) -> Option<f64> {
 
 /// The model's delay at one quantile of its deviation.
 fn late(wake: &WakeDelay, sleep_ns: f64, quantile: f64) -> f64 {
-    let last = wake.z.len().saturating_sub(1) as f64;
-    let z = wake
-        .z
-        .get((quantile * last).round() as usize)
-        .copied()
-        .unwrap_or(0.0);
+    let z = match wake.z.is_empty() {
+        true => 0.0,
+        false => percentile(&sorted(&wake.z), quantile),
+    };
     wake.base_ns.at(sleep_ns) + wake.spread_ns.at(sleep_ns) * z
 }
 

@@ -13,19 +13,24 @@ type Quantity = (
     &'static str,
     &'static str,
     f64,
-    fn(&Series) -> &[f64],
+    fn(&Series) -> Vec<f64>,
 );
 
 /// IOPS (or CPU, or latency) of every cell, with the miss rate below.
 pub(super) fn throughput(lines: &[Line<'_>]) -> Chart {
     const QUANTITIES: [Quantity; 4] = [
-        ("IOPS", "KIOPS", "KIOPS", 1e-3, |s| &s.iops),
-        ("CPU", "CPU, % of one", "%", 1.0, |s| &s.cpu_pct),
+        ("IOPS", "KIOPS", "KIOPS", 1e-3, |s| s.iops.clone()),
+        ("CPU", "CPU, % of one", "%", 1.0, |s| {
+            s.cpu_pct
+                .iter()
+                .map(|pct| pct.unwrap_or(f64::NAN))
+                .collect()
+        }),
         ("mean latency", "mean latency, µs", "µs", NS_TO_US, |s| {
-            &s.mean_ns
+            s.mean_ns.clone()
         }),
         ("p99 latency", "p99 latency, µs", "µs", NS_TO_US, |s| {
-            &s.p99_ns
+            s.p99_ns.clone()
         }),
     ];
     Chart {
@@ -45,7 +50,7 @@ fn throughput_view(lines: &[Line<'_>], quantity: Quantity) -> View {
     let mut traces = Vec::new();
     for line in measured(lines) {
         let series = &line.cell.series;
-        traces.push(line.trace(&time(series), &values(of(series), scale), unit));
+        traces.push(line.trace(&time(series), &values(&of(series), scale), unit));
     }
     traces.extend(
         measured(lines)
