@@ -2,7 +2,7 @@
 
 use crate::{DoctorReport, Machine, Target, Warning};
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
-use q2c_stats::Interval;
+use q2c_stats::{Interval, Ratio};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -272,6 +272,8 @@ pub struct Recommendation {
     pub verdict: String,
     /// Why, with the measured numbers.
     pub why: String,
+    /// KIOPS/core of the recommended rule over that of Linux's rule, both measured; `None` without a rule or a comparison.
+    pub over_linux: Option<Ratio>,
     /// How to apply it: lines of configuration or commands.
     pub apply: Vec<String>,
 }
@@ -293,6 +295,8 @@ pub struct Fidelity {
     pub miss_points_median: f64,
     /// Miss rate: largest.
     pub miss_points_max: f64,
+    /// Cells left out: a sleep rule whose sleeps ended without leaving the CPU does not sleep.
+    pub never_slept: u32,
     /// Device drift: median of |first prediction - paired prediction| / paired, IOPS, percent.
     pub drift_pct: f64,
 }

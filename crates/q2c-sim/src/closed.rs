@@ -32,7 +32,7 @@ pub struct Drive {
 /// Wake-delay draws are cycled through; a prime, so that they do not lock to a recording's length.
 const DRAWS: usize = 8191;
 /// Draws taken in a row as they were measured (a block bootstrap): bursts of late wake-ups stay bursts.
-const BLOCK: usize = 128;
+const BLOCK: usize = 64;
 
 /// Replays the lanes through a method. The recordings are cycled through as long as needed.
 ///

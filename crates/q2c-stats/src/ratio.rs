@@ -1,9 +1,10 @@
 //! The ratio of two medians with a bootstrap interval.
 
 use crate::{Rng, percentile::median, percentile::percentile, percentile::sorted};
+use serde::{Deserialize, Serialize};
 
 /// A ratio and its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
     /// Median of a over median of b.
     pub ratio: f64,

@@ -176,7 +176,9 @@ pub fn named(
     target.ok_or_else(|| {
         Failure::new(
             Exit::Usage,
-            format!("{command}: name a target, or use --scratch"),
+            format!(
+                "{command}: name a <TARGET>, or use --scratch SIZE; q2c {command} --help tells what there is"
+            ),
         )
     })
 }

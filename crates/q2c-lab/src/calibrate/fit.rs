@@ -11,7 +11,9 @@ const CLEAR: f64 = 0.10;
 /// A point is hit when at least this share was.
 const HIT: f64 = 0.90;
 /// Deviations kept of each point: consecutive ones from its middle, as many from each.
-const KEPT: usize = 256;
+const KEPT: usize = 128;
+/// Deviations are kept in such parts of the spread: some tens of nanoseconds.
+const PARTS: f64 = 100.0;
 /// Deviations are cut here: beyond lie stalls of the machine, which recordings contain already.
 const CUT: f64 = 0.995;
 
@@ -102,7 +104,8 @@ impl Delays {
     fn deviations(&self) -> impl Iterator<Item = f64> {
         let from = self.ordered.len().saturating_sub(KEPT) / 2;
         let kept = self.ordered.iter().skip(from).take(KEPT);
-        kept.map(|d| (d.clamp(self.least, self.most) - self.base) / self.spread)
+        let deviation = |d: &f64| (d.clamp(self.least, self.most) - self.base) / self.spread;
+        kept.map(move |d| (deviation(d) * PARTS).round() / PARTS)
     }
 }
 
@@ -256,7 +259,7 @@ mod tests {
         );
     }
 
-    /// 1000 delays that fall by 1 us at I/O 500: the middle 256 are kept in order, so the fall lies in their middle.
+    /// 1000 delays that fall by 1 us at I/O 500: the middle 128 are kept in order, so the fall lies in their middle.
     #[test]
     fn deviations_keep_their_order() {
         let ordered = (0..1000).map(|n| (if n < 500 { 21_000.0 } else { 20_000.0 }, n % 2 == 0));
@@ -266,7 +269,7 @@ mod tests {
         };
         let z: Vec<f64> = Delays::of(&point, |_| true).deviations().collect();
         assert_eq!(z.len(), KEPT);
-        assert!(z[..128].iter().all(|&v| v == z[0]) && z[128..].iter().all(|&v| v < z[0]));
+        assert!(z[..64].iter().all(|&v| v == z[0]) && z[64..].iter().all(|&v| v < z[0]));
         assert_eq!(Delays::of(&point, |hit| hit).ordered.len(), 500);
     }
 

@@ -6,4 +6,4 @@ mod result;
 
 pub use file::{Experiment, ExperimentError, PhaseSpec, Published};
 pub use plan::PhasePlan;
-pub use result::{PhaseOutcome, PhaseTrial, table};
+pub use result::{PhaseOutcome, PhaseTrial, ReproduceCell, ReproduceResult, table};

@@ -32,6 +32,51 @@ pub struct PhaseTrial {
     pub phases: Vec<PhaseOutcome>,
 }
 
+/// `result.json` of a reproduced experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReproduceResult {
+    /// `q2c.reproduce/1`.
+    pub schema: String,
+    /// The experiment's name.
+    pub name: String,
+    /// The foreground's rule.
+    pub policy: String,
+    /// Labels of the phases.
+    pub phases: Vec<String>,
+    /// One entry per block size.
+    pub cells: Vec<ReproduceCell>,
+    /// What was published, claim by claim.
+    pub published: Vec<String>,
+}
+
+/// One block size's trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReproduceCell {
+    /// Block size.
+    pub bs: Bytes,
+    /// Finished trials; none when the run was stopped before.
+    pub trials: Vec<PhaseTrial>,
+}
+
+impl ReproduceResult {
+    /// Everything the trials gave.
+    #[must_use]
+    pub fn of(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> Self {
+        let cells = summary.cells.iter().map(|runs| ReproduceCell {
+            bs: runs.plan.cell,
+            trials: runs.outcomes().cloned().collect(),
+        });
+        ReproduceResult {
+            schema: "q2c.reproduce/1".to_owned(),
+            name: experiment.name.clone(),
+            policy: experiment.policy.clone(),
+            phases: experiment.phases.iter().map(|p| p.label.clone()).collect(),
+            cells: cells.collect(),
+            published: experiment.published.claims.clone(),
+        }
+    }
+}
+
 /// The result as text: a line per phase, the published claims below.
 #[must_use]
 pub fn table(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> String {
@@ -41,6 +86,10 @@ pub fn table(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> S
     )];
     for cell in &summary.cells {
         let trials = cell.outcomes().count();
+        if trials == 0 {
+            lines.push(format!("\n{}: no trial was finished", cell.plan.label));
+            continue;
+        }
         lines.push(format!(
             "\n{}, {trials} trials: median [min, max]",
             cell.plan.label

@@ -5,6 +5,7 @@ use super::cells::LINUX;
 use super::search::Searched;
 use q2c_model::Nanos;
 use q2c_result::tune::{Calibration, Cell, Recommendation};
+use q2c_stats::Ratio;
 
 /// The recommendation for one block size.
 pub(super) fn recommend(
@@ -12,6 +13,7 @@ pub(super) fn recommend(
     searched: &Searched,
     calibration: &Calibration,
     cells: &[Cell],
+    over: &dyn Fn(&str, &Cell) -> Option<Ratio>,
 ) -> Recommendation {
     let bs = calibration.bs;
     let live_cells: Vec<&Cell> = cells
@@ -35,6 +37,15 @@ pub(super) fn recommend(
     ];
     why.extend(poll.map(|cell| format!("classic polling: {}", numbers(cell))));
     why.extend(linux.map(|cell| format!("Linux's rule: {}", numbers(cell))));
+    let over_linux = linux
+        .filter(|linux| linux.policy != live.policy)
+        .and_then(|linux| over(&policy, linux));
+    why.extend(over_linux.map(|r| {
+        format!(
+            "KIOPS/core {:.2} times that of Linux's rule (95 % interval {:.2} to {:.2})",
+            r.ratio, r.low, r.high
+        )
+    }));
     why.extend(linux.and_then(|linux| behind_linux(live, linux, floor)));
     if live.measured.iops.median < floor {
         why.push(
@@ -47,6 +58,7 @@ pub(super) fn recommend(
         method: "hybrid".to_owned(),
         verdict: format!("use {policy}"),
         why: why.join("; "),
+        over_linux,
         apply: apply_rule(
             &policy,
             live,
@@ -138,6 +150,7 @@ fn without_sleep(
         policy: String::new(),
         verdict: format!("{verdict}; use {method}"),
         why: why.join("; "),
+        over_linux: None,
         apply: match method {
             "poll" => vec![
                 format!(

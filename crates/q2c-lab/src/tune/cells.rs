@@ -52,8 +52,15 @@ pub(super) const LINUX: &str = "mean:ratio=50%,period=100ms";
 const PUBLISHED: &str = "min:ratio=70%,period=10ms";
 
 impl CellSpec {
-    fn sleeps(&self) -> bool {
-        self.method.starts_with("hybrid:")
+    /// Whether the kernel will leave the CPU for it: a short fixed sleep may be over before that.
+    fn surely_sleeps(&self) -> bool {
+        match self.parsed() {
+            CellMethod::Hybrid(policy) => policy
+                .params()
+                .iter()
+                .all(|(name, ns)| *name != "sleep" || *ns >= SURELY_NS),
+            _ => false,
+        }
     }
 
     /// The method; a text that is none was refused when the cell was made.
@@ -77,6 +84,8 @@ fn keep(kept: &mut Vec<CellSpec>, cell: CellSpec) {
     }
 }
 
+/// Sleeps from this length on leave the CPU: 2 to 9 us were seen not to.
+const SURELY_NS: f64 = 10_000.0;
 /// Sleeping cells per block size at least, so that predictions are judged by more than a few.
 const LEAST_SLEEPING: usize = 4;
 
@@ -103,9 +112,9 @@ pub(super) fn cells(bs: Bytes, cost: &CostModel, searched: &Searched) -> Vec<Cel
     cells.push(hybrid(&fixed(searched.wait_p50), Role::HardCase));
     let mut kept: Vec<CellSpec> = Vec::new();
     cells.into_iter().for_each(|cell| keep(&mut kept, cell));
-    // On a fast device the two hard cases may be one sleep: later wake-ups fill up.
+    // On a fast device the two hard cases may be one sleep, or none to the kernel: later wake-ups fill up.
     for later in [1.25, 1.5, 2.0, 3.0] {
-        if kept.iter().filter(|cell| cell.sleeps()).count() < LEAST_SLEEPING {
+        if kept.iter().filter(|cell| cell.surely_sleeps()).count() < LEAST_SLEEPING {
             keep(
                 &mut kept,
                 hybrid(&fixed(searched.wait_p50 * later), Role::HardCase),

@@ -13,7 +13,7 @@ use q2c_result::tune::{
     Calibration, Cell, EffectiveMode, Job, Measured, Prediction, SCHEMA, Series, TuneResult,
 };
 use q2c_sim::Recording;
-use q2c_stats::{Interval, median, sorted};
+use q2c_stats::{Interval, Ratio, median, ratio_of_medians, sorted};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -68,7 +68,7 @@ pub(super) fn conclude(tune: &Tune<'_>, evidence: Evidence) -> Result<TuneResult
         recommendation: searched
             .iter()
             .zip(&calibration)
-            .map(|(s, c)| advice::recommend(tune, s, c, &cells))
+            .map(|(s, c)| advice::recommend(tune, s, c, &cells, &|a, b| over(&summary, a, b)))
             .collect(),
         fidelity: fidelity::fidelity(&summary.cells, &first),
         harness_floor_ns: tune.harness_floor_ns,
@@ -152,15 +152,32 @@ fn paired(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Prediction> {
     })
 }
 
+/// Trial by trial, where busy CPUs could be read.
+fn kiops_per_core(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<f64> {
+    let of = |o: &TrialOutcome| {
+        let busy = o.busy_cpus.filter(|&busy| busy > 0.0);
+        busy.map(|busy| o.iops / 1e3 / busy)
+    };
+    runs.outcomes().filter_map(of).collect()
+}
+
+/// KIOPS/core of one rule over another's at one block size.
+fn over(summary: &Summary<CellSpec, TrialOutcome>, policy: &str, other: &Cell) -> Option<Ratio> {
+    let trials = |policy: &str| {
+        let method = format!("hybrid:{policy}");
+        let is = |runs: &&CellRuns<CellSpec, TrialOutcome>| {
+            runs.plan.cell.bs == other.bs && runs.plan.cell.method == method
+        };
+        summary.cells.iter().find(is).map(kiops_per_core)
+    };
+    ratio_of_medians(&trials(policy)?, &trials(&other.policy)?, RATIO_SEED)
+}
+
+/// The bootstrap's: any will do, always the same.
+const RATIO_SEED: u64 = 1;
+
 fn measured(runs: &CellRuns<CellSpec, TrialOutcome>) -> Measured {
-    let kiops_per_core: Vec<f64> = runs
-        .outcomes()
-        .filter_map(|o| {
-            o.busy_cpus
-                .filter(|&busy| busy > 0.0)
-                .map(|busy| o.iops / 1e3 / busy)
-        })
-        .collect();
+    let kiops_per_core = kiops_per_core(runs);
     let busy: Vec<f64> = runs.outcomes().filter_map(|o| o.busy_cpus).collect();
     Measured {
         iops: runs.interval(|o| o.iops),
@@ -180,9 +197,6 @@ fn measured(runs: &CellRuns<CellSpec, TrialOutcome>) -> Measured {
     }
 }
 
-/// Below this many switches per slept I/O the kernel returned from most sleeps without leaving the CPU.
-const REALLY_SLEPT: f64 = 0.5;
-
 fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
     let sum =
         |value: fn(&TrialOutcome) -> Option<u64>| runs.outcomes().map(value).sum::<Option<u64>>();
@@ -193,7 +207,7 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
         CellMethod::Interrupt => "interrupt",
         CellMethod::Poll => "poll (spinning on the ring; the device still interrupts)",
         CellMethod::Hybrid(_) if slept == 0 => "poll (the rule never slept)",
-        CellMethod::Hybrid(_) if switches < REALLY_SLEPT => {
+        CellMethod::Hybrid(_) if fidelity::stays_on_cpu(runs) => {
             "hybrid (most sleeps ended without leaving the CPU)"
         }
         CellMethod::Hybrid(_) => "hybrid (sleep, then spinning on the ring)",

@@ -20,11 +20,13 @@ pub(super) fn fidelity(
     cells: &[CellRuns<CellSpec, TrialOutcome>],
     first: &[Option<Prediction>],
 ) -> Fidelity {
-    let sleeping = cells
+    let hybrid = cells
         .iter()
         .zip(first)
         .filter(|(cell, _)| matches!(cell.plan.cell.parsed(), CellMethod::Hybrid(_)));
+    let (awake, sleeping): (Vec<_>, Vec<_>) = hybrid.partition(|(cell, _)| stays_on_cpu(cell));
     let errors: Vec<CellError> = sleeping
+        .into_iter()
         .filter_map(|(cell, first)| cell_error(cell, first.as_ref()))
         .collect();
     let column = |value: fn(&CellError) -> f64| {
@@ -46,8 +48,18 @@ pub(super) fn fidelity(
         cpu_points_max: most(&cpu),
         miss_points_median: median(&miss),
         miss_points_max: most(&miss),
+        never_slept: awake.len() as u32,
         drift_pct: median(&sorted(&drift)),
     }
+}
+
+/// Below this many voluntary switches per slept I/O the kernel returned from most sleeps without leaving the CPU.
+const REALLY_SLEPT: f64 = 0.5;
+
+/// Whether the sleeps of a cell, if it has any, were none to the kernel.
+pub(super) fn stays_on_cpu(runs: &CellRuns<CellSpec, TrialOutcome>) -> bool {
+    let slept = runs.outcomes().any(|o| o.slept > 0);
+    slept && runs.interval(|o| o.switches_per_io).median < REALLY_SLEPT
 }
 
 fn cell_error(

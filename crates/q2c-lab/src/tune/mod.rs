@@ -1,7 +1,7 @@
 //! `q2c tune`: calibrate, record by classic polling, sweep, choose, verify live, conclude.
 //!
-//! Every live trial stands between two polled slices of the same thread and ring. The prediction compared with it comes
-//! from those slices, never from the trial; the prediction from the first recording is kept too, and its distance is the
+//! Every live trial is cut into parts that stand between polled slices of the same thread and ring. The prediction compared
+//! with it comes from those slices, never from the trial; the prediction from the first recording is kept too, and its distance is the
 //! device's drift.
 
 mod advice;
@@ -24,7 +24,7 @@ pub use outcome::TrialOutcome;
 pub use spec::TuneSpec;
 
 use crate::calibrate::{Store, calibrate, identity};
-use crate::run_dir::RunDir;
+use crate::run_dir::{Identity, RunDir};
 use crate::runner::{Event, Progress, Runner, Settings, SystemClock};
 use crate::workload::Workload;
 use plan::TunePlan;
@@ -60,6 +60,7 @@ pub struct Tune<'a> {
 
 /// File names in the run folder.
 const CALIBRATION_FILE: &str = "calibration.json";
+const CALIBRATED_FILE: &str = "calibration-identity.json";
 
 impl Tune<'_> {
     /// Runs in `folder`, which may hold an interrupted run of the same plan, and returns the result. The caller writes
@@ -121,10 +122,10 @@ impl Tune<'_> {
         folder: &RunDir,
         warnings: &mut Vec<Warning>,
     ) -> Result<Vec<Calibration>, TuneError> {
-        if let Some(kept) = read_json(folder, CALIBRATION_FILE)? {
-            return Ok(kept);
-        }
         let identity = identity(self.machine, self.calibration_target, self.workload);
+        if let Some(kept) = read_json(folder, CALIBRATION_FILE)? {
+            return still_holds(folder, &identity).map(|()| kept);
+        }
         let reuse = self.store.filter(|_| !self.recalibrate);
         let stored = |bs| reuse.and_then(|store| store.load(&identity, bs));
         let known: Option<Vec<Calibration>> =
@@ -148,8 +149,26 @@ impl Tune<'_> {
                 });
             }
         }
+        folder.publish_json(CALIBRATED_FILE, &identity)?;
         folder.publish_json(CALIBRATION_FILE, &calibration)?;
         Ok(calibration)
+    }
+}
+
+/// A resumed run stands on its calibration only where machine and job are as they were.
+fn still_holds(folder: &RunDir, now: &Identity) -> Result<(), TuneError> {
+    let then: Identity = read_json(folder, CALIBRATED_FILE)?.unwrap_or_default();
+    let changed: Vec<String> = then
+        .differences(now)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    match changed.is_empty() {
+        true => Ok(()),
+        false => Err(TuneError::Kept {
+            path: folder.path().join(CALIBRATION_FILE).display().to_string(),
+            problem: format!("it holds no longer ({})", changed.join("; ")),
+        }),
     }
 }
 

@@ -39,6 +39,8 @@ pub struct TrialOutcome {
     pub ios: u64,
     /// I/Os that slept.
     pub slept: u64,
+    /// I/Os, of all stages of the trial, for whose samples there was no memory.
+    pub unrecorded: u64,
     /// Interrupts of the disk.
     pub interrupts: Option<u64>,
     /// Requests the disk completed.
@@ -84,6 +86,7 @@ pub(super) fn measured(
         switches_per_io: stats.switches_per_io(),
         ios: stats.ios,
         slept: stats.slept,
+        unrecorded: watched.unrecorded(),
         interrupts: span.interrupts,
         requests: span.requests,
         device_bytes: span.bytes,

@@ -8,8 +8,10 @@ use q2c_model::{Bytes, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 use q2c_policy::Io;
 use q2c_sim::Recording;
 use q2c_trace::{Scan, TraceReader, TraceWriter};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Polling before the recording, not kept: the device's first I/Os are not like the others.
 const WARM_UP: Nanos = Nanos::from_millis(200);
@@ -52,9 +54,13 @@ fn recording(tune: &Tune<'_>, folder: &RunDir, bs: Bytes) -> Result<Vec<Recordin
 }
 
 fn store(tune: &Tune<'_>, watched: &Watched, bs: Bytes, path: &Path) -> Result<(), TuneError> {
+    let since_start = tune.workload.clock.now() - watched.data.start_ns;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let meta = TraceMeta {
-        start_unix_ns: None,
+        start_unix_ns: now.ok().map(|now| now.as_nanos() as u64 - since_start),
         clock: tune.workload.clock.source().to_owned(),
+        lost: watched.unrecorded(),
+        facts: facts(tune, bs),
         source: "q2c".to_owned(),
         source_version: env!("CARGO_PKG_VERSION").to_owned(),
         file: (tune.target.kind == "file").then(|| tune.target.path.clone()),
@@ -79,6 +85,29 @@ fn store(tune: &Tune<'_>, watched: &Watched, bs: Bytes, path: &Path) -> Result<(
     writer.push(&records)?;
     writer.finish()?;
     Ok(())
+}
+
+/// The machine and the job, in words.
+fn facts(tune: &Tune<'_>, bs: Bytes) -> BTreeMap<String, String> {
+    let (machine, workload) = (tune.machine, tune.workload);
+    let cpus: Vec<String> = workload.cpus.iter().map(ToString::to_string).collect();
+    let facts = [
+        ("kernel", machine.kernel.clone()),
+        ("cpu_model", machine.cpu_model.clone().unwrap_or_default()),
+        ("target", tune.target.path.clone()),
+        ("engine", workload.engine.to_string()),
+        ("method", "poll".to_owned()),
+        ("pattern", workload.pattern.to_string()),
+        ("block_size", bs.to_string()),
+        ("cpus", cpus.join(", ")),
+    ];
+    let background = workload.background.iter().enumerate();
+    let jobs = background.map(|(n, job)| (format!("background_{n}"), job.to_string()));
+    facts
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .chain(jobs)
+        .collect()
 }
 
 fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -> IoRecord {

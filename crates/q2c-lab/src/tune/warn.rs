@@ -4,13 +4,16 @@ use super::Tune;
 use super::cells::CellSpec;
 use super::outcome::TrialOutcome;
 use crate::runner::{CellRuns, Summary};
+use q2c_model::Bytes;
 use q2c_result::Warning;
-use q2c_stats::{median, sorted};
+use q2c_stats::{median, percentile, sorted};
 
 /// More or less data than asked by this share is worth a warning.
 const MISMATCH: f64 = 0.05;
 /// Polling that got less of its CPU than this, in percent, shared it.
 const WHOLE_CPU_PCT: f64 = 97.0;
+/// The device is steady when 80 % of the polled slices lie within this share.
+const STEADY: f64 = 0.15;
 /// More busy CPUs than this at rest disturb the trials.
 const QUIET_CPUS: f64 = 0.2;
 
@@ -26,6 +29,8 @@ pub(super) fn warnings(tune: &Tune<'_>, summary: &Summary<CellSpec, TrialOutcome
     busy_at_rest(tune)
         .into_iter()
         .chain(shared_cpu(summary))
+        .chain(drift(tune, summary))
+        .chain(unrecorded(summary))
         .chain(cells)
         .collect()
 }
@@ -55,6 +60,42 @@ fn shared_cpu(summary: &Summary<CellSpec, TrialOutcome>) -> Option<Warning> {
         means: "another task or the hypervisor ran there; predictions assume a CPU of one's own"
             .to_owned(),
         todo: "choose another CPU with --cpu, or stop what runs there".to_owned(),
+    })
+}
+
+/// The polled slices beside the trials are a sentinel as dense as can be: one line per block size.
+fn drift(tune: &Tune<'_>, summary: &Summary<CellSpec, TrialOutcome>) -> Vec<Warning> {
+    let of_size = |bs: &Bytes| {
+        let cells = summary.cells.iter().filter(|runs| runs.plan.cell.bs == *bs);
+        let iops: Vec<f64> = cells
+            .flat_map(CellRuns::outcomes)
+            .map(|o| o.poll_iops)
+            .collect();
+        let iops = sorted(&iops);
+        let (low, high) = (percentile(&iops, 0.1), percentile(&iops, 0.9));
+        (iops.len() > 1 && high > low * (1.0 + STEADY)).then(|| Warning {
+            id: "device-drift".to_owned(),
+            found: format!(
+                "{bs}: polling beside the trials gave {low:.0} to {high:.0} IOPS (10th to 90th percentile)"
+            ),
+            means: "methods are told apart by their intervals only, and the sweep's recording is one moment of many"
+                .to_owned(),
+            todo: "take more --trials, or find out what else uses the disk".to_owned(),
+        })
+    };
+    tune.spec.sizes.iter().filter_map(of_size).collect()
+}
+
+/// I/Os beyond the memory set aside for samples are counted, but have no latency.
+fn unrecorded(summary: &Summary<CellSpec, TrialOutcome>) -> Option<Warning> {
+    let outcomes = summary.cells.iter().flat_map(CellRuns::outcomes);
+    let lost: u64 = outcomes.map(|o| o.unrecorded).sum();
+    (lost > 0).then(|| Warning {
+        id: "samples-lost".to_owned(),
+        found: format!("{lost} I/Os were counted but not recorded"),
+        means: "latencies, misses and predictions stand for the begin of each trial; IOPS and CPU for all of it"
+            .to_owned(),
+        todo: "use shorter --seconds and more --trials".to_owned(),
     })
 }
 

@@ -128,6 +128,13 @@ impl Watched {
         }
     }
 
+    /// I/Os for whose samples there was no memory.
+    #[must_use]
+    pub fn unrecorded(&self) -> u64 {
+        let lanes = self.data.lanes.iter();
+        lanes.map(|lane| lane.ios - lane.samples.len() as u64).sum()
+    }
+
     /// What the machine did in stage `stage`; all unknown when the run was stopped before its end.
     #[must_use]
     pub fn span(&self, stage: usize) -> Span {

@@ -78,7 +78,7 @@ fn fidelity(fidelity: &Fidelity, screen: Screen) -> String {
         0 => "no sleeping cell was measured, so predictions are unchecked".to_owned(),
         n => format!(
             "predicted against measured, median over {n} sleeping cells: IOPS {}, CPU {}, miss rate {}; \
-             the device drifted by {} %",
+             the device drifted by {} %{}",
             told(
                 fidelity.iops_error_pct_median,
                 fidelity.iops_error_pct_max,
@@ -95,6 +95,10 @@ fn fidelity(fidelity: &Fidelity, screen: Screen) -> String {
                 "points"
             ),
             number(fidelity.drift_pct),
+            match fidelity.never_slept {
+                0 => String::new(),
+                n => format!("; {n} more never left the CPU in their sleeps and are not counted"),
+            },
         ),
     };
     screen.note(Tone::Strong, "fidelity:", &text)

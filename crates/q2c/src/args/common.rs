@@ -10,7 +10,6 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 pub struct WorkloadArgs {
     /// File or block device; or a simulated device such as sim:50us
-    #[arg(required_unless_present_any = ["scratch", "resume"])]
     pub target: Option<String>,
     /// Use a scratch file of this size instead, made now, filled with random data, removed at the end
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
@@ -39,9 +38,6 @@ pub struct WorkloadArgs {
     /// Folder for runs and scratch files
     #[arg(long, default_value = "runs", value_name = "FOLDER")]
     pub out: PathBuf,
-    /// Go on with this interrupted run
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch"])]
-    pub resume: Option<PathBuf>,
     /// Seed of offsets and of the order of trials
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..1 << 62))]
     pub seed: u64,

@@ -4,6 +4,7 @@ use super::WorkloadArgs;
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
 use q2c_sim::Objective;
+use std::path::PathBuf;
 
 /// Find the best way to wait for I/O.
 #[derive(Clone, Debug, Args)]
@@ -32,6 +33,9 @@ pub struct TuneArgs {
     /// Time for all trials, such as 90s: fewer trials are run when they do not fit
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
+    /// Go on with this interrupted run
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch"])]
+    pub resume: Option<PathBuf>,
     /// Calibrate anew even when a stored calibration fits
     #[arg(long)]
     pub recalibrate: bool,

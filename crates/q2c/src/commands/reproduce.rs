@@ -4,7 +4,7 @@ use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say};
 use crate::workbench::Workbench;
-use q2c_lab::experiment::{Experiment, PhasePlan, PhaseTrial, table};
+use q2c_lab::experiment::{Experiment, PhasePlan, PhaseTrial, ReproduceResult, table};
 use q2c_lab::runner::{self, End, Runner, Settings, SystemClock};
 use q2c_lab::{Identity, RunDir, Summary};
 use q2c_model::{Bytes, Nanos};
@@ -51,13 +51,17 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     };
     let summary = runner.run(&mut plan, &mut folder).or_exit(Exit::Device)?;
     let state = summary.state();
+    let result = ReproduceResult::of(&experiment, &summary);
+    folder
+        .publish_json("result.json", &result)
+        .or_exit(Exit::Device)?;
     folder
         .publish("result.txt", |out| {
             out.write_all(table(&experiment, &summary).as_bytes())
         })
         .or_exit(Exit::Device)?;
     folder.finish(state).or_exit(Exit::Device)?;
-    conclude(args, &experiment, &summary)
+    conclude(args, &experiment, &summary, &result)
 }
 
 /// A built-in experiment by its name, or one from a file.
@@ -74,20 +78,13 @@ fn conclude(
     args: &ReproduceArgs,
     experiment: &Experiment,
     summary: &Summary<Bytes, PhaseTrial>,
+    result: &ReproduceResult,
 ) -> Result<Exit, Failure> {
     if let End::Aborted { label, error, .. } = &summary.end {
         return Err(Failure::new(Exit::Device, format!("run {label}: {error}")));
     }
     match args.workload.json {
-        true => {
-            let cells = summary.cells.iter().map(|c| {
-                (
-                    c.plan.key.clone(),
-                    c.outcomes().cloned().collect::<Vec<_>>(),
-                )
-            });
-            print_json(&cells.collect::<std::collections::BTreeMap<_, _>>())?;
-        }
+        true => print_json(result)?,
         false => print(&table(experiment, summary))?,
     }
     Ok(match &summary.end {

@@ -9,8 +9,8 @@ use q2c_lab::calibrate::Store;
 use q2c_lab::run_dir::read_plan;
 use q2c_lab::tune::{Tune, TuneSpec};
 use q2c_lab::{Identity, RunDir, RunState, runner};
-use q2c_result::Exit;
 use q2c_result::tune::TuneResult;
+use q2c_result::{DoctorReport, Exit, Verdict};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -28,7 +28,7 @@ const PLAN: &str = "plan.toml";
 
 /// Tunes: a new run, or the rest of an interrupted one.
 pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let session = match &args.workload.resume {
+    let session = match &args.resume {
         Some(folder) => resumed(folder, args)?,
         None => fresh(args, stop)?,
     };
@@ -39,6 +39,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         folder,
     } = session;
     let bench = Workbench::open(&workload_args, &spec.target, scratch, stop)?;
+    say(&doctor_in_a_line(&bench.doctor));
     let identity = identity(&bench);
     if folder.is_none() {
         // What was left to q2c is part of the plan, or a later session could decide otherwise.
@@ -97,6 +98,31 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             Ok(Exit::Interrupted)
         }
     }
+}
+
+/// How many checks passed, and the names of those that did not.
+fn doctor_in_a_line(report: &DoctorReport) -> String {
+    let of = |verdict: Verdict| {
+        let checks = report.checks.iter().filter(move |c| c.verdict == verdict);
+        checks.map(|c| c.id.as_str()).collect::<Vec<_>>()
+    };
+    let told = |verdict, words: &str| {
+        let ids = of(verdict);
+        (!ids.is_empty()).then(|| format!("{} {words} ({})", ids.len(), ids.join(", ")))
+    };
+    let rest = [
+        told(Verdict::Warn, "warn"),
+        told(Verdict::Invalidates, "invalidate or rule out something"),
+        told(Verdict::Unknown, "could not be read"),
+    ];
+    let passed = format!("{} pass", of(Verdict::Pass).len());
+    let parts: Vec<String> = std::iter::once(passed)
+        .chain(rest.into_iter().flatten())
+        .collect();
+    format!(
+        "doctor: {}; `q2c doctor` tells what they mean",
+        parts.join(", ")
+    )
 }
 
 struct Session {

@@ -81,7 +81,7 @@ fn a_full_disk() {
     }
     let bench = Bench::new();
     let words = ["runs", "no space left", "free some space"];
-    for (pages, stage) in [(4, "calibration.json"), (8, "trace"), (24, "")] {
+    for (pages, stage) in [(4, "calibration"), (19, ""), (26, "")] {
         let script = format!(
             "mkdir -p runs && mount -t tmpfs -o size={}k none runs || exit 99; \
              {Q2C} tune {SIM} --seconds 0.1 --trials 1; code=$?; \

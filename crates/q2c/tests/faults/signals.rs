@@ -62,21 +62,32 @@ fn a_run_stopped_in_each_stage_goes_on() {
         .fails(Exit::Input, &[&name, "complete", "start a new run"]);
 }
 
-/// The device goes bad between two sessions: the run stops with what it has.
+/// The device goes bad between two sessions: the run stops with what it has. Such a change is told first.
 fn fails_in_a_trial(bench: &Bench, run: &Path, resume: &[&str]) {
-    let plan = run.join("plan.toml");
-    let good = fs::read_to_string(&plan).unwrap();
-    let bad = good.replace("\"sim:", "\"fault:eio@20:sim:");
-    let bad = bad.replace("target = \"fault:eio@20:", "target = \"");
-    assert_ne!(good, bad);
-    fs::write(&plan, bad).unwrap();
+    let spoil = |name: &str| {
+        let path = run.join(name);
+        let good = fs::read_to_string(&path).unwrap();
+        let bad = good.replace("\"sim:", "\"fault:eio@20:sim:");
+        let bad = bad.replace("target = \"fault:eio@20:", "target = \"");
+        let bad = bad.replace("target\": \"fault:eio@20:", "target\": \"");
+        assert_ne!(good, bad);
+        fs::write(&path, bad).unwrap();
+        (path, good)
+    };
     let before = trials(run);
+    let plan = spoil("plan.toml");
+    bench
+        .q2c(resume)
+        .fails(Exit::Input, &["calibration.json", "engine: was", "new run"]);
+    let identity = spoil("calibration-identity.json");
     bench
         .q2c(resume)
         .fails(Exit::Device, &["verify", "Input/output error", "dmesg"]);
     interrupted(run);
     assert_eq!(trials(run), before);
-    fs::write(&plan, good).unwrap();
+    for (path, good) in [plan, identity] {
+        fs::write(path, good).unwrap();
+    }
 }
 
 fn interrupted(run: &Path) {
