@@ -227,7 +227,7 @@ impl<'a> Machine<'a> {
                         if self.sleep.asked != asked.0 as f64 {
                             self.sleep = SleepCosts::of(self.cost, asked.0 as f64);
                         }
-                        submit += self.sleep.added_submit;
+                        submit = (submit + self.sleep.added_submit).max(0.0);
                         slept(self.cost, &self.sleep, latency, draw)
                     }
                 }

@@ -31,15 +31,13 @@ pub(super) fn fit(
     let hit: Vec<&Point> = points.iter().filter(|p| p.hit.len() >= ENOUGH).collect();
     // The few that were hit belong to a clear point's tail.
     let wake_clear = wake(&clear, |p| p.asked, |_| true);
-    let added_latency_ns = curve(
-        own_clear
-            .iter()
-            .map(|p| (p.asked, p.wait_p50 - p.poll.wait(0.5))),
-    );
+    // One number: what differs from sleep to sleep is the device's drift between slices.
+    let added_latency_ns = Curve::constant(middle(&own_clear, |p| Some(p.added_latency)));
+    let submit_ns = middle(&all, |p| Some(p.poll.submit));
     let hit_lead_ns = hit_lead(&all, &wake_clear, &added_latency_ns);
     CostModel {
         bs,
-        submit_ns: middle(&all, |p| Some(p.poll.submit)),
+        submit_ns,
         turnaround_ns: middle(&all, |p| Some(p.poll.gap)),
         wake_hit: wake_hit(&hit, &wake_clear, hit_lead_ns),
         hit_lead_ns,
@@ -47,7 +45,7 @@ pub(super) fn fit(
         sleep_cpu_clear_ns: curve(clear.iter().map(|p| (p.asked, p.sleep_cpu.max(0.0)))),
         sleep_cpu_hit_ns: sleep_cpu_hit(points, &clear),
         added_latency_ns,
-        added_submit_ns: curve(all.iter().map(|p| (p.asked, p.submit_p50 - p.poll.submit))),
+        added_submit_ns: curve(all.iter().map(|p| (p.asked, p.submit_p50 - submit_ns))),
         interrupt_cpu_ns: interrupt.cpu,
         interrupt_latency_ns: interrupt.latency,
         other_cpu_poll_ns: middle(&all, |p| p.other_cpu_poll),

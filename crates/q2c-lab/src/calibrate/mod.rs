@@ -38,9 +38,11 @@ pub enum CalibrateError {
 }
 
 /// Polling before and after each point.
-const POLL_SLICE: Nanos = Nanos::from_millis(40);
-/// One fixed sleep, once up and once down the ladder: a disturbance of the moment spoils only half of a point.
-const POINT_SLICE: Nanos = Nanos::from_millis(120);
+const POLL_SLICE: Nanos = Nanos::from_millis(30);
+/// One fixed sleep in one pass.
+const POINT_SLICE: Nanos = Nanos::from_millis(60);
+/// Passes over the ladder, up and down by turns: a disturbance of the moment spoils one pass, and medians do not see it.
+const PASSES: usize = 4;
 /// Waiting for interrupts: long enough for CPU times that are printed in steps of 10 ms.
 const INTERRUPT_SLICE: Nanos = Nanos::from_millis(700);
 /// A first look at a block size.
@@ -121,28 +123,26 @@ impl Bench<'_> {
 
     fn points(&self, bs: Bytes, ladder: &Ladder) -> Result<Vec<Point>, CalibrateError> {
         let poll = || Stage::new(Step::Poll, POLL_SLICE);
-        let up_and_down: Vec<u64> = ladder
-            .sleeps
-            .iter()
-            .chain(ladder.sleeps.iter().rev())
-            .copied()
-            .collect();
+        let up = ladder.sleeps.iter().copied();
+        let pass = |n: usize| match n % 2 {
+            0 => up.clone().collect::<Vec<u64>>(),
+            _ => up.clone().rev().collect(),
+        };
+        let order: Vec<u64> = (0..PASSES).flat_map(pass).collect();
         let mut stages = vec![poll()];
-        for &asked in &up_and_down {
+        for &asked in &order {
             stages.push(Stage::new(Step::Policy(ladder::fixed(asked)), POINT_SLICE));
             stages.push(poll());
         }
         let watched = self.run(bs, &stages)?;
         let baseline = self.workload.site.idle_busy_cpus;
-        let point =
-            |(i, &asked): (usize, &u64)| Point::of(&watched, 2 * i + 1, asked as f64, baseline);
-        let mut points: Vec<Point> = up_and_down.iter().enumerate().map(point).collect();
-        let down = points.split_off(ladder.sleeps.len());
-        Ok(points
-            .into_iter()
-            .zip(down.into_iter().rev())
-            .map(|(up, down)| up.with(&down))
-            .collect())
+        let of_sleep = |asked: u64| {
+            let stages = order.iter().enumerate().filter(|(_, a)| **a == asked);
+            let passes =
+                stages.map(|(n, _)| Point::of(&watched, 2 * n + 1, asked as f64, baseline));
+            Point::joined(passes.collect())
+        };
+        Ok(up.map(of_sleep).collect())
     }
 
     fn interrupt(&self, bs: Bytes) -> Result<Interrupted, CalibrateError> {

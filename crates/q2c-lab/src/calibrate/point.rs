@@ -44,7 +44,7 @@ impl Levels {
     }
 
     fn with(mut self, other: &Levels) -> Self {
-        pool(&mut self.waits, &other.waits);
+        self.waits = sorted(&[&self.waits[..], &other.waits].concat());
         Levels {
             waits: self.waits,
             submit: self.submit.midpoint(other.submit),
@@ -95,6 +95,8 @@ pub(super) struct Point {
     pub other_cpu: Option<f64>,
     /// The polling before and after.
     pub poll: Levels,
+    /// Median wait above polling's, pass by pass.
+    pub added_latency: f64,
     /// Busy CPU beyond the threads' own in the polling after it, per I/O.
     pub other_cpu_poll: Option<f64>,
 }
@@ -128,37 +130,46 @@ impl Point {
             reap_hit: median_of(&hit, polled),
             other_cpu: other_cpu(watched, stage, baseline),
             poll: Levels::both(watched, stage - 1, stage + 1),
+            // Known when the passes are joined.
+            added_latency: 0.0,
             other_cpu_poll: other_cpu(watched, stage + 1, baseline),
         }
     }
 
-    /// Two measurements of the same sleep as one: distributions pooled, everything else in the middle.
-    pub fn with(mut self, other: &Point) -> Self {
-        debug_assert_eq!(self.asked, other.asked);
-        let middle = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a.midpoint(b));
-        let ios = self.ios + other.ios;
-        let misses = self.miss_rate * self.ios as f64 + other.miss_rate * other.ios as f64;
-        // A side without hits has no reaping to tell of.
-        let reap_hit = match (self.hit.is_empty(), other.hit.is_empty()) {
-            (false, false) => self.reap_hit.midpoint(other.reap_hit),
-            (true, _) => other.reap_hit,
-            (_, true) => self.reap_hit,
+    /// Several passes of one sleep, one at least, as one: distributions pooled, else medians. Busy CPU is read in steps of
+    /// 10 ms, whose errors the mean evens out.
+    pub fn joined(passes: Vec<Point>) -> Self {
+        let over = |value: fn(&Point) -> f64| middle(passes.iter().map(value));
+        let told = |value: fn(&Point) -> Option<f64>| {
+            let values: Option<Vec<f64>> = passes.iter().map(value).collect();
+            values.map(|values| mean(&values))
         };
-        pool(&mut self.clear, &other.clear);
-        pool(&mut self.hit, &other.hit);
-        self.ordered.extend_from_slice(&other.ordered);
+        let ios = passes.iter().map(|p| p.ios).sum();
+        let misses: f64 = passes.iter().map(|p| p.miss_rate * p.ios as f64).sum();
+        // A pass without hits has no reaping to tell of.
+        let with_hits = passes.iter().filter(|p| !p.hit.is_empty());
         Point {
+            asked: passes[0].asked,
             ios,
-            miss_rate: misses / ios.max(1) as f64,
-            wait_p50: self.wait_p50.midpoint(other.wait_p50),
-            submit_p50: self.submit_p50.midpoint(other.submit_p50),
-            cpu: self.cpu.midpoint(other.cpu),
-            sleep_cpu: self.sleep_cpu.midpoint(other.sleep_cpu),
-            reap_hit,
-            other_cpu: middle(self.other_cpu, other.other_cpu),
-            other_cpu_poll: middle(self.other_cpu_poll, other.other_cpu_poll),
-            poll: self.poll.with(&other.poll),
-            ..self
+            miss_rate: misses / (ios as f64).max(1.0),
+            clear: pooled(&passes, |p| &p.clear),
+            hit: pooled(&passes, |p| &p.hit),
+            wait_p50: over(|p| p.wait_p50),
+            submit_p50: over(|p| p.submit_p50),
+            cpu: over(|p| p.cpu),
+            sleep_cpu: over(|p| p.sleep_cpu),
+            reap_hit: middle(with_hits.map(|p| p.reap_hit)),
+            other_cpu: told(|p| p.other_cpu),
+            other_cpu_poll: told(|p| p.other_cpu_poll),
+            poll: Levels {
+                waits: pooled(&passes, |p| &p.poll.waits),
+                submit: over(|p| p.poll.submit),
+                u2c: over(|p| p.poll.u2c),
+                gap: over(|p| p.poll.gap),
+                cpu: over(|p| p.poll.cpu),
+            },
+            added_latency: over(|p| p.wait_p50 - p.poll.wait(0.5)),
+            ordered: passes.into_iter().flat_map(|p| p.ordered).collect(),
         }
     }
 
@@ -178,8 +189,7 @@ impl Point {
 
 /// The polling between all points, as a point that asks for no sleep.
 pub(super) fn polled(points: &[Point]) -> CalibrationPoint {
-    let over =
-        |value: fn(&Point) -> f64| median(&sorted(&points.iter().map(value).collect::<Vec<_>>()));
+    let over = |value: fn(&Point) -> f64| middle(points.iter().map(value));
     CalibrationPoint {
         ios: points.iter().map(|p| p.poll.waits.len() as u64).sum(),
         cpu_ns: over(|p| p.poll.cpu),
@@ -220,10 +230,14 @@ impl Interrupted {
     }
 }
 
-/// Adds sorted values to sorted values.
-fn pool(values: &mut Vec<f64>, more: &[f64]) {
-    values.extend_from_slice(more);
-    values.sort_unstable_by(f64::total_cmp);
+/// Values of all passes, ascending.
+fn pooled(passes: &[Point], values: impl Fn(&Point) -> &Vec<f64>) -> Vec<f64> {
+    sorted(&passes.iter().flat_map(&values).copied().collect::<Vec<_>>())
+}
+
+/// Median; 0 without values.
+fn middle(values: impl Iterator<Item = f64>) -> f64 {
+    median(&sorted(&values.collect::<Vec<_>>()))
 }
 
 fn cpu_per_io(stats: &PhaseStats) -> f64 {
