@@ -82,7 +82,10 @@ pub(super) fn measured(
         p50_ns: percentile(&stats.latencies, 0.5),
         p99_ns: percentile(&stats.latencies, 0.99),
         p999_ns: percentile(&stats.latencies, 0.999),
-        busy_cpus: span.busy_cpus.map(|busy| busy - idle_busy_cpus),
+        // What was busy at rest may have stopped since; the threads' own CPU was busy for sure.
+        busy_cpus: span
+            .busy_cpus
+            .map(|busy| (busy - idle_busy_cpus).max(stats.cpu_ns as f64 / stats.wall_ns)),
         switches_per_io: stats.switches_per_io(),
         ios: stats.ios,
         slept: stats.slept,
