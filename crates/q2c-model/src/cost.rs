@@ -2,7 +2,7 @@
 //!
 //! Measured by calibration with I/O in flight, used by the simulator, kept in every run.
 
-use crate::Bytes;
+use crate::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// A piecewise linear function given by its corner points, constant outside them.
@@ -98,6 +98,36 @@ pub struct CostModel {
     pub other_cpu_sleep_ns: f64,
     /// The same: waiting for the interrupt.
     pub other_cpu_interrupt_ns: f64,
+}
+
+impl CostModel {
+    /// A machine on which every sleep ends `delay` late and nothing else costs: what the published single-page simulators
+    /// assume.
+    #[must_use]
+    pub fn delayed(delay: Nanos) -> Self {
+        let late = || WakeDelay {
+            base_ns: Curve::constant(delay.0 as f64),
+            ..WakeDelay::default()
+        };
+        CostModel {
+            bs: Bytes(0),
+            submit_ns: 0.0,
+            turnaround_ns: 0.0,
+            wake_clear: late(),
+            wake_hit: late(),
+            hit_lead_ns: 0.0,
+            reap_hit_ns: 0.0,
+            sleep_cpu_clear_ns: Curve::default(),
+            sleep_cpu_hit_ns: Curve::default(),
+            added_latency_ns: Curve::default(),
+            added_submit_ns: Curve::default(),
+            interrupt_cpu_ns: 0.0,
+            interrupt_latency_ns: 0.0,
+            other_cpu_poll_ns: 0.0,
+            other_cpu_sleep_ns: 0.0,
+            other_cpu_interrupt_ns: 0.0,
+        }
+    }
 }
 
 impl WakeDelay {

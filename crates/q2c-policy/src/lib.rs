@@ -18,7 +18,7 @@ pub mod windowed;
 
 pub use bucket::{BUCKETS, bucket_of};
 pub use registry::{Kind, Param, RULES, Rule, Scope, find, help};
-pub use spec::{PolicySpec, SpecError, SpecErrorKind};
+pub use spec::{Family, FamilyError, PolicySpec, SpecError, SpecErrorKind};
 
 use q2c_model::{Direction, Nanos};
 

@@ -2,8 +2,10 @@
 
 mod error;
 mod parse;
+mod range;
 
 pub use error::{SpecError, SpecErrorKind};
+pub use range::{Family, FamilyError};
 
 use crate::Lane;
 use crate::registry::{Param, Rule};

@@ -4,6 +4,7 @@
 //! time is known to the [`Oracle`](Method::Oracle) alone. Recordings must come from classic polling: those of
 //! sleeping methods contain their own oversleep.
 
+pub mod answers;
 mod choice;
 mod closed;
 mod outcome;

@@ -3,7 +3,7 @@
 use crate::args::{PollArgs, PollCommand, SimArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
-use q2c_model::{Bytes, CostModel, Curve, Nanos, WakeDelay};
+use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
 use q2c_sim::{Drive, Method, Outcome, Recording, simulate};
@@ -138,7 +138,7 @@ fn cost(args: &SimArgs, sizes: &BTreeSet<Bytes>) -> Result<(CostModel, String), 
     let Some(path) = &args.cost else {
         let delay = args.wake_delay;
         let words = format!("every sleep ends {delay} late, nothing else costs");
-        return Ok((wakes_late(delay), words));
+        return Ok((CostModel::delayed(delay), words));
     };
     let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
     let text = fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
@@ -172,32 +172,6 @@ fn cost(args: &SimArgs, sizes: &BTreeSet<Bytes>) -> Result<(CostModel, String), 
         path.display()
     );
     Ok((found.cost.clone(), words))
-}
-
-/// A machine that wakes late and charges nothing.
-fn wakes_late(delay: Nanos) -> CostModel {
-    let late = || WakeDelay {
-        base_ns: Curve::constant(delay.0 as f64),
-        ..WakeDelay::default()
-    };
-    CostModel {
-        bs: Bytes(0),
-        submit_ns: 0.0,
-        turnaround_ns: 0.0,
-        wake_clear: late(),
-        wake_hit: late(),
-        hit_lead_ns: 0.0,
-        reap_hit_ns: 0.0,
-        sleep_cpu_clear_ns: Curve::default(),
-        sleep_cpu_hit_ns: Curve::default(),
-        added_latency_ns: Curve::default(),
-        added_submit_ns: Curve::default(),
-        interrupt_cpu_ns: 0.0,
-        interrupt_latency_ns: 0.0,
-        other_cpu_poll_ns: 0.0,
-        other_cpu_sleep_ns: 0.0,
-        other_cpu_interrupt_ns: 0.0,
-    }
 }
 
 fn in_words(simulation: &Simulation) -> String {

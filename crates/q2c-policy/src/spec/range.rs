@@ -1,0 +1,264 @@
+//! A whole family of configurations in one text: `mean:ratio=5%..95%/5%,period=1ms|2ms|5ms`.
+//!
+//! Any value of a policy's text may be a list `A|B|C`, a linear range `A..B/STEP` or a geometric one `A..B*FACTOR`; both
+//! ends are included. Every combination is one configuration, the last parameter changing fastest.
+
+use super::PolicySpec;
+use super::SpecError;
+use thiserror::Error;
+
+/// A family that cannot be spelled out.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FamilyError {
+    /// A range is none.
+    #[error("understand `{part}` of `{text}`: {why}; write A..B/STEP, A..B*FACTOR or A|B|C")]
+    Range {
+        /// The whole text.
+        text: String,
+        /// The part.
+        part: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// One of its configurations is none.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// More than can be counted.
+    #[error("spell out `{text}`: it has {count} configurations, at most {MOST} are possible")]
+    TooMany {
+        /// The whole text.
+        text: String,
+        /// How many.
+        count: u64,
+    },
+}
+
+/// A family is at most this large: a sweep of it would take days.
+const MOST: u64 = 100_000_000;
+
+/// A family, not yet spelled out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Family {
+    text: String,
+    /// `mean:`, and the alternatives of each parameter in full: `ratio=5%`.
+    head: String,
+    parts: Vec<Vec<String>>,
+}
+
+impl Family {
+    /// Reads a family; a plain policy is a family of one. Its first configuration is checked at once, the others when
+    /// they are spelled out.
+    ///
+    /// # Errors
+    /// When a range is none, there are too many, or the first configuration is no policy.
+    pub fn parse(text: &str) -> Result<Self, FamilyError> {
+        let (head, parts) = match text.split_once(':') {
+            Some((name, params)) if is_family(params) => {
+                let parts = params.split(',').map(|part| alternatives(text, part));
+                (format!("{name}:"), parts.collect::<Result<Vec<_>, _>>()?)
+            }
+            // A policy's own text may hold anything; it is left alone.
+            _ => (text.to_owned(), Vec::new()),
+        };
+        let family = Family {
+            text: text.to_owned(),
+            head,
+            parts,
+        };
+        let count = family.count();
+        if count > MOST {
+            let text = family.text;
+            return Err(FamilyError::TooMany { text, count });
+        }
+        family.nth(0)?;
+        Ok(family)
+    }
+
+    /// How many configurations it has.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        let lengths = self.parts.iter().map(|part| part.len() as u64);
+        lengths.fold(1, u64::saturating_mul)
+    }
+
+    /// All of them.
+    ///
+    /// # Errors
+    /// When one of them is no policy: a value out of its bounds.
+    pub fn spell_out(&self) -> Result<Vec<PolicySpec>, FamilyError> {
+        (0..self.count()).map(|n| self.nth(n)).collect()
+    }
+
+    fn nth(&self, mut n: u64) -> Result<PolicySpec, FamilyError> {
+        let mut chosen: Vec<&str> = Vec::with_capacity(self.parts.len());
+        for part in self.parts.iter().rev() {
+            let length = part.len() as u64;
+            chosen.push(&part[(n % length) as usize]);
+            n /= length;
+        }
+        chosen.reverse();
+        Ok(format!("{}{}", self.head, chosen.join(",")).parse()?)
+    }
+}
+
+impl std::str::FromStr for Family {
+    type Err = FamilyError;
+    fn from_str(text: &str) -> Result<Self, FamilyError> {
+        Family::parse(text)
+    }
+}
+
+fn is_family(params: &str) -> bool {
+    !params.contains(['\'', '"', '(']) && (params.contains("..") || params.contains('|'))
+}
+
+/// The values of one `name=value` or `value`, each with its name.
+fn alternatives(text: &str, part: &str) -> Result<Vec<String>, FamilyError> {
+    let (name, value) = match part.split_once('=') {
+        Some((name, value)) => (format!("{name}="), value),
+        None => (String::new(), part),
+    };
+    let wrong = |why| FamilyError::Range {
+        text: text.to_owned(),
+        part: part.to_owned(),
+        why,
+    };
+    let values: Vec<String> = match value.split_once("..") {
+        Some((from, rest)) => range(from, rest).map_err(wrong)?,
+        None => value.split('|').map(|v| v.trim().to_owned()).collect(),
+    };
+    Ok(values.into_iter().map(|v| format!("{name}{v}")).collect())
+}
+
+fn range(from: &str, rest: &str) -> Result<Vec<String>, &'static str> {
+    let no_step = "it has no step";
+    let (to, step, geometric) = match (rest.split_once('/'), rest.split_once('*')) {
+        (Some((to, step)), None) => (to, step, false),
+        (None, Some((to, step))) => (to, step, true),
+        _ => return Err(no_step),
+    };
+    let (mut from, mut unit) = number(from)?;
+    let (mut to, to_unit) = number(to)?;
+    let (mut step, step_unit) = number(step)?;
+    let alike = unit == to_unit && (geometric && step_unit.is_empty() || step_unit == unit);
+    if !alike {
+        // `1us..200ms*2`: different units of time are one in nanoseconds.
+        let different = "its ends and step have different units";
+        let ns = |unit| nanoseconds(unit).ok_or(different);
+        (from, to) = (from * ns(unit)?, to * ns(to_unit)?);
+        if !(geometric && step_unit.is_empty()) {
+            step *= ns(step_unit)?;
+        }
+        unit = "ns";
+    }
+    if to < from || (geometric && (step <= 1.0 || from <= 0.0)) || (!geometric && step <= 0.0) {
+        return Err("it never reaches its end");
+    }
+    let steps = if geometric {
+        (to / from).ln() / step.ln()
+    } else {
+        (to - from) / step
+    };
+    if steps > MOST as f64 {
+        return Err("it has too many steps");
+    }
+    // The end counts as reached when rounding alone keeps it away.
+    let last = (steps + 1e-9).floor() as u64;
+    let at = |n: u64| match geometric {
+        true => from * step.powf(n as f64),
+        false => from + step * n as f64,
+    };
+    Ok((0..=last)
+        .map(|n| format!("{}{unit}", tidy(at(n))))
+        .collect())
+}
+
+fn nanoseconds(unit: &str) -> Option<f64> {
+    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    units
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .map(|(_, ns)| *ns)
+}
+
+/// Nine decimals: 0.30000000000000004 is 0.3.
+fn tidy(value: f64) -> f64 {
+    (value * 1e9).round() / 1e9
+}
+
+fn number(text: &str) -> Result<(f64, &str), &'static str> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(text.len());
+    let value = text[..end].parse().map_err(|_| "a number is missing")?;
+    Ok((value, &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spelled(text: &str) -> Vec<String> {
+        let all = Family::parse(text).unwrap().spell_out().unwrap();
+        all.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn every_combination_the_last_fastest() {
+        assert_eq!(
+            spelled("min:ratio=10%..30%/10%,period=1ms|2ms"),
+            [
+                "min:ratio=10%,period=1ms",
+                "min:ratio=10%,period=2ms",
+                "min:ratio=20%,period=1ms",
+                "min:ratio=20%,period=2ms",
+                "min:ratio=30%,period=1ms",
+                "min:ratio=30%,period=2ms",
+            ]
+        );
+        assert_eq!(spelled("mean:50%,100ms"), ["mean:ratio=50%,period=100ms"]);
+    }
+
+    #[test]
+    fn geometric_ranges_reach_their_end() {
+        let periods = spelled("mean:50%,1ms..8ms*2");
+        assert_eq!(periods.len(), 4);
+        assert_eq!(periods[3], "mean:ratio=50%,period=8ms");
+        assert_eq!(spelled("mean:50%,500us..2ms/500us").len(), 4);
+        // 0.1 + 0.1 + 0.1 is not 0.3 in binary.
+        assert_eq!(spelled("min:10%..30%/10%,0.1ms..0.3ms/0.1ms").len(), 9);
+    }
+
+    #[test]
+    fn what_is_no_range_is_refused() {
+        for (text, why) in [
+            ("min:10%..30%,1ms", "no step"),
+            ("min:10%..30ms/5%,1ms", "different units"),
+            ("min:30%..10%/5%,1ms", "never reaches"),
+            ("min:10%..30%/0%,1ms", "never reaches"),
+            ("min:10%..x/5%,1ms", "number is missing"),
+            ("min:10%..200%/10%|5%,1ms", "different units"),
+        ] {
+            let error = Family::parse(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        let many = Family::parse("min:0.001%..99%/0.001%,1us..200ms/1us").unwrap_err();
+        assert!(many.to_string().contains("configurations"), "{many}");
+        assert!(
+            Family::parse("min:50%..150%/10%,1ms")
+                .unwrap()
+                .spell_out()
+                .is_err()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(text in ".{0,40}") {
+            let _ = Family::parse(&text);
+        }
+    }
+}

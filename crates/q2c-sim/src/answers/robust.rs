@@ -1,0 +1,80 @@
+//! One configuration for several traces.
+
+/// The best configuration over several traces, in two senses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Robust {
+    /// Index of the one with the highest mean share of each trace's best, and that mean.
+    pub on_average: (usize, f64),
+    /// Index of the one whose lowest share is highest, and that share.
+    pub worst_case: (usize, f64),
+}
+
+/// `scores[trace][configuration]`: the objective, `None` where limits are not kept. A share is the score over the best of the same
+/// trace. Only configurations that keep the limits on every trace count; `None` when there is none. Ties go to the first.
+///
+/// Scores must be positive (turn "least CPU" into its reciprocal).
+#[must_use]
+pub fn robust(scores: &[Vec<Option<f64>>]) -> Option<Robust> {
+    let best: Vec<f64> = scores.iter().map(|of| highest(of)).collect();
+    let configurations = scores.first()?.len();
+    let shares = |c: usize| -> Option<Vec<f64>> {
+        let each = scores
+            .iter()
+            .zip(&best)
+            .map(|(of, best)| Some(of[c]? / best));
+        each.collect()
+    };
+    let mut found: Option<Robust> = None;
+    for c in 0..configurations {
+        let Some(shares) = shares(c) else { continue };
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+        let now = found.get_or_insert(Robust {
+            on_average: (c, mean),
+            worst_case: (c, least),
+        });
+        if mean > now.on_average.1 {
+            now.on_average = (c, mean);
+        }
+        if least > now.worst_case.1 {
+            now.worst_case = (c, least);
+        }
+    }
+    found
+}
+
+fn highest(scores: &[Option<f64>]) -> f64 {
+    scores
+        .iter()
+        .flatten()
+        .copied()
+        .fold(f64::NEG_INFINITY, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two traces. Shares: a 1.0 and 0.5, b 0.7 and 0.7, d 0.95 and 0.56; c is out of limits on the first.
+    #[test]
+    fn average_and_worst_case_may_differ() {
+        let scores = [
+            vec![Some(10.0), Some(7.0), None, Some(9.5)],
+            vec![Some(5.0), Some(7.0), Some(10.0), Some(5.6)],
+        ];
+        let found = robust(&scores).unwrap();
+        // Means: a 0.75, b 0.7, d (0.95 + 0.56) / 2 = 0.755. Least: a 0.5, b 0.7, d 0.56.
+        assert_eq!(found.on_average.0, 3);
+        assert!((found.on_average.1 - 0.755).abs() < 1e-12);
+        assert_eq!(found.worst_case, (1, 0.7));
+    }
+
+    #[test]
+    fn nothing_keeps_the_limits_everywhere() {
+        assert_eq!(
+            robust(&[vec![Some(1.0), None], vec![None, Some(1.0)]]),
+            None
+        );
+        assert_eq!(robust(&[]), None);
+    }
+}
