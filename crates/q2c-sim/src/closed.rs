@@ -23,10 +23,25 @@ pub enum Method {
 pub struct Drive {
     /// Simulated time before anything counts: warm-up of the rule.
     pub warm_up: Nanos,
-    /// Simulated time that counts.
+    /// Simulated time that counts; [`Drive::ONE_PASS`] replays each recording once instead.
     pub measure: Nanos,
     /// Seed of the wake-delay draws: the same for every configuration that is compared.
     pub seed: u64,
+}
+
+impl Drive {
+    /// As [`measure`](Drive::measure): each recording once, over the time that takes.
+    pub const ONE_PASS: Nanos = Nanos(u64::MAX);
+
+    /// Each recording once, all of it counted.
+    #[must_use]
+    pub fn once(seed: u64) -> Self {
+        Drive {
+            warm_up: Nanos::ZERO,
+            measure: Self::ONE_PASS,
+            seed,
+        }
+    }
 }
 
 /// Wake-delay draws are cycled through; a prime, so that they do not lock to a recording's length.
@@ -34,20 +49,52 @@ const DRAWS: usize = 8191;
 /// Draws taken in a row as they were measured (a block bootstrap): bursts of late wake-ups stay bursts.
 const BLOCK: usize = 64;
 
-/// Replays the lanes through a method. The recordings are cycled through as long as needed.
+/// When the next submission comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arrival {
+    /// Closed loop: the recorded think time after the completion was observed. An I/O that is late delays all that follow.
+    #[default]
+    Think,
+    /// Open loop: when it came in the recording, or at once when the lane (of depth 1) is still busy then. Latencies count from
+    /// the intended time; think time costs no CPU.
+    Recorded,
+}
+
+/// [`simulate_with`] in a closed loop.
+///
+/// # Panics
+/// When a rule has fewer handles than there are lanes.
+#[must_use]
+pub fn simulate(lanes: &[Recording], cost: &CostModel, method: Method, drive: Drive) -> Outcome {
+    simulate_with(Arrival::Think, lanes, cost, method, drive)
+}
+
+/// Replays the lanes through a method. The recordings are cycled through as long as needed, or replayed once
+/// ([`Drive::ONE_PASS`]).
 ///
 /// Returns an empty outcome when a recording has no I/O, or none that takes time.
 ///
 /// # Panics
 /// When a rule has fewer handles than there are lanes.
 #[must_use]
-pub fn simulate(lanes: &[Recording], cost: &CostModel, method: Method, drive: Drive) -> Outcome {
+pub fn simulate_with(
+    arrival: Arrival,
+    lanes: &[Recording],
+    cost: &CostModel,
+    method: Method,
+    drive: Drive,
+) -> Outcome {
     if lanes.is_empty() || lanes.iter().any(takes_no_time) {
         return Outcome::default();
     }
     let mut machine = Machine::new(cost, method, drive, lanes.len());
     let mut clocks: Vec<LaneClock> = lanes.iter().map(LaneClock::new).collect();
-    let end = (drive.warm_up + drive.measure).0 as f64;
+    let once = drive.measure == Drive::ONE_PASS;
+    let end = match once {
+        true => f64::INFINITY,
+        false => (drive.warm_up + drive.measure).0 as f64,
+    };
+    let mut last = 0.0_f64;
     loop {
         let lane = earliest(&clocks);
         let clock = &mut clocks[lane];
@@ -59,7 +106,7 @@ pub fn simulate(lanes: &[Recording], cost: &CostModel, method: Method, drive: Dr
                 clock.event = f64::INFINITY;
                 continue;
             }
-            clock.flight = Some(machine.one(lane, &lanes[lane], clock));
+            clock.flight = Some(machine.one(lane, &lanes[lane], clock, arrival));
             // Another lane may have something to do before the completion.
             if lanes.len() > 1 {
                 continue;
@@ -67,10 +114,18 @@ pub fn simulate(lanes: &[Recording], cost: &CostModel, method: Method, drive: Dr
         }
         if let Some(flight) = clock.flight.take() {
             machine.complete(lane, flight, clock.event);
-            clock.submit_next(&lanes[lane], flight.gap);
+            last = last.max(clock.event + flight.gap);
+            clock.submit_next(&lanes[lane], flight.gap, arrival);
+            if once && clock.io == 0 {
+                clock.event = f64::INFINITY;
+            }
         }
     }
-    machine.tally.outcome(drive.measure.0 as f64, lanes.len())
+    let wall = match once {
+        true => last - drive.warm_up.0 as f64,
+        false => drive.measure.0 as f64,
+    };
+    machine.tally.outcome(wall, lanes.len())
 }
 
 /// Such a lane would never get to the end.
@@ -84,6 +139,8 @@ fn takes_no_time(recording: &Recording) -> bool {
 /// Where a lane is. Lanes take turns by the time of their next event, so that a rule they share never hears of a
 /// completion before its time.
 struct LaneClock {
+    /// When its submission was due.
+    due: f64,
     /// When its submission began.
     start: f64,
     /// Its submission's return or, with an I/O in flight, its completion.
@@ -104,6 +161,7 @@ struct Flight {
 impl LaneClock {
     fn new(recording: &Recording) -> Self {
         LaneClock {
+            due: 0.0,
             start: 0.0,
             event: f64::from(recording.submit[0]),
             io: 0,
@@ -111,12 +169,22 @@ impl LaneClock {
         }
     }
 
-    fn submit_next(&mut self, recording: &Recording, gap: f64) {
+    fn submit_next(&mut self, recording: &Recording, gap: f64, arrival: Arrival) {
+        let took = f64::from(recording.submit[self.io]) + f64::from(recording.wait[self.io]) + gap;
         self.io += 1;
         if self.io == recording.len() {
             self.io = 0;
         }
-        self.start = self.event + gap;
+        match arrival {
+            Arrival::Think => {
+                self.due = self.event + gap;
+                self.start = self.due;
+            }
+            Arrival::Recorded => {
+                self.due += took;
+                self.start = self.due.max(self.event);
+            }
+        }
         self.event = self.start + f64::from(recording.submit[self.io]);
     }
 }
@@ -205,7 +273,13 @@ impl<'a> Machine<'a> {
     }
 
     /// One I/O from its submission's return to its completion.
-    fn one(&mut self, lane: usize, recording: &Recording, clock: &mut LaneClock) -> Flight {
+    fn one(
+        &mut self,
+        lane: usize,
+        recording: &Recording,
+        clock: &mut LaneClock,
+        arrival: Arrival,
+    ) -> Flight {
         let i = clock.io;
         let latency = f64::from(recording.wait[i]);
         let mut submit = f64::from(recording.submit[i]);
@@ -235,7 +309,15 @@ impl<'a> Machine<'a> {
         };
         let gap = f64::from(recording.gap[i]);
         if clock.start >= self.warm_up {
-            self.count_in(fate, submit, latency, gap);
+            let loops = match arrival {
+                Arrival::Think => gap,
+                Arrival::Recorded => 0.0,
+            };
+            self.count_in(fate, submit, latency, loops);
+            let waited = clock.start - clock.due;
+            if let Some(u2c) = self.tally.latencies.last_mut().filter(|_| waited > 0.0) {
+                *u2c += waited as f32;
+            }
         }
         clock.event = clock.start + submit + fate.observed;
         Flight {

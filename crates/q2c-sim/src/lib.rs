@@ -13,7 +13,7 @@ mod recording;
 mod sweep;
 
 pub use choice::{Choice, Limits, Objective, choose};
-pub use closed::{Drive, Method, simulate};
+pub use closed::{Arrival, Drive, Method, simulate, simulate_with};
 pub use outcome::Outcome;
 pub use pareto::pareto_front;
 pub use recording::{Recording, RecordingError};
