@@ -37,6 +37,16 @@ pub enum Decision {
     Sleep(Nanos),
 }
 
+/// A sleep of no time is none.
+impl From<Nanos> for Decision {
+    fn from(sleep: Nanos) -> Self {
+        match sleep {
+            Nanos::ZERO => Decision::Poll,
+            some => Decision::Sleep(some),
+        }
+    }
+}
+
 /// What a rule knows of an I/O when it decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Io {
