@@ -11,12 +11,14 @@
 //! learns the device's own time.
 
 mod bucket;
+mod formula;
 mod registry;
 mod rules;
 mod spec;
 pub mod windowed;
 
 pub use bucket::{BUCKETS, bucket_of};
+pub use formula::{Answer, Formula, FormulaError, Statistic, Tally};
 pub use registry::{Kind, Param, RULES, Rule, Scope, find, help};
 pub use spec::{PolicySpec, SpecError, SpecErrorKind};
 
