@@ -131,3 +131,22 @@ pub(super) fn sleep_waking_at(cost: &CostModel, wake_ns: f64) -> Nanos {
         .find(|&us| wake(us) <= wake_ns);
     Nanos::from_micros(longest.unwrap_or(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_formula_without_a_statistic_is_a_fixed_sleep() {
+        for (policy, may) in [
+            ("mean", true),
+            ("fixed:20us", false),
+            ("uring", false),
+            ("rule:20us", false),
+            ("rule:min - 20us", true),
+        ] {
+            let policy: PolicySpec = policy.parse().expect(policy);
+            assert_eq!(follows_the_device(&policy), may, "{policy}");
+        }
+    }
+}
