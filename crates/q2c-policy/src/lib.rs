@@ -11,12 +11,14 @@
 //! learns the device's own time.
 
 mod bucket;
+mod formula;
 mod registry;
 mod rules;
 mod spec;
 pub mod windowed;
 
 pub use bucket::{BUCKETS, bucket_of};
+pub use formula::{Answer, Formula, FormulaError, Statistic, Tally};
 pub use registry::{Kind, Param, RULES, Rule, Scope, find, help};
 pub use spec::{Family, FamilyError, PolicySpec, SpecError, SpecErrorKind};
 
@@ -35,6 +37,16 @@ pub enum Decision {
     Poll,
     /// Sleep this long from now, then poll.
     Sleep(Nanos),
+}
+
+/// A sleep of no time is none.
+impl From<Nanos> for Decision {
+    fn from(sleep: Nanos) -> Self {
+        match sleep {
+            Nanos::ZERO => Decision::Poll,
+            some => Decision::Sleep(some),
+        }
+    }
 }
 
 /// What a rule knows of an I/O when it decides.

@@ -14,6 +14,7 @@ pub static RULES: &[Rule] = &[
     rules::mean::RULE,
     rules::min::RULE,
     rules::pas::RULE,
+    rules::rule::RULE,
     rules::uring::RULE,
 ];
 
@@ -65,6 +66,7 @@ impl Param {
         let (min, max) = (self.kind.show(self.min), self.kind.show(self.max));
         match self.kind {
             Kind::Switch => "on or off".to_owned(),
+            Kind::Formula => "a formula over the window's statistics".to_owned(),
             _ => format!("from {min} to {max}"),
         }
     }

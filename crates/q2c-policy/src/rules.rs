@@ -5,5 +5,6 @@ pub(crate) mod fixed;
 pub(crate) mod mean;
 pub(crate) mod min;
 pub(crate) mod pas;
+pub(crate) mod rule;
 mod share;
 pub(crate) mod uring;

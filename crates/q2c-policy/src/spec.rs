@@ -7,22 +7,30 @@ mod range;
 pub use error::{SpecError, SpecErrorKind};
 pub use range::{Family, FamilyError};
 
-use crate::Lane;
-use crate::registry::{Param, Rule};
+use crate::formula::{Formula, Tally, Written};
+use crate::registry::{Kind, Param, Rule};
+use crate::{Lane, rules};
+use q2c_model::Nanos;
 use std::fmt;
 use std::str::FromStr;
 
 /// A rule and a value for each of its parameters.
 ///
 /// Text form: the rule's name, then after a colon its parameters, separated by commas, as `name=value` in any order or as
-/// values alone in the order of [`Rule::params`]; what is left out has its default. [`Display`](fmt::Display) gives the full form with every
-/// name, which parses back to an equal value.
+/// values alone in the order of [`Rule::params`]; what is left out has its default. A [formula](Kind::Formula) takes the rest of
+/// the text, commas included, so it stands last: `rule:period=5ms,sleep=max(min - 4us, 0)`. Before it every parameter has its name,
+/// and its own may be left out. [`Display`](fmt::Display) gives the full form with every name, which parses back to an equal value.
 #[derive(Clone)]
 pub struct PolicySpec {
     rule: &'static Rule,
-    /// One per `rule.params`, in that order, each within its range.
+    /// One per `rule.params`, in that order, each within its range; [`NO_NUMBER`] for a formula.
     values: Vec<f64>,
+    /// The formula, of a rule that takes one.
+    written: Option<Written>,
 }
+
+/// Stands in the place of a formula's value.
+const NO_NUMBER: f64 = 0.0;
 
 impl PolicySpec {
     /// The rule.
@@ -31,11 +39,37 @@ impl PolicySpec {
         self.rule
     }
 
-    /// Parameters by name: shares as fractions, durations in nanoseconds, switches as 0 or 1.
+    /// The rule that a user writes: `formula` after windows of at least `period`.
+    ///
+    /// # Errors
+    /// When `period` is outside its range.
+    pub fn of_formula(formula: Formula, period: Nanos) -> Result<Self, SpecError> {
+        let spec = PolicySpec {
+            rule: &rules::rule::RULE,
+            values: vec![NO_NUMBER; rules::rule::RULE.params.len()],
+            written: Some(Written::new(formula)),
+        };
+        spec.with("period", period.0 as f64)
+    }
+
+    /// Parameters that are numbers, by name: shares as fractions, durations in nanoseconds, switches as 0 or 1.
     #[must_use]
     pub fn params(&self) -> Vec<(&'static str, f64)> {
-        let names = self.rule.params.iter().map(|p| p.name);
-        names.zip(self.values.iter().copied()).collect()
+        let params = self.rule.params.iter().zip(&self.values);
+        let numbers = params.filter(|(param, _)| param.kind != Kind::Formula);
+        numbers.map(|(param, &value)| (param.name, value)).collect()
+    }
+
+    /// The formula, of a rule that takes one.
+    #[must_use]
+    pub fn formula(&self) -> Option<&Formula> {
+        self.written.as_ref().map(Written::formula)
+    }
+
+    /// How the windows of this specification's lanes, and of its clones', ended so far; `None` for a rule without a formula.
+    #[must_use]
+    pub fn tally(&self) -> Option<Tally> {
+        self.written.as_ref().map(Written::tally)
     }
 
     /// The same rule with one parameter changed, as sweeps do; `value` in the unit of [`PolicySpec::params`].
@@ -47,6 +81,7 @@ impl PolicySpec {
         let index = parse::index_of(self.rule, name).map_err(fail)?;
         let mut changed = self.clone();
         changed.values[index] = within(&self.rule.params[index], value).map_err(fail)?;
+        changed.written = self.written.as_ref().map(Written::anew);
         Ok(changed)
     }
 
@@ -55,6 +90,12 @@ impl PolicySpec {
     #[must_use]
     pub fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
         (self.rule.build)(self, lanes)
+    }
+
+    /// The formula of a rule that takes one.
+    pub(crate) fn written(&self) -> &Written {
+        let written = self.written.as_ref();
+        written.expect("a rule asks for a formula only when it declares one")
     }
 
     /// The value of a parameter the rule declares.
@@ -71,6 +112,11 @@ impl PolicySpec {
 
 /// `value`, if the parameter allows it. A duration is whole nanoseconds.
 fn within(param: &Param, value: f64) -> Result<f64, SpecErrorKind> {
+    if param.kind == Kind::Formula {
+        let reason = "expected a formula, found a number".to_owned();
+        let param = param.name;
+        return Err(SpecErrorKind::BadValue { param, reason });
+    }
     let value = param.kind.quantised(value);
     if (param.min..=param.max).contains(&value) {
         return Ok(value);
@@ -94,7 +140,11 @@ impl fmt::Display for PolicySpec {
         let mut text = self.rule.name.to_owned();
         for (i, (param, &value)) in self.rule.params.iter().zip(&self.values).enumerate() {
             let before = if i == 0 { ':' } else { ',' };
-            text += &format!("{before}{}={}", param.name, param.kind.show(value));
+            let shown = match (param.kind, self.formula()) {
+                (Kind::Formula, Some(formula)) => formula.to_string(),
+                _ => param.kind.show(value),
+            };
+            text += &format!("{before}{}={shown}", param.name);
         }
         f.pad(&text)
     }
@@ -108,6 +158,8 @@ impl fmt::Debug for PolicySpec {
 
 impl PartialEq for PolicySpec {
     fn eq(&self, other: &Self) -> bool {
-        self.rule.name == other.rule.name && self.values == other.values
+        self.rule.name == other.rule.name
+            && self.values == other.values
+            && self.formula() == other.formula()
     }
 }

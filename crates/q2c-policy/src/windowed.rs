@@ -1,9 +1,9 @@
-//! The engine of the windowed rules: a rule is a function from one window's statistics of one bucket to a sleep.
+//! The engine of the windowed rules: a rule is a function from one window's statistics of one bucket to a decision.
 //!
 //! # Windows
 //! As in Linux 4.12 to 6.3 (block/blk-stat.c, blk-mq.c): a window is opened by the first completion seen while none is
 //! open, that completion included, and lasts one period; so windows are not back-to-back on an idle device. When it
-//! is over, every bucket with at least one sample gets the sleep that the rule makes of its statistics; a bucket
+//! is over, every bucket with at least one sample gets the decision that the rule makes of its statistics; a bucket
 //! without a sample keeps its old one for ever. Nothing sleeps before the first window is over. A sample is the
 //! observed time, the caller's own oversleep included.
 //!
@@ -14,43 +14,33 @@
 //!
 //! # Threads
 //! All lanes of one [`build`](crate::PolicySpec::build) share one device. Each adds its samples to a slot that only it writes, the lane that finds the window
-//! over claims it by compare-exchange, merges all slots and stores the sleeps, one atomic word per bucket: a
-//! decision reads one of them, so it never sees half a table. Nobody waits for the merging lane; the others go on with the old sleeps,
+//! over claims it by compare-exchange, merges all slots and stores the decisions, one atomic word per bucket: a
+//! decision reads one of them, so it never sees half a table. Nobody waits for the merging lane; the others go on with the old decisions,
 //! also should it lose its CPU there, which makes that window longer.
 //! A sample that races with the merge counts in the next window, none is lost or counted twice.
 
 mod merge;
 mod slot;
+mod times;
+mod window;
+
+pub use window::Window;
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, Token};
 use merge::Merge;
 use q2c_model::Nanos;
-use slot::Slot;
+use slot::{Sample, Slot};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What one window gathered in one bucket, over all lanes.
+/// What a rule's windows hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Completions, at least 1.
-    pub samples: u64,
-    /// Sum of their observed times, ns.
-    pub sum: u64,
-    /// How many of them had missed.
-    pub misses: u64,
-    /// Shortest observed time.
-    pub min: Nanos,
-    /// Longest observed time.
-    pub max: Nanos,
-}
-
-impl Window {
-    /// Mean observed time, rounded down as the kernel's is.
-    #[must_use]
-    pub fn mean(&self) -> Nanos {
-        Nanos(self.sum / self.samples)
-    }
+pub enum Gather {
+    /// Counts, sums and extremes.
+    Totals,
+    /// Those and all times in bins, for [`Window::quantile`]: 116 KiB per lane, and as much per device.
+    Quantiles,
 }
 
 /// [`Board::end`] while no window is open: lies in the past of every call, so each takes the slow path.
@@ -63,8 +53,31 @@ const CLOSING: u64 = u64::MAX;
 struct Board {
     /// When the open window is over, ns on the callers' clock; or one of [`IDLE`], [`CLOSING`].
     end: AtomicU64,
-    /// Per bucket, ns; 0 is no sleep.
-    sleeps: [AtomicU64; BUCKETS],
+    /// Per bucket, see [`word_of`].
+    decisions: [AtomicU64; BUCKETS],
+    /// Per bucket, the last window's mean, ns; 0 before the first.
+    means: [AtomicU64; BUCKETS],
+}
+
+/// [`Decision::Poll`] as a word of [`Board::decisions`]; what is neither is a sleep in ns.
+const POLL: u64 = 0;
+/// [`Decision::Interrupt`].
+const INTERRUPT: u64 = u64::MAX;
+
+fn word_of(decision: Decision) -> u64 {
+    match decision {
+        Decision::Poll => POLL,
+        Decision::Interrupt => INTERRUPT,
+        Decision::Sleep(time) => time.min(MAX_SLEEP).0,
+    }
+}
+
+fn decision_of(word: u64) -> Decision {
+    match word {
+        POLL => Decision::Poll,
+        INTERRUPT => Decision::Interrupt,
+        ns => Decision::Sleep(Nanos(ns)),
+    }
 }
 
 /// One device's state.
@@ -75,22 +88,25 @@ struct Device<R> {
     rule: R,
 }
 
-/// The lanes of a rule that makes a sleep of every bucket's window, with windows of at least `period`.
+/// The lanes of a rule that decides by every bucket's last window, with windows of at least `period`. The rule answers a
+/// [`Decision`] or just a sleep.
 ///
 /// `rule` is called at most once per bucket and window, from whichever lane closes it.
-pub fn build<R>(rule: R, period: Nanos, lanes: usize) -> Vec<Box<dyn Lane>>
+pub fn build<R, D>(rule: R, gather: Gather, period: Nanos, lanes: usize) -> Vec<Box<dyn Lane>>
 where
-    R: Fn(&Window) -> Nanos + Send + Sync + 'static,
+    R: Fn(&Window<'_>) -> D + Send + Sync + 'static,
+    D: Into<Decision>,
 {
-    let slots: Vec<Arc<Slot>> = (0..lanes).map(|_| Arc::default()).collect();
+    let slots: Vec<Arc<Slot>> = (0..lanes).map(|_| Arc::new(Slot::new(gather))).collect();
     let device = Arc::new(Device {
         board: Board {
             end: AtomicU64::new(IDLE),
-            sleeps: Default::default(),
+            decisions: Default::default(),
+            means: Default::default(),
         },
         merge: Merge::new(slots.clone()),
         period: period.0.max(1),
-        rule,
+        rule: move |window: &Window<'_>| rule(window).into(),
     });
     let lane = |slot| -> Box<dyn Lane> {
         Box::new(WindowedLane {
@@ -101,7 +117,7 @@ where
     slots.into_iter().map(lane).collect()
 }
 
-impl<R: Fn(&Window) -> Nanos> Device<R> {
+impl<R: Fn(&Window<'_>) -> Decision> Device<R> {
     /// Closes the window if it is over at `now`.
     #[cold]
     fn close_at(&self, now: u64, end: u64) {
@@ -139,11 +155,14 @@ impl<R: Fn(&Window) -> Nanos> Device<R> {
         board.compare_exchange(end, CLOSING, won, lost).is_ok()
     }
 
-    /// Stores a sleep for every bucket that the window ending at `end` has samples of. Only for the lane that claimed it.
+    /// Stores a decision for every bucket that the window ending at `end` has samples of. Only for the lane that claimed it.
     fn publish(&self, end: u64) {
-        self.merge.windows(end, |bucket, window| {
-            let sleep = (self.rule)(&window).min(MAX_SLEEP);
-            self.board.sleeps[bucket].store(sleep.0, Ordering::Relaxed);
+        let Board {
+            decisions, means, ..
+        } = &self.board;
+        self.merge.windows(end, means, |window| {
+            let word = word_of((self.rule)(window));
+            decisions[window.bucket].store(word, Ordering::Relaxed);
         });
     }
 }
@@ -153,28 +172,30 @@ struct WindowedLane<R> {
     slot: Arc<Slot>,
 }
 
-impl<R: Fn(&Window) -> Nanos + Send + Sync> Lane for WindowedLane<R> {
+impl<R: Fn(&Window<'_>) -> Decision + Send + Sync> Lane for WindowedLane<R> {
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
         let board = &self.device.board;
         let end = board.end.load(Ordering::Acquire);
         if now.0 >= end {
             self.device.close_at(now.0, end);
         }
-        let sleep = bucket_of(io).map_or(0, |b| board.sleeps[b].load(Ordering::Relaxed));
-        let decision = match sleep {
-            0 => Decision::Poll,
-            ns => Decision::Sleep(Nanos(ns)),
-        };
-        (decision, Token::default())
+        let word = bucket_of(io).map_or(POLL, |b| board.decisions[b].load(Ordering::Relaxed));
+        (decision_of(word), Token::default())
     }
 
     fn complete(&mut self, io: Io, _: Token, outcome: Outcome, now: Nanos) {
-        let mut end = self.device.board.end.load(Ordering::Acquire);
+        let board = &self.device.board;
+        let mut end = board.end.load(Ordering::Acquire);
         if now.0 >= end {
             end = self.device.open_at(now.0, end);
         }
         if let Some(bucket) = bucket_of(io) {
-            self.slot.add(bucket, end, outcome);
+            let sample = Sample {
+                outcome,
+                now,
+                mean_before: board.means[bucket].load(Ordering::Relaxed),
+            };
+            self.slot.add(bucket, end, sample);
         }
     }
 }

@@ -2,15 +2,25 @@
 
 use allocation_counter::measure;
 use q2c_model::{Direction, Nanos};
-use q2c_policy::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, RULES, Token};
+use q2c_policy::{Decision, Io, Kind, Lane, MAX_SLEEP, Outcome, PolicySpec, RULES, Token};
 use q2c_stats::Rng;
 
-/// Each rule's example, and with the smallest and the largest value of each parameter.
+/// Formulas that read every statistic, by every operator and function, with and without percentiles.
+const FORMULAS: [&str; 5] = [
+    "rule:0.7 * min",
+    "rule:period=1us, mean - 4 * lmd",
+    "rule:period=100us, if(p01 > 40us, p01 - 4us, 0)",
+    "rule:if(misses / count > 5% || !(last < p99) && max >= 1ms, max(min, p05, 1us) * 50%, mean * mean / max)",
+    "rule:-mean / misses",
+];
+
+/// Each rule's example, and with the smallest and the largest value of each parameter that is a number; some formulas.
 fn specs() -> Vec<PolicySpec> {
-    let mut specs = Vec::new();
+    let formulas = FORMULAS.map(|text| text.parse().expect(text));
+    let mut specs = Vec::from(formulas);
     for rule in RULES {
         let example: PolicySpec = rule.example.parse().expect(rule.example);
-        for param in rule.params {
+        for param in rule.params.iter().filter(|p| p.kind != Kind::Formula) {
             for value in [param.min, param.max] {
                 specs.push(example.with(param.name, value).expect(param.name));
             }

@@ -1,7 +1,8 @@
 //! Specifications as users type them.
 
 use proptest::prelude::*;
-use q2c_policy::{Kind, Param, PolicySpec, RULES, SpecErrorKind};
+use q2c_model::Nanos;
+use q2c_policy::{Formula, Kind, Param, PolicySpec, RULES, SpecErrorKind};
 
 fn parse(text: &str) -> PolicySpec {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
@@ -29,6 +30,15 @@ fn typed_forms_and_their_full_form() {
         ("pas", "pas:up=0.01,down=0.1,adaptive=on"),
         ("pas:up=0.01,down=0.1", "pas:up=0.01,down=0.1,adaptive=on"),
         ("pas:adaptive=off", "pas:up=0.01,down=0.1,adaptive=off"),
+        ("rule:0.7*min", "rule:period=10ms,sleep=0.7*min"),
+        (
+            "rule: period = 5ms , SLEEP= max( min,\n p01 ) - 4us ",
+            "rule:period=5ms,sleep=max( min, p01 ) - 4us",
+        ),
+        (
+            "rule:if(misses == 0, mean, 0)",
+            "rule:period=10ms,sleep=if(misses == 0, mean, 0)",
+        ),
         ("uring", "uring"),
         ("uring:", "uring"),
     ] {
@@ -49,7 +59,7 @@ fn mistakes_are_named_with_their_place_and_what_exists() {
     for (text, expected) in [
         (
             "meen:50%",
-            "parse sleep rule `meen:50%` at character 1: unknown rule `meen`, expected one of fixed, mean, min, pas, uring",
+            "parse sleep rule `meen:50%` at character 1: unknown rule `meen`, expected one of fixed, mean, min, pas, rule, uring",
         ),
         (
             "mean:50%,perod=1s",
@@ -100,8 +110,24 @@ fn mistakes_are_named_with_their_place_and_what_exists() {
             "parse sleep rule `mean:50%,1s,2s` at character 13: too many parameters for mean, expected one of ratio, period",
         ),
         (
+            "rule",
+            "parse sleep rule `rule` at character 5: sleep is missing, give it as in `rule:period=10ms,sleep=0.7 * min`",
+        ),
+        (
+            "rule:perod=1s,mean",
+            "parse sleep rule `rule:perod=1s,mean` at character 6: unknown parameter `perod` of rule, expected one of period, sleep",
+        ),
+        (
+            "rule:10ms,mean",
+            "parse sleep rule `rule:10ms,mean` at character 10: expected an operator or the end, found `,`; parameters stand before the formula, as in rule:period=10ms,sleep=0.7 * min",
+        ),
+        (
+            "rule:period=0,mean",
+            "parse sleep rule `rule:period=0,mean` at character 6: period must be from 1us to 3600s, found 0ns",
+        ),
+        (
             "",
-            "parse sleep rule `` at character 1: unknown rule ``, expected one of fixed, mean, min, pas, uring",
+            "parse sleep rule `` at character 1: unknown rule ``, expected one of fixed, mean, min, pas, rule, uring",
         ),
     ] {
         assert_eq!(message(text), expected);
@@ -121,10 +147,40 @@ fn sweeps_change_one_parameter_at_a_time() {
     assert!(matches!(unknown.kind, SpecErrorKind::UnknownParam { .. }));
 }
 
+#[test]
+fn a_formula_is_no_number() {
+    let rule = parse("rule:period=2ms,mean - 1us");
+    assert_eq!(rule.params(), [("period", 2e6)]);
+    assert_eq!(
+        rule.formula().map(ToString::to_string).as_deref(),
+        Some("mean - 1us")
+    );
+    assert!(rule.with("sleep", 3.0).is_err());
+    let slower = rule.with("period", 5e6).expect("5 ms");
+    assert_eq!(slower, parse("rule:period=5ms,sleep=mean - 1us"));
+    assert_ne!(rule, parse("rule:period=2ms,mean - 2us"));
+    assert!(parse("mean").formula().is_none() && parse("mean").tally().is_none());
+}
+
+#[test]
+fn a_formula_and_a_period_make_a_rule() {
+    let formula = || "0.7 * min".parse::<Formula>().expect("a formula");
+    let made = PolicySpec::of_formula(formula(), Nanos(20_000_000)).expect("20 ms");
+    assert_eq!(made, parse("rule:period=20ms,0.7 * min"));
+    let error = PolicySpec::of_formula(formula(), Nanos(10)).expect_err("10 ns");
+    assert!(
+        error
+            .to_string()
+            .contains("period must be from 1us to 3600s"),
+        "{error}"
+    );
+}
+
 /// Any value the parameter allows.
 fn value_of(param: &'static Param) -> BoxedStrategy<(&'static str, f64)> {
     let any = param.min..=param.max;
     let value = match param.kind {
+        Kind::Formula => unreachable!("no number stands for it"),
         Kind::Switch => prop_oneof![Just(0.0), Just(1.0)].boxed(),
         Kind::Ratio | Kind::Number => any.boxed(),
         Kind::Duration => any.prop_map(f64::round).boxed(),
@@ -135,7 +191,8 @@ fn value_of(param: &'static Param) -> BoxedStrategy<(&'static str, f64)> {
 fn any_spec() -> impl Strategy<Value = PolicySpec> {
     (0..RULES.len()).prop_flat_map(|i| {
         let rule = &RULES[i];
-        let values: Vec<_> = rule.params.iter().map(value_of).collect();
+        let numbers = rule.params.iter().filter(|p| p.kind != Kind::Formula);
+        let values: Vec<_> = numbers.map(value_of).collect();
         values.prop_map(|values| {
             let start = parse(rule.example);
             values.iter().fold(start, |spec, (name, value)| {
@@ -160,7 +217,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_answered(text in "(mean|min|fixed|pas|uring|[a-zµ]{0,4}):?[a-z=,.0-9%µ ]{0,24}") {
+    fn any_text_is_answered(text in "(mean|min|fixed|pas|rule|uring|[a-zµ]{0,4}):?[a-z=,.0-9%µ ]{0,24}") {
         match text.parse::<PolicySpec>() {
             Ok(spec) => prop_assert_eq!(parse(&spec.to_string()), spec),
             Err(error) => prop_assert!(error.position <= text.chars().count() + 1),

@@ -80,7 +80,7 @@ pub struct Cell {
     pub method: String,
     /// Sleep rule with its parameters; empty for interrupt and poll.
     pub policy: String,
-    /// Why it was run: `baseline`, `linux`, `published`, `chosen`, `hard case`.
+    /// Why it was run: `baseline`, `linux`, `published`, `user`, `chosen`, `hard case`.
     pub role: String,
     /// Whether it sleeps before it polls.
     pub sleeping: bool,

@@ -9,6 +9,10 @@ use std::sync::{Mutex, PoisonError};
 static MACHINE: Mutex<()> = Mutex::new(());
 
 fn tune(folder: &Path, target: &str) -> Value {
+    tune_with(folder, target, &[])
+}
+
+fn tune_with(folder: &Path, target: &str, more: &[&str]) -> Value {
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let output = Command::new(env!("CARGO_BIN_EXE_q2c"))
         .args([
@@ -24,6 +28,7 @@ fn tune(folder: &Path, target: &str) -> Value {
             "--out",
         ])
         .arg(folder)
+        .args(more)
         .env("XDG_CACHE_HOME", folder)
         .output()
         .expect("q2c runs");
@@ -138,4 +143,50 @@ fn the_numbers_are_the_devices() {
     ] {
         assert!(run.join(file).exists(), "{file}");
     }
+}
+
+/// On a device of 2 ms: rules that the user wrote are simulated and run live; one that gives no time polls and is warned about.
+#[test]
+fn own_rules_run_live() {
+    let folder = tempfile::tempdir().unwrap();
+    let (half, blind) = ("if(min > 1ms, 50% * min, 0)", "min / (misses * count)");
+    let rules = ["--rule", half, "--rule", blind, "--period", "50ms"];
+    let result = tune_with(folder.path(), "sim:2ms", &rules);
+    let own = |rule: &str| format!("rule:period=50ms,sleep={rule}");
+    let with = |list: &str, rule: &str| -> Value {
+        let all = result.pointer(list).unwrap().as_array().unwrap();
+        let found = all.iter().find(|c| c["policy"] == own(rule));
+        found
+            .unwrap_or_else(|| panic!("no {rule} in {list}"))
+            .clone()
+    };
+    let swept = with("/sweeps/0/cells", half);
+    assert_eq!(swept["rule"], "rule");
+    assert_eq!(swept["params"]["period"], 50e6);
+    let live = with("/cells", half);
+    // Unless the sweep chose it, which is a role of its own.
+    assert!(live["role"] == "user" || live["role"] == "chosen", "{live}");
+    assert_eq!(with("/cells", blind)["role"], "user");
+    for predicted in [
+        &swept["effective_sleep_ns"],
+        &live["predicted"]["effective_sleep_ns"],
+    ] {
+        let asked = predicted.as_f64().unwrap();
+        assert!((0.98e6..1.3e6).contains(&asked), "{asked}");
+    }
+    let median = |cell: &Value, name: &str| cell["measured"][name]["median"].as_f64().unwrap();
+    let asked = median(&live, "effective_sleep_ns");
+    assert!((0.98e6..1.3e6).contains(&asked), "{asked}");
+    // Without a miss it divides by zero, and without a sleep there is no miss.
+    let warned = result["warnings"].as_array().unwrap();
+    let of_blind = |w: &&Value| w["id"] == "rule-without-a-time";
+    let warning = warned.iter().find(of_blind).expect("a warning");
+    let found = warning["found"].as_str().unwrap();
+    assert!(
+        found.contains(blind) && found.contains("(0 negative"),
+        "{found}"
+    );
+    assert_eq!(median(&with("/cells", blind), "effective_sleep_ns"), 0.0);
+    let about_half = |w: &Value| w["found"].as_str().unwrap().contains(half);
+    assert!(!warned.iter().any(about_half));
 }

@@ -17,6 +17,8 @@ pub enum Role {
     Linux,
     /// The rule of the published study.
     Published,
+    /// A rule that the user wrote.
+    User,
     /// The sweep's choice.
     Chosen,
     /// A fixed sleep that wakes in the middle of the latencies: hard to predict.
@@ -29,6 +31,7 @@ impl fmt::Display for Role {
             Role::Baseline => "baseline",
             Role::Linux => "linux",
             Role::Published => "published",
+            Role::User => "user",
             Role::Chosen => "chosen",
             Role::HardCase => "hard case",
         })
@@ -90,7 +93,12 @@ const SURELY_NS: f64 = 10_000.0;
 const LEAST_SLEEPING: usize = 4;
 
 /// The cells of one block size.
-pub(super) fn cells(bs: Bytes, cost: &CostModel, searched: &Searched) -> Vec<CellSpec> {
+pub(super) fn cells(
+    bs: Bytes,
+    cost: &CostModel,
+    searched: &Searched,
+    own: &[PolicySpec],
+) -> Vec<CellSpec> {
     let cell = |method: String, role| CellSpec { bs, method, role };
     let hybrid = |policy: &PolicySpec, role| cell(format!("hybrid:{policy}"), role);
     let parse =
@@ -108,6 +116,7 @@ pub(super) fn cells(bs: Bytes, cost: &CostModel, searched: &Searched) -> Vec<Cel
     );
     cells.push(hybrid(&parse(LINUX), Role::Linux));
     cells.push(hybrid(&parse(PUBLISHED), Role::Published));
+    cells.extend(own.iter().map(|policy| hybrid(policy, Role::User)));
     cells.push(hybrid(&fixed(searched.wait_p10), Role::HardCase));
     cells.push(hybrid(&fixed(searched.wait_p50), Role::HardCase));
     let mut kept: Vec<CellSpec> = Vec::new();

@@ -20,7 +20,7 @@ mod warn;
 
 pub use cells::{CellSpec, Role};
 pub use error::TuneError;
-pub use outcome::TrialOutcome;
+pub use outcome::{TrialOutcome, Windows};
 pub use spec::TuneSpec;
 
 use crate::calibrate::{Store, calibrate, identity};

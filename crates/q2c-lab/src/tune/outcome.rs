@@ -6,6 +6,7 @@ use q2c_engine::measure::{IntervalStats, intervals};
 use q2c_result::tune::{Prediction, Series};
 use q2c_stats::{mean, percentile, quantiles};
 use serde::{Deserialize, Serialize};
+use std::iter::Sum;
 
 /// Quantiles kept of each trial's latencies.
 pub(super) const QUANTILES: usize = 200;
@@ -61,6 +62,30 @@ pub struct TrialOutcome {
     pub series: Series,
     /// The ring's flags, as the kernel names them.
     pub ring_flags: String,
+    /// Of a rule with a formula: what it made of its windows, those before the measured time included.
+    #[serde(default)]
+    pub windows: Option<Windows>,
+}
+
+/// Windows that a formula was asked about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Windows {
+    /// All of them, one per bucket.
+    pub all: u64,
+    /// With a negative time as the answer: no sleep.
+    pub negative: u64,
+    /// Without a number as the answer, by a division by zero or an overflow: no sleep.
+    pub undefined: u64,
+}
+
+impl Sum for Windows {
+    fn sum<I: Iterator<Item = Windows>>(iter: I) -> Windows {
+        iter.fold(Windows::default(), |a, b| Windows {
+            all: a.all + b.all,
+            negative: a.negative + b.negative,
+            undefined: a.undefined + b.undefined,
+        })
+    }
 }
 
 /// The measured stages of a trial as one, all lanes together.

@@ -63,13 +63,14 @@ impl<'a> TunePlan<'a> {
         recordings: &[Vec<Recording>],
         searched: &[Searched],
     ) -> Self {
+        let own = tune.spec.rules();
         let each = calibration.iter().zip(recordings).zip(searched);
         let size = |((calibration, recording), searched): (
             (&'a Calibration, &Vec<Recording>),
             &Searched,
         )| Size {
             calibration,
-            cells: cells(calibration.bs, &calibration.cost, searched),
+            cells: cells(calibration.bs, &calibration.cost, searched, &own),
             iops_hint: searched.sweep.poll.iops / recording.len().max(1) as f64,
         };
         TunePlan {
@@ -177,7 +178,8 @@ impl Plan for TunePlan<'_> {
             .find(|size| size.calibration.bs == spec.bs);
         let size =
             size.ok_or_else(|| CellError::Cell(format!("no calibration for {}", spec.bs)))?;
-        let timetable = self.timetable(&spec.parsed());
+        let method = spec.parsed();
+        let timetable = self.timetable(&method);
         // Seeds in run folders are TOML integers: below 2^63.
         let seed = context.seed >> 1;
         let watched = self
@@ -197,6 +199,10 @@ impl Plan for TunePlan<'_> {
         if watched.data.stopped || context.cancelled() {
             return Err(CellError::Cancelled);
         }
-        Ok(self.outcome(&watched, &timetable, spec, &size.calibration.cost, seed))
+        let outcome = self.outcome(&watched, &timetable, spec, &size.calibration.cost, seed);
+        Ok(TrialOutcome {
+            windows: method.windows(),
+            ..outcome
+        })
     }
 }

@@ -31,6 +31,13 @@ pub(super) struct Searched {
 
 /// Rules that do not follow the device (io_uring's estimate never rises again) are shown and not chosen.
 const NOT_CHOSEN: [&str; 2] = ["fixed", "uring"];
+
+fn follows_the_device(policy: &PolicySpec) -> bool {
+    // A formula that reads no statistic is a fixed sleep.
+    let reads = policy.formula().map(|formula| formula.statistics());
+    !NOT_CHOSEN.contains(&policy.rule().name) && reads.is_none_or(|all| !all.is_empty())
+}
+
 /// A sleep that gains less than this over polling, in KIOPS/core, is not worth it.
 const WORTH: f64 = 1.02;
 
@@ -51,14 +58,15 @@ pub(super) fn search(tune: &Tune<'_>, calibration: &Calibration, lanes: &[Record
         q2c_stats::percentile(&waits, 0.1),
         q2c_stats::percentile(&waits, 0.5),
     );
-    let grid = Grid::standard(Nanos(wait_p50 as u64));
+    let mut grid = Grid::standard(Nanos(wait_p50 as u64));
+    grid.policies.extend(tune.spec.rules());
     let cells = sweep(&grid, &Configuration { lanes, cost, drive });
     let outcomes: Vec<Outcome> = cells.iter().map(|cell| cell.outcome).collect();
     let poll = simulate(lanes, cost, Method::Poll, drive);
     let oracle = simulate(lanes, cost, Method::Oracle, drive);
     let eligible: Vec<bool> = cells
         .iter()
-        .map(|c| !NOT_CHOSEN.contains(&c.policy.rule().name))
+        .map(|cell| follows_the_device(&cell.policy))
         .collect();
     let choice = choose(
         &outcomes,
@@ -122,4 +130,23 @@ pub(super) fn sleep_waking_at(cost: &CostModel, wake_ns: f64) -> Nanos {
         .rev()
         .find(|&us| wake(us) <= wake_ns);
     Nanos::from_micros(longest.unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_formula_without_a_statistic_is_a_fixed_sleep() {
+        for (policy, may) in [
+            ("mean", true),
+            ("fixed:20us", false),
+            ("uring", false),
+            ("rule:20us", false),
+            ("rule:min - 20us", true),
+        ] {
+            let policy: PolicySpec = policy.parse().expect(policy);
+            assert_eq!(follows_the_device(&policy), may, "{policy}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What a tune run is asked to do: `plan.toml` of its run folder.
 
 use q2c_model::{Bytes, Nanos};
+use q2c_policy::PolicySpec;
 use q2c_sim::{Limits, Objective};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,9 @@ pub struct TuneSpec {
     pub cpus: Vec<u32>,
     /// Background jobs, as text.
     pub background: Vec<String>,
+    /// Rules that the user wrote, as policy texts.
+    #[serde(default)]
+    pub rules: Vec<String>,
     /// Length of a trial's measured part, seconds.
     pub seconds: f64,
     /// Parts a trial's measured time is cut into, polled slices before, between and after them.
@@ -48,6 +52,13 @@ impl TuneSpec {
     #[must_use]
     pub fn objective(&self) -> Objective {
         self.objective.parse().unwrap_or_default()
+    }
+
+    /// The user's rules; one whose text is not understood is left out (they were checked when the spec was made).
+    #[must_use]
+    pub fn rules(&self) -> Vec<PolicySpec> {
+        let read = self.rules.iter().map(|text| text.parse());
+        read.filter_map(Result::ok).collect()
     }
 
     /// The limits.

@@ -2,7 +2,7 @@
 
 use super::Tune;
 use super::cells::CellSpec;
-use super::outcome::TrialOutcome;
+use super::outcome::{TrialOutcome, Windows};
 use crate::runner::{CellRuns, Summary};
 use q2c_model::Bytes;
 use q2c_result::Warning;
@@ -31,6 +31,7 @@ pub(super) fn warnings(tune: &Tune<'_>, summary: &Summary<CellSpec, TrialOutcome
         .chain(shared_cpu(summary))
         .chain(drift(tune, summary))
         .chain(unrecorded(summary))
+        .chain(summary.cells.iter().filter_map(no_time))
         .chain(cells)
         .collect()
 }
@@ -117,5 +118,25 @@ fn device_mismatch(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Warning> {
         means: "other I/O ran on the disk, or part of the I/O never reached it".to_owned(),
         todo: "stop other users of the disk; check that the target lies on it and is fully written"
             .to_owned(),
+    })
+}
+
+/// A formula that gave no time: its rule polled, and nothing in the numbers says why.
+fn no_time(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Warning> {
+    let windows = runs.outcomes().filter_map(|o| o.windows);
+    let Windows {
+        all,
+        negative,
+        undefined,
+    } = windows.sum();
+    (negative + undefined > 0).then(|| Warning {
+        id: "rule-without-a-time".to_owned(),
+        found: format!(
+            "{}: after {} of {all} windows the formula gave no time ({negative} negative, {undefined} no number)",
+            runs.plan.label,
+            negative + undefined
+        ),
+        means: "until the next window the I/Os of that size were polled without a sleep".to_owned(),
+        todo: "guard a division, as in if(misses > 0, mean / misses, min); where polling is meant, say max(..., 0)".to_owned(),
     })
 }

@@ -13,6 +13,8 @@ pub enum Kind {
     Number,
     /// `on` (1) or `off` (0).
     Switch,
+    /// A [`Formula`](crate::Formula): the last parameter of its rule, which takes the rest of the text. No number stands for it.
+    Formula,
 }
 
 impl Kind {
@@ -29,13 +31,14 @@ impl Kind {
                 "off" => Ok(0.0),
                 _ => Err(format!("expected on or off, found `{text}`")),
             },
+            Kind::Formula => Err("a formula is no number".to_owned()),
         }
     }
 
     /// The value as this kind can hold it: whole nanoseconds for a duration, 0 or 1 for a switch.
     pub(crate) fn quantised(self, value: f64) -> f64 {
         match self {
-            Kind::Ratio | Kind::Number => value,
+            Kind::Ratio | Kind::Number | Kind::Formula => value,
             Kind::Duration => value.round(),
             Kind::Switch => f64::from(u8::from(value != 0.0)),
         }
@@ -46,7 +49,7 @@ impl Kind {
         match self {
             Kind::Ratio => show_ratio(value),
             Kind::Duration => show_duration(value as u64),
-            Kind::Number => value.to_string(),
+            Kind::Number | Kind::Formula => value.to_string(),
             Kind::Switch => (if value == 0.0 { "off" } else { "on" }).to_owned(),
         }
     }

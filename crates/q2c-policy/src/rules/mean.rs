@@ -6,7 +6,7 @@
 
 use super::share::{PERIOD, RATIO, Share};
 use crate::registry::{Rule, Scope};
-use crate::windowed::{self, Window};
+use crate::windowed::{self, Gather, Window};
 use crate::{Lane, PolicySpec};
 use q2c_model::Nanos;
 
@@ -22,5 +22,5 @@ pub(crate) const RULE: Rule = Rule {
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
     let share = Share::new(spec.value("ratio"));
     let sleep = move |window: &Window| share.of(window.mean());
-    windowed::build(sleep, Nanos(spec.nanos("period")), lanes)
+    windowed::build(sleep, Gather::Totals, Nanos(spec.nanos("period")), lanes)
 }

@@ -1,5 +1,6 @@
 //! What can be wrong with a specification.
 
+use crate::formula::{FormulaError, Mistake};
 use thiserror::Error;
 
 /// A text that names no rule or not its parameters.
@@ -24,6 +25,23 @@ impl SpecError {
             position,
             kind,
         }
+    }
+
+    /// In the formula that begins at byte `offset` of `text`.
+    pub(crate) fn formula(text: impl Into<String>, offset: usize, mistake: Mistake) -> Self {
+        let kind = SpecErrorKind::Formula(mistake.error);
+        Self::new(text, offset + mistake.at, kind)
+    }
+
+    /// Two lines that show the place: the text, and a caret below the character.
+    #[must_use]
+    pub fn pointer(&self) -> String {
+        let on_one_line = |c: char| match c.is_whitespace() || c.is_control() {
+            true => ' ',
+            false => c,
+        };
+        let text: String = self.text.chars().map(on_one_line).collect();
+        format!("{text}\n{:>1$}", '^', self.position)
     }
 }
 
@@ -88,4 +106,7 @@ pub enum SpecErrorKind {
         /// As read.
         found: String,
     },
+    /// A mistake in a formula.
+    #[error(transparent)]
+    Formula(FormulaError),
 }

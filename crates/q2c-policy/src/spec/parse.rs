@@ -1,7 +1,8 @@
 //! Text to specification.
 
-use super::{PolicySpec, SpecError, SpecErrorKind, within};
-use crate::registry::{RULES, Rule, find};
+use super::{NO_NUMBER, PolicySpec, SpecError, SpecErrorKind, within};
+use crate::formula::{Formula, Written};
+use crate::registry::{Kind, RULES, Rule, find};
 
 /// The whole text.
 pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
@@ -12,21 +13,56 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
     let rule = find(name.trim())
         .ok_or_else(|| SpecError::new(text, leading_space(name), unknown_rule(name.trim())))?;
     let mut given = Given::new(rule);
-    let mut offset = name.len() + 1;
-    for part in params
-        .filter(|p| !p.trim().is_empty())
-        .into_iter()
-        .flat_map(|p| p.split(','))
-    {
+    let begins = name.len() + 1;
+    let params = params.filter(|p| !p.trim().is_empty()).unwrap_or_default();
+    let (params, formula) = match rule.params.last() {
+        Some(last) if last.kind == Kind::Formula && !params.is_empty() => {
+            split_formula(params, last.name)
+        }
+        _ => (params, None),
+    };
+    let mut offset = begins;
+    for part in params.split(',').filter(|_| !params.is_empty()) {
         let at = offset + leading_space(part);
         given
             .take(part.trim())
             .map_err(|kind| SpecError::new(text, at, kind))?;
         offset += part.len() + 1;
     }
+    if let Some((at, formula)) = formula {
+        let formula = Formula::read(formula)
+            .map_err(|mistake| SpecError::formula(text, begins + at, mistake))?;
+        given.formula(formula);
+    }
     given
         .finish()
         .map_err(|kind| SpecError::new(text, text.trim_end().len(), kind))
+}
+
+/// Parameters, and the formula behind them with its place: all from the first part that is no `name=value`, or from the
+/// value of the parameter `own`.
+fn split_formula<'a>(params: &'a str, own: &str) -> (&'a str, Option<(usize, &'a str)>) {
+    let mut offset = 0;
+    for part in params.split(',') {
+        let begins = match assigned(part) {
+            Some((name, value_at)) if name.eq_ignore_ascii_case(own) => offset + value_at,
+            Some(_) => {
+                offset += part.len() + 1;
+                continue;
+            }
+            None => offset,
+        };
+        let before = &params[..offset.saturating_sub(1)];
+        return (before, Some((begins, &params[begins..])));
+    }
+    (params, None)
+}
+
+/// The name before a `=` that is no comparison, and where the value begins.
+fn assigned(part: &str) -> Option<(&str, usize)> {
+    let (name, value) = part.split_once('=')?;
+    let plain = !name.trim().is_empty() && name.trim().chars().all(char::is_alphanumeric);
+    (plain && !value.starts_with('=')).then(|| (name.trim(), name.len() + 1))
 }
 
 fn leading_space(text: &str) -> usize {
@@ -68,6 +104,7 @@ struct Given {
     /// Parameters seen; a value without a name belongs to the parameter of this number.
     seen: usize,
     named: bool,
+    written: Option<Written>,
 }
 
 impl Given {
@@ -77,6 +114,7 @@ impl Given {
             values: vec![None; rule.params.len()],
             seen: 0,
             named: false,
+            written: None,
         }
     }
 
@@ -104,6 +142,14 @@ impl Given {
         }
     }
 
+    /// The last parameter, which is a formula.
+    fn formula(&mut self, formula: Formula) {
+        self.written = Some(Written::new(formula));
+        if let Some(last) = self.values.last_mut() {
+            *last = Some(NO_NUMBER);
+        }
+    }
+
     fn place(&self) -> Result<usize, SpecErrorKind> {
         if self.seen < self.rule.params.len() {
             return Ok(self.seen);
@@ -125,6 +171,7 @@ impl Given {
         Ok(PolicySpec {
             rule,
             values: values.collect::<Result<_, _>>()?,
+            written: self.written,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Window;
 use super::slot::{Slot, Totals};
+use super::times::{Tally, Times};
 use crate::bucket::BUCKETS;
 use q2c_model::Nanos;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Only one lane merges at a time: the one that claimed the window, whose claim also orders it after the last one's writes.
 pub(super) struct Merge {
     lanes: Box<[Merged]>,
+    /// Per bucket, the times of all lanes that were merged already; empty when none are gathered.
+    times_done: Box<[Tally]>,
 }
 
 struct Merged {
@@ -26,66 +29,123 @@ struct Done {
     samples: AtomicU64,
     sum: AtomicU64,
     misses: AtomicU64,
+    shortfall: AtomicU64,
+    misses_below: AtomicU64,
+}
+
+/// What the lanes of one bucket add up to.
+#[derive(Default)]
+struct Sums {
+    totals: Totals,
+    /// Shortest and longest.
+    extremes: Option<(u64, u64)>,
+    /// When the newest sample came, and its time.
+    last: (u64, u64),
 }
 
 impl Merge {
     pub(super) fn new(slots: Vec<Arc<Slot>>) -> Self {
+        let gathers = slots.iter().any(|slot| slot.times(0).is_some());
+        let tallies = if gathers { BUCKETS } else { 0 };
         let merged = |slot| Merged {
             slot,
             done: Default::default(),
         };
         Merge {
             lanes: slots.into_iter().map(merged).collect(),
+            times_done: (0..tallies).map(|_| Tally::default()).collect(),
         }
     }
 
-    /// Hands every bucket that has new samples to `each`, with the window that ends at `end`.
-    pub(super) fn windows(&self, end: u64, mut each: impl FnMut(usize, Window)) {
-        for bucket in 0..BUCKETS {
-            if let Some(window) = self.window(bucket, end) {
-                each(bucket, window);
+    /// Hands every bucket that has new samples to `each`, with the window that ends at `end`. `means` holds each
+    /// bucket's mean of the window before, and of this one afterwards.
+    pub(super) fn windows(
+        &self,
+        end: u64,
+        means: &[AtomicU64; BUCKETS],
+        mut each: impl FnMut(&Window<'_>),
+    ) {
+        for (bucket, mean) in means.iter().enumerate() {
+            let sums = self.sums(bucket, end);
+            if sums.totals.samples == 0 {
+                continue;
             }
+            let times = self.times(bucket);
+            let before = Nanos(mean.load(Relaxed));
+            let window = sums.window(bucket, before, times.as_ref());
+            mean.store(window.mean().0, Relaxed);
+            each(&window);
         }
     }
 
-    fn window(&self, bucket: usize, end: u64) -> Option<Window> {
-        let mut all = Totals::default();
-        let (mut min, mut max) = (u64::MAX, 0);
+    fn sums(&self, bucket: usize, end: u64) -> Sums {
+        let mut sums = Sums::default();
         for lane in self.lanes.iter().filter(|l| l.slot.is_used(bucket)) {
             let Some(reading) = lane.slot.read(bucket, end) else {
                 continue;
             };
-            all = all.plus(
-                reading
-                    .totals
-                    .since(lane.done[bucket].replace(reading.totals)),
-            );
+            let done = lane.done[bucket].replace(reading.totals);
+            let new = reading.totals.since(done);
+            sums.totals = sums.totals.plus(new);
+            if new.samples > 0 {
+                sums.last = sums.last.max(reading.last);
+            }
             if let Some((low, high)) = reading.extremes {
-                (min, max) = (min.min(low), max.max(high));
+                let (min, max) = sums.extremes.unwrap_or((low, high));
+                sums.extremes = Some((min.min(low), max.max(high)));
             }
         }
+        sums
+    }
+
+    fn times(&self, bucket: usize) -> Option<Times> {
+        let done = self.times_done.get(bucket)?;
+        let tallies = self.lanes.iter().filter_map(|l| l.slot.times(bucket));
+        Some(Times::take(tallies, done))
+    }
+}
+
+impl Sums {
+    fn window<'a>(self, bucket: usize, mean_before: Nanos, times: Option<&'a Times>) -> Window<'a> {
+        let Totals {
+            samples,
+            sum,
+            misses,
+            shortfall,
+            misses_below,
+        } = self.totals;
         // The extremes of a sample that raced with the last merge are not known, but the mean bounds them.
-        let mean = all.sum.checked_div(all.samples)?;
-        Some(Window {
-            samples: all.samples,
-            sum: all.sum,
-            misses: all.misses,
+        let mean = sum / samples;
+        let (min, max) = self.extremes.unwrap_or((mean, mean));
+        Window {
+            bucket,
+            samples,
+            sum,
+            misses,
             min: Nanos(min.min(mean)),
             max: Nanos(max.max(mean)),
-        })
+            last: Nanos(self.last.1),
+            mean_before,
+            shortfall,
+            misses_below,
+            times,
+        }
     }
 }
 
 impl Done {
     fn replace(&self, now: Totals) -> Totals {
-        let before = Totals {
-            samples: self.samples.load(Relaxed),
-            sum: self.sum.load(Relaxed),
-            misses: self.misses.load(Relaxed),
+        let swap = |total: &AtomicU64, now| {
+            let before = total.load(Relaxed);
+            total.store(now, Relaxed);
+            before
         };
-        self.samples.store(now.samples, Relaxed);
-        self.sum.store(now.sum, Relaxed);
-        self.misses.store(now.misses, Relaxed);
-        before
+        Totals {
+            samples: swap(&self.samples, now.samples),
+            sum: swap(&self.sum, now.sum),
+            misses: swap(&self.misses, now.misses),
+            shortfall: swap(&self.shortfall, now.shortfall),
+            misses_below: swap(&self.misses_below, now.misses_below),
+        }
     }
 }

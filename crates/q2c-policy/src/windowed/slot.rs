@@ -1,8 +1,10 @@
 //! One lane's samples: written by that lane alone, read by the lane that closes a window.
 
-use super::CLOSING;
+use super::times::Tally;
+use super::{CLOSING, Gather};
 use crate::Outcome;
 use crate::bucket::BUCKETS;
+use q2c_model::Nanos;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
@@ -12,7 +14,6 @@ const TRIES: u32 = 100;
 
 /// Totals since the slot was made, so that nobody but the writer needs to reset them; they wrap. A sequence lock: `version` is odd
 /// while the writer is in. Aligned so that no two lanes share a pair of cache lines.
-#[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Slot {
     version: AtomicU64,
@@ -21,6 +22,8 @@ pub(super) struct Slot {
     /// Which buckets were ever used, one bit each.
     used: AtomicU64,
     cells: [Cell; BUCKETS],
+    /// One per bucket, or none at all.
+    times: Box<[Tally]>,
 }
 
 #[derive(Default)]
@@ -28,6 +31,11 @@ struct Cell {
     samples: AtomicU64,
     sum: AtomicU64,
     misses: AtomicU64,
+    shortfall: AtomicU64,
+    misses_below: AtomicU64,
+    /// The newest sample and when it came.
+    last: AtomicU64,
+    last_at: AtomicU64,
     /// Of the window alone; written with its first sample.
     min: AtomicU64,
     max: AtomicU64,
@@ -39,19 +47,46 @@ pub(super) struct Totals {
     pub(super) samples: u64,
     pub(super) sum: u64,
     pub(super) misses: u64,
+    pub(super) shortfall: u64,
+    pub(super) misses_below: u64,
+}
+
+/// A completion, as a slot takes it.
+#[derive(Clone, Copy)]
+pub(super) struct Sample {
+    pub(super) outcome: Outcome,
+    pub(super) now: Nanos,
+    /// Mean of the bucket's window before, ns.
+    pub(super) mean_before: u64,
 }
 
 /// One consistent reading of a bucket.
 pub(super) struct Reading {
     pub(super) totals: Totals,
+    /// When the newest sample came, and its time.
+    pub(super) last: (u64, u64),
     /// Shortest and longest of the window in question, when the slot has any.
     pub(super) extremes: Option<(u64, u64)>,
 }
 
 impl Slot {
+    pub(super) fn new(gather: Gather) -> Self {
+        let tallies = match gather {
+            Gather::Quantiles => BUCKETS,
+            Gather::Totals => 0,
+        };
+        Slot {
+            version: AtomicU64::default(),
+            window: AtomicU64::default(),
+            used: AtomicU64::default(),
+            cells: Default::default(),
+            times: (0..tallies).map(|_| Tally::default()).collect(),
+        }
+    }
+
     /// Counts one completion in the window that ends at `end`. Only for the lane that owns the slot.
     #[inline]
-    pub(super) fn add(&self, bucket: usize, end: u64, outcome: Outcome) {
+    pub(super) fn add(&self, bucket: usize, end: u64, sample: Sample) {
         // Plain stores are enough for a single writer; a locked addition would cost five times as much.
         let version = self.version.load(Relaxed);
         self.version.store(version.wrapping_add(1), Relaxed);
@@ -61,7 +96,10 @@ impl Slot {
             self.forget_extremes(end);
         }
         self.mark_used(bucket);
-        self.cells[bucket].add(outcome);
+        if let Some(times) = self.times.get(bucket) {
+            times.add(sample.outcome.observed.0);
+        }
+        self.cells[bucket].add(sample);
         self.version.store(version.wrapping_add(2), Release);
     }
 
@@ -88,6 +126,11 @@ impl Slot {
         self.used.load(Relaxed) & (1 << bucket) != 0
     }
 
+    /// The times of `bucket`, when they are gathered.
+    pub(super) fn times(&self, bucket: usize) -> Option<&Tally> {
+        self.times.get(bucket)
+    }
+
     /// The totals of `bucket`, and its extremes if they belong to the window that ends at `end`. `None` when the writer
     /// stayed in for all of the tries.
     pub(super) fn read(&self, bucket: usize, end: u64) -> Option<Reading> {
@@ -111,13 +154,22 @@ impl Slot {
 
 impl Cell {
     #[inline]
-    fn add(&self, outcome: Outcome) {
+    fn add(&self, sample: Sample) {
+        let Sample {
+            outcome,
+            now,
+            mean_before,
+        } = sample;
         let ns = outcome.observed.0;
-        let raise =
-            |total: &AtomicU64, by| total.store(total.load(Relaxed).wrapping_add(by), Relaxed);
         raise(&self.samples, 1);
         raise(&self.sum, ns);
         raise(&self.misses, u64::from(outcome.missed));
+        if ns < mean_before {
+            raise(&self.shortfall, mean_before - ns);
+            raise(&self.misses_below, u64::from(outcome.missed));
+        }
+        self.last.store(ns, Relaxed);
+        self.last_at.store(now.0, Relaxed);
         if ns < self.min.load(Relaxed) {
             self.min.store(ns, Relaxed);
         }
@@ -133,28 +185,38 @@ impl Cell {
                 samples: self.samples.load(Relaxed),
                 sum: self.sum.load(Relaxed),
                 misses: self.misses.load(Relaxed),
+                shortfall: self.shortfall.load(Relaxed),
+                misses_below: self.misses_below.load(Relaxed),
             },
+            last: (self.last_at.load(Relaxed), self.last.load(Relaxed)),
             extremes: (min <= max).then_some((min, max)),
         }
     }
 }
 
+#[inline]
+fn raise(total: &AtomicU64, by: u64) {
+    total.store(total.load(Relaxed).wrapping_add(by), Relaxed);
+}
+
 impl Totals {
     /// What came since `earlier`.
     pub(super) fn since(self, earlier: Totals) -> Totals {
-        Totals {
-            samples: self.samples.wrapping_sub(earlier.samples),
-            sum: self.sum.wrapping_sub(earlier.sum),
-            misses: self.misses.wrapping_sub(earlier.misses),
-        }
+        self.with(earlier, u64::wrapping_sub)
     }
 
     /// Both together.
     pub(super) fn plus(self, other: Totals) -> Totals {
+        self.with(other, u64::wrapping_add)
+    }
+
+    fn with(self, other: Totals, both: fn(u64, u64) -> u64) -> Totals {
         Totals {
-            samples: self.samples.wrapping_add(other.samples),
-            sum: self.sum.wrapping_add(other.sum),
-            misses: self.misses.wrapping_add(other.misses),
+            samples: both(self.samples, other.samples),
+            sum: both(self.sum, other.sum),
+            misses: both(self.misses, other.misses),
+            shortfall: both(self.shortfall, other.shortfall),
+            misses_below: both(self.misses_below, other.misses_below),
         }
     }
 }

@@ -11,17 +11,39 @@ const READ_4K: Io = Io {
 };
 const PERIOD: Nanos = Nanos(1_000);
 
-type Notes = Arc<Mutex<Vec<Window>>>;
+type Notes = Arc<Mutex<Vec<Window<'static>>>>;
 
 /// A rule that notes every window and sleeps its mean.
 fn noting(lanes: usize) -> (Notes, Vec<Box<dyn Lane>>) {
     let windows = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&windows);
-    let rule = move |window: &Window| {
-        notes.lock().expect("no test panics in here").push(*window);
+    let rule = move |window: &Window<'_>| {
+        let mut notes = notes.lock().expect("no test panics in here");
+        notes.push(without_times(window));
         window.mean()
     };
-    (windows, build(rule, PERIOD, lanes))
+    (windows, build(rule, Gather::Totals, PERIOD, lanes))
+}
+
+fn without_times(window: &Window<'_>) -> Window<'static> {
+    Window {
+        times: None,
+        bucket: window.bucket,
+        samples: window.samples,
+        sum: window.sum,
+        misses: window.misses,
+        min: window.min,
+        max: window.max,
+        last: window.last,
+        mean_before: window.mean_before,
+        shortfall: window.shortfall,
+        misses_below: window.misses_below,
+    }
+}
+
+/// Samples, sum, misses, shortest, longest.
+fn basics(w: &Window<'_>) -> [u64; 5] {
+    [w.samples, w.sum, w.misses, w.min.0, w.max.0]
 }
 
 fn done(lane: &mut Box<dyn Lane>, io: Io, observed: u64, missed: bool, now: u64) {
@@ -50,15 +72,75 @@ fn a_window_opens_with_a_completion_and_lasts_a_period() {
     assert_eq!(asked(lane, READ_4K, 9_999), Decision::Sleep(Nanos(200)));
     done(lane, READ_4K, 90, false, 10_000);
     assert_eq!(asked(lane, READ_4K, 10_000), Decision::Sleep(Nanos(10)));
-    let of = |samples, sum, misses, min, max| Window {
-        samples,
-        sum,
-        misses,
-        min: Nanos(min),
-        max: Nanos(max),
+    let seen = windows.lock().expect("one thread");
+    let seen: Vec<_> = seen.iter().map(basics).collect();
+    assert_eq!(seen, [[2, 401, 1, 100, 301], [1, 10, 0, 10, 10]]);
+}
+
+/// Worked by hand. First window: 100, 300, mean 200. Second: 150 (missed), 240 (missed), 190, 199: below 200 they fall short by
+/// 50 + 10 + 1; over four samples that is 15.25. The 240 is no miss below the mean.
+#[test]
+fn a_window_is_compared_with_the_mean_before() {
+    let (windows, mut lanes) = noting(2);
+    done(&mut lanes[0], READ_4K, 100, false, 0);
+    done(&mut lanes[1], READ_4K, 300, true, 1);
+    let second = [(150, true), (240, true), (190, false), (199, false)];
+    for (n, (observed, missed)) in second.into_iter().enumerate() {
+        let now = 1_000 + n as u64;
+        done(&mut lanes[1 - n % 2], READ_4K, observed, missed, now);
+    }
+    asked(&mut lanes[0], READ_4K, 2_000);
+    let windows = windows.lock().expect("one thread");
+    let seen: Vec<_> = windows
+        .iter()
+        .map(|w| (w.mean_before.0, w.shortfall, w.lmd().0, w.misses_below))
+        .collect();
+    assert_eq!(seen, [(0, 0, 0, 0), (200, 61, 15, 1)]);
+    assert_eq!(windows[1].misses, 2);
+    assert_eq!([windows[0].last.0, windows[1].last.0], [300, 199]);
+    assert_eq!(windows[0].bucket, 6, "4 KiB read");
+}
+
+#[test]
+fn a_rule_may_answer_interrupts_or_polling() {
+    let rule = |window: &Window<'_>| match window.mean().0 {
+        0..100 => Decision::Poll,
+        100..200 => Decision::Sleep(window.mean()),
+        _ => Decision::Interrupt,
     };
-    let seen = windows.lock().expect("one thread").clone();
-    assert_eq!(seen, [of(2, 401, 1, 100, 301), of(1, 10, 0, 10, 10)]);
+    let mut lanes = build(rule, Gather::Totals, PERIOD, 1);
+    let mut now = 0;
+    let answers = [150, 250, 50].map(|observed| {
+        now += 2 * PERIOD.0;
+        done(&mut lanes[0], READ_4K, observed, false, now);
+        asked(&mut lanes[0], READ_4K, now + PERIOD.0)
+    });
+    let expected = [
+        Decision::Sleep(Nanos(150)),
+        Decision::Interrupt,
+        Decision::Poll,
+    ];
+    assert_eq!(answers, expected);
+}
+
+/// 10 ns to 1000 ns in two lanes: the shortest 5 % are up to 50 ns, exactly, as every bin below 64 ns holds one time.
+#[test]
+fn quantiles_are_of_all_lanes_and_of_one_window() {
+    let rule = |window: &Window<'_>| window.quantile(0.05);
+    let mut lanes = build(rule, Gather::Quantiles, PERIOD, 2);
+    for n in 1..=100 {
+        done(&mut lanes[n % 2], READ_4K, 10 * n as u64, false, 5);
+    }
+    assert_eq!(
+        asked(&mut lanes[0], READ_4K, 2_000),
+        Decision::Sleep(Nanos(50))
+    );
+    // The next window knows nothing of that; its only time is its bin's only time.
+    done(&mut lanes[1], READ_4K, 4_321, false, 3_000);
+    assert_eq!(
+        asked(&mut lanes[0], READ_4K, 5_000),
+        Decision::Sleep(Nanos(4_321))
+    );
 }
 
 #[test]
@@ -112,7 +194,7 @@ const STEP: u64 = PERIOD.0 / 5;
 
 /// All windows of threads of different pace that share a device, all starting at once.
 /// Completion `i` of each lane gives `sample(i)`; two more, of 1 ns and missed, flush the last windows.
-fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<Window> {
+fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<Window<'static>> {
     let (windows, lanes) = noting(LANES as usize);
     let clock = AtomicU64::new(1);
     let start = Barrier::new(LANES as usize);
@@ -152,12 +234,12 @@ const fn spread(i: u64) -> (u64, bool) {
 #[test]
 fn no_sample_is_lost_or_counted_twice_between_threads() {
     let windows = windows_of_threads(spread);
-    let total = |of: fn(&Window) -> u64| windows.iter().map(of).sum::<u64>();
+    let total = |of: fn(&Window<'static>) -> u64| windows.iter().map(of).sum::<u64>();
     let put_in: u64 = (0..EACH).map(|i| spread(i).0).sum();
     assert_eq!(total(|w| w.samples), LANES * EACH + 2);
     assert_eq!(total(|w| w.sum), LANES * put_in + 2);
     assert_eq!(total(|w| w.misses), LANES * EACH.div_ceil(7) + 2);
-    let sane = |w: &Window| w.min <= w.mean() && w.mean() <= w.max && w.max.0 <= 9_973;
+    let sane = |w: &Window<'_>| w.min <= w.mean() && w.mean() <= w.max && w.max.0 <= 9_973;
     assert!(windows.iter().all(sane));
 }
 
@@ -179,13 +261,14 @@ proptest! {
         }
         asked(&mut lanes[0], READ_4K, 5 + PERIOD.0);
         let times = || samples.iter().map(|&(_, observed)| observed);
-        let expected = Window {
-            samples: samples.len() as u64,
-            sum: times().sum(),
-            misses: times().filter(|t| t % 3 == 0).count() as u64,
-            min: Nanos(times().min().expect("not empty")),
-            max: Nanos(times().max().expect("not empty")),
-        };
-        prop_assert_eq!(windows.lock().expect("one thread").clone(), vec![expected]);
+        let expected = [
+            samples.len() as u64,
+            times().sum(),
+            times().filter(|t| t % 3 == 0).count() as u64,
+            times().min().expect("not empty"),
+            times().max().expect("not empty"),
+        ];
+        let windows = windows.lock().expect("one thread");
+        prop_assert_eq!(windows.iter().map(basics).collect::<Vec<_>>(), vec![expected]);
     }
 }

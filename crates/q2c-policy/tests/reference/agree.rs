@@ -78,6 +78,24 @@ fn min_equals_a_look_at_all_samples() {
     }
 }
 
+/// A formula counts in binary fractions: a nanosecond may go to either side.
+#[test]
+fn formulas_equal_a_look_at_all_samples() {
+    let cases = cases();
+    for (formula, statistic, percent) in [
+        ("mean / 2", Statistic::Mean, 50),
+        (
+            "if(misses > count, 1s, min(mean, max) * 3%)",
+            Statistic::Mean,
+            3,
+        ),
+        ("0.7 * min", Statistic::Min, 70),
+    ] {
+        let second = || -> Box<dyn Subject> { Box::new(Epochs::new(statistic, percent, 200_000)) };
+        compare(&cases, &format!("rule:period=200us,{formula}"), 1, second);
+    }
+}
+
 /// The two count in binary and in decimal fractions: a nanosecond may go to either side, an outcome not.
 #[test]
 fn pas_equals_decimal_fixed_point() {

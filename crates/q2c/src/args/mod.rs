@@ -7,6 +7,7 @@ mod poll;
 mod report;
 mod reproduce;
 mod restore;
+mod rule;
 mod trace;
 mod tune;
 
@@ -17,13 +18,17 @@ pub use poll::{PollArgs, PollCommand, SimArgs};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
+pub use rule::RuleArgs;
 pub use trace::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
 
 use crate::failure::Failure;
+use crate::output::say;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use q2c_policy::SpecError;
 use q2c_result::Exit;
+use std::error::Error as _;
 use std::process::ExitCode;
 
 /// A laboratory for the life of a block I/O, from Q (queued) to C (complete).
@@ -56,10 +61,13 @@ pub enum Command {
     Restore(RestoreArgs),
 }
 
-/// Help and version are results; anything else is wrong usage, said in one line as every failure.
+/// Help and version are results; anything else is wrong usage, said in one line as every failure. The place of a mistake in a
+/// sleep rule is shown above it.
 pub fn refused(error: &clap::Error) -> ExitCode {
     let help_instead = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if error.use_stderr() && !help_instead {
+        let rule = error.source().and_then(|e| e.downcast_ref::<SpecError>());
+        rule.iter().for_each(|rule| say(&rule.pointer()));
         return Failure::new(Exit::Usage, one_line(&error.to_string())).report();
     }
     // Nothing can be done about a closed stream here.

@@ -1,5 +1,6 @@
 //! `q2c poll`.
 
+use super::RuleArgs;
 use clap::{Args, Subcommand};
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
 use q2c_policy::PolicySpec;
@@ -27,8 +28,11 @@ pub struct SimArgs {
     /// Trace of classic polling: a run's trace-BS.parquet, or an imported one
     pub trace: PathBuf,
     /// Sleep rule, such as mean or min:70%,10ms (may be given again)
-    #[arg(long, required = true, value_name = "POLICY")]
+    #[arg(long, required_unless_present = "rule", value_name = "POLICY")]
     pub policy: Vec<PolicySpec>,
+    /// Own rules.
+    #[command(flatten)]
+    pub own: RuleArgs,
     /// Costs from this calibration: calibration.json of a run, or what `q2c calibrate --json` prints
     #[arg(long, value_name = "FILE")]
     pub cost: Option<PathBuf>,

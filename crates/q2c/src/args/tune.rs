@@ -1,6 +1,6 @@
 //! `q2c tune`.
 
-use super::WorkloadArgs;
+use super::{RuleArgs, WorkloadArgs};
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
 use q2c_sim::Objective;
@@ -12,6 +12,9 @@ pub struct TuneArgs {
     /// Target, job and place.
     #[command(flatten)]
     pub workload: WorkloadArgs,
+    /// Own rules: simulated, may be chosen, run live.
+    #[command(flatten)]
+    pub own: RuleArgs,
     /// Measured part of each trial, seconds
     #[arg(long, default_value_t = 1.0, value_parser = seconds)]
     pub seconds: f64,

@@ -4,6 +4,7 @@ use crate::args::{PollArgs, PollCommand, SimArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use q2c_model::{Bytes, CostModel, Nanos};
+use q2c_policy::{PolicySpec, Tally};
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
 use q2c_sim::{Drive, Method, Outcome, Recording, simulate};
@@ -48,6 +49,27 @@ struct Row {
     method: String,
     #[serde(flatten)]
     gives: Outcome,
+    /// Of a rule with a formula.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    windows: Option<Windows>,
+}
+
+/// What a formula made of its windows, warm-up included.
+#[derive(Serialize)]
+struct Windows {
+    all: u64,
+    negative: u64,
+    undefined: u64,
+}
+
+impl From<Tally> for Windows {
+    fn from(tally: Tally) -> Self {
+        Windows {
+            all: tally.windows,
+            negative: tally.negative,
+            undefined: tally.undefined,
+        }
+    }
 }
 
 fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> {
@@ -58,20 +80,25 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> 
         measure: args.measure.unwrap_or_else(|| length(&lanes).max(MEASURE)),
         seed: args.seed,
     };
-    let mut methods = vec![
-        ("poll".to_owned(), Method::Poll),
-        ("oracle".to_owned(), Method::Oracle),
-    ];
-    let rules = args.policy.iter();
-    methods.extend(rules.map(|p| (format!("hybrid:{p}"), Method::Hybrid(p.build(lanes.len())))));
-    let one = |(method, how): (String, Method)| match stop.load(Ordering::Relaxed) {
+    let own = args.own.policies().or_exit(Exit::Usage)?;
+    let run = |method: String, how: Method| match stop.load(Ordering::Relaxed) {
         true => Err(stopped(&args.trace)),
         false => Ok(Row {
             method,
             gives: simulate(&lanes, &cost, how, drive),
+            windows: None,
         }),
     };
-    let methods: Vec<Row> = methods.into_iter().map(one).collect::<Result<_, _>>()?;
+    let rule = |policy: &PolicySpec| {
+        let how = Method::Hybrid(policy.build(lanes.len()));
+        let row = run(format!("hybrid:{policy}"), how)?;
+        let windows = policy.tally().map(Windows::from);
+        Ok(Row { windows, ..row })
+    };
+    let bounds = [("poll", Method::Poll), ("oracle", Method::Oracle)];
+    let bounds = bounds.map(|(method, how)| run(method.to_owned(), how));
+    let rules = args.policy.iter().chain(&own).map(rule);
+    let methods: Vec<Row> = bounds.into_iter().chain(rules).collect::<Result<_, _>>()?;
     if methods[0].gives.ios == 0 {
         let why = format!(
             "simulate {}: no I/O begins within the measured time; give a longer --measure",
@@ -205,6 +232,7 @@ fn in_words(simulation: &Simulation) -> String {
         ),
     ];
     lines.extend(simulation.methods.iter().map(row));
+    lines.extend(simulation.methods.iter().filter_map(no_time));
     lines.push(
         "late: time lost by oversleeping / device time; polled: time polled / device time"
             .to_owned(),
@@ -212,7 +240,23 @@ fn in_words(simulation: &Simulation) -> String {
     lines.join("\n")
 }
 
-fn row(Row { method, gives }: &Row) -> String {
+/// That a formula gave no time, so that its rule polled.
+fn no_time(row: &Row) -> Option<String> {
+    let Windows {
+        all,
+        negative,
+        undefined,
+    } = row.windows.as_ref()?;
+    (negative + undefined > 0).then(|| {
+        format!(
+            "no sleep after {} of {all} windows: {negative} gave a negative time, {undefined} no number (division by zero): {}",
+            negative + undefined,
+            row.method
+        )
+    })
+}
+
+fn row(Row { method, gives, .. }: &Row) -> String {
     let time = |ns: f64| Nanos(ns.round() as u64).to_string();
     format!(
         "{:>10.0} {:>7.1} {:>11.2} {:>8.2} {:>10} {:>7.2} {:>6.1}% {:>10} {:>10} {:>10}  {method}",

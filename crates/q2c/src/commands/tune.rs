@@ -184,6 +184,7 @@ fn resume(path: &Path, identity: &Identity) -> Result<RunDir, Failure> {
 
 fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
     let workload = &args.workload;
+    let own = args.own.policies().or_exit(Exit::Usage)?;
     let parts = (args.seconds / PART_S).round().clamp(1.0, MOST_PARTS);
     Ok(TuneSpec {
         engine: engine(workload, &target)?.to_string(),
@@ -196,6 +197,7 @@ fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
             .iter()
             .map(ToString::to_string)
             .collect(),
+        rules: own.iter().map(ToString::to_string).collect(),
         seconds: args.seconds,
         parts: parts as u32,
         slice_seconds: (args.seconds / parts * SLICE_SHARE).clamp(SLICE_LEAST_S, SLICE_MOST_S),

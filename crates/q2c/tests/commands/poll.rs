@@ -161,6 +161,58 @@ fn a_public_list_by_a_second_replay() {
     }
 }
 
+/// Every read takes 30 us: the sleep asked is what the formula makes of 30 us. Polled until the first window of 10 ms is over, in the
+/// warm-up.
+#[test]
+fn own_rules_stand_beside_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    three_reads(folder.path());
+    let own = [
+        "--rule",
+        "0.5 * min",
+        "--rule",
+        "if(p01 > 40us, p01 - 4us, 0)",
+        "--rule",
+        "mean / misses",
+        "--rule",
+        "max - 31us",
+        "--policy",
+        "rule:period=5ms,if(mean == max, mean - 6us, 1us)",
+    ];
+    let run = |how: &[&str]| {
+        let sim = ["poll", "sim", "three.trace", "--wake-delay", "2us"];
+        q2c(folder.path(), &[&sim, &own[..], how].concat())
+    };
+    let result = run(&["--period", "20ms", "--json"]).json();
+    let asked = |name: &str| number(method(&result, name), "/effective_sleep_ns");
+    assert_eq!(asked("hybrid:rule:period=20ms,sleep=0.5 * min"), 15_000.0);
+    let short = "hybrid:rule:period=20ms,sleep=if(p01 > 40us, p01 - 4us, 0)";
+    assert_eq!(asked(short), 0.0);
+    let named = "hybrid:rule:period=5ms,sleep=if(mean == max, mean - 6us, 1us)";
+    assert_eq!(asked(named), 24_000.0);
+    let windows =
+        |name: &str, what: &str| number(method(&result, name), &format!("/windows/{what}"));
+    let divided = "hybrid:rule:period=20ms,sleep=mean / misses";
+    assert_eq!(asked(divided), 0.0);
+    // 2.4 s of windows of 20 ms, each opened by the first completion after the last.
+    assert!((115.0..=120.0).contains(&windows(divided, "all")));
+    assert_eq!(windows(divided, "undefined"), windows(divided, "all"));
+    assert_eq!(windows(divided, "negative"), 0.0);
+    let negative = "hybrid:rule:period=20ms,sleep=max - 31us";
+    assert_eq!(windows(negative, "negative"), windows(negative, "all"));
+    assert_eq!(
+        windows(short, "negative") + windows(short, "undefined"),
+        0.0
+    );
+    assert!(method(&result, "poll").get("windows").is_none());
+
+    let said = run(&[]).done();
+    let told: Vec<&str> = said.lines().filter(|l| l.starts_with("no sleep")).collect();
+    assert_eq!(told.len(), 2, "{said}");
+    assert!(told[0].contains("no number (division by zero)"), "{said}");
+    assert!(told[0].ends_with("hybrid:rule:period=10ms,sleep=mean / misses"));
+}
+
 #[test]
 fn what_cannot_be_simulated_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -51,6 +51,55 @@ fn unknown_units_are_refused() {
     refused(&["tune", "--scratch", "1x"], &["`1x`", "4k"]);
 }
 
+/// Refused in one line, with the place of the mistake above it.
+fn bad_rule(args: &[&str], words: &[&str], place: &str) {
+    let bench = Bench::new();
+    let outcome = bench.q2c(args);
+    outcome.fails(Exit::Usage, words);
+    let (shown, _) = outcome.stderr.trim_end().rsplit_once('\n').unwrap();
+    assert_eq!(shown, place);
+    bench.left_nothing();
+}
+
+#[test]
+fn bad_rules_are_refused_with_their_place() {
+    bad_rule(
+        &["tune", SIM, "--rule", "0.7 * mni"],
+        &["--rule", "character 7", "unknown name `mni`", "p01 to p99"],
+        "0.7 * mni\n      ^",
+    );
+    bad_rule(
+        &["tune", SIM, "--rule", "min / (misses - misses)"],
+        &["division by zero"],
+        "min / (misses - misses)\n      ^",
+    );
+    bad_rule(
+        &["tune", "--scratch", "1m", "--rule", "mean - 4"],
+        &["found a number without a unit", "4us"],
+        "mean - 4\n       ^",
+    );
+    bad_rule(
+        &["poll", "sim", "x.trace", "--rule", "min - 4parsec"],
+        &["`parsec`", "us"],
+        "min - 4parsec\n       ^",
+    );
+    let policy = "rule:period=1ms,max(min, 3us";
+    bad_rule(
+        &["poll", "sim", "x.trace", "--policy", policy],
+        &["--policy", "`)`", "found the end"],
+        &format!("{policy}\n{:>29}", '^'),
+    );
+    bad_rule(
+        &["poll", "sim", "x.trace", "--policy", "meen:50%"],
+        &["`meen`", "rule"],
+        "meen:50%\n^",
+    );
+    let period = |text| ["tune", SIM, "--rule", "min", "--period", text];
+    refused(&period("0"), &["--period", "from 1us to 3600s"]);
+    refused(&period("10"), &["`10`", "100ms"]);
+    refused(&["tune", SIM, "--period", "5ms"], &["--rule"]);
+}
+
 #[test]
 fn numbers_out_of_range_are_refused() {
     refused(

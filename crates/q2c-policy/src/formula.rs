@@ -1,0 +1,99 @@
+//! A rule as the user writes it: a formula over one window's statistics that gives a sleep, such as `0.7 * min` or
+//! `if(p01 > 40us, p01 - 4us, 0)`. The grammar is in `docs/policies/rule.md`.
+//!
+//! A formula is checked when it is read, units included: times add to times and compare with times, and the whole
+//! gives a time. What then can go wrong at run time is arithmetic alone: a division by zero or an overflow gives no
+//! number, and no number is no sleep.
+
+mod error;
+mod expr;
+mod kind;
+mod node;
+mod parse;
+mod statistic;
+mod written;
+
+pub use error::FormulaError;
+pub use statistic::Statistic;
+pub use written::Tally;
+
+pub(crate) use error::Mistake;
+pub(crate) use written::Written;
+
+use crate::SpecError;
+use expr::Expr;
+use q2c_model::Nanos;
+use std::fmt;
+use std::str::FromStr;
+
+/// A checked formula.
+#[derive(Clone, Debug)]
+pub struct Formula {
+    text: String,
+    expr: Expr,
+}
+
+/// What a formula makes of one window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Sleep this long, zero included: to the nearest nanosecond, halves up.
+    Sleep(Nanos),
+    /// A negative time: no sleep.
+    Negative,
+    /// No number, by a division by zero or an overflow: no sleep.
+    Undefined,
+}
+
+impl Formula {
+    /// Reads and checks `text`.
+    pub(crate) fn read(text: &str) -> Result<Self, Mistake> {
+        let expr = parse::formula(text)?;
+        let words: Vec<&str> = text.split_whitespace().collect();
+        Ok(Formula {
+            text: words.join(" "),
+            expr,
+        })
+    }
+
+    /// What it makes of a window in which each statistic is what `of` says: times in nanoseconds, the others as counts.
+    /// Allocates nothing.
+    #[must_use]
+    pub fn answer(&self, of: impl Fn(Statistic) -> f64) -> Answer {
+        match self.expr.value(&of) {
+            None => Answer::Undefined,
+            Some(ns) if ns < 0.0 => Answer::Negative,
+            // The cast saturates.
+            Some(ns) => Answer::Sleep(Nanos(ns.round() as u64)),
+        }
+    }
+
+    /// The statistics it reads, each once, in their order.
+    #[must_use]
+    pub fn statistics(&self) -> Vec<Statistic> {
+        let mut all = Vec::new();
+        self.expr.statistics(&mut all);
+        all.sort();
+        all.dedup();
+        all
+    }
+}
+
+impl FromStr for Formula {
+    type Err = SpecError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Formula::read(text).map_err(|mistake| SpecError::formula(text, 0, mistake))
+    }
+}
+
+/// As it was written, with one blank for any whitespace; reads back as an equal formula.
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl PartialEq for Formula {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}

@@ -1,0 +1,227 @@
+//! Parts of a formula while it is read: each is checked when it is put together.
+
+use super::error::{FormulaError, Mistake};
+use super::expr::{Expr, Op};
+use super::kind::Kind;
+use super::statistic::Statistic;
+
+/// A part, what it stands for, and where it begins.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) expr: Expr,
+    pub(super) kind: Kind,
+    pub(super) at: usize,
+}
+
+/// What can be called.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Function {
+    If,
+    Min,
+    Max,
+}
+
+impl Function {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "if" => Some(Function::If),
+            "min" => Some(Function::Min),
+            "max" => Some(Function::Max),
+            _ => None,
+        }
+    }
+}
+
+impl Node {
+    pub(super) fn number(value: f64, kind: Kind, at: usize) -> Self {
+        let kind = if value == 0.0 { Kind::Zero } else { kind };
+        Node {
+            expr: Expr::Number(value),
+            kind,
+            at,
+        }
+    }
+
+    pub(super) fn statistic(statistic: Statistic, at: usize) -> Self {
+        let kind = if statistic.is_time() {
+            Kind::TIME
+        } else {
+            Kind::NUMBER
+        };
+        Node {
+            expr: Expr::Statistic(statistic),
+            kind,
+            at,
+        }
+    }
+
+    pub(super) fn negative(of: Node, at: usize) -> Result<Self, Mistake> {
+        of.check(Kind::power)?;
+        Ok(Node {
+            expr: Expr::Negative(Box::new(of.expr)),
+            kind: of.kind,
+            at,
+        })
+    }
+
+    pub(super) fn not(of: Node, at: usize) -> Result<Self, Mistake> {
+        of.check(Kind::truth)?;
+        Ok(Node {
+            expr: Expr::Not(Box::new(of.expr)),
+            kind: Kind::Truth,
+            at,
+        })
+    }
+
+    pub(super) fn binary(op: Op, left: Node, right: Node) -> Result<Self, Mistake> {
+        let kind = match op {
+            Op::Or | Op::And => {
+                left.check(Kind::truth)?;
+                right.check(Kind::truth)?;
+                Kind::Truth
+            }
+            Op::Add | Op::Subtract => alike([&left, &right])?,
+            Op::Multiply => Kind::Power(left.check(Kind::power)? + right.check(Kind::power)?),
+            Op::Divide => {
+                let power = left.check(Kind::power)? - right.check(Kind::power)?;
+                right.check_divisor()?;
+                Kind::Power(power)
+            }
+            _ => alike([&left, &right]).map(|_| Kind::Truth)?,
+        };
+        Ok(Node {
+            expr: Expr::Binary(op, Box::new([left.expr, right.expr])),
+            kind,
+            at: left.at,
+        })
+    }
+
+    /// The call of `function`, whose name stands at `at`.
+    pub(super) fn call(function: Function, given: Vec<Node>, at: usize) -> Result<Self, Mistake> {
+        let found = given.len();
+        let wrong = |function, expected| {
+            let error = FormulaError::Arguments {
+                function,
+                expected,
+                found,
+            };
+            Mistake { at, error }
+        };
+        match function {
+            Function::If => {
+                let parts = <[Node; 3]>::try_from(given);
+                let parts = parts.map_err(|_| wrong("if", "a comparison and two values"))?;
+                Node::choice(parts, at)
+            }
+            Function::Min if found < 2 => Err(wrong("min", "two or more values")),
+            Function::Max if found < 2 => Err(wrong("max", "two or more values")),
+            Function::Min => Node::extreme(Expr::Smallest, given, at),
+            Function::Max => Node::extreme(Expr::Largest, given, at),
+        }
+    }
+
+    fn choice(parts: [Node; 3], at: usize) -> Result<Self, Mistake> {
+        let [condition, then, otherwise] = &parts;
+        condition.check(Kind::truth)?;
+        let kind = alike([then, otherwise])?;
+        Ok(Node {
+            expr: Expr::If(Box::new(parts.map(|part| part.expr))),
+            kind,
+            at,
+        })
+    }
+
+    fn extreme(expr: fn(Vec<Expr>) -> Expr, given: Vec<Node>, at: usize) -> Result<Self, Mistake> {
+        let kind = alike(&given)?;
+        Ok(Node {
+            expr: expr(given.into_iter().map(|node| node.expr).collect()),
+            kind,
+            at,
+        })
+    }
+
+    /// What `check` says of its kind, with its place if that is a mistake.
+    pub(super) fn check<T>(
+        &self,
+        check: impl Fn(Kind) -> Result<T, FormulaError>,
+    ) -> Result<T, Mistake> {
+        check(self.kind).map_err(|error| self.mistake(error))
+    }
+
+    /// That it is not zero in all of the windows tried.
+    fn check_divisor(&self) -> Result<(), Mistake> {
+        let zero = |window: &Tried| {
+            let value = self.expr.value(&|statistic| window.statistic(statistic));
+            value == Some(0.0)
+        };
+        match TRIED.iter().all(zero) {
+            true => Err(self.mistake(FormulaError::ZeroDivisor)),
+            false => Ok(()),
+        }
+    }
+
+    fn mistake(&self, error: FormulaError) -> Mistake {
+        Mistake { at: self.at, error }
+    }
+}
+
+/// The kind of values that are added, compared or chosen from. A value, unless all are comparisons.
+fn alike<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<Kind, Mistake> {
+    let mut kind = None;
+    for node in nodes {
+        node.check(Kind::power)?;
+        let before: Kind = kind.unwrap_or(node.kind);
+        kind = Some(node.check(|own| before.alike(own))?);
+    }
+    Ok(kind.unwrap_or(Kind::Zero))
+}
+
+/// A window that divisors are tried on.
+struct Tried {
+    count: f64,
+    misses: f64,
+    /// Times in ns.
+    min: f64,
+    mean: f64,
+    max: f64,
+    last: f64,
+    lmd: f64,
+}
+
+/// Of all sizes, from one I/O of a fast device to seconds, with few and many misses.
+const TRIED: [Tried; 5] = [
+    tried(1.0, 0.0, [9e3, 9e3, 9e3, 9e3, 0.0]),
+    tried(20_000.0, 19_990.0, [4e3, 5.1e3, 9e6, 6e3, 0.3e3]),
+    tried(1_000.0, 7.0, [40e3, 50e3, 200e3, 45e3, 3e3]),
+    tried(21.0, 1.0, [2e6, 8e6, 30e6, 5e6, 1e6]),
+    tried(3.0, 3.0, [1e9, 2e9, 4e9, 1.5e9, 0.1e9]),
+];
+
+const fn tried(count: f64, misses: f64, [min, mean, max, last, lmd]: [f64; 5]) -> Tried {
+    Tried {
+        count,
+        misses,
+        min,
+        mean,
+        max,
+        last,
+        lmd,
+    }
+}
+
+impl Tried {
+    fn statistic(&self, statistic: Statistic) -> f64 {
+        match statistic {
+            Statistic::Count => self.count,
+            Statistic::Misses => self.misses,
+            Statistic::Min => self.min,
+            Statistic::Mean => self.mean,
+            Statistic::Max => self.max,
+            Statistic::Last => self.last,
+            Statistic::Lmd => self.lmd,
+            Statistic::Percentile(percent) => {
+                self.min + (self.max - self.min) * f64::from(percent) / 100.0
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Text to tree, by winnow's operator-precedence parser.
+//!
+//! Nothing is tried twice: at every place one character tells what must follow, so a mistake is final where it is found.
+
+use super::error::{FormulaError, Mistake};
+use super::expr::{Expr, Op};
+use super::kind::Kind;
+use super::node::{Function, Node};
+use super::statistic::Statistic;
+use winnow::combinator::{Infix, alt, expression, opt, separated};
+use winnow::error::{ErrMode, ParserError};
+use winnow::prelude::*;
+use winnow::stream::{LocatingSlice, Location};
+use winnow::token::{one_of, take_while};
+
+type Input<'i> = LocatingSlice<&'i str>;
+type Read<T> = Result<T, ErrMode<Mistake>>;
+
+/// Longest formula, bytes. With [`DEEPEST`] it bounds the stack that reading, asking and dropping a formula take.
+const LONGEST: usize = 1000;
+/// Most parentheses, calls and signs within each other.
+const DEEPEST: usize = 32;
+
+/// The whole text.
+pub(super) fn formula(text: &str) -> Result<Expr, Mistake> {
+    if text.len() > LONGEST {
+        let ends = text.char_indices().map(|(at, _)| at);
+        return Err(Mistake {
+            at: ends.take_while(|&at| at <= LONGEST).last().unwrap_or(0),
+            error: FormulaError::TooLong(LONGEST),
+        });
+    }
+    let mut input = LocatingSlice::new(text);
+    let node = whole(&mut input).map_err(|error| {
+        error
+            .into_inner()
+            .expect("the whole text is there, so no more of it can be asked for")
+    })?;
+    Ok(node.expr)
+}
+
+fn whole(input: &mut Input<'_>) -> Read<Node> {
+    let node = operation(input, 0)?;
+    match input.chars().next() {
+        None => {
+            node.check(Kind::time).map_err(ErrMode::Cut)?;
+            Ok(node)
+        }
+        Some(',') => cut(input, FormulaError::ParameterBehind),
+        Some(_) => unexpected(input, "an operator or the end"),
+    }
+}
+
+/// Operands and operators up to what is neither, blanks behind them included.
+fn operation(input: &mut Input<'_>, depth: usize) -> Read<Node> {
+    expression(|input: &mut Input<'_>| operand(input, depth))
+        .infix(operator)
+        .parse_next(input)
+}
+
+/// Binding powers: the higher binds tighter, equal ones from the left.
+fn operator<'i>(input: &mut Input<'i>) -> Read<Infix<Input<'i>, Node, ErrMode<Mistake>>> {
+    macro_rules! left {
+        ($text:literal, $power:literal, $op:ident) => {
+            $text.value(Infix::Left($power, |_, a, b| binary(Op::$op, a, b)))
+        };
+    }
+    let compare = alt((
+        left!("<=", 30, LessOrEqual),
+        left!(">=", 30, MoreOrEqual),
+        left!("==", 30, Equal),
+        left!("!=", 30, NotEqual),
+        left!("<", 30, Less),
+        left!(">", 30, More),
+    ));
+    let compute = alt((
+        left!("+", 40, Add),
+        left!("-", 40, Subtract),
+        left!("*", 50, Multiply),
+        left!("/", 50, Divide),
+    ));
+    let join = alt((left!("||", 10, Or), left!("&&", 20, And)));
+    alt((compute, compare, join)).parse_next(input)
+}
+
+fn binary(op: Op, left: Node, right: Node) -> Read<Node> {
+    Node::binary(op, left, right).map_err(ErrMode::Cut)
+}
+
+/// A number, a name, a call or a group, with its signs, blanks around included.
+fn operand(input: &mut Input<'_>, depth: usize) -> Read<Node> {
+    blanks(input)?;
+    let at = input.current_token_start();
+    if depth > DEEPEST {
+        return cut(input, FormulaError::TooDeep(DEEPEST));
+    }
+    let node = match input.chars().next() {
+        Some('-') => {
+            '-'.parse_next(input)?;
+            Node::negative(operand(input, depth + 1)?, at).map_err(ErrMode::Cut)?
+        }
+        Some('!') => {
+            '!'.parse_next(input)?;
+            Node::not(operand(input, depth + 1)?, at).map_err(ErrMode::Cut)?
+        }
+        Some('(') => {
+            '('.parse_next(input)?;
+            let node = operation(input, depth + 1)?;
+            close(input, "an operator or `)`")?;
+            Node { at, ..node }
+        }
+        Some('0'..='9' | '.') => number(input, at)?,
+        Some(c) if is_name(c) => name(input, at, depth)?,
+        _ => return unexpected(input, "a number, a name or `(`"),
+    };
+    blanks(input)?;
+    Ok(node)
+}
+
+fn close(input: &mut Input<'_>, expected: &'static str) -> Read<()> {
+    match opt(')').parse_next(input)? {
+        Some(_) => Ok(()),
+        None => unexpected(input, expected),
+    }
+}
+
+/// Digits, and the unit behind them.
+fn number(input: &mut Input<'_>, at: usize) -> Read<Node> {
+    let digits = |least: usize| take_while(least.., |c: char| c.is_ascii_digit());
+    let exponent = (one_of(['e', 'E']), opt(one_of(['+', '-'])), digits(1));
+    let text = (digits(0), opt(('.', digits(0))), opt(exponent))
+        .take()
+        .parse_next(input)?;
+    let unit_at = input.current_token_start();
+    let unit = take_while(0.., |c: char| is_name(c) || c == '%').parse_next(input)?;
+    let mistake = |at, error| ErrMode::Cut(Mistake { at, error });
+    let (factor, kind) = match unit {
+        "" | "%" => (1.0, Kind::NUMBER),
+        "ns" => (1.0, Kind::TIME),
+        "us" | "µs" | "μs" => (1e3, Kind::TIME),
+        "ms" => (1e6, Kind::TIME),
+        "s" => (1e9, Kind::TIME),
+        other => {
+            return Err(mistake(
+                unit_at,
+                FormulaError::UnknownUnit(other.to_owned()),
+            ));
+        }
+    };
+    // A percentage is divided, since a hundredth is no binary fraction.
+    let share = if unit == "%" { 100.0 } else { 1.0 };
+    match text.parse::<f64>().map(|number| number * factor / share) {
+        Ok(number) if number.is_finite() => Ok(Node::number(number, kind, at)),
+        _ => Err(mistake(
+            at,
+            FormulaError::BadNumber(format!("{text}{unit}")),
+        )),
+    }
+}
+
+/// A statistic, or the call of a function.
+fn name(input: &mut Input<'_>, at: usize, depth: usize) -> Read<Node> {
+    let name = take_while(1.., is_name).parse_next(input)?;
+    let unknown = |error: fn(String) -> FormulaError| {
+        let error = error(name.to_owned());
+        ErrMode::Cut(Mistake { at, error })
+    };
+    blanks(input)?;
+    if opt('(').parse_next(input)?.is_some() {
+        let function =
+            Function::named(name).ok_or_else(|| unknown(FormulaError::UnknownFunction))?;
+        let given =
+            separated(1.., |i: &mut Input<'_>| operation(i, depth + 1), ',').parse_next(input)?;
+        close(input, "an operator, `,` or `)`")?;
+        return Node::call(function, given, at).map_err(ErrMode::Cut);
+    }
+    if name == "if" {
+        return unexpected(input, "`(` behind if");
+    }
+    let statistic = Statistic::named(name).ok_or_else(|| unknown(FormulaError::UnknownName))?;
+    Ok(Node::statistic(statistic, at))
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn blanks(input: &mut Input<'_>) -> Read<()> {
+    take_while(0.., char::is_whitespace)
+        .void()
+        .parse_next(input)
+}
+
+fn cut<T>(input: &Input<'_>, error: FormulaError) -> Read<T> {
+    let at = input.current_token_start();
+    Err(ErrMode::Cut(Mistake { at, error }))
+}
+
+fn unexpected<T>(input: &Input<'_>, expected: &'static str) -> Read<T> {
+    let found = found(input);
+    cut(input, FormulaError::Unexpected { expected, found })
+}
+
+/// The word or the character that comes next.
+fn found(input: &str) -> String {
+    let word = input.find(|c| !is_name(c)).unwrap_or(input.len());
+    let one = input.chars().next().map_or(0, char::len_utf8);
+    match &input[..word.max(one)] {
+        "" => "the end".to_owned(),
+        next => format!("`{}`", next.escape_debug()),
+    }
+}
+
+/// What winnow itself says; every mistake of a formula is told by the functions above.
+impl<'i> ParserError<Input<'i>> for Mistake {
+    type Inner = Self;
+
+    fn from_input(input: &Input<'i>) -> Self {
+        let (expected, found) = ("a number, a name or `(`", found(input));
+        Mistake {
+            at: input.current_token_start(),
+            error: FormulaError::Unexpected { expected, found },
+        }
+    }
+
+    fn into_inner(self) -> Result<Self::Inner, Self> {
+        Ok(self)
+    }
+}

@@ -1,0 +1,72 @@
+//! What a formula can read of a window.
+
+use std::fmt;
+
+/// One statistic of a bucket's window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Statistic {
+    /// Completions.
+    Count,
+    /// Mean observed time.
+    Mean,
+    /// Shortest observed time.
+    Min,
+    /// Longest observed time.
+    Max,
+    /// Observed time of the last completion.
+    Last,
+    /// The observed time that this percentage, 1 to 99, is not longer than.
+    Percentile(u8),
+    /// Left mean deviation: how far the times below the previous window's mean lie below it, averaged over all.
+    Lmd,
+    /// Completions whose sleep ended too late.
+    Misses,
+}
+
+/// All names, as errors list them.
+pub(super) const NAMES: &str = "count, mean, min, max, last, p01 to p99, lmd, misses";
+
+impl Statistic {
+    /// The statistic of that name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "count" => Statistic::Count,
+            "mean" => Statistic::Mean,
+            "min" => Statistic::Min,
+            "max" => Statistic::Max,
+            "last" => Statistic::Last,
+            "lmd" => Statistic::Lmd,
+            "misses" => Statistic::Misses,
+            _ => Statistic::Percentile(percent(name)?),
+        })
+    }
+
+    /// Whether it is a time; else it is a count.
+    #[must_use]
+    pub fn is_time(self) -> bool {
+        !matches!(self, Statistic::Count | Statistic::Misses)
+    }
+}
+
+/// Of `p01` to `p99`.
+fn percent(name: &str) -> Option<u8> {
+    let digits = name.strip_prefix('p').filter(|digits| digits.len() == 2)?;
+    let all = digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse().ok().filter(|&percent| all && percent > 0)
+}
+
+impl fmt::Display for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Statistic::Count => "count",
+            Statistic::Mean => "mean",
+            Statistic::Min => "min",
+            Statistic::Max => "max",
+            Statistic::Last => "last",
+            Statistic::Percentile(percent) => return write!(f, "p{percent:02}"),
+            Statistic::Lmd => "lmd",
+            Statistic::Misses => "misses",
+        };
+        f.write_str(name)
+    }
+}

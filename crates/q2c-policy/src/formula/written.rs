@@ -1,0 +1,78 @@
+//! A formula in use, and how its windows ended.
+
+use super::{Answer, Formula, Statistic};
+use q2c_model::Nanos;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// How often a formula was asked, and how often its answer was no time; over all lanes built from one specification and its
+/// clones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Windows, one per bucket.
+    pub windows: u64,
+    /// Of these, with a negative time: no sleep.
+    pub negative: u64,
+    /// Of these, with no number, by a division by zero or an overflow: no sleep.
+    pub undefined: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    windows: AtomicU64,
+    negative: AtomicU64,
+    undefined: AtomicU64,
+}
+
+/// Cheap to clone; clones count together.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    formula: Arc<Formula>,
+    counts: Arc<Counts>,
+}
+
+impl Written {
+    pub(crate) fn new(formula: Formula) -> Self {
+        Written {
+            formula: Arc::new(formula),
+            counts: Arc::default(),
+        }
+    }
+
+    /// The same formula, counted apart.
+    pub(crate) fn anew(&self) -> Self {
+        Written {
+            formula: Arc::clone(&self.formula),
+            counts: Arc::default(),
+        }
+    }
+
+    pub(crate) fn formula(&self) -> &Formula {
+        &self.formula
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        Tally {
+            windows: self.counts.windows.load(Relaxed),
+            negative: self.counts.negative.load(Relaxed),
+            undefined: self.counts.undefined.load(Relaxed),
+        }
+    }
+
+    /// The sleep after a window; zero when its answer is no time.
+    pub(crate) fn sleep(&self, of: impl Fn(Statistic) -> f64) -> Nanos {
+        let Counts {
+            windows,
+            negative,
+            undefined,
+        } = &*self.counts;
+        windows.fetch_add(1, Relaxed);
+        match self.formula.answer(of) {
+            Answer::Sleep(time) => return time,
+            Answer::Negative => negative.fetch_add(1, Relaxed),
+            Answer::Undefined => undefined.fetch_add(1, Relaxed),
+        };
+        Nanos::ZERO
+    }
+}

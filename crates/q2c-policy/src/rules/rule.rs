@@ -1,0 +1,55 @@
+//! What the user says: a [`Formula`](crate::Formula) over the last window's statistics.
+
+use super::share::PERIOD;
+use crate::registry::{Kind, Param, Rule, Scope};
+use crate::windowed::{self, Gather, Window};
+use crate::{Lane, PolicySpec, Statistic};
+use q2c_model::Nanos;
+
+pub(crate) const RULE: Rule = Rule {
+    name: "rule",
+    summary: "sleep what a formula makes of the last window's statistics",
+    scope: Scope::PerDevice,
+    params: &[
+        Param {
+            default: Some(10e6),
+            ..PERIOD
+        },
+        Param {
+            name: "sleep",
+            summary: "how long, such as if(p01 > 40us, p01 - 4us, 0)",
+            kind: Kind::Formula,
+            default: None,
+            min: 0.0,
+            max: 0.0,
+        },
+    ],
+    example: "rule:period=10ms,sleep=0.7 * min",
+    build,
+};
+
+fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let written = spec.written().clone();
+    let reads = written.formula().statistics();
+    let gather = match reads.iter().any(|s| matches!(s, Statistic::Percentile(_))) {
+        true => Gather::Quantiles,
+        false => Gather::Totals,
+    };
+    let sleep = move |window: &Window<'_>| written.sleep(|statistic| of(window, statistic));
+    windowed::build(sleep, gather, Nanos(spec.nanos("period")), lanes)
+}
+
+/// Counts as they are, times in ns.
+fn of(window: &Window<'_>, statistic: Statistic) -> f64 {
+    let time = match statistic {
+        Statistic::Count => return window.samples as f64,
+        Statistic::Misses => return window.misses as f64,
+        Statistic::Mean => window.mean(),
+        Statistic::Min => window.min,
+        Statistic::Max => window.max,
+        Statistic::Last => window.last,
+        Statistic::Percentile(percent) => window.quantile(f64::from(percent) / 100.0),
+        Statistic::Lmd => window.lmd(),
+    };
+    time.0 as f64
+}

@@ -1,0 +1,198 @@
+//! Counts of observed times in bins of a fixed relative width, from which a window's quantiles come.
+//!
+//! Bins are linear below 64 ns, then 64 to every doubling: none is wider than 1/64 of the times in it. A quantile is the middle of its
+//! bin, so it is off by 0.8 % at most, and never lies outside the window's shortest and longest time. Times from 17 s
+//! on share the last bin; no sleep is that long.
+
+use q2c_model::Nanos;
+use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Bins to a doubling, as a power of 2.
+const FINE: u32 = 6;
+/// Bins in a group: the linear ones are the first, every doubling is another.
+const GROUP: usize = 1 << FINE;
+/// The last doubling begins at 2^33 ns.
+const GROUPS: usize = 34 - FINE as usize + 1;
+const BINS: usize = GROUPS * GROUP;
+
+/// The bin of a time.
+#[inline]
+fn bin_of(ns: u64) -> usize {
+    let doubling = ns.checked_ilog2().unwrap_or(0);
+    if doubling < FINE {
+        return ns as usize;
+    }
+    let group = (doubling - FINE + 1) as usize;
+    let place = (ns >> (doubling - FINE)) as usize - GROUP;
+    (group * GROUP + place).min(BINS - 1)
+}
+
+/// The middle of a bin, rounded down.
+fn middle_of(bin: usize) -> u64 {
+    let (group, place) = (bin / GROUP, (bin % GROUP) as u64);
+    match group {
+        0 => place,
+        _ => {
+            let width = 1u64 << (group - 1);
+            (GROUP as u64 + place) * width + (width - 1) / 2
+        }
+    }
+}
+
+/// One bucket's times since the lane was made, written by that lane alone; counts wrap.
+pub(super) struct Tally {
+    /// Groups that ever had a sample, one bit each: the rest need not be read.
+    groups: AtomicU64,
+    bins: [AtomicU32; BINS],
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Tally {
+            groups: AtomicU64::new(0),
+            bins: [const { AtomicU32::new(0) }; BINS],
+        }
+    }
+}
+
+impl Tally {
+    #[inline]
+    pub(super) fn add(&self, ns: u64) {
+        let bin = bin_of(ns);
+        let groups = self.groups.load(Relaxed);
+        self.groups.store(groups | 1 << (bin / GROUP), Relaxed);
+        let count = self.bins[bin].load(Relaxed);
+        self.bins[bin].store(count.wrapping_add(1), Relaxed);
+    }
+}
+
+/// A window's times in one bucket, over all lanes.
+pub(super) struct Times {
+    groups: u64,
+    bins: [u32; BINS],
+}
+
+impl Times {
+    /// What came into `tallies` since the last call with the same `done`.
+    ///
+    /// Read without a lock: a sample that is just being added counts in this window or in the next, as a whole.
+    pub(super) fn take<'a>(tallies: impl Iterator<Item = &'a Tally>, done: &Tally) -> Times {
+        let mut times = Times {
+            groups: 0,
+            bins: [0; BINS],
+        };
+        for tally in tallies {
+            times.groups |= tally.groups.load(Relaxed);
+            for bin in bins_of(tally.groups.load(Relaxed)) {
+                times.bins[bin] = times.bins[bin].wrapping_add(tally.bins[bin].load(Relaxed));
+            }
+        }
+        for bin in bins_of(times.groups) {
+            let before = done.bins[bin].load(Relaxed);
+            done.bins[bin].store(times.bins[bin], Relaxed);
+            times.bins[bin] = times.bins[bin].wrapping_sub(before);
+        }
+        times
+    }
+
+    /// The smallest time that `share` of all do not exceed (nearest rank), `share` in parts per billion. `None` without a time.
+    pub(super) fn quantile(&self, share: u64) -> Option<Nanos> {
+        let counts = || bins_of(self.groups).map(|bin| (bin, u64::from(self.bins[bin])));
+        let all: u64 = counts().map(|(_, count)| count).sum();
+        let rank = (u128::from(all) * u128::from(share)).div_ceil(1_000_000_000);
+        let mut left = u64::try_from(rank).unwrap_or(u64::MAX).clamp(1, all.max(1));
+        let found = counts().find(|&(_, count)| {
+            let here = count >= left;
+            left -= if here { 0 } else { count };
+            here
+        });
+        found.map(|(bin, _)| Nanos(middle_of(bin)))
+    }
+}
+
+impl fmt::Debug for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let full = bins_of(self.groups).filter(|&bin| self.bins[bin] > 0);
+        f.debug_map()
+            .entries(full.map(|bin| (middle_of(bin), self.bins[bin])))
+            .finish()
+    }
+}
+
+/// The bins of the groups in a set.
+fn bins_of(groups: u64) -> impl Iterator<Item = usize> {
+    (0..GROUPS)
+        .filter(move |group| groups & (1 << group) != 0)
+        .flat_map(|group| group * GROUP..(group + 1) * GROUP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn times(all: &[u64]) -> Times {
+        let tally = Tally::default();
+        all.iter().for_each(|&ns| tally.add(ns));
+        Times::take([&tally].into_iter(), &Tally::default())
+    }
+
+    #[test]
+    fn bins_begin_where_the_last_one_ended() {
+        // By hand: 63 | 64..65 is one wide | 127 | 128..129 are two wide | the last full bin of 2^33.
+        let bins = [0, 63, 64, 65, 127, 128, 129, 130].map(bin_of);
+        assert_eq!(bins, [0, 63, 64, 65, 127, 128, 128, 129]);
+        assert_eq!(
+            [(1 << 34) - 1, 1 << 34, u64::MAX].map(bin_of),
+            [BINS - 1; 3]
+        );
+    }
+
+    #[test]
+    fn a_quantile_is_the_nearest_rank() {
+        let ten: Vec<u64> = (1..=10).collect();
+        let at = |share: u64| times(&ten).quantile(share * 10_000_000).map(|t| t.0);
+        // 5 % of ten is half a sample, so the first; 31 % is 3.1, so the fourth.
+        assert_eq!(
+            [0, 5, 10, 30, 31, 100].map(at),
+            [1, 1, 1, 3, 4, 10].map(Some)
+        );
+        assert_eq!(times(&[]).quantile(500_000_000), None);
+    }
+
+    #[test]
+    fn what_was_taken_is_gone_and_counts_may_wrap() {
+        let (tally, done) = (Tally::default(), Tally::default());
+        tally.bins[7].store(u32::MAX, Relaxed);
+        done.bins[7].store(u32::MAX, Relaxed);
+        tally.add(7);
+        let first = Times::take([&tally].into_iter(), &done);
+        assert_eq!(format!("{first:?}"), "{7: 1}");
+        tally.add(50);
+        let second = Times::take([&tally].into_iter(), &done);
+        assert_eq!(format!("{second:?}"), "{50: 1}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_bins_middle_is_near_all_of_its_times(ns in 1u64..1 << 34) {
+            let middle = middle_of(bin_of(ns));
+            prop_assert!(middle.abs_diff(ns) * 128 <= ns, "{} {}", ns, middle);
+        }
+
+        /// Sorting all times is the truth.
+        #[test]
+        fn quantiles_are_within_their_error(
+            mut all in prop::collection::vec(0u64..300_000, 1..200),
+            percent in 1u64..100,
+        ) {
+            let got = times(&all).quantile(percent * 10_000_000).expect("there are times");
+            all.sort_unstable();
+            let rank = (all.len() as u64 * percent).div_ceil(100) as usize;
+            let truth = all[rank - 1];
+            prop_assert!(got.0.abs_diff(truth) * 128 <= truth, "{} for {}", got.0, truth);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Rules as users write them: what they give, how they are refused, and that no text breaks them.
+
+mod live;
+mod refused;
+mod value;
+
+use q2c_policy::{Formula, Statistic};
+
+/// A window by hand: 100 I/Os of 40 us and more, 7 of them missed. Times in ns.
+fn window(statistic: Statistic) -> f64 {
+    match statistic {
+        Statistic::Count => 100.0,
+        Statistic::Mean => 50_000.0,
+        Statistic::Min => 40_001.0,
+        Statistic::Max => 200_000.0,
+        Statistic::Last => 45_000.0,
+        Statistic::Percentile(percent) => 40_000.0 + 1_000.0 * f64::from(percent),
+        Statistic::Lmd => 3_000.0,
+        Statistic::Misses => 7.0,
+    }
+}
+
+fn read(text: &str) -> Formula {
+    text.parse().unwrap_or_else(|error| panic!("{error}"))
+}

@@ -1,0 +1,168 @@
+//! Values, worked out by hand or by arithmetic that knows nothing of formulas.
+
+use super::{read, window};
+use proptest::prelude::*;
+use q2c_model::Nanos;
+use q2c_policy::{Answer, Statistic};
+
+fn ns(text: &str) -> u64 {
+    match read(text).answer(window) {
+        Answer::Sleep(Nanos(ns)) => ns,
+        other => panic!("{text} gives {other:?}"),
+    }
+}
+
+#[test]
+fn values_by_hand() {
+    for (text, expected) in [
+        // 28 000.7
+        ("0.7 * min", 28_001),
+        ("70% * min", 28_001),
+        // 50 000 - 12 000
+        ("mean - 4 * lmd", 38_000),
+        ("if(p01 > 40us, p01 - 4us, 0)", 37_000),
+        ("if(p01 > 41us, p01 - 4us, 0)", 0),
+        ("p99", 139_000),
+        ("last", 45_000),
+        ("max - min", 159_999),
+        ("min(min, last, mean) + max(1us, 2us)", 42_001),
+        // 50 000 * (1 - 0.07)
+        ("mean * (1 - misses / count)", 46_500),
+        ("12us", 12_000),
+        ("12µs", 12_000),
+        ("1.5ms + 1e3ns + .5s + 2.s", 2_501_501_000),
+        ("100ns / 8", 13),
+        ("100ns/8/2", 6),
+        ("10us - 3us - 2us", 5_000),
+        ("1us + 2us * 3 - 4us / 2", 5_000),
+        ("- -3us", 3_000),
+        ("-(1us - 4us) * 2", 6_000),
+        ("mean * mean / last * 0.9", 50_000),
+        ("0", 0),
+    ] {
+        assert_eq!(ns(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn conditions_by_hand() {
+    for (condition, holds) in [
+        ("min < 40001ns", false),
+        ("min <= 40001ns", true),
+        ("min >= 40001ns", true),
+        ("min > 40001ns", false),
+        ("min == 40001ns", true),
+        ("min != 40001ns", false),
+        ("misses == 7 && count == 100", true),
+        ("misses == 7 && count == 99", false),
+        ("misses == 8 || count == 100", true),
+        // `&&` binds tighter than `||`.
+        ("misses == 7 || misses == 7 && count == 0", true),
+        ("(misses == 7 || misses == 7) && count == 0", false),
+        ("!(misses == 7)", false),
+        ("!(misses == 8) && mean > 0", true),
+        ("misses / count > 5%", true),
+        ("misses / count > 10%", false),
+    ] {
+        let text = format!("if({condition}, 1us, 2us)");
+        assert_eq!(ns(&text), if holds { 1_000 } else { 2_000 }, "{condition}");
+    }
+}
+
+#[test]
+fn no_number_and_no_time_are_told_apart() {
+    let quiet = |statistic| match statistic {
+        Statistic::Misses | Statistic::Lmd => 0.0,
+        other => window(other),
+    };
+    for (text, expected) in [
+        ("mean / misses", Answer::Undefined),
+        ("lmd / misses", Answer::Undefined),
+        ("mean * mean / lmd", Answer::Undefined),
+        ("1s * 1e300 * 1e300", Answer::Undefined),
+        ("max(mean / misses, 1us)", Answer::Undefined),
+        ("if(lmd / misses > 1us, 1us, 2us)", Answer::Undefined),
+        ("lmd - 1us", Answer::Negative),
+        ("lmd", Answer::Sleep(Nanos(0))),
+        // What is not needed is not worked out.
+        (
+            "if(misses > 0, mean / misses, 3us)",
+            Answer::Sleep(Nanos(3_000)),
+        ),
+        (
+            "if(misses == 0 || mean / misses > 1us, 3us, 0)",
+            Answer::Sleep(Nanos(3_000)),
+        ),
+        (
+            "if(misses > 0 && mean / misses > 1us, 0, 3us)",
+            Answer::Sleep(Nanos(3_000)),
+        ),
+    ] {
+        assert_eq!(read(text).answer(quiet), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_formula_says_what_it_reads() {
+    let names = |text: &str| -> Vec<String> {
+        let read = read(text).statistics();
+        read.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(
+        names("if(p99 > max(p05, p50), mean - p05, -lmd * misses / count)"),
+        ["count", "mean", "p05", "p50", "p99", "lmd", "misses"]
+    );
+    assert!(names("40us").is_empty());
+}
+
+/// A sum of products with its value, worked out from left to right beside the text.
+fn sum() -> impl Strategy<Value = (String, f64)> {
+    let atom = prop_oneof![
+        (1u32..1_000).prop_map(|n| (n.to_string(), f64::from(n))),
+        Just(("misses".to_owned(), 7.0)),
+        Just(("count".to_owned(), 100.0)),
+        (1u32..100).prop_map(|n| (format!("{n}%"), f64::from(n) / 100.0)),
+    ];
+    atom.prop_recursive(4, 40, 8, |inner| {
+        let group = inner.prop_map(|(text, value)| (format!("({text})"), value));
+        let product = (
+            group.clone(),
+            prop::collection::vec((any::<bool>(), group), 0..3),
+        );
+        let product = product.prop_map(|((mut text, mut value), rest)| {
+            for (times, (more, by)) in rest {
+                text += if times { "*" } else { " / " };
+                text += &more;
+                value = if times { value * by } else { value / by };
+            }
+            (text, value)
+        });
+        (
+            product.clone(),
+            prop::collection::vec((any::<bool>(), product), 0..3),
+        )
+            .prop_map(|((mut text, mut value), rest)| {
+                for (plus, (more, by)) in rest {
+                    text += if plus { " +" } else { "-" };
+                    text += &more;
+                    value = if plus { value + by } else { value - by };
+                }
+                (text, value)
+            })
+    })
+}
+
+proptest! {
+    #[test]
+    fn arithmetic_is_that_of_floating_point((text, value) in sum()) {
+        let text = format!("1s * ({text})");
+        // A divisor that is zero in every window is refused.
+        prop_assume!(value.is_finite());
+        let answer = read(&text).answer(window);
+        let expected = match value * 1e9 {
+            ns if ns < 0.0 => Answer::Negative,
+            ns => Answer::Sleep(Nanos(ns.round() as u64)),
+        };
+        prop_assert_eq!(answer, expected, "{}", text);
+    }
+}

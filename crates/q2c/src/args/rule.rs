@@ -1,0 +1,33 @@
+//! Sleep rules that the user writes.
+
+use clap::Args;
+use q2c_model::{Nanos, parse_duration};
+use q2c_policy::{Formula, PolicySpec, SpecError};
+
+/// Formulas and their windows.
+#[derive(Clone, Debug, Args)]
+pub struct RuleArgs {
+    /// Own sleep rule: a formula over the last window's count, mean, min, max, last, p01 to p99, lmd and misses, such as
+    /// '0.7 * min' or 'if(p01 > 40us, p01 - 4us, 0)' (may be given again)
+    #[arg(long, value_name = "FORMULA")]
+    pub rule: Vec<Formula>,
+    /// Shortest length of the windows of --rule
+    #[arg(long, value_name = "DURATION", default_value = "10ms", value_parser = period, requires = "rule")]
+    pub period: Nanos,
+}
+
+/// A period that windows can have.
+fn period(text: &str) -> Result<Nanos, String> {
+    let period = parse_duration(text).map_err(|e| e.to_string())?;
+    let any: PolicySpec = "rule:min".parse().expect("the rule of a statistic");
+    let fits = any.with("period", period.0 as f64);
+    fits.map(|_| period).map_err(|error| error.kind.to_string())
+}
+
+impl RuleArgs {
+    /// The rules, in order.
+    pub fn policies(&self) -> Result<Vec<PolicySpec>, SpecError> {
+        let policy = |formula: &Formula| PolicySpec::of_formula(formula.clone(), self.period);
+        self.rule.iter().map(policy).collect()
+    }
+}
