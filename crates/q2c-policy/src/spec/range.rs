@@ -90,6 +90,16 @@ impl Family {
         (0..self.count()).map(|n| self.nth(n)).collect()
     }
 
+    /// At most `most` of them, evenly over the family.
+    ///
+    /// # Errors
+    /// As [`Family::spell_out`].
+    pub fn sample(&self, most: u64) -> Result<Vec<PolicySpec>, FamilyError> {
+        let count = self.count();
+        let kept = count.min(most);
+        (0..kept).map(|n| self.nth(n * count / kept)).collect()
+    }
+
     fn nth(&self, mut n: u64) -> Result<PolicySpec, FamilyError> {
         let mut chosen: Vec<&str> = Vec::with_capacity(self.parts.len());
         for part in self.parts.iter().rev() {

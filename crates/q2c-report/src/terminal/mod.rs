@@ -2,9 +2,11 @@
 
 mod doctor;
 mod screen;
+mod sweep;
 mod table;
 mod tune;
 
 pub use doctor::doctor;
 pub use screen::Screen;
+pub use sweep::sweep;
 pub use tune::tune;

@@ -173,6 +173,7 @@ fn the_number_of_threads_does_not_change_a_sweep() {
         lanes: &lanes,
         cost: &cost,
         drive: drive(1_000_000, 4_000_000),
+        arrival: q2c_sim::Arrival::Think,
     };
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();

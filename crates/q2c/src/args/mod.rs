@@ -8,17 +8,19 @@ mod report;
 mod reproduce;
 mod restore;
 mod rule;
+mod source;
 mod trace;
 mod tune;
 
 pub use calibrate::CalibrateArgs;
 pub use common::WorkloadArgs;
 pub use doctor::DoctorArgs;
-pub use poll::{PollArgs, PollCommand, SimArgs};
+pub use poll::{PollArgs, PollCommand, SimArgs, SweepArgs};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
 pub use rule::RuleArgs;
+pub use source::{CostArgs, SourceArgs};
 pub use trace::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
 
