@@ -6,5 +6,6 @@ mod poll;
 mod program;
 #[cfg(test)]
 mod report;
+mod sweep;
 #[cfg(test)]
 mod trace;
