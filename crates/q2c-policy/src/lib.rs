@@ -13,6 +13,7 @@
 mod bucket;
 mod registry;
 mod rules;
+mod shared;
 mod spec;
 pub mod windowed;
 

@@ -5,8 +5,9 @@ mod parse;
 
 pub use error::{SpecError, SpecErrorKind};
 
-use crate::Lane;
-use crate::registry::{Param, Rule};
+use crate::registry::{Param, Rule, Scope};
+use crate::{Lane, shared};
+use q2c_model::CpuId;
 use std::fmt;
 use std::str::FromStr;
 
@@ -29,7 +30,7 @@ impl PolicySpec {
         self.rule
     }
 
-    /// Parameters by name: shares as fractions, durations in nanoseconds, switches as 0 or 1.
+    /// Parameters by name: shares as fractions, durations in nanoseconds, sizes in bytes, switches as 0 or 1.
     #[must_use]
     pub fn params(&self) -> Vec<(&'static str, f64)> {
         let names = self.rule.params.iter().map(|p| p.name);
@@ -48,11 +49,21 @@ impl PolicySpec {
         Ok(changed)
     }
 
-    /// One lane per submitting thread, all for one device. A rule of scope per device shares its state among the lanes
-    /// of one call; call it once for each device.
+    /// One lane per submitting thread, all for one device and each thread on a CPU of its own. A rule of scope per device shares
+    /// its state among the lanes of one call; call it once for each device.
     #[must_use]
     pub fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
         (self.rule.build)(self, lanes)
+    }
+
+    /// The same for threads of which each is bound to a CPU, several perhaps to the same: those share the state of a rule of
+    /// scope per CPU.
+    #[must_use]
+    pub fn build_on(&self, cpus: &[CpuId]) -> Vec<Box<dyn Lane>> {
+        match self.rule.scope {
+            Scope::PerCpu => shared::by_cpu(cpus, |lanes| self.build(lanes)),
+            Scope::PerLane | Scope::PerDevice => self.build(cpus.len()),
+        }
     }
 
     /// The value of a parameter the rule declares.
@@ -63,6 +74,11 @@ impl PolicySpec {
 
     /// The same as whole nanoseconds.
     pub(crate) fn nanos(&self, name: &str) -> u64 {
+        self.whole(name)
+    }
+
+    /// The same of a parameter that is a whole number of something.
+    pub(crate) fn whole(&self, name: &str) -> u64 {
         self.value(name) as u64
     }
 }
