@@ -80,7 +80,19 @@ fn workspace() -> PathBuf {
     for part in ["Cargo.toml", "Cargo.lock", "crates", "xtask"] {
         copy(&root().join(part), &copied.join(part));
     }
+    rename_version(&copied.join("Cargo.toml"));
     copied
+}
+
+/// Another version is another package to cargo: what it builds of the copy stands beside what it built of the original and not in
+/// its place, though both are in one folder and share what they depend on.
+fn rename_version(manifest: &Path) {
+    let made = modified(manifest);
+    let text = fs::read_to_string(manifest).expect("the manifest");
+    let line = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "\"\n");
+    let other = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "-adding\"\n");
+    assert_eq!(text.matches(line).count(), 1, "{}", manifest.display());
+    write(manifest, text.replace(line, other), made);
 }
 
 /// `list` with `line` in its alphabetical place among the names in the braces of `rules!`.

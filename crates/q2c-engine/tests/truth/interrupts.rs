@@ -35,12 +35,12 @@ fn runs(lane: &LaneData) -> Vec<(Waited, usize)> {
     chunks.map(|run| (how(&run[0]), run.len())).collect()
 }
 
-/// One voluntary switch per I/O, and hardly any CPU: nobody looked.
+/// One voluntary switch per I/O, and hardly any CPU: nobody looked. Fewer than one: the lane lost its CPU until the I/O was complete.
 fn gave_the_cpu_up(lane: &LaneData) {
     let stats = phase_stats(lane, 0);
     assert_eq!((stats.interrupted, stats.slept), (stats.ios, 0));
     let switches = stats.switches_per_io();
-    assert!((0.95..1.05).contains(&switches), "{switches}");
+    assert!((0.8..1.1).contains(&switches), "{switches}");
     assert!(stats.cpu_pct() < 50.0, "{} % CPU", stats.cpu_pct());
 }
 
@@ -70,7 +70,8 @@ fn ehp_goes_over_to_interrupts_after_its_first_window() {
     // Interrupts give the CPU up: of the time after the first window a small part.
     let stats = phase_stats(&lane, 0);
     let waiting = lane.samples[polled..].iter().map(|s| u64::from(s.wait_ns));
-    assert!(stats.voluntary as usize >= rest, "{}", stats.voluntary);
+    let switches = stats.voluntary as f64 / rest as f64;
+    assert!((0.8..1.2).contains(&switches), "{switches}");
     let asleep: u64 = waiting.sum();
     let most = stats.wall_ns - asleep as f64 * 0.5;
     assert!(
