@@ -6,12 +6,12 @@ use std::fs;
 
 /// Two lists: a device that always takes 30 us, and one that always takes 50 us.
 fn two_lists(folder: &std::path::Path) {
-    fs::write(folder.join("a.txt"), "30\n".repeat(200)).unwrap();
-    fs::write(folder.join("b.txt"), "50\n".repeat(200)).unwrap();
+    fs::write(folder.join("a.txt"), "30\n".repeat(200)).expect("a list");
+    fs::write(folder.join("b.txt"), "50\n".repeat(200)).expect("a list");
 }
 
 fn cell<'a>(result: &'a Value, policy: &str) -> &'a Value {
-    let cells = result["cells"].as_array().unwrap();
+    let cells = result["cells"].as_array().expect("cells");
     let found = cells.iter().find(|cell| cell["policy"] == policy);
     found.unwrap_or_else(|| panic!("no {policy} in {result}"))
 }
