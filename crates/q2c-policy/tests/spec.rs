@@ -133,6 +133,26 @@ fn mistakes_are_named_with_their_place_and_what_exists() {
             "parse sleep rule `mean:50%,1s,2s` at character 13: too many parameters for mean, expected one of ratio, period",
         ),
         (
+            "dpas:pas=1.5",
+            "parse sleep rule `dpas:pas=1.5` at character 6: pas: expected a whole number such as 100, found `1.5`",
+        ),
+        (
+            "hypi:interrupt=100",
+            "parse sleep rule `hypi:interrupt=100` at character 6: interrupt must be from 512 to 4g, found 100",
+        ),
+        (
+            "",
+            "parse sleep rule `` at character 1: unknown rule ``, expected one of {rules}",
+        ),
+    ] {
+        assert_eq!(message(text), expected.replace("{rules}", &rules));
+    }
+}
+
+#[test]
+fn mistakes_around_a_formula_are_named_too() {
+    for (text, expected) in [
+        (
             "rule",
             "parse sleep rule `rule` at character 5: sleep is missing, give it as in `rule:period=10ms,sleep=0.7 * min`",
         ),
@@ -148,20 +168,8 @@ fn mistakes_are_named_with_their_place_and_what_exists() {
             "rule:period=0,mean",
             "parse sleep rule `rule:period=0,mean` at character 6: period must be from 1us to 3600s, found 0ns",
         ),
-        (
-            "dpas:pas=1.5",
-            "parse sleep rule `dpas:pas=1.5` at character 6: pas: expected a whole number such as 100, found `1.5`",
-        ),
-        (
-            "hypi:interrupt=100",
-            "parse sleep rule `hypi:interrupt=100` at character 6: interrupt must be from 512 to 4g, found 100",
-        ),
-        (
-            "",
-            "parse sleep rule `` at character 1: unknown rule ``, expected one of {rules}",
-        ),
     ] {
-        assert_eq!(message(text), expected.replace("{rules}", &rules));
+        assert_eq!(message(text), expected);
     }
 }
 

@@ -134,7 +134,7 @@ impl Workload {
     fn foreground(&self, bs: Bytes, stages: &[Stage], seed: u64, capacity: usize) -> Vec<JobPlan> {
         let mut columns: Vec<Vec<Activity>> = self.cpus.iter().map(|_| Vec::new()).collect();
         for stage in stages {
-            let activities = activities(&stage.step, self.cpus.len());
+            let activities = activities(&stage.step, &self.cpus);
             columns
                 .iter_mut()
                 .zip(activities)
@@ -185,8 +185,9 @@ impl Workload {
 /// Length of the sampler's intervals.
 pub const INTERVAL: Nanos = Nanos::from_millis(100);
 
-/// One activity per lane; a rule per device is shared among them.
-fn activities(step: &Step, lanes: usize) -> Vec<Activity> {
+/// One activity per lane; a rule per device is shared among them, a rule per CPU among those on the same.
+fn activities(step: &Step, cpus: &[CpuId]) -> Vec<Activity> {
+    let lanes = cpus.len();
     match step {
         Step::Poll => (0..lanes).map(|_| Activity::Start(Wait::Poll)).collect(),
         Step::Interrupt => (0..lanes)
@@ -196,7 +197,7 @@ fn activities(step: &Step, lanes: usize) -> Vec<Activity> {
         Step::Same => (0..lanes).map(|_| Activity::Continue).collect(),
         Step::Resume => (0..lanes).map(|_| Activity::Resume).collect(),
         Step::Policy(spec) => {
-            let handles = spec.build(lanes).into_iter();
+            let handles = spec.build_on(cpus).into_iter();
             handles
                 .map(|lane| Activity::Start(Wait::Hybrid(lane)))
                 .collect()
