@@ -20,7 +20,7 @@ pub struct TuneSpec {
     pub cpus: Vec<u32>,
     /// Background jobs, as text.
     pub background: Vec<String>,
-    /// Rules that the user wrote, as policy texts.
+    /// Rules that the user wrote or named, as policy texts.
     #[serde(default)]
     pub rules: Vec<String>,
     /// Length of a trial's measured part, seconds.
