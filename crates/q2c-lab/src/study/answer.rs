@@ -134,10 +134,19 @@ fn one(
 /// Rules that do not follow the device (io_uring's estimate never rises again) are chosen only where there is no other.
 const LAST: [&str; 2] = ["fixed", "uring"];
 
+/// Rules that answer some I/Os by interrupts.
+const INTERRUPTING: [&str; 3] = ["dpas", "ehp", "hypi"];
+
+/// Whether a rule takes interrupts of which the cost model does not know what they cost.
+pub(super) fn takes_free_interrupts(study: &Study<'_>, policy: &PolicySpec) -> bool {
+    study.cost.interrupt_cpu_ns <= 0.0 && INTERRUPTING.contains(&policy.rule().name)
+}
+
 fn eligible(study: &Study<'_>) -> Vec<bool> {
     let follows = |p: &PolicySpec| !LAST.contains(&p.rule().name);
     let any = study.policies.iter().any(follows);
-    study.policies.iter().map(|p| !any || follows(p)).collect()
+    let may = |p: &PolicySpec| (!any || follows(p)) && !takes_free_interrupts(study, p);
+    study.policies.iter().map(may).collect()
 }
 
 fn neighbours(

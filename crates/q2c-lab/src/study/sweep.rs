@@ -4,6 +4,7 @@ use super::answer;
 use super::source::Trace;
 use q2c_model::CostModel;
 use q2c_policy::PolicySpec;
+use q2c_result::Warning;
 use q2c_result::sweep::{Rates, SCHEMA, SimCell, Speed, SweepResult, Timeline};
 use q2c_sim::{
     Arrival, Configuration, Drive, Grid, Limits, Method, Objective, Outcome, simulate_with, sweep,
@@ -153,7 +154,25 @@ impl Study<'_> {
             inputs,
             cells,
             speed,
-            warnings: Vec::new(),
+            warnings: self.free_interrupts().into_iter().collect(),
+        })
+    }
+
+    fn free_interrupts(&self) -> Option<Warning> {
+        let free = |policy: &&PolicySpec| answer::takes_free_interrupts(self, policy);
+        let mut rules: Vec<&str> = self
+            .policies
+            .iter()
+            .filter(free)
+            .map(|p| p.rule().name)
+            .collect();
+        rules.dedup();
+        (!rules.is_empty()).then(|| Warning {
+            id: "interrupts-cost-nothing".to_owned(),
+            found: format!("{} may answer I/Os by interrupts", rules.join(", ")),
+            means: "a constant wake-up delay says nothing of what an interrupt costs: their CPU is too low, and none of them is chosen"
+                .to_owned(),
+            todo: "give a calibration with --cost".to_owned(),
         })
     }
 
