@@ -7,6 +7,7 @@ mod disk;
 mod ends;
 mod faults;
 mod intervals;
+mod live;
 mod methods;
 mod phases;
 mod plan;
