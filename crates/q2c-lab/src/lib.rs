@@ -6,6 +6,7 @@ pub mod experiment;
 pub mod run_dir;
 pub mod runner;
 pub mod tune;
+pub mod watch;
 pub mod workload;
 
 pub use run_dir::{Identity, RunDir, RunState};
