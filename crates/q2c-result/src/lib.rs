@@ -7,6 +7,7 @@ pub mod exit;
 pub mod machine;
 pub mod tune;
 pub mod warning;
+pub mod watch;
 
 pub use doctor::{Check, DoctorReport, Verdict};
 pub use exit::Exit;

@@ -4,6 +4,9 @@
 //! changed is cut there, so that an interval is of one order, or says that it is of none: where a lane was late to take one up.
 
 mod gather;
+mod numbers;
+
+pub use numbers::{mode, numbers};
 
 use crate::tune;
 use crate::workload::{BackgroundSpec, Step, Workload, activities, first_fault};
