@@ -4,7 +4,9 @@ mod doctor;
 mod screen;
 mod table;
 mod tune;
+mod watch;
 
 pub use doctor::doctor;
 pub use screen::Screen;
 pub use tune::tune;
+pub use watch::{GAUGES, Gauge, watch, watch_head, watch_line};
