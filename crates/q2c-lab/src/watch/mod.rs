@@ -5,8 +5,10 @@
 
 mod gather;
 mod numbers;
+mod summary;
 
 pub use numbers::{mode, numbers};
+pub use summary::by_method;
 
 use crate::tune;
 use crate::workload::{BackgroundSpec, Step, Workload, activities, first_fault};

@@ -1,12 +1,12 @@
 //! `q2c poll`.
 
-use super::RuleArgs;
+use super::{RuleArgs, WatchArgs};
 use clap::{Args, Subcommand};
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
 use q2c_policy::PolicySpec;
 use std::path::PathBuf;
 
-/// Hybrid polling without a device.
+/// Hybrid polling: simulated, or watched at work.
 #[derive(Clone, Debug, Args)]
 pub struct PollArgs {
     /// What to do.
@@ -20,6 +20,9 @@ pub enum PollCommand {
     /// Simulate sleep rules on a trace, beside classic polling and the oracle
     #[command(after_help = rules())]
     Sim(SimArgs),
+    /// Watch a workload while it runs; its method, ratio and background are changed by key
+    #[command(after_help = rules())]
+    Watch(WatchArgs),
 }
 
 /// Which rules on which trace, at which costs.

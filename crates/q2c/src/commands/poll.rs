@@ -15,9 +15,15 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Simulates.
+/// Simulates, or watches.
 pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let PollCommand::Sim(args) = &args.command;
+    match &args.command {
+        PollCommand::Sim(args) => simulate_all(args, stop),
+        PollCommand::Watch(args) => super::watch::run(args, stop),
+    }
+}
+
+fn simulate_all(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let simulation = simulation(args, stop)?;
     match args.json {
         true => print_json(&simulation)?,
