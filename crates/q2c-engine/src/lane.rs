@@ -42,10 +42,15 @@ pub struct Lane<'a> {
     pub depth: u16,
     /// Depth above 1: when and where each slot's request went.
     pub slots: Vec<(u64, u64)>,
+    /// Depth above 1: requests in flight now.
+    pub in_flight: u16,
+    /// Depth above 1: what is in flight stays there from one call to the next, until [`Lane::drain`].
+    pub carries: bool,
 }
 
 impl Lane<'_> {
-    /// Does I/O until the run's clock shows `end`, or `stop` is raised. Nothing is in flight afterwards.
+    /// Does I/O until the run's clock shows `end`, or `stop` is raised. Nothing is in flight afterwards, unless the lane
+    /// carries it on.
     ///
     /// # Errors
     /// When the engine is broken.
@@ -205,27 +210,49 @@ impl Lane<'_> {
         }
     }
 
+    /// Reaps what a lane that carries its requests has in flight, in the way it did before.
+    ///
+    /// # Errors
+    /// When the engine is broken.
+    pub fn drain(&mut self, wait: &Wait) -> Result<(), EngineError> {
+        while self.in_flight > 0 {
+            self.reap(matches!(wait, Wait::Poll))?;
+            self.in_flight -= 1;
+        }
+        Ok(())
+    }
+
     /// Keeps `depth` requests in flight: each completion is replaced at once.
     fn deep(&mut self, poll: bool, end: u64) -> Result<(), EngineError> {
-        for slot in 0..self.depth {
-            self.launch(slot)?;
+        while self.in_flight < self.depth {
+            self.launch(self.in_flight)?;
+            self.in_flight += 1;
         }
-        let mut in_flight = self.depth;
-        while in_flight > 0 {
-            let done = if poll {
-                self.spin()?
-            } else {
-                self.engine.wait()?
-            };
-            let now = self.clock.now();
-            self.land(done, now);
-            if now >= end || self.stop.load(Ordering::Relaxed) {
-                in_flight -= 1;
-            } else {
-                self.launch(done.slot)?;
+        while self.in_flight > 0 {
+            let (slot, now) = self.reap(poll)?;
+            let (over, halted) = (now >= end, self.stop.load(Ordering::Relaxed));
+            if halted || over && !self.carries {
+                self.in_flight -= 1;
+                continue;
+            }
+            self.launch(slot)?;
+            if over {
+                break;
             }
         }
         Ok(())
+    }
+
+    /// Takes one completion: its slot and when it was seen.
+    fn reap(&mut self, poll: bool) -> Result<(u16, u64), EngineError> {
+        let done = if poll {
+            self.spin()?
+        } else {
+            self.engine.wait()?
+        };
+        let now = self.clock.now();
+        self.land(done, now);
+        Ok((done.slot, now))
     }
 
     fn launch(&mut self, slot: u16) -> Result<(), EngineError> {

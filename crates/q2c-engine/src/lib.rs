@@ -1,6 +1,7 @@
 //! I/O engines and completion methods: the loop that does the I/O, sleeps, and records.
 //!
-//! [`run`] takes a [`RunPlan`] (lanes, phases, one start) and gives back every lane's samples.
+//! [`run()`] takes a [`RunPlan`] (lanes, phases, one start) and gives back every lane's samples; [`live()`] runs without a planned
+//! end and hands them over while it runs.
 
 pub mod engine;
 pub mod engines;
@@ -15,6 +16,7 @@ pub use engines::{EngineSpec, Medium};
 pub use lane::Wait;
 pub use pattern::{Offsets, Pattern};
 pub use run::{
-    Activity, JobPlan, LaneData, Mark, Observer, PhaseData, RunData, RunError, RunPlan, run,
+    Activity, Heard, JobPlan, LaneData, Live, LivePlan, LiveSlice, Mark, Observer, PhaseData,
+    RunData, RunError, RunPlan, live, run,
 };
 pub use sample::{Fault, Sample};

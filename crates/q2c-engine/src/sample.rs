@@ -91,6 +91,17 @@ pub struct Fault {
     pub result: i32,
 }
 
+/// Room for `capacity` samples, its pages touched.
+pub(crate) fn touched(capacity: usize) -> Vec<Sample> {
+    let something = Sample {
+        flags: 1,
+        ..Sample::default()
+    };
+    let mut samples = vec![something; capacity];
+    samples.clear();
+    samples
+}
+
 /// Bounded memory for samples: what does not fit is counted, never kept and never grown.
 #[derive(Debug, Default)]
 pub struct Recorder {
@@ -105,16 +116,8 @@ impl Recorder {
     /// Room for `capacity` samples, its pages touched.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        let mut samples = vec![
-            Sample {
-                flags: 1,
-                ..Sample::default()
-            };
-            capacity
-        ];
-        samples.clear();
         Recorder {
-            samples,
+            samples: touched(capacity),
             capacity,
             ..Recorder::default()
         }
@@ -157,6 +160,12 @@ impl Recorder {
     #[must_use]
     pub fn recorded(&self) -> usize {
         self.samples.len()
+    }
+
+    /// Goes on into `empty`, and gives what there was. Nothing is allocated when `empty` has the capacity.
+    pub fn swap(&mut self, mut empty: Vec<Sample>) -> Vec<Sample> {
+        empty.clear();
+        std::mem::replace(&mut self.samples, empty)
     }
 
     /// I/Os that failed or were short, and the first of them.

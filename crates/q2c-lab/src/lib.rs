@@ -7,6 +7,7 @@ pub mod run_dir;
 pub mod runner;
 pub mod study;
 pub mod tune;
+pub mod watch;
 pub mod workload;
 
 pub use run_dir::{Identity, RunDir, RunState};

@@ -8,6 +8,7 @@ pub mod machine;
 pub mod sweep;
 pub mod tune;
 pub mod warning;
+pub mod watch;
 
 pub use doctor::{Check, DoctorReport, Verdict};
 pub use exit::Exit;

@@ -13,13 +13,18 @@ pub fn say(line: &str) {
 
 /// A result. A reader that has seen enough is no failure.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let written = writeln!(stdout(), "{}", text.trim_end_matches('\n'));
-    match written {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
+    print_while_read(text).map(|_| ())
+}
+
+/// A part of a result that goes on. False when its reader has seen enough.
+pub fn print_while_read(text: &str) -> Result<bool, Failure> {
+    match writeln!(stdout(), "{}", text.trim_end_matches('\n')) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::new(
             Exit::Device,
             format!("write the result: {error}"),
         )),
-        _ => Ok(()),
     }
 }
 

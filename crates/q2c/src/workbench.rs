@@ -48,6 +48,17 @@ impl Workbench {
         scratch: Option<Scratch>,
         stop: &AtomicBool,
     ) -> Result<Self, Failure> {
+        let mut bench = Self::at_once(args, target, scratch)?;
+        bench.workload.site.idle_busy_cpus = at_rest(&bench.workload, args.seed, stop)?;
+        Ok(bench)
+    }
+
+    /// The same without a look at the machine at rest.
+    fn at_once(
+        args: &WorkloadArgs,
+        target: &str,
+        scratch: Option<Scratch>,
+    ) -> Result<Self, Failure> {
         let roots = Roots::live();
         let engine = engine(args, target)?;
         let opened = match engine.needs_file() {
@@ -67,7 +78,7 @@ impl Workbench {
             }
             spec
         });
-        let mut workload = Workload {
+        let workload = Workload {
             engine,
             medium: opened.medium,
             pattern: args.rw,
@@ -78,7 +89,6 @@ impl Workbench {
             site,
             clock: Clock::new(),
         };
-        workload.site.idle_busy_cpus = at_rest(&workload, args.seed, stop)?;
         Ok(Workbench {
             machine: q2c_host::machine::read(&roots),
             doctor: examine(&roots, Some(&opened.facts)),
@@ -99,6 +109,17 @@ impl Workbench {
         let scratch = scratch(args, stop)?;
         let target = named(command, args, scratch.as_ref())?;
         Self::open(args, &target, scratch, stop)
+    }
+
+    /// As [`Workbench::for_command`], for a command that does not ask what the machine does at rest.
+    pub fn without_rest(
+        command: &str,
+        args: &WorkloadArgs,
+        stop: &AtomicBool,
+    ) -> Result<Self, Failure> {
+        let scratch = scratch(args, stop)?;
+        let target = named(command, args, scratch.as_ref())?;
+        Self::at_once(args, &target, scratch)
     }
 
     /// Keeps the scratch file for a later session.

@@ -9,4 +9,5 @@ mod interval;
 mod phase;
 
 pub use interval::{IntervalStats, intervals};
+pub(crate) use phase::stats_of;
 pub use phase::{PhaseStats, combine, in_turn, phase_stats};

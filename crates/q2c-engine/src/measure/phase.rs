@@ -1,6 +1,6 @@
 //! One phase as a whole.
 
-use crate::run::LaneData;
+use crate::run::{LaneData, PhaseData};
 use crate::sample::Sample;
 
 /// Sums and latencies of a phase, of one lane or of several together.
@@ -85,7 +85,11 @@ pub(super) fn ratio(sum: f64, of: u64) -> f64 {
 /// When the lane has no such phase.
 #[must_use]
 pub fn phase_stats(lane: &LaneData, phase: usize) -> PhaseStats {
-    let data = &lane.phases[phase];
+    stats_of(&lane.phases[phase], lane.phase_samples(phase))
+}
+
+/// A stretch of one lane's life, with the samples in it.
+pub(crate) fn stats_of(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
     let (begin, end) = (data.begin, data.end);
     let mut stats = PhaseStats {
         lanes: 1,
@@ -96,7 +100,6 @@ pub fn phase_stats(lane: &LaneData, phase: usize) -> PhaseStats {
         involuntary: end.switches.involuntary - begin.switches.involuntary,
         ..PhaseStats::default()
     };
-    let samples = lane.phase_samples(phase);
     samples.iter().for_each(|sample| count(&mut stats, sample));
     stats.latencies.sort_unstable_by(f64::total_cmp);
     stats

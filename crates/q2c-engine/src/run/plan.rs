@@ -68,9 +68,11 @@ pub(super) fn check_plan(plan: &RunPlan) -> Result<(), RunError> {
             problem: "the interval of its readings must be above 0".to_owned(),
         });
     }
-    plan.jobs
-        .iter()
-        .try_for_each(|job| check(job, plan.phases.len()))
+    check_jobs(&plan.jobs, plan.phases.len())
+}
+
+pub(super) fn check_jobs(jobs: &[JobPlan], phases: usize) -> Result<(), RunError> {
+    jobs.iter().try_for_each(|job| check(job, phases))
 }
 
 fn check(job: &JobPlan, phases: usize) -> Result<(), RunError> {
@@ -80,18 +82,26 @@ fn check(job: &JobPlan, phases: usize) -> Result<(), RunError> {
             problem: problem.to_owned(),
         })
     };
-    let sleeps = |a: &Activity| matches!(a, Activity::Start(Wait::Hybrid(_)));
     if job.activities.len() != phases {
         return wrong("every phase needs an activity");
     }
     if job.depth == 0 || job.bs.0 == 0 || u32::try_from(job.bs.0).is_err() {
         return wrong("depth and block size must be above 0 and the block size below 4 GiB");
     }
-    if job.depth > 1 && job.activities.iter().any(sleeps) {
-        return wrong("hybrid polling sleeps for one I/O: use depth 1, or interrupt or poll");
-    }
     if job.span < job.bs {
         return wrong("the target is smaller than one block");
     }
-    Ok(())
+    let mut activities = job.activities.iter();
+    activities.try_for_each(|activity| check_activity(&job.name, job.depth, activity))
+}
+
+pub(super) fn check_activity(lane: &str, depth: u16, activity: &Activity) -> Result<(), RunError> {
+    match activity {
+        Activity::Start(Wait::Hybrid(_)) if depth > 1 => Err(RunError::Plan {
+            lane: lane.to_owned(),
+            problem: "hybrid polling sleeps for one I/O: use depth 1, or interrupt or poll"
+                .to_owned(),
+        }),
+        _ => Ok(()),
+    }
 }

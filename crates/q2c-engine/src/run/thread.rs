@@ -32,30 +32,39 @@ impl Drop for HaltsOnPanic<'_> {
 
 pub(super) type LaneResult = Result<LaneData, EngineError>;
 
+/// What every lane's thread of a run is given.
+pub(super) struct Post<'a> {
+    pub clock: Clock,
+    /// Raised: everybody ends.
+    pub halt: &'a AtomicBool,
+    pub start: &'a Start,
+    /// Takes the lane's index, and its thread's id once it is set up.
+    pub ready: mpsc::Sender<(usize, Option<u32>)>,
+}
+
+/// Sets the lane up, waits for the common start and does `work` with it, which is given that instant on the run's clock.
 pub(super) fn lane_thread(
     index: usize,
     job: JobPlan,
-    clock: Clock,
-    phases: &[Nanos],
-    halt: &AtomicBool,
-    start: &Start,
-    ready: &mpsc::Sender<(usize, Option<u32>)>,
+    post: Post<'_>,
+    work: impl FnOnce(Lane<'_>, JobPlan, u64) -> LaneResult,
 ) -> LaneResult {
+    let halt = post.halt;
     // Every lane reports, even one whose set-up panics: the run waits for it.
-    let set_up = catch_unwind(AssertUnwindSafe(|| set_up(&job, clock, halt)));
+    let set_up = catch_unwind(AssertUnwindSafe(|| set_up(&job, post.clock, halt)));
     let tid = matches!(set_up, Ok(Ok(_))).then(q2c_sys::thread::id);
     // The receiver lives until every lane has reported.
-    ready
-        .send((index, tid))
-        .expect("the run waits for every lane");
-    let begin = start.hear();
+    let told = post.ready.send((index, tid));
+    told.expect("the run waits for every lane");
+    drop(post.ready);
+    let begin = post.start.hear();
     let lane = set_up.unwrap_or_else(|panic| resume_unwind(panic))?;
     if begin == NEVER {
         return Ok(LaneData::default());
     }
     let _halts = HaltsOnPanic(halt);
     // What the others would still measure has no counterpart any more.
-    live(lane, job, begin, phases).inspect_err(|_| halt.store(true, Ordering::Relaxed))
+    work(lane, job, begin).inspect_err(|_| halt.store(true, Ordering::Relaxed))
 }
 
 fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<'a>, EngineError> {
@@ -76,49 +85,90 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
         stop_on_fault: job.stop_on_fault,
         depth: job.depth,
         slots: vec![(0, 0); slots],
+        in_flight: 0,
+        carries: false,
     })
 }
 
-fn live(mut lane: Lane<'_>, job: JobPlan, begin: u64, phases: &[Nanos]) -> LaneResult {
-    let (mut wait, mut parked, mut end) = (None, None, begin);
+/// Lives through the phases from `begin`.
+pub(super) fn through_phases(
+    mut lane: Lane<'_>,
+    job: JobPlan,
+    begin: u64,
+    phases: &[Nanos],
+) -> LaneResult {
+    let (mut way, mut end) = (Way::default(), begin);
     let mut data = Vec::with_capacity(phases.len());
     rest_until(begin, lane.clock, lane.stop);
     for (activity, length) in job.activities.into_iter().zip(phases) {
         end += length.0;
-        match activity {
-            Activity::Idle => wait = None,
-            Activity::Start(new) => parked = wait.replace(new),
-            Activity::Continue => {}
-            Activity::Resume => std::mem::swap(&mut wait, &mut parked),
-        }
-        data.push(phase(&mut lane, wait.as_mut(), end)?);
+        way.take(activity);
+        data.push(phase(&mut lane, &mut way, end)?);
         if lane.stop.load(Ordering::Relaxed) {
             break;
         }
     }
-    let (faults, first_fault) = lane.recorder.faults();
     Ok(LaneData {
-        name: job.name,
-        facts: lane.engine.facts(),
         phases: data,
+        ..left_behind(lane, job.name)
+    })
+}
+
+/// What any lane leaves behind at its end.
+pub(super) fn left_behind(lane: Lane<'_>, name: String) -> LaneData {
+    let (faults, first_fault) = lane.recorder.faults();
+    LaneData {
+        name,
+        facts: lane.engine.facts(),
         ios: lane.recorder.ios(),
         samples: lane.recorder.into_samples(),
         faults,
         first_fault,
-        cpu_readings: Vec::new(),
-    })
+        ..LaneData::default()
+    }
 }
 
-fn phase(lane: &mut Lane<'_>, wait: Option<&mut Wait>, end: u64) -> Result<PhaseData, EngineError> {
+/// What a lane does, and what it did before.
+#[derive(Default)]
+pub(super) struct Way {
+    wait: Option<Wait>,
+    parked: Option<Wait>,
+}
+
+impl Way {
+    pub fn take(&mut self, activity: Activity) {
+        match activity {
+            Activity::Idle => self.wait = None,
+            Activity::Start(new) => self.parked = self.wait.replace(new),
+            Activity::Continue => {}
+            Activity::Resume => std::mem::swap(&mut self.wait, &mut self.parked),
+        }
+    }
+
+    /// I/O, or rest, until the run's clock shows `end` or the lane's `stop` is raised.
+    pub fn go_on(&mut self, lane: &mut Lane<'_>, end: u64) -> Result<(), EngineError> {
+        match &mut self.wait {
+            Some(wait) => lane.run_until(wait, end),
+            None => {
+                rest_until(end, lane.clock, lane.stop);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes in what a lane that carries its requests has in flight.
+    pub fn drain(&self, lane: &mut Lane<'_>) -> Result<(), EngineError> {
+        self.wait.as_ref().map_or(Ok(()), |wait| lane.drain(wait))
+    }
+}
+
+fn phase(lane: &mut Lane<'_>, way: &mut Way, end: u64) -> Result<PhaseData, EngineError> {
     let (begin, ios, first) = (
         mark(lane.clock),
         lane.recorder.ios(),
         lane.recorder.recorded(),
     );
-    match wait {
-        Some(wait) => lane.run_until(wait, end)?,
-        None => rest_until(end, lane.clock, lane.stop),
-    }
+    way.go_on(lane, end)?;
     Ok(PhaseData {
         begin,
         end: mark(lane.clock),
@@ -127,7 +177,7 @@ fn phase(lane: &mut Lane<'_>, wait: Option<&mut Wait>, end: u64) -> Result<Phase
     })
 }
 
-fn mark(clock: Clock) -> Mark {
+pub(super) fn mark(clock: Clock) -> Mark {
     Mark {
         t_ns: clock.now(),
         cpu_ns: thread_cpu_ns(),

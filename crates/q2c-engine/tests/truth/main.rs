@@ -8,6 +8,7 @@ mod ends;
 mod faults;
 mod interrupts;
 mod intervals;
+mod live;
 mod methods;
 mod phases;
 mod plan;

@@ -4,6 +4,7 @@ use super::cells::CellSpec;
 use super::method::CellMethod;
 use super::outcome::TrialOutcome;
 use crate::runner::CellRuns;
+use crate::workload::REALLY_SLEPT;
 use q2c_result::tune::{Fidelity, Prediction};
 use q2c_stats::{median, sorted};
 
@@ -52,9 +53,6 @@ pub(super) fn fidelity(
         drift_pct: median(&sorted(&drift)),
     }
 }
-
-/// Below this many voluntary switches per slept I/O the kernel returned from most sleeps without leaving the CPU.
-const REALLY_SLEPT: f64 = 0.5;
 
 /// Whether the sleeps of a cell, if it has any, were none to the kernel.
 pub(super) fn stays_on_cpu(runs: &CellRuns<CellSpec, TrialOutcome>) -> bool {

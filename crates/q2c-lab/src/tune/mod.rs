@@ -21,6 +21,7 @@ mod warn;
 pub use cells::{CellSpec, Role};
 pub use error::TuneError;
 pub use outcome::{TrialOutcome, Windows};
+pub(crate) use predict::settling;
 pub use spec::TuneSpec;
 
 use crate::calibrate::{Store, calibrate, identity};

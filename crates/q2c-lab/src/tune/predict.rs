@@ -12,7 +12,7 @@ const SETTLE_PERIODS: u64 = 2;
 const SETTLE_LEAST: Nanos = Nanos::from_millis(250);
 
 /// How long a rule is given before anything counts, live and simulated alike.
-pub(super) fn settling(policy: &PolicySpec) -> Nanos {
+pub(crate) fn settling(policy: &PolicySpec) -> Nanos {
     let period = policy
         .params()
         .into_iter()

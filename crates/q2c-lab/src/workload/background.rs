@@ -63,19 +63,20 @@ impl BackgroundSpec {
     }
 
     pub(super) fn activity(&self, stage: usize) -> Activity {
-        let wait = || {
-            if self.poll {
-                Wait::Poll
-            } else {
-                Wait::Interrupt
-            }
-        };
         let active = |stage: usize| self.stages.is_empty() || self.stages.contains(&stage);
         match (active(stage), stage > 0 && active(stage - 1)) {
             (false, _) => Activity::Idle,
             (true, true) => Activity::Continue,
-            (true, false) => Activity::Start(wait()),
+            (true, false) => self.at_work(),
         }
+    }
+
+    /// To begin its work.
+    pub(crate) fn at_work(&self) -> Activity {
+        Activity::Start(match self.poll {
+            true => Wait::Poll,
+            false => Wait::Interrupt,
+        })
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {

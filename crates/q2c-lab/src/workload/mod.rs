@@ -15,6 +15,7 @@ use q2c_policy::PolicySpec;
 use q2c_sys::Clock;
 use std::sync::atomic::AtomicBool;
 use watch::Watcher;
+pub(crate) use watch::first_fault;
 
 /// How foreground lanes wait in a stage.
 #[derive(Clone, Debug)]
@@ -73,6 +74,9 @@ pub struct Workload {
     pub clock: Clock,
 }
 
+/// Below this many voluntary switches per slept I/O the kernel returned from most sleeps without leaving the CPU.
+pub const REALLY_SLEPT: f64 = 0.5;
+
 /// Foreground samples kept per lane at most: 48 bytes each.
 const MOST_SAMPLES: f64 = 4e6;
 /// Block of lanes that do nothing.
@@ -96,7 +100,8 @@ impl Workload {
         let seconds: f64 = stages.iter().map(|s| s.length.as_secs_f64()).sum();
         let wanted = seconds * iops_hint.map_or(UNKNOWN_IOPS, |iops| iops * 2.0) + 10_000.0;
         let capacity = wanted.min(MOST_SAMPLES) as usize;
-        let mut jobs = self.foreground(bs, stages, seed, capacity);
+        let steps: Vec<&Step> = stages.iter().map(|stage| &stage.step).collect();
+        let mut jobs = self.foreground(bs, &steps, seed, capacity);
         jobs.extend(self.background_jobs(stages.len(), seed));
         let plan = RunPlan {
             phases: stages.iter().map(|stage| stage.length).collect(),
@@ -107,7 +112,7 @@ impl Workload {
         };
         let mut watcher = Watcher::new(&self.site, stages.len());
         let mut data = run(plan, &mut watcher, stop)?;
-        let fault = watch::first_fault(&data);
+        let fault = first_fault(&data);
         data.lanes.truncate(self.cpus.len());
         Ok(Watched {
             data,
@@ -131,10 +136,17 @@ impl Workload {
         Ok(watched.span(0).busy_cpus)
     }
 
-    fn foreground(&self, bs: Bytes, stages: &[Stage], seed: u64, capacity: usize) -> Vec<JobPlan> {
+    /// A job per foreground lane, `capacity` samples each.
+    pub(crate) fn foreground(
+        &self,
+        bs: Bytes,
+        steps: &[&Step],
+        seed: u64,
+        capacity: usize,
+    ) -> Vec<JobPlan> {
         let mut columns: Vec<Vec<Activity>> = self.cpus.iter().map(|_| Vec::new()).collect();
-        for stage in stages {
-            let activities = activities(&stage.step, &self.cpus);
+        for step in steps {
+            let activities = activities(step, &self.cpus);
             columns
                 .iter_mut()
                 .zip(activities)
@@ -159,7 +171,8 @@ impl Workload {
             .collect()
     }
 
-    fn background_jobs(&self, stages: usize, seed: u64) -> Vec<JobPlan> {
+    /// A job per background lane, through so many stages.
+    pub(crate) fn background_jobs(&self, stages: usize, seed: u64) -> Vec<JobPlan> {
         let jobs = self
             .background
             .iter()
@@ -186,7 +199,7 @@ impl Workload {
 pub const INTERVAL: Nanos = Nanos::from_millis(100);
 
 /// One activity per lane; a rule per device is shared among them, a rule per CPU among those on the same.
-fn activities(step: &Step, cpus: &[CpuId]) -> Vec<Activity> {
+pub(crate) fn activities(step: &Step, cpus: &[CpuId]) -> Vec<Activity> {
     let lanes = cpus.len();
     match step {
         Step::Poll => (0..lanes).map(|_| Activity::Start(Wait::Poll)).collect(),

@@ -161,7 +161,7 @@ impl Watched {
 }
 
 /// The first I/O of any lane that failed or was short, in words.
-pub(super) fn first_fault(data: &RunData) -> Option<String> {
+pub(crate) fn first_fault(data: &RunData) -> Option<String> {
     let (lane, fault) = data
         .lanes
         .iter()

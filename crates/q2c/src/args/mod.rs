@@ -11,6 +11,7 @@ mod rule;
 mod source;
 mod trace;
 mod tune;
+mod watch;
 
 pub use calibrate::CalibrateArgs;
 pub use common::WorkloadArgs;
@@ -23,6 +24,7 @@ pub use rule::RuleArgs;
 pub use source::{CostArgs, SourceArgs};
 pub use trace::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
+pub use watch::WatchArgs;
 
 use crate::failure::Failure;
 use crate::output::say;
@@ -49,7 +51,7 @@ pub enum Command {
     Tune(TuneArgs),
     /// Measure what sleeping, waking, polling and interrupts cost here
     Calibrate(CalibrateArgs),
-    /// Simulate sleep rules on a trace; needs neither device nor root
+    /// Simulate sleep rules on a trace, or watch them at work
     Poll(PollArgs),
     /// Bring recordings of other tools in, and look into traces
     Trace(TraceArgs),

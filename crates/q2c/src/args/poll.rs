@@ -1,13 +1,13 @@
 //! `q2c poll`.
 
-use super::{CostArgs, RuleArgs, SourceArgs};
+use super::{CostArgs, RuleArgs, SourceArgs, WatchArgs};
 use clap::{Args, Subcommand};
 use q2c_model::{Nanos, parse_duration};
 use q2c_policy::{Family, PolicySpec};
 use q2c_sim::{Arrival, Limits, Objective};
 use std::path::PathBuf;
 
-/// Hybrid polling without a device.
+/// Hybrid polling: simulated, or watched at work.
 #[derive(Clone, Debug, Args)]
 pub struct PollArgs {
     /// What to do.
@@ -24,6 +24,9 @@ pub enum PollCommand {
     /// Simulate whole families of sleep rules, and find the best
     #[command(after_help = families())]
     Sweep(SweepArgs),
+    /// Watch a workload while it runs; its method, ratio and background are changed by key
+    #[command(after_help = rules())]
+    Watch(WatchArgs),
 }
 
 /// Which rules on which trace, at which costs.

@@ -8,3 +8,4 @@ pub mod reproduce;
 pub mod restore;
 pub mod trace;
 pub mod tune;
+pub mod watch;

@@ -15,5 +15,6 @@ pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
         PollCommand::Sim(args) => sim::run(args, stop),
         PollCommand::Sweep(args) => sweep::run(args, stop),
+        PollCommand::Watch(args) => super::watch::run(args, stop),
     }
 }

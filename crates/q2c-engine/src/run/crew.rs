@@ -1,0 +1,108 @@
+//! The lanes' threads: set up together, started together, and all of them gone at the end.
+
+use super::RunError;
+use super::data::LaneData;
+use super::plan::JobPlan;
+use super::start::{LEAD_NS, NEVER, Start};
+use super::thread::{HaltsOnPanic, LaneResult, Post, lane_thread};
+use crate::lane::Lane;
+use q2c_sys::Clock;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::thread::{Builder, ScopedJoinHandle, scope};
+
+/// What the lanes left behind, what came of the work beside them, and the common start.
+pub(super) struct Crewed<T> {
+    pub lanes: Vec<LaneData>,
+    pub beside: T,
+    pub start_ns: u64,
+}
+
+/// Runs every job's `work` in a thread of its own, and `beside` in one more, once all lanes are set up.
+///
+/// `beside` is given the common start on the run's clock and the lanes' thread ids, and sees to it that `halt` is raised or the
+/// lanes end by themselves. `name` is what it is called when it panics.
+///
+/// # Errors
+/// When a lane cannot be set up, or a thread breaks. No thread is left behind.
+pub(super) fn crew<W, B, T>(
+    jobs: Vec<(JobPlan, W)>,
+    clock: Clock,
+    halt: &AtomicBool,
+    name: &str,
+    beside: B,
+) -> Result<Crewed<T>, RunError>
+where
+    W: FnOnce(Lane<'_>, JobPlan, u64) -> LaneResult + Send,
+    B: FnOnce(u64, &[u32]) -> T + Send,
+    T: Send,
+{
+    let start = &Start::default();
+    scope(|scope| {
+        let (ready, setups) = mpsc::channel();
+        let mut threads = Vec::new();
+        let mut refused = None;
+        for (index, (job, work)) in jobs.into_iter().enumerate() {
+            let lane = job.name.clone();
+            let ready = ready.clone();
+            let post = Post {
+                clock,
+                halt,
+                start,
+                ready,
+            };
+            let body = move || lane_thread(index, job, post, work);
+            match Builder::new().spawn_scoped(scope, body) {
+                Ok(thread) => threads.push((lane, thread)),
+                Err(source) => {
+                    refused = Some(RunError::Spawn { lane, source });
+                    break;
+                }
+            }
+        }
+        drop(ready);
+        let tids = collect_setups(&setups, threads.len()).filter(|_| refused.is_none());
+        let start_ns = clock.now() + LEAD_NS;
+        start.tell(if tids.is_some() { start_ns } else { NEVER });
+        // A thread of its own: its CPU is not the caller's.
+        let beside = tids.map(|tids| {
+            let body = move || {
+                let _halts = HaltsOnPanic(halt);
+                beside(start_ns, &tids)
+            };
+            scope.spawn(body).join()
+        });
+        let lanes: Vec<_> = threads
+            .into_iter()
+            .map(|(name, thread)| finish(name, thread))
+            .collect();
+        refused.map_or(Ok(()), Err)?;
+        let beside = beside
+            .transpose()
+            .map_err(|_| RunError::Panic(name.to_owned()))?;
+        let lanes = lanes.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(Crewed {
+            lanes,
+            beside: beside.expect("every lane was set up, as none of them says otherwise"),
+            start_ns,
+        })
+    })
+}
+
+/// Thread ids of all lanes in the order of the plan; `None` when one of them could not be set up.
+fn collect_setups(setups: &mpsc::Receiver<(usize, Option<u32>)>, lanes: usize) -> Option<Vec<u32>> {
+    let mut tids = vec![None; lanes];
+    setups
+        .iter()
+        .take(lanes)
+        .for_each(|(lane, tid)| tids[lane] = tid);
+    tids.into_iter().collect()
+}
+
+fn finish(name: String, thread: ScopedJoinHandle<'_, LaneResult>) -> Result<LaneData, RunError> {
+    match thread.join() {
+        Ok(Ok(data)) => Ok(data),
+        Ok(Err(source)) => Err(RunError::Lane { lane: name, source }),
+        Err(_) => Err(RunError::Panic(name)),
+    }
+}

@@ -1,0 +1,108 @@
+//! A lane that lives in slices.
+
+use super::order::Board;
+use crate::engine::Facts;
+use crate::lane::Lane;
+use crate::run::data::{Mark, PhaseData};
+use crate::run::plan::{Activity, JobPlan};
+use crate::run::thread::{LaneResult, Way, left_behind, mark, rest_until};
+use crate::sample::Sample;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, SyncSender};
+
+/// A slice as the lane hands it over.
+pub(super) struct RawSlice {
+    pub lane: usize,
+    pub number: u64,
+    pub order: u64,
+    pub data: PhaseData,
+    pub samples: Vec<Sample>,
+    pub facts: Facts,
+}
+
+/// A lane's ends of the ways to and from the listener.
+pub(super) struct Hand<'a> {
+    pub lane: usize,
+    /// Length of a slice, ns.
+    pub slice: u64,
+    /// Has room for every buffer there is: a lane never waits here.
+    pub out: SyncSender<RawSlice>,
+    pub spare: Receiver<Vec<Sample>>,
+    pub board: &'a Board,
+}
+
+/// Where the slice at work began.
+struct Open {
+    at: Mark,
+    ios: u64,
+    order: u64,
+}
+
+/// Lives slice by slice from `begin` until its `stop` is raised. The slice at work then is not handed over.
+pub(super) fn in_slices(
+    mut lane: Lane<'_>,
+    job: JobPlan,
+    begin: u64,
+    hand: &Hand<'_>,
+) -> LaneResult {
+    let facts = lane.engine.facts();
+    let mut way = Way::default();
+    job.activities.into_iter().for_each(|first| way.take(first));
+    lane.carries = true;
+    rest_until(begin, lane.clock, lane.stop);
+    let (at, ios, order) = (mark(lane.clock), 0, 0);
+    let mut open = Open { at, ios, order };
+    while !lane.stop.load(Ordering::Relaxed) {
+        let number = hand.number(&lane, begin);
+        way.go_on(&mut lane, begin + (number + 1) * hand.slice)?;
+        if lane.stop.load(Ordering::Relaxed) {
+            break;
+        }
+        // Without a buffer the slice goes on.
+        let Ok(empty) = hand.spare.try_recv() else {
+            continue;
+        };
+        let next = hand.number(&lane, begin);
+        let news = hand.board.take(hand.lane, open.order, next);
+        if !matches!(news, None | Some((_, Activity::Continue))) {
+            way.drain(&mut lane)?;
+        }
+        let now = Open {
+            at: mark(lane.clock),
+            ios: lane.recorder.ios(),
+            order: news.as_ref().map_or(open.order, |&(order, _)| order),
+        };
+        let full = lane.recorder.swap(empty);
+        hand.over(&open, &now, begin, full, facts.clone());
+        open = now;
+        news.into_iter()
+            .for_each(|(_, activity)| way.take(activity));
+    }
+    way.drain(&mut lane)?;
+    Ok(left_behind(lane, job.name))
+}
+
+impl Hand<'_> {
+    /// The slice of time it is now.
+    fn number(&self, lane: &Lane<'_>, begin: u64) -> u64 {
+        lane.clock.now().saturating_sub(begin) / self.slice
+    }
+
+    fn over(&self, from: &Open, to: &Open, begin: u64, samples: Vec<Sample>, facts: Facts) {
+        let slice = RawSlice {
+            lane: self.lane,
+            number: (to.at.t_ns.saturating_sub(begin) / self.slice).saturating_sub(1),
+            order: from.order,
+            data: PhaseData {
+                begin: from.at,
+                end: to.at,
+                ios: to.ios - from.ios,
+                samples: 0..samples.len(),
+            },
+            samples,
+            facts,
+        };
+        // Nobody listens any more when the run is at its end.
+        self.out.send(slice).ok();
+    }
+}

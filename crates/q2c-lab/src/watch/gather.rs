@@ -1,0 +1,235 @@
+//! From the slices of single lanes to the intervals of all of them.
+//!
+//! Between two instants at which every lane ended a slice lies a *step*: the slices of all lanes from the one to the other, one
+//! each when no lane was late. Steps of the same order are joined until an edge of the intervals is reached.
+
+use super::WatchInterval;
+use q2c_engine::LiveSlice;
+use q2c_engine::measure::{PhaseStats, combine, in_turn};
+use std::collections::VecDeque;
+
+/// What there is so far.
+pub(super) struct Gather {
+    /// Per lane, in order.
+    waiting: Vec<VecDeque<LiveSlice>>,
+    /// The first lanes are the foreground.
+    foreground: usize,
+    /// Slices in an interval.
+    count: u64,
+    start_ns: u64,
+    open: Option<Open>,
+    ready: VecDeque<WatchInterval>,
+}
+
+/// The interval at work.
+struct Open {
+    /// Slice of time with which it began.
+    first: u64,
+    order: Option<u64>,
+    span: (u64, u64),
+    /// Per lane.
+    parts: Vec<Vec<PhaseStats>>,
+    polls_by: &'static str,
+}
+
+/// The slices of all lanes up to one instant.
+struct Step {
+    first: u64,
+    last: u64,
+    order: Option<u64>,
+    lanes: Vec<Vec<LiveSlice>>,
+}
+
+impl Gather {
+    pub fn new(lanes: usize, foreground: usize, count: u64, start_ns: u64) -> Self {
+        Gather {
+            waiting: vec![VecDeque::new(); lanes],
+            foreground,
+            count,
+            start_ns,
+            open: None,
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// The next interval that is complete.
+    pub fn interval(&mut self) -> Option<WatchInterval> {
+        self.ready.pop_front()
+    }
+
+    pub fn take(&mut self, slice: LiveSlice) {
+        self.waiting[slice.lane].push_back(slice);
+        while let Some(step) = self.step() {
+            self.join(step);
+        }
+    }
+
+    /// The next step, when every lane has reached its end.
+    fn step(&mut self) -> Option<Step> {
+        let ends = |last| move |s: &LiveSlice| s.number == last;
+        let (one, others) = self.waiting.split_first()?;
+        let common = |last: &u64| others.iter().all(|lane| lane.iter().any(ends(*last)));
+        let last = one.iter().map(|s| s.number).find(common)?;
+        let mut reached = |lane: &mut VecDeque<LiveSlice>| {
+            let until = lane.partition_point(|s| s.number <= last);
+            lane.drain(..until).collect::<Vec<_>>()
+        };
+        let lanes: Vec<Vec<_>> = self.waiting.iter_mut().map(&mut reached).collect();
+        let orders = || lanes.iter().flatten().map(|s| s.order);
+        let order = orders().next().filter(|&one| orders().all(|o| o == one));
+        let first = lanes.iter().flatten().map(|s| s.number).min()?;
+        Some(Step {
+            first,
+            last,
+            order,
+            lanes,
+        })
+    }
+
+    fn join(&mut self, step: Step) {
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.order != step.order)
+        {
+            self.close();
+        }
+        let last = step.last;
+        let open = self.open.get_or_insert_with(|| Open::at(&step));
+        open.add(step);
+        if (last + 1) / self.count > open.first / self.count {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let lanes: Vec<PhaseStats> = open.parts.iter().map(|parts| in_turn(parts)).collect();
+        let (foreground, background) = lanes.split_at(self.foreground);
+        let since = |t_ns: u64| t_ns.saturating_sub(self.start_ns);
+        self.ready.push_back(WatchInterval {
+            span: (since(open.span.0), since(open.span.1)),
+            order: open.order,
+            foreground: combine(foreground),
+            background: combine(background),
+            polls_by: open.polls_by,
+        });
+    }
+}
+
+impl Open {
+    fn at(step: &Step) -> Self {
+        let slices = || step.lanes.iter().flatten();
+        Open {
+            first: step.first,
+            order: step.order,
+            span: (slices().map(|s| s.span.0).min().unwrap_or(0), 0),
+            parts: vec![Vec::new(); step.lanes.len()],
+            polls_by: slices().next().map_or("", |s| s.facts.polls_by),
+        }
+    }
+
+    fn add(&mut self, step: Step) {
+        for (parts, slices) in self.parts.iter_mut().zip(step.lanes) {
+            for slice in slices {
+                self.span.1 = self.span.1.max(slice.span.1);
+                parts.push(slice.stats);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_engine::engine::Facts;
+
+    /// A slice of 10 ns of a lane that does one I/O per ns.
+    fn slice(lane: usize, numbers: std::ops::RangeInclusive<u64>, order: u64) -> LiveSlice {
+        let (first, number) = (*numbers.start(), *numbers.end());
+        let span = (1_000 + first * 10, 1_010 + number * 10);
+        let ios = span.1 - span.0;
+        let stats = PhaseStats {
+            lanes: 1,
+            wall_ns: ios as f64,
+            ios,
+            ..PhaseStats::default()
+        };
+        LiveSlice {
+            lane,
+            number,
+            order,
+            span,
+            stats,
+            facts: Facts::default(),
+        }
+    }
+
+    /// Begin, end, order, I/Os in front, I/Os behind.
+    type Row = (u64, u64, Option<u64>, u64, u64);
+
+    /// What comes of slices of two lanes, the second in the background, three slices an interval.
+    fn rows(slices: Vec<LiveSlice>) -> Vec<Row> {
+        let mut gather = Gather::new(2, 1, 3, 1_000);
+        slices.into_iter().for_each(|slice| gather.take(slice));
+        let row = |i: WatchInterval| {
+            let ios = (i.foreground.ios, i.background.ios);
+            (i.span.0, i.span.1, i.order, ios.0, ios.1)
+        };
+        std::iter::from_fn(|| gather.interval()).map(row).collect()
+    }
+
+    #[test]
+    fn three_slices_of_every_lane_are_an_interval() {
+        let one = |lane| (0..7).map(move |n| slice(lane, n..=n, 0));
+        let wanted = [(0, 30, Some(0), 30, 30), (30, 60, Some(0), 30, 30)];
+        assert_eq!(rows(one(0).chain(one(1)).collect()), wanted);
+        let turns = one(1).zip(one(0)).flat_map(|(a, b)| [a, b]).collect();
+        assert_eq!(rows(turns), wanted);
+        assert_eq!(
+            rows(one(0).collect()),
+            [],
+            "the other lane is not there yet"
+        );
+    }
+
+    #[test]
+    fn a_new_order_cuts_and_the_next_interval_ends_at_its_edge() {
+        let order = |n| u64::from(n >= 4);
+        let one = |lane| (0..9).map(move |n| slice(lane, n..=n, order(n)));
+        let wanted = [
+            (0, 30, Some(0), 30, 30),
+            (30, 40, Some(0), 10, 10),
+            (40, 60, Some(1), 20, 20),
+            (60, 90, Some(1), 30, 30),
+        ];
+        assert_eq!(rows(one(0).chain(one(1)).collect()), wanted);
+    }
+
+    /// The background was in one I/O from slice 1 to 3: the interval ends with it.
+    #[test]
+    fn a_late_lane_makes_a_longer_interval() {
+        let front = (0..6).map(|n| slice(0, n..=n, 0));
+        let back = [
+            slice(1, 0..=0, 0),
+            slice(1, 1..=3, 0),
+            slice(1, 4..=4, 0),
+            slice(1, 5..=5, 0),
+        ];
+        let wanted = [(0, 40, Some(0), 40, 40), (40, 60, Some(0), 20, 20)];
+        assert_eq!(rows(front.chain(back).collect()), wanted);
+    }
+
+    /// The background takes up the order at slice 3 only.
+    #[test]
+    fn lanes_of_different_orders_are_of_none() {
+        let front = (0..6).map(|n| slice(0, n..=n, u64::from(n >= 1)));
+        let back = (0..6).map(|n| slice(1, n..=n, u64::from(n >= 3)));
+        let wanted = [
+            (0, 10, Some(0), 10, 10),
+            (10, 30, None, 20, 20),
+            (30, 60, Some(1), 30, 30),
+        ];
+        assert_eq!(rows(front.chain(back).collect()), wanted);
+    }
+}

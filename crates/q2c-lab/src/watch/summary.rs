@@ -1,0 +1,108 @@
+//! Many intervals as one row per method.
+
+use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
+use q2c_stats::{median, sorted};
+
+/// A row for each of `methods` (its name, and whether the background was at work), of the intervals that name it by its place.
+#[must_use]
+pub fn by_method(methods: &[(String, bool)], intervals: &[WatchInterval]) -> Vec<WatchMethod> {
+    let row = |(n, (method, background)): (usize, &(String, bool))| {
+        let all = intervals.iter().filter(|i| i.method == Some(n));
+        let (settled, settling): (Vec<_>, Vec<_>) = all.partition(|i| i.settled);
+        WatchMethod {
+            method: method.clone(),
+            background: *background,
+            was: most_frequent(&settled),
+            intervals: settled.len() as u64,
+            settling: settling.len() as u64,
+            median: (!settled.is_empty()).then(|| medians(&settled)),
+        }
+    };
+    methods.iter().enumerate().map(row).collect()
+}
+
+/// The mode of most intervals; the first one of those that are as many.
+fn most_frequent(intervals: &[&WatchInterval]) -> String {
+    let count = |was: &str| intervals.iter().filter(|i| i.was == was).count();
+    let mut best = ("", 0);
+    for interval in intervals.iter().filter(|i| !i.was.is_empty()) {
+        if interval.was == best.0 {
+            continue;
+        }
+        let n = count(&interval.was);
+        if n > best.1 {
+            best = (&interval.was, n);
+        }
+    }
+    best.0.to_owned()
+}
+
+fn medians(intervals: &[&WatchInterval]) -> WatchNumbers {
+    let some = |value: fn(&WatchNumbers) -> Option<f64>| {
+        let values: Vec<f64> = intervals.iter().filter_map(|i| value(&i.numbers)).collect();
+        (!values.is_empty()).then(|| median(&sorted(&values)))
+    };
+    let all = |value: fn(&WatchNumbers) -> Option<f64>| some(value).unwrap_or(0.0);
+    WatchNumbers {
+        iops: all(|n| Some(n.iops)),
+        miss_rate: some(|n| n.miss_rate),
+        effective_sleep_ns: some(|n| n.effective_sleep_ns),
+        slept_ns: some(|n| n.slept_ns),
+        cpu_pct: all(|n| Some(n.cpu_pct)),
+        p50_ns: some(|n| n.p50_ns),
+        p99_ns: some(|n| n.p99_ns),
+        switches_per_io: all(|n| Some(n.switches_per_io)),
+        background_iops: some(|n| n.background_iops),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(
+        method: Option<usize>,
+        settled: bool,
+        iops: f64,
+        miss: Option<f64>,
+    ) -> WatchInterval {
+        WatchInterval {
+            method,
+            settled,
+            was: if iops > 15.0 { "hybrid" } else { "poll" }.to_owned(),
+            numbers: WatchNumbers {
+                iops,
+                miss_rate: miss,
+                ..WatchNumbers::default()
+            },
+            ..WatchInterval::default()
+        }
+    }
+
+    /// 10, 20 and 90 have the median 20, their miss rates 0.1 and 0.3 the median 0.2.
+    #[test]
+    fn medians_by_hand() {
+        let methods = [("a".to_owned(), false), ("b".to_owned(), true)];
+        let intervals = [
+            interval(Some(0), false, 7.0, Some(1.0)),
+            interval(Some(0), true, 90.0, Some(0.3)),
+            interval(None, false, 8.0, None),
+            interval(Some(0), true, 10.0, None),
+            interval(Some(0), true, 20.0, Some(0.1)),
+            interval(Some(1), false, 50.0, None),
+        ];
+        let rows = by_method(&methods, &intervals);
+        assert_eq!((rows[0].intervals, rows[0].settling), (3, 1));
+        let median = rows[0].median.unwrap();
+        assert_eq!(
+            (median.iops, median.miss_rate, median.slept_ns),
+            (20.0, Some(0.2), None)
+        );
+        assert_eq!(rows[0].was, "hybrid");
+        assert_eq!((rows[1].intervals, rows[1].settling), (0, 1));
+        assert_eq!(
+            (rows[1].median, rows[1].was.as_str(), rows[1].background),
+            (None, "", true)
+        );
+    }
+}

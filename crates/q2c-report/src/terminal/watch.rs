@@ -1,0 +1,279 @@
+//! What was seen while a workload ran: a line per interval, a table by method.
+
+use super::screen::{Screen, Tone, printable};
+use super::table::{empty, text};
+use crate::quantity::{self, NOTHING};
+use comfy_table::{CellAlignment, ColumnConstraint};
+use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers, WatchResult};
+
+/// A number of an interval, as it is shown.
+pub struct Gauge {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value in its own unit.
+    pub value: fn(&WatchNumbers) -> Option<f64>,
+    /// The value as text with its unit.
+    pub text: fn(f64) -> String,
+    /// The largest value there is.
+    pub top: Option<f64>,
+}
+
+/// All of them.
+pub static GAUGES: [Gauge; 7] = [
+    Gauge {
+        name: "IOPS",
+        value: |n| Some(n.iops),
+        text: quantity::iops,
+        top: None,
+    },
+    Gauge {
+        name: "missed",
+        value: |n| Some(n.miss_rate? * 100.0),
+        text: percent,
+        top: Some(100.0),
+    },
+    Gauge {
+        name: "asked",
+        value: |n| n.effective_sleep_ns,
+        text: time,
+        top: None,
+    },
+    Gauge {
+        name: "slept",
+        value: |n| n.slept_ns,
+        text: time,
+        top: None,
+    },
+    Gauge {
+        name: "CPU",
+        value: |n| Some(n.cpu_pct),
+        text: percent,
+        top: Some(100.0),
+    },
+    Gauge {
+        name: "p50",
+        value: |n| n.p50_ns,
+        text: time,
+        top: None,
+    },
+    Gauge {
+        name: "p99",
+        value: |n| n.p99_ns,
+        text: time,
+        top: None,
+    },
+];
+
+fn percent(value: f64) -> String {
+    format!("{} %", quantity::number(value))
+}
+
+fn time(ns: f64) -> String {
+    quantity::duration(ns, "u")
+}
+
+impl Gauge {
+    /// What it shows of an interval; `-` when there is nothing.
+    #[must_use]
+    pub fn show(&self, numbers: &WatchNumbers) -> String {
+        (self.value)(numbers).map_or(NOTHING.to_owned(), self.text)
+    }
+}
+
+/// The method of an interval with its background, for people.
+fn named(method: &WatchMethod) -> String {
+    let with = if method.background {
+        " + background"
+    } else {
+        ""
+    };
+    let name = method
+        .method
+        .strip_prefix("hybrid:")
+        .unwrap_or(&method.method);
+    format!("{name}{with}")
+}
+
+/// The head of the lines below.
+#[must_use]
+pub fn watch_head() -> String {
+    let names = GAUGES.iter().map(|gauge| format!(" {:>9}", gauge.name));
+    format!(
+        "{:>9}{} {:>9}  method",
+        "until",
+        names.collect::<String>(),
+        "behind"
+    )
+}
+
+/// One interval in a line; `behind` is the background's IOPS.
+#[must_use]
+pub fn watch_line(interval: &WatchInterval, methods: &[WatchMethod]) -> String {
+    let fields = GAUGES
+        .iter()
+        .map(|g| format!(" {:>9}", g.show(&interval.numbers)));
+    let behind = interval.numbers.background_iops;
+    let behind = behind.map_or(NOTHING.to_owned(), quantity::iops);
+    let method = interval.method.and_then(|n| methods.get(n));
+    let mut name = method.map_or("(changing)".to_owned(), named);
+    if method.is_some() && !interval.settled {
+        name += " (settling)";
+    }
+    let until = format!("{:.2} s", interval.end_s);
+    printable(&format!(
+        "{until:>9}{} {behind:>9}  {name}",
+        fields.collect::<String>()
+    ))
+}
+
+/// The medians of each method, and how it ended.
+#[must_use]
+pub fn watch(result: &WatchResult, screen: Screen) -> String {
+    let mut table = empty(screen);
+    let names = GAUGES.iter().map(|gauge| gauge.name);
+    let head = ["method, and what it was"].into_iter().chain(names);
+    let head = head.chain(["behind", "intervals"]);
+    table.set_header(head.map(|name| screen.cell(Tone::Strong, name)));
+    for method in &result.methods {
+        table.add_row(row(method, screen));
+    }
+    for column in table.column_iter_mut() {
+        let first = column.index == 0;
+        column.set_padding((u16::from(!first), 0));
+        if !first {
+            column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    let mut lines = text(&table);
+    let mut note = |text: &str| lines += &screen.note(Tone::Dim, "", text);
+    note(
+        "medians over settled intervals, which are no independent trials: q2c tune compares methods",
+    );
+    if result.not_kept > 0 {
+        note(&format!(
+            "{} older intervals were not kept",
+            result.not_kept
+        ));
+    }
+    let unrecorded: u64 = result.intervals.iter().map(|i| i.unrecorded).sum();
+    if unrecorded > 0 {
+        note(&format!(
+            "{unrecorded} I/Os were too many for the memory: rates of misses, sleeps and latencies are of the others"
+        ));
+    }
+    lines
+}
+
+fn row(method: &WatchMethod, screen: Screen) -> Vec<comfy_table::Cell> {
+    let was = match method.was.as_str() {
+        "" => String::new(),
+        was => format!("\n  {}", printable(was)),
+    };
+    let name = printable(&named(method)) + &was;
+    let shown = |gauge: &Gauge| {
+        let median = method.median.as_ref();
+        median.map_or(NOTHING.to_owned(), |median| gauge.show(median))
+    };
+    let behind = method.median.and_then(|m| m.background_iops);
+    let behind = behind.map_or(NOTHING.to_owned(), quantity::iops);
+    let counted = match method.settling {
+        0 => method.intervals.to_string(),
+        settling => format!("{} of {}", method.intervals, method.intervals + settling),
+    };
+    let numbers = GAUGES.iter().map(shown).chain([behind, counted]);
+    let mut cells = vec![screen.cell_of_lines(Tone::Plain, &name)];
+    cells.extend(numbers.map(|text| screen.cell(Tone::Plain, &text)));
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers() -> WatchNumbers {
+        WatchNumbers {
+            iops: 12_340.0,
+            miss_rate: Some(0.125),
+            effective_sleep_ns: Some(21_100.0),
+            slept_ns: None,
+            cpu_pct: 71.5,
+            p50_ns: Some(80_900.0),
+            p99_ns: Some(2.5e6),
+            switches_per_io: 1.0,
+            background_iops: None,
+        }
+    }
+
+    fn method() -> WatchMethod {
+        WatchMethod {
+            method: "hybrid:min:ratio=70%,period=10ms".to_owned(),
+            background: true,
+            was: "hybrid (sleep, then ring)".to_owned(),
+            intervals: 3,
+            settling: 1,
+            median: Some(numbers()),
+        }
+    }
+
+    #[test]
+    fn a_line_stands_below_its_head() {
+        let interval = WatchInterval {
+            end_s: 1.25,
+            method: Some(0),
+            settled: false,
+            numbers: numbers(),
+            ..WatchInterval::default()
+        };
+        let line = watch_line(&interval, &[method()]);
+        let wanted = "   1.25 s    12.3 K    12.5 %   21.1 us         -    71.5 %   80.9 us   2.50 ms         -  \
+                      min:ratio=70%,period=10ms + background (settling)";
+        assert_eq!(line, wanted);
+        let end = |text: &str, word: &str| text.find(word).map(|at| at + word.len());
+        assert_eq!(end(&watch_head(), "p99"), end(&line, "2.50 ms"));
+        let none = WatchInterval::default();
+        assert!(watch_line(&none, &[]).ends_with("(changing)"));
+    }
+
+    #[test]
+    fn the_table_tells_what_counts() {
+        let never = WatchMethod {
+            method: "poll".to_owned(),
+            settling: 2,
+            ..WatchMethod::default()
+        };
+        let result = WatchResult {
+            schema: String::new(),
+            version: String::new(),
+            ended: String::new(),
+            job: q2c_result::watch::WatchJob::default(),
+            machine: q2c_result::Machine::default(),
+            target: q2c_result::Target::default(),
+            methods: vec![method(), never],
+            intervals: Vec::new(),
+            not_kept: 7,
+        };
+        let screen = Screen {
+            width: 120,
+            colour: false,
+        };
+        let shown = watch(&result, screen);
+        let line = |word: &str| {
+            shown
+                .lines()
+                .find(|l| l.contains(word))
+                .unwrap_or("")
+                .to_owned()
+        };
+        let rule: Vec<String> = line("min:ratio")
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+        let tail = "12.3 K 12.5 % 21.1 us - 71.5 % 80.9 us 2.50 ms - 3 of 4";
+        assert!(rule.join(" ").ends_with(tail), "{shown}");
+        assert!(line("poll").ends_with("0 of 2"), "{shown}");
+        assert!(shown.contains("\n  hybrid (sleep, then ring)"), "{shown}");
+        assert!(shown.contains("7 older intervals"), "{shown}");
+        assert!(shown.lines().all(|l| l.chars().count() <= 120), "{shown}");
+    }
+}

@@ -1,0 +1,98 @@
+//! `q2c poll watch`.
+
+use super::{RuleArgs, WorkloadArgs};
+use clap::Args;
+use q2c_lab::workload::Step;
+use q2c_model::{Nanos, parse_duration};
+use q2c_policy::{PolicySpec, SpecError};
+use std::str::FromStr;
+
+/// Watch a workload while it runs.
+#[derive(Clone, Debug, Args)]
+pub struct WatchArgs {
+    /// Target, job and place.
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+    /// A method to choose among: poll, interrupt, or a sleep rule such as mean or min:70%,10ms (may be given again); the first
+    /// runs at the start [default: poll, interrupt, mean:50%,100ms, min:70%,10ms, pas]
+    #[arg(long, value_name = "METHOD")]
+    pub policy: Vec<MethodArg>,
+    /// Own rules.
+    #[command(flatten)]
+    pub own: RuleArgs,
+    /// Length of an interval
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = interval)]
+    pub interval: Nanos,
+    /// End by itself after so many seconds [default: at a key or a signal]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// Go on to the next method by itself each time this is over
+    #[arg(long, value_name = "DURATION", value_parser = each)]
+    pub every: Option<Nanos>,
+    /// A line per interval, as where there is no terminal
+    #[arg(long)]
+    pub plain: bool,
+}
+
+/// A method as it is typed.
+#[derive(Clone, Debug)]
+pub struct MethodArg(pub Step);
+
+impl FromStr for MethodArg {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let rule = text.strip_prefix("hybrid:").unwrap_or(text);
+        Ok(MethodArg(match text {
+            "poll" => Step::Poll,
+            "interrupt" => Step::Interrupt,
+            _ => Step::Policy(rule.parse()?),
+        }))
+    }
+}
+
+impl WatchArgs {
+    /// What there is to choose among.
+    pub fn methods(&self) -> Result<Vec<Step>, SpecError> {
+        let own = self.own.policies()?.into_iter().map(Step::Policy);
+        let named = self.policy.iter().map(|method| method.0.clone());
+        let all: Vec<Step> = named.chain(own).collect();
+        Ok(if all.is_empty() { standard() } else { all })
+    }
+}
+
+/// The baselines, Linux's rule, and the best published ones of either kind.
+fn standard() -> Vec<Step> {
+    let rule = |text: &str| -> PolicySpec { text.parse().expect("a known rule") };
+    let rules = ["mean:50%,100ms", "min:70%,10ms", "pas"].map(rule);
+    let mut all = vec![Step::Poll, Step::Interrupt];
+    all.extend(rules.map(Step::Policy));
+    all
+}
+
+fn interval(text: &str) -> Result<Nanos, String> {
+    between(text, Nanos::from_millis(100), Nanos::from_millis(60_000))
+}
+
+fn each(text: &str) -> Result<Nanos, String> {
+    between(
+        text,
+        Nanos::from_millis(100),
+        Nanos::from_millis(86_400_000),
+    )
+}
+
+fn between(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {
+    let time = parse_duration(text).map_err(|e| e.to_string())?;
+    match (least..=most).contains(&time) {
+        true => Ok(time),
+        false => Err(format!("expected {least} to {most}, found `{text}`")),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();
+    value
+        .filter(|s| (0.1..=86_400.0).contains(s))
+        .ok_or_else(|| format!("expected 0.1 to 86400 seconds, found `{text}`"))
+}

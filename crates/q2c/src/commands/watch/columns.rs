@@ -1,0 +1,108 @@
+//! Intervals as the columns of a chart.
+
+use super::session::Shown;
+use q2c_result::watch::{WatchInterval, WatchNumbers};
+
+/// One column: one interval, or several when a minute has more of them than there are columns.
+#[derive(Clone, Debug, Default)]
+pub struct Column {
+    numbers: Vec<WatchNumbers>,
+    /// The method at its end.
+    pub method: Option<usize>,
+    /// The method changed in it.
+    pub changed: bool,
+}
+
+impl Column {
+    /// The mean of those that have a value.
+    pub fn mean(&self, value: fn(&WatchNumbers) -> Option<f64>) -> Option<f64> {
+        let values: Vec<f64> = self.numbers.iter().filter_map(value).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    fn take(&mut self, interval: &WatchInterval, before: Option<&WatchInterval>) {
+        self.numbers.push(interval.numbers);
+        self.changed |= before.is_some_and(|before| before.method != interval.method);
+        self.method = interval.method;
+    }
+}
+
+/// The last `width` columns, the newest to the right, empty ones before the first; `minute` intervals fit in when they can.
+pub fn columns(shown: &Shown, width: usize, minute: usize) -> Vec<Column> {
+    let each = minute.div_ceil(width.max(1)).max(1);
+    let mut columns: Vec<Column> = Vec::new();
+    let mut place = None;
+    for (n, interval) in shown.intervals.iter().enumerate() {
+        // By the number since the start: a column keeps its intervals while it moves.
+        let now = (shown.first + n as u64) / each as u64;
+        if place != Some(now) {
+            columns.push(Column::default());
+            place = Some(now);
+        }
+        let before = n.checked_sub(1).map(|n| &shown.intervals[n]);
+        if let Some(column) = columns.last_mut() {
+            column.take(interval, before);
+        }
+    }
+    let surplus = columns.len().saturating_sub(width);
+    columns.drain(..surplus);
+    let missing = width - columns.len();
+    let mut all = vec![Column::default(); missing];
+    all.append(&mut columns);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(first: u64, count: usize, changes_at: usize) -> Shown {
+        let interval = |n: usize| WatchInterval {
+            method: Some(usize::from(n >= changes_at)),
+            numbers: WatchNumbers {
+                iops: n as f64,
+                ..WatchNumbers::default()
+            },
+            ..WatchInterval::default()
+        };
+        let intervals = (0..count).map(interval).collect();
+        Shown { first, intervals }
+    }
+
+    fn values(columns: &[Column]) -> Vec<Option<f64>> {
+        columns.iter().map(|c| c.mean(|n| Some(n.iops))).collect()
+    }
+
+    #[test]
+    fn the_newest_stands_to_the_right() {
+        let few = columns(&shown(0, 2, 1), 4, 3);
+        assert_eq!(values(&few), [None, None, Some(0.0), Some(1.0)]);
+        assert_eq!(
+            few.iter().map(|c| c.changed).collect::<Vec<_>>(),
+            [false, false, false, true]
+        );
+        let many = columns(&shown(0, 6, 9), 4, 3);
+        assert_eq!(values(&many), [2.0, 3.0, 4.0, 5.0].map(Some));
+        assert!(many.iter().all(|c| !c.changed));
+    }
+
+    /// Six intervals a minute on three columns are two each: pairs of even and odd numbers since the start.
+    #[test]
+    fn several_intervals_share_a_column() {
+        let even = columns(&shown(10, 4, 3), 3, 6);
+        assert_eq!(values(&even), [None, Some(0.5), Some(2.5)]);
+        assert!(even[2].changed && !even[1].changed && even[2].method == Some(1));
+        let odd = columns(&shown(11, 4, 9), 3, 6);
+        assert_eq!(values(&odd), [0.0, 1.5, 3.0].map(Some));
+    }
+
+    #[test]
+    fn no_room_is_no_column() {
+        assert!(columns(&shown(0, 4, 9), 0, 60).is_empty());
+        assert!(
+            columns(&Shown::default(), 2, 60)
+                .iter()
+                .all(|c| c.method.is_none())
+        );
+    }
+}

@@ -1,0 +1,164 @@
+use super::*;
+use crate::commands::watch::keys::Action;
+use q2c_engine::measure::PhaseStats;
+use q2c_lab::watch::WatchInterval as Seen;
+use q2c_lab::workload::Step;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+fn head() -> Head {
+    Head {
+        job: "sim:50us: 4 KiB randread, CPU 1".to_owned(),
+        interval: Nanos::from_millis(1_000),
+    }
+}
+
+/// The screen's lines, blanks at their ends left out.
+fn screen(session: &Session, width: u16, height: u16) -> Vec<String> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal
+        .draw(|frame| draw(frame, session, &head()))
+        .unwrap();
+    let cells = terminal.backend().buffer().content();
+    let line = |row: &[ratatui::buffer::Cell]| {
+        let text: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
+        text.trim_end().to_owned()
+    };
+    cells.chunks(usize::from(width)).map(line).collect()
+}
+
+fn session(background: bool) -> Session {
+    let rule = |text: &str| Step::Policy(text.parse().unwrap());
+    Session::new(vec![Step::Poll, rule("mean:50%,100ms")], background)
+}
+
+/// A second of order `order` with `ios` I/Os of 50 us, of which hybrid polling handled `handled`, each asked 20 us, slept 25 us, and
+/// a quarter of them missed.
+fn second(session: &mut Session, order: u64, ios: u64, handled: u64) {
+    let begin = session.last().map_or(0, |last| (last.end_s * 1e9) as u64);
+    session.see(&Seen {
+        span: (begin, begin + 1_000_000_000),
+        order: Some(order),
+        foreground: PhaseStats {
+            lanes: 1,
+            wall_ns: 1e9,
+            ios,
+            cpu_ns: 500_000_000,
+            voluntary: handled,
+            handled,
+            slept: handled,
+            misses: handled / 4,
+            asked_ns: handled * 20_000,
+            slept_ns: handled * 25_000,
+            latencies: vec![50_000.0; ios as usize],
+            ..PhaseStats::default()
+        },
+        background: PhaseStats::default(),
+        polls_by: "ring",
+    });
+}
+
+/// Three seconds of polling at 1000, 2000 and 2000 IOPS, two of mean at 1500 and 1600.
+fn five_seconds() -> Session {
+    let mut session = session(false);
+    [1_000, 2_000, 2_000]
+        .into_iter()
+        .for_each(|ios| second(&mut session, 0, ios, 0));
+    session.act(Action::Method { next: true }).unwrap();
+    session.ordered(1);
+    [1_500, 1_600]
+        .into_iter()
+        .for_each(|ios| second(&mut session, 1, ios, ios));
+    session
+}
+
+/// Every number stands beside its name, the bars are shares of the largest (or of 100 %), and the change is marked.
+#[test]
+fn a_known_state() {
+    // The list takes 31 columns, the numbers 19: a minute of seconds has a column each.
+    let shown = screen(&five_seconds(), 112, 12);
+    let wanted = [
+        "sim:50us: 4 KiB randread, CPU 1   every 1.00 s, 5.0 s so far".to_owned(),
+        "hybrid:mean:ratio=50%,period=100ms was hybrid (sleep, then ring)".to_owned(),
+    ];
+    assert_eq!(shown[..2], wanted, "{shown:#?}");
+    assert!(
+        shown[2].starts_with("  poll  ") && shown[3].starts_with("> mean:ratio=50%,period=100ms")
+    );
+    let gauges = [
+        ("IOPS", "1.60 K", "▄██▆▆"),
+        ("missed", "25.0 %", "   ▂▂"),
+        ("asked", "20.0 us", "   ██"),
+        ("slept", "25.0 us", "   ██"),
+        ("CPU", "50.0 %", "▄▄▄▄▄"),
+        ("p50", "50.0 us", "█████"),
+        ("p99", "50.0 us", "█████"),
+    ];
+    for (line, (name, value, bars)) in shown[2..].iter().zip(gauges) {
+        let right: String = line.chars().skip(31).collect();
+        assert_eq!(&right[..16], format!("{name:<7}{value:>9}"), "{shown:#?}");
+        assert!(line.ends_with(bars), "{name}: {shown:#?}");
+    }
+    let marks = shown[9].trim_start();
+    assert_eq!(marks, "^", "there is no room for the name: {shown:#?}");
+    assert_eq!(shown[11], HELP);
+}
+
+#[test]
+fn a_change_further_left_has_its_name() {
+    let mut session = five_seconds();
+    (0..10).for_each(|_| second(&mut session, 1, 1_600, 1_600));
+    let shown = screen(&session, 112, 24);
+    assert_eq!(shown[16].trim_start(), "^mean 50%", "{shown:#?}");
+    // With more lines the largest value is named, except where it is 100 %.
+    let tops = shown.iter().filter(|line| line.contains("top ")).count();
+    assert_eq!(tops, 5, "{shown:#?}");
+    assert!(
+        shown.iter().any(|line| line.contains("top 2.00 K")),
+        "{shown:#?}"
+    );
+}
+
+#[test]
+fn the_states_are_told() {
+    let mut quiet = session(true);
+    let shown = screen(&quiet, 100, 16);
+    assert_eq!(shown[1], "waiting for the first interval");
+    assert!(shown.iter().any(|line| line.starts_with("  background on")));
+    assert!(
+        shown.iter().any(|line| line.contains("behind")),
+        "{shown:#?}"
+    );
+    second(&mut quiet, 0, 100, 0);
+    quiet.act(Action::Pause);
+    quiet.act(Action::Background);
+    quiet.ordered(1);
+    second(&mut quiet, 1, 100, 0);
+    let shown = screen(&quiet, 100, 16);
+    assert!(shown[0].ends_with(" PAUSED"), "{shown:#?}");
+    assert_eq!(
+        shown[1], "poll was poll (ring); background at work",
+        "as at the pause"
+    );
+    assert!(
+        shown
+            .iter()
+            .any(|line| line.starts_with("  background off"))
+    );
+    quiet.act(Action::Ratio { up: true });
+    assert_eq!(screen(&quiet, 100, 16)[15], "this method has no ratio");
+    quiet.act(Action::Pause);
+    let shown = screen(&quiet, 100, 16);
+    assert_eq!(
+        shown[1], "poll was poll (ring); background at rest",
+        "{shown:#?}"
+    );
+}
+
+#[test]
+fn no_size_is_too_small() {
+    let session = five_seconds();
+    for (width, height) in [(1, 1), (5, 2), (20, 4), (40, 5), (300, 100)] {
+        assert_eq!(screen(&session, width, height).len(), usize::from(height));
+    }
+}

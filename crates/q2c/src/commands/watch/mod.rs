@@ -1,0 +1,242 @@
+//! `q2c poll watch`.
+
+mod columns;
+mod draw;
+mod face;
+mod keys;
+mod session;
+
+use crate::args::WatchArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say, screen};
+use crate::workbench::Workbench;
+use draw::Head;
+use face::Face;
+use keys::Action;
+use q2c_lab::watch::{Seen, Watch, WatchEnd};
+use q2c_lab::workload::Step;
+use q2c_model::{Bytes, Nanos};
+use q2c_result::Exit;
+use q2c_result::watch::{SCHEMA, WatchJob, WatchResult};
+use session::{Order, Session};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How long a key may wait.
+const PATIENCE: Duration = Duration::from_millis(40);
+
+/// Watches, and prints the medians at the end.
+pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let (bs, methods) = checked(args)?;
+    let bench = Workbench::without_rest("poll watch", &args.workload, stop)?;
+    let first = methods[0].clone();
+    let mut watcher = Watcher {
+        args,
+        session: Session::new(methods, !args.workload.background.is_empty()),
+        head: head(args, bs, &bench),
+        face: Face::open(args.plain, args.workload.json)?,
+    };
+    let seed = args.workload.seed;
+    let workload = &bench.workload;
+    let (left, end) = workload
+        .watch(bs, &first, args.interval, seed, stop, |w| watcher.follow(w))
+        .or_exit(Exit::Environment)?;
+    let Watcher { session, face, .. } = watcher;
+    // The terminal is given back before anything is printed.
+    drop(face);
+    conclude(args, bs, &bench, session, Ended::of(left?, end))
+}
+
+/// The one block size, and the methods to choose among.
+fn checked(args: &WatchArgs) -> Result<(Bytes, Vec<Step>), Failure> {
+    let wrong = |why: String| Err(Failure::new(Exit::Usage, format!("watch {why}")));
+    let [bs] = args.workload.bs[..] else {
+        let all: Vec<String> = args.workload.bs.iter().map(Bytes::to_string).collect();
+        let all = all.join(", ");
+        return wrong(format!(
+            "one block size: expected one for --bs, found {all}"
+        ));
+    };
+    if args
+        .seconds
+        .is_some_and(|s| s < args.interval.as_secs_f64())
+    {
+        return wrong(format!(
+            "one interval at least: expected --seconds of {} or more, or a shorter --interval",
+            args.interval
+        ));
+    }
+    Ok((bs, args.methods().or_exit(Exit::Usage)?))
+}
+
+fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
+    let cpus: Vec<String> = bench
+        .workload
+        .cpus
+        .iter()
+        .map(|cpu| cpu.0.to_string())
+        .collect();
+    Head {
+        job: format!(
+            "{}: {bs} {}, CPU {}",
+            bench.target.path.escape_debug(),
+            args.workload.rw,
+            cpus.join(", ")
+        ),
+        interval: args.interval,
+    }
+}
+
+/// Everything a watch has in hand.
+struct Watcher<'a> {
+    args: &'a WatchArgs,
+    session: Session,
+    head: Head,
+    face: Face,
+}
+
+/// How the watcher left.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Asked,
+    Interrupted,
+    /// The workload ended first.
+    After,
+}
+
+impl Watcher<'_> {
+    fn follow(&mut self, watch: &mut Watch<'_, '_>) -> Result<Left, Failure> {
+        self.face.draw(&self.session, &self.head)?;
+        loop {
+            let mut fresh = false;
+            match watch.see(PATIENCE) {
+                Seen::End => return Ok(Left::After),
+                Seen::Nothing => {}
+                Seen::Interval(interval) => {
+                    self.session.see(&interval);
+                    fresh = true;
+                    let over = self
+                        .args
+                        .seconds
+                        .is_some_and(|s| reached(interval.span.1, s));
+                    if !self.face.tell(&self.session)? || over {
+                        return Ok(Left::Asked);
+                    }
+                    if self.args.every.is_some_and(|each| self.session.over(each)) {
+                        self.act(Action::Method { next: true }, watch)?;
+                    }
+                }
+            }
+            for action in self.face.asked()? {
+                match action {
+                    Action::Quit => return Ok(Left::Asked),
+                    Action::Interrupt => return Ok(Left::Interrupted),
+                    _ => self.act(action, watch)?,
+                }
+                fresh = true;
+            }
+            if fresh {
+                self.face.draw(&self.session, &self.head)?;
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action, watch: &mut Watch<'_, '_>) -> Result<(), Failure> {
+        let number = match self.session.act(action) {
+            None => return Ok(()),
+            Some(Order::Method(step)) => watch.switch(&step),
+            Some(Order::Background(on)) => watch.switch_background(on),
+        };
+        self.session.ordered(number.or_exit(Exit::Internal)?);
+        Ok(())
+    }
+}
+
+/// Slices are whole nanoseconds: a last one may end some of them early.
+fn reached(end_ns: u64, seconds: f64) -> bool {
+    end_ns + 1_000 >= Nanos::from_secs_f64(seconds).0
+}
+
+/// How it ended.
+enum Ended {
+    Asked,
+    Signal,
+    Fault(String),
+}
+
+impl Ended {
+    fn of(left: Left, end: WatchEnd) -> Self {
+        match end.fault {
+            Some(fault) => Ended::Fault(fault),
+            None if end.stopped || left == Left::Interrupted => Ended::Signal,
+            None => Ended::Asked,
+        }
+    }
+
+    fn word(&self) -> String {
+        match self {
+            Ended::Asked => "asked".to_owned(),
+            Ended::Signal => "signal".to_owned(),
+            Ended::Fault(fault) => format!("fault: {fault}"),
+        }
+    }
+}
+
+/// Prints what there is, and tells how it ended.
+fn conclude(
+    args: &WatchArgs,
+    bs: Bytes,
+    bench: &Workbench,
+    session: Session,
+    ended: Ended,
+) -> Result<Exit, Failure> {
+    let (methods, intervals, not_kept) = session.end();
+    let some = !intervals.is_empty();
+    let result = WatchResult {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ended: ended.word(),
+        job: job(args, bs, bench),
+        machine: bench.machine.clone(),
+        target: bench.target.clone(),
+        methods,
+        intervals,
+        not_kept,
+    };
+    if some && args.workload.json {
+        print_json(&result)?;
+    } else if some {
+        print(&format!(
+            "\n{}",
+            q2c_report::terminal::watch(&result, screen())
+        ))?;
+    }
+    match ended {
+        Ended::Fault(fault) => Err(Failure::new(Exit::Device, fault)),
+        Ended::Signal if some => {
+            say("stopped by a signal");
+            Ok(Exit::Interrupted)
+        }
+        Ended::Signal => {
+            let why = "watch: stopped by a signal before the first interval was over";
+            Err(Failure::new(Exit::Interrupted, why))
+        }
+        Ended::Asked => Ok(Exit::Done),
+    }
+}
+
+fn job(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> WatchJob {
+    WatchJob {
+        rw: args.workload.rw.to_string(),
+        bs,
+        cpus: bench.workload.cpus.clone(),
+        background: bench
+            .workload
+            .background
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        interval_s: args.interval.as_secs_f64(),
+        seed: args.workload.seed,
+    }
+}

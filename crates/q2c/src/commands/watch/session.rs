@@ -1,0 +1,265 @@
+//! The state of a watch: what there is to choose among, what runs, what was seen. Touches neither device nor terminal.
+
+use super::keys::Action;
+use q2c_lab::watch::{WatchInterval as Seen, by_method, mode, numbers, settling};
+use q2c_lab::workload::Step;
+use q2c_model::Nanos;
+use q2c_policy::{Kind, PolicySpec};
+use q2c_result::watch::{WatchInterval, WatchMethod};
+
+/// What is asked of the workload.
+#[derive(Clone, Debug)]
+pub enum Order {
+    /// Wait in this way.
+    Method(Step),
+    /// The background at work, or at rest.
+    Background(bool),
+}
+
+/// The state.
+pub struct Session {
+    /// What there is to choose among.
+    pub methods: Vec<Step>,
+    /// Which of it was asked for last.
+    pub selected: usize,
+    /// Whether the background was asked to work; `None` when there is none.
+    pub background: Option<bool>,
+    /// A word to the one at the keys.
+    pub note: String,
+    /// By number of the order.
+    orders: Vec<Ordered>,
+    /// The order of the latest interval, and when it began, ns.
+    current: (u64, u64),
+    rows: Vec<(String, bool)>,
+    intervals: Vec<WatchInterval>,
+    not_kept: u64,
+    frozen: Option<Shown>,
+}
+
+/// What was in force under an order.
+struct Ordered {
+    step: Step,
+    background: bool,
+}
+
+/// Intervals to draw.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// Number of the first since the start.
+    pub first: u64,
+    /// In their order.
+    pub intervals: Vec<WatchInterval>,
+}
+
+/// Intervals kept for the summary at most: a day of seconds. When there are more, the older half goes.
+const KEPT: usize = 86_400;
+/// Steps of a ratio from 0 to 1.
+const RATIO_STEPS: f64 = 20.0;
+
+impl Session {
+    /// The first of `methods` runs; the background too, when there is one.
+    pub fn new(methods: Vec<Step>, has_background: bool) -> Self {
+        let first = Ordered {
+            step: methods[0].clone(),
+            background: has_background,
+        };
+        Session {
+            methods,
+            selected: 0,
+            background: has_background.then_some(true),
+            note: String::new(),
+            orders: vec![first],
+            current: (0, 0),
+            rows: Vec::new(),
+            intervals: Vec::new(),
+            not_kept: 0,
+            frozen: None,
+        }
+    }
+
+    /// Takes up what a key asks for; gives what is to be asked of the workload.
+    pub fn act(&mut self, action: Action) -> Option<Order> {
+        self.note.clear();
+        match action {
+            Action::Method { next } => {
+                let count = self.methods.len();
+                self.selected = (self.selected + if next { 1 } else { count - 1 }) % count;
+                (count > 1).then(|| self.order())
+            }
+            Action::Ratio { up } => self.turn(up),
+            Action::Background => self.toggle(),
+            Action::Pause => {
+                self.frozen = match self.frozen {
+                    Some(_) => None,
+                    None => Some(self.latest(usize::MAX)),
+                };
+                None
+            }
+            Action::Quit | Action::Interrupt | Action::Redraw => None,
+        }
+    }
+
+    fn order(&self) -> Order {
+        Order::Method(self.methods[self.selected].clone())
+    }
+
+    fn turn(&mut self, up: bool) -> Option<Order> {
+        let turned = match &self.methods[self.selected] {
+            Step::Policy(policy) => turned(policy, up),
+            _ => Err("this method has no ratio"),
+        };
+        match turned {
+            Ok(policy) => {
+                self.methods[self.selected] = Step::Policy(policy);
+                Some(self.order())
+            }
+            Err(note) => {
+                note.clone_into(&mut self.note);
+                None
+            }
+        }
+    }
+
+    fn toggle(&mut self) -> Option<Order> {
+        match self.background {
+            Some(on) => {
+                self.background = Some(!on);
+                Some(Order::Background(!on))
+            }
+            None => {
+                "there is no background: name it with --background".clone_into(&mut self.note);
+                None
+            }
+        }
+    }
+
+    /// The workload took the latest order, and calls it `number`.
+    pub fn ordered(&mut self, number: u64) {
+        debug_assert_eq!(number, self.orders.len() as u64);
+        self.orders.push(Ordered {
+            step: self.methods[self.selected].clone(),
+            background: self.background == Some(true),
+        });
+    }
+
+    /// Takes an interval in.
+    pub fn see(&mut self, seen: &Seen) {
+        let mut interval = WatchInterval {
+            end_s: seen.span.1 as f64 / 1e9,
+            length_s: (seen.span.1 - seen.span.0) as f64 / 1e9,
+            unrecorded: seen.foreground.ios - seen.foreground.latencies.len() as u64,
+            numbers: numbers(seen),
+            ..WatchInterval::default()
+        };
+        if let Some(order) = seen.order {
+            if self.current.0 != order {
+                self.current = (order, seen.span.0);
+            }
+            let Ordered { step, background } = &self.orders[order as usize];
+            let row = (name(step), *background);
+            interval.was = mode(step, &seen.foreground, seen.polls_by);
+            interval.settled = seen.span.0 - self.current.1 >= settling(step).0;
+            interval.method = Some(self.row(row));
+        }
+        if self.intervals.len() == KEPT {
+            self.not_kept += (KEPT / 2) as u64;
+            self.intervals.drain(..KEPT / 2);
+        }
+        self.intervals.push(interval);
+    }
+
+    fn row(&mut self, row: (String, bool)) -> usize {
+        self.row_of(&row).unwrap_or_else(|| {
+            self.rows.push(row);
+            self.rows.len() - 1
+        })
+    }
+
+    fn row_of(&self, row: &(String, bool)) -> Option<usize> {
+        self.rows.iter().position(|known| known == row)
+    }
+
+    /// Where intervals of a method, with the background as it is, are counted.
+    pub fn row_of_method(&self, step: &Step) -> Option<usize> {
+        self.row_of(&(name(step), self.background == Some(true)))
+    }
+
+    /// Whether it is time for the next method, when each has so long.
+    pub fn over(&self, each: Nanos) -> bool {
+        let latest = self.orders.len() as u64 - 1;
+        let end_ns = self.intervals.last().map_or(0.0, |i| i.end_s * 1e9);
+        self.current.0 == latest && end_ns - self.current.1 as f64 >= each.0 as f64
+    }
+
+    /// Whether the screen stands still.
+    pub fn paused(&self) -> bool {
+        self.frozen.is_some()
+    }
+
+    /// The last `n` intervals, or those at the pause.
+    pub fn shown(&self, n: usize) -> Shown {
+        self.frozen.clone().unwrap_or_else(|| self.latest(n))
+    }
+
+    fn latest(&self, n: usize) -> Shown {
+        let from = self.intervals.len().saturating_sub(n.min(MINUTE));
+        Shown {
+            first: self.not_kept + from as u64,
+            intervals: self.intervals[from..].to_vec(),
+        }
+    }
+
+    /// The methods' rows so far; their numbers are not yet in it.
+    pub fn names(&self) -> Vec<WatchMethod> {
+        let row = |(method, background): &(String, bool)| WatchMethod {
+            method: method.clone(),
+            background: *background,
+            ..WatchMethod::default()
+        };
+        self.rows.iter().map(row).collect()
+    }
+
+    /// A row per method, the intervals, and how many were not kept.
+    pub fn end(self) -> (Vec<WatchMethod>, Vec<WatchInterval>, u64) {
+        let methods = by_method(&self.rows, &self.intervals);
+        (methods, self.intervals, self.not_kept)
+    }
+
+    /// The interval that was seen last.
+    pub fn last(&self) -> Option<&WatchInterval> {
+        self.intervals.last()
+    }
+}
+
+/// Intervals drawn at most: a minute of the shortest.
+const MINUTE: usize = 600;
+
+/// The method's name in results.
+pub fn name(step: &Step) -> String {
+    match step {
+        Step::Poll => "poll".to_owned(),
+        Step::Policy(policy) => format!("hybrid:{policy}"),
+        _ => "interrupt".to_owned(),
+    }
+}
+
+/// The rule with its ratio at the next step.
+fn turned(policy: &PolicySpec, up: bool) -> Result<PolicySpec, &'static str> {
+    let ratio = policy.rule().params.iter().find(|p| p.kind == Kind::Ratio);
+    let ratio = ratio.ok_or("this rule has no ratio")?;
+    let mut params = policy.params().into_iter();
+    let value = params
+        .find(|(name, _)| *name == ratio.name)
+        .map_or(0.0, |(_, value)| value);
+    // A ratio between two steps goes to the one beside it.
+    let steps = value * RATIO_STEPS;
+    let next = match up {
+        true => (steps + 1e-9).floor() + 1.0,
+        false => (steps - 1e-9).ceil() - 1.0,
+    };
+    let turned = policy.with(ratio.name, next / RATIO_STEPS);
+    turned.map_err(|_| "the ratio goes no further")
+}
+
+#[cfg(test)]
+mod tests;
