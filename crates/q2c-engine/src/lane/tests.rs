@@ -88,6 +88,8 @@ fn one(wait: &mut Wait) -> (Calls, u8) {
         stop_on_fault: false,
         depth: 1,
         slots: Vec::new(),
+        in_flight: 0,
+        carries: false,
     };
     lane.run_until(wait, 0).expect("one I/O");
     let samples = lane.recorder.into_samples();
