@@ -11,6 +11,7 @@
 //! learns the device's own time.
 
 mod bucket;
+pub mod form;
 mod registry;
 mod rules;
 mod spec;

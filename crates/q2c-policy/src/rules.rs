@@ -5,5 +5,5 @@ pub(crate) mod fixed;
 pub(crate) mod mean;
 pub(crate) mod min;
 pub(crate) mod pas;
-mod share;
+pub(crate) mod share;
 pub(crate) mod uring;

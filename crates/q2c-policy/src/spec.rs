@@ -6,6 +6,7 @@ mod parse;
 pub use error::{SpecError, SpecErrorKind};
 
 use crate::Lane;
+use crate::form::Form;
 use crate::registry::{Param, Rule};
 use std::fmt;
 use std::str::FromStr;
@@ -53,6 +54,12 @@ impl PolicySpec {
     #[must_use]
     pub fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
         (self.rule.build)(self, lanes)
+    }
+
+    /// The parts of the rule with these parameters, when it is made of known ones.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        (self.rule.form)(self)
     }
 
     /// The value of a parameter the rule declares.

@@ -4,6 +4,7 @@
 //! time is known to the [`Oracle`](Method::Oracle) alone. Recordings must come from classic polling: those of
 //! sleeping methods contain their own oversleep.
 
+mod batch;
 mod choice;
 mod closed;
 mod outcome;
@@ -11,6 +12,7 @@ mod pareto;
 mod recording;
 mod sweep;
 
+pub use batch::{Batch, BatchError};
 pub use choice::{Choice, Limits, Objective, choose};
 pub use closed::{Drive, Method, simulate};
 pub use outcome::Outcome;

@@ -1,5 +1,6 @@
 //! The simulator against arithmetic on paper, a second implementation, and what is published.
 
+mod batch;
 mod by_hand;
 mod cases;
 mod known;

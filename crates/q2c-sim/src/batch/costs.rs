@@ -1,0 +1,132 @@
+//! What a sleep costs, as functions of its length with common corner points.
+
+use q2c_model::{CostModel, Curve};
+
+/// Several curves over the same abscissa: one search for all of them.
+#[derive(Clone, Debug)]
+pub(super) struct Joint<const N: usize> {
+    /// Corner points of all curves together, ascending.
+    pub x: Vec<f64>,
+    /// Values at the corner below; the first row is for what lies below all corners.
+    pub value: Vec<[f64; N]>,
+    /// Slopes from there.
+    pub slope: Vec<[f64; N]>,
+}
+
+impl<const N: usize> Joint<N> {
+    fn new(curves: [&Curve; N]) -> Self {
+        let mut x: Vec<f64> = curves.iter().flat_map(|c| c.x.clone()).collect();
+        x.sort_by(f64::total_cmp);
+        x.dedup();
+        // A flat function needs no corner.
+        if curves.iter().all(|c| flat(c)) {
+            x.clear();
+        }
+        let from = x.first().copied().unwrap_or(0.0);
+        let row = |at: f64| curves.map(|c| c.at(at));
+        let value = std::iter::once(from).chain(x.iter().copied()).map(row);
+        let slope_after = |i: usize| {
+            let Some(&next) = x.get(i + 1) else {
+                return [0.0; N];
+            };
+            curves.map(|c| (c.at(next) - c.at(x[i])) / (next - x[i]))
+        };
+        Joint {
+            value: value.collect(),
+            slope: std::iter::once([0.0; N])
+                .chain((0..x.len()).map(slope_after))
+                .collect(),
+            x,
+        }
+    }
+
+    /// All values at `at`.
+    #[inline]
+    pub fn at(&self, at: f64) -> [f64; N] {
+        let row = self.x.partition_point(|&x| x <= at);
+        let beyond = match row.checked_sub(1) {
+            Some(corner) => at - self.x[corner],
+            None => 0.0,
+        };
+        let (value, slope) = (&self.value[row], &self.slope[row]);
+        std::array::from_fn(|i| value[i] + slope[i] * beyond)
+    }
+}
+
+fn flat(curve: &Curve) -> bool {
+    curve.y.iter().all(|&y| y == curve.y[0])
+}
+
+/// No bound, ns: beyond everything a lane can hold.
+const NO_BOUND: f64 = 1e9;
+
+/// The cost model as the kernels use it.
+#[derive(Clone, Debug)]
+pub(super) struct Costs {
+    /// Over the sleep: base, spread, least and most of the clear delay; CPU of a clear and a hit sleep; added latency and
+    /// submission.
+    pub sleep: Joint<8>,
+    /// Over the sleep less the latency: base, spread, least and most of the hit delay.
+    pub hit: Joint<4>,
+    /// ns.
+    pub lead: i32,
+    /// ns.
+    pub reap: i32,
+    /// ns, in the tally's own precision.
+    pub other_poll: f64,
+    /// ns.
+    pub other_sleep: f64,
+}
+
+impl Costs {
+    pub fn new(cost: &CostModel) -> Self {
+        let none = Curve::constant(NO_BOUND);
+        let most = |curve: &Curve| match curve.x.is_empty() {
+            true => none.clone(),
+            false => curve.clone(),
+        };
+        let (clear, hit) = (&cost.wake_clear, &cost.wake_hit);
+        let (clear_most, hit_most) = (most(&clear.most_ns), most(&hit.most_ns));
+        Costs {
+            sleep: Joint::new([
+                &clear.base_ns,
+                &clear.spread_ns,
+                &clear.least_ns,
+                &clear_most,
+                &cost.sleep_cpu_clear_ns,
+                &cost.sleep_cpu_hit_ns,
+                &cost.added_latency_ns,
+                &cost.added_submit_ns,
+            ]),
+            hit: Joint::new([&hit.base_ns, &hit.spread_ns, &hit.least_ns, &hit_most]),
+            lead: whole(cost.hit_lead_ns),
+            reap: whole(cost.reap_hit_ns),
+            other_poll: cost.other_cpu_poll_ns,
+            other_sleep: cost.other_cpu_sleep_ns,
+        }
+    }
+
+    /// Whether the delay of every wake-up is known beforehand, and a sleep adds nothing but that.
+    pub fn plain(&self, cost: &CostModel) -> bool {
+        let still = |spread: f64, z: &[f64]| spread == 0.0 || z.iter().all(|&z| z == 0.0);
+        let zero = |curve: &Curve| curve.y.iter().all(|&y| y == 0.0);
+        let spread = |curve: &Curve| curve.y.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        still(spread(&cost.wake_clear.spread_ns), &cost.wake_clear.z)
+            && still(spread(&cost.wake_hit.spread_ns), &cost.wake_hit.z)
+            && self.hit.x.is_empty()
+            && zero(&cost.added_latency_ns)
+            && zero(&cost.added_submit_ns)
+            && self.reap >= 0
+    }
+
+    /// The delay of a hit wake-up that does not depend on anything.
+    pub fn flat_hit(&self) -> f64 {
+        let [base, _, least, most] = self.hit.value[0];
+        base.min(most).max(least.max(0.0))
+    }
+}
+
+/// To the nearest whole nanosecond, halves up.
+pub(super) fn whole(ns: f64) -> i32 {
+    (ns + 0.5).floor() as i32
+}

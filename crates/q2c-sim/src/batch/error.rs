@@ -1,0 +1,19 @@
+use q2c_policy::PolicySpec;
+use thiserror::Error;
+
+/// Why a batch cannot simulate something; [`simulate`](crate::simulate) can.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// The rule has no batch form, or a window is too long.
+    #[error("simulate {0} in a batch: it takes fixed sleeps up to 0.27 s and windows up to 1.07 s; simulate it alone")]
+    Rule(PolicySpec),
+    /// An I/O is too long.
+    #[error("simulate I/O {io} in a batch: it takes times below 0.54 s, found {ns:.0} ns; simulate each configuration alone")]
+    TooLong {
+        /// Its number in the trace, from 0.
+        io: u64,
+        /// The longer of its times.
+        ns: f64,
+    },
+}

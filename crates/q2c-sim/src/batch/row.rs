@@ -1,0 +1,110 @@
+//! One bucket of a group: the sleep of each configuration, what it costs, and what its window has gathered.
+
+use super::costs::{Costs, whole};
+use super::lanes::Lanes;
+
+/// No completion is ever as early: the threshold of a configuration that polls.
+const NEVER_HIT: i32 = -(1 << 29);
+/// A bound that no delay of a sleep of this length reaches, ns.
+const LATEST: f64 = 1_073_741_824.0;
+
+/// Whole nanoseconds; wake-ups in single precision, exact up to 8 ms. Half a nanosecond is added to them, so that cutting rounds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    /// Sleep, 0 to poll.
+    pub asked: Lanes<i32>,
+    /// 1 for a configuration that sleeps.
+    pub slept: Lanes<i32>,
+    /// Clear wake-up for the draw 0.
+    pub wake: Lanes<f32>,
+    /// What one unit of the draw adds.
+    pub spread: Lanes<f32>,
+    /// Earliest clear wake-up.
+    pub earliest: Lanes<f32>,
+    /// Latest clear wake-up.
+    pub latest: Lanes<f32>,
+    /// A device time is clear when longer than the wake-up and this.
+    pub ahead: Lanes<i32>,
+    /// Added to the latency.
+    pub added: Lanes<i32>,
+    /// Added to the submission.
+    pub submit: Lanes<i32>,
+    /// CPU of a clear sleep.
+    pub cpu_clear: Lanes<i32>,
+    /// CPU of a hit sleep.
+    pub cpu_hit: Lanes<i32>,
+    /// Clear wake-up where it does not depend on a draw.
+    pub plain_wake: Lanes<i32>,
+    /// That and the lead: shorter device times are hit.
+    pub plain_clear: Lanes<i32>,
+    /// When a hit I/O is reaped at the earliest, where that does not depend on a draw.
+    pub plain_hit: Lanes<i32>,
+    /// Sum or least of the window's observed times.
+    pub statistic: Lanes<i32>,
+    /// Completions of the window.
+    pub count: Lanes<i32>,
+}
+
+impl Row {
+    /// All configurations poll.
+    pub fn polling() -> Self {
+        let never = Lanes([NEVER_HIT; super::lanes::LANES]);
+        Row {
+            ahead: never,
+            plain_clear: never,
+            ..Row::default()
+        }
+    }
+
+    /// Lets a lane sleep `ns`.
+    pub fn set(&mut self, lane: usize, ns: i32, costs: &Costs) {
+        if ns == 0 {
+            return self.poll(lane);
+        }
+        let [base, spread, least, most, cpu_clear, cpu_hit, added, submit] =
+            costs.sleep.at(f64::from(ns));
+        let asked = f64::from(ns);
+        let after = |delay: f64| (asked + delay + 0.5).min(LATEST) as f32;
+        let least = least.max(0.0);
+        self.asked.0[lane] = ns;
+        self.slept.0[lane] = 1;
+        self.wake.0[lane] = after(base);
+        self.spread.0[lane] = spread as f32;
+        self.earliest.0[lane] = after(least);
+        self.latest.0[lane] = after(most);
+        self.added.0[lane] = whole(added);
+        self.ahead.0[lane] = costs.lead - whole(added);
+        self.submit.0[lane] = whole(submit);
+        self.cpu_clear.0[lane] = whole(cpu_clear);
+        self.cpu_hit.0[lane] = whole(cpu_hit);
+        let wake = ns + whole(base.min(most).max(least));
+        self.plain_wake.0[lane] = wake;
+        self.plain_clear.0[lane] = wake + costs.lead;
+        self.plain_hit.0[lane] = ns + whole(costs.flat_hit()) + costs.reap;
+    }
+
+    fn poll(&mut self, lane: usize) {
+        for column in [
+            &mut self.asked,
+            &mut self.slept,
+            &mut self.added,
+            &mut self.submit,
+            &mut self.cpu_clear,
+            &mut self.cpu_hit,
+            &mut self.plain_wake,
+            &mut self.plain_hit,
+        ] {
+            column.0[lane] = 0;
+        }
+        for column in [
+            &mut self.wake,
+            &mut self.spread,
+            &mut self.earliest,
+            &mut self.latest,
+        ] {
+            column.0[lane] = 0.0;
+        }
+        self.ahead.0[lane] = NEVER_HIT;
+        self.plain_clear.0[lane] = NEVER_HIT;
+    }
+}
