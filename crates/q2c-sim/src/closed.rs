@@ -321,7 +321,8 @@ fn interrupted(cost: &CostModel, submit: f64, latency: f64) -> Fate {
 }
 
 fn slept(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -> Fate {
-    let latency = latency + sleep.added_latency;
+    // A gain that was measured on longer latencies does not turn a short one negative.
+    let latency = (latency + sleep.added_latency).max(0.0);
     let (least, most) = sleep.bounds;
     let wake = sleep.asked + (sleep.base + sleep.spread * draw.0).min(most).max(least);
     let fate = Fate {

@@ -68,6 +68,8 @@ pub(super) struct Costs {
     pub sleep: Joint<8>,
     /// Over the sleep less the latency: base, spread, least and most of the hit delay.
     pub hit: Joint<4>,
+    /// The same as single numbers, where they are that.
+    pub plain: Option<Plain>,
     /// ns.
     pub lead: i32,
     /// ns.
@@ -76,6 +78,17 @@ pub(super) struct Costs {
     pub other_poll: f64,
     /// ns.
     pub other_sleep: f64,
+}
+
+/// Costs that depend on nothing, ns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plain {
+    /// From the end of the sleep asked to a clear wake-up.
+    pub wake: i32,
+    /// To the reaping after a hit one.
+    pub hit: i32,
+    pub cpu_clear: i32,
+    pub cpu_hit: i32,
 }
 
 impl Costs {
@@ -87,7 +100,8 @@ impl Costs {
         };
         let (clear, hit) = (&cost.wake_clear, &cost.wake_hit);
         let (clear_most, hit_most) = (most(&clear.most_ns), most(&hit.most_ns));
-        Costs {
+        let mut costs = Costs {
+            plain: None,
             sleep: Joint::new([
                 &clear.base_ns,
                 &clear.spread_ns,
@@ -103,24 +117,39 @@ impl Costs {
             reap: whole(cost.reap_hit_ns),
             other_poll: cost.other_cpu_poll_ns,
             other_sleep: cost.other_cpu_sleep_ns,
-        }
+        };
+        costs.plain = costs.plain(cost);
+        costs
+    }
+
+    fn plain(&self, cost: &CostModel) -> Option<Plain> {
+        self.is_plain(cost).then(|| {
+            let [base, _, least, most, cpu_clear, cpu_hit, _, _] = self.sleep.value[0];
+            Plain {
+                wake: whole(base.min(most).max(least.max(0.0))),
+                hit: whole(self.flat_hit()) + self.reap,
+                cpu_clear: whole(cpu_clear),
+                cpu_hit: whole(cpu_hit),
+            }
+        })
     }
 
     /// Whether the delay of every wake-up is known beforehand, and a sleep adds nothing but that.
-    pub fn plain(&self, cost: &CostModel) -> bool {
+    fn is_plain(&self, cost: &CostModel) -> bool {
         let still = |spread: f64, z: &[f64]| spread == 0.0 || z.iter().all(|&z| z == 0.0);
         let zero = |curve: &Curve| curve.y.iter().all(|&y| y == 0.0);
         let spread = |curve: &Curve| curve.y.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
         still(spread(&cost.wake_clear.spread_ns), &cost.wake_clear.z)
             && still(spread(&cost.wake_hit.spread_ns), &cost.wake_hit.z)
             && self.hit.x.is_empty()
+            && self.sleep.x.is_empty()
             && zero(&cost.added_latency_ns)
             && zero(&cost.added_submit_ns)
             && self.reap >= 0
     }
 
     /// The delay of a hit wake-up that does not depend on anything.
-    pub fn flat_hit(&self) -> f64 {
+    fn flat_hit(&self) -> f64 {
         let [base, _, least, most] = self.hit.value[0];
         base.min(most).max(least.max(0.0))
     }
@@ -128,5 +157,8 @@ impl Costs {
 
 /// To the nearest whole nanosecond, halves up.
 pub(super) fn whole(ns: f64) -> i32 {
-    (ns + 0.5).floor() as i32
+    let more = ns + 0.5;
+    let cut = more as i32;
+    // Not `floor`: a call of a library where the machine's own instruction may not be assumed.
+    cut - i32::from(f64::from(cut) > more)
 }

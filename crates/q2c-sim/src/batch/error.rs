@@ -8,6 +8,9 @@ pub enum BatchError {
     /// The rule has no batch form, or a window is too long.
     #[error("simulate {0} in a batch: it takes fixed sleeps up to 0.27 s and windows up to 1.07 s; simulate it alone")]
     Rule(PolicySpec),
+    /// The delay of hit wake-ups has too many corner points.
+    #[error("simulate in a batch: it takes hit delays of up to 15 corner points, found {0}; simulate each configuration alone")]
+    Corners(usize),
     /// An I/O is too long.
     #[error("simulate I/O {io} in a batch: it takes times below 0.54 s, found {ns:.0} ns; simulate each configuration alone")]
     TooLong {

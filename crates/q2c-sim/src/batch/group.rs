@@ -6,7 +6,7 @@
 use super::costs::Costs;
 use super::histogram::Histogram;
 use super::lane::{IDLE, Lane, NEVER, Rule, Stage};
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, each};
 use super::piece::Piece;
 use super::row::Row;
 use super::totals::{Snapshot, Totals};
@@ -69,7 +69,7 @@ impl Group {
     /// Lets a lane begin with this sleep, 0 to poll.
     pub fn start(&mut self, lane: usize, sleep: i32, costs: &Costs) {
         let nothing = nothing(self.statistic);
-        for row in &mut self.rows[..BUCKETS] {
+        for row in self.rows.iter_mut() {
             row.set(lane, sleep, costs);
             row.statistic.0[lane] = nothing;
         }
@@ -92,7 +92,7 @@ impl Group {
         if state.end != IDLE && state.end <= now {
             state.end = IDLE;
             self.flush(lane, i, around);
-            self.publish(lane, around.costs);
+            self.publish(lane, around);
         }
     }
 
@@ -108,7 +108,7 @@ impl Group {
             let row = usize::from(piece.row[i]);
             if state.end != IDLE {
                 self.hold(lane, row, held);
-                self.publish(lane, around.costs);
+                self.publish(lane, around);
             }
             let first = Held { statistic: observed, count: 1 };
             self.hold(lane, row, first);
@@ -125,12 +125,13 @@ impl Group {
     }
 
     /// Gives every bucket that has completions its new sleep, and forgets them.
-    fn publish(&mut self, lane: usize, costs: &Costs) {
+    fn publish(&mut self, lane: usize, around: &Around<'_>) {
         let Rule::Windowed(form) = self.lanes[lane].rule else {
             return;
         };
         let nothing = nothing(form.statistic);
-        for row in &mut self.rows[..BUCKETS] {
+        for row in each(around.seen.into()) {
+            let row = &mut self.rows[row];
             let count = row.count.0[lane];
             if count == 0 {
                 continue;
@@ -142,7 +143,7 @@ impl Group {
             };
             let sleep = form.sleep(Nanos(value as u64)).0.min(LONGEST) as i32;
             if sleep != row.asked.0[lane] {
-                row.set(lane, sleep, costs);
+                row.set(lane, sleep, around.costs);
             }
             row.count.0[lane] = 0;
             row.statistic.0[lane] = nothing;

@@ -5,9 +5,11 @@
 //! O(configurations): a trace may come in parts of any size.
 
 mod costs;
+mod drawn;
 mod error;
 mod group;
 mod histogram;
+mod hit;
 mod lane;
 mod lanes;
 mod piece;
@@ -23,11 +25,12 @@ use crate::recording::Recording;
 use costs::Costs;
 use fearless_simd::{Level, dispatch};
 use group::Group;
+use hit::Lines;
 use lane::{Lane, Rule, Stage};
 use lanes::LANES;
 use piece::Piece;
 use q2c_model::{CostModel, Nanos};
-use q2c_policy::PolicySpec;
+use q2c_policy::{BUCKETS, PolicySpec};
 use q2c_policy::form::{Form, Statistic};
 use rayon::prelude::*;
 
@@ -42,8 +45,11 @@ const LONGEST_WINDOW: u64 = 1 << 30;
 pub(crate) struct Around<'a> {
     piece: &'a Piece,
     costs: &'a Costs,
+    hit: &'a Lines,
     /// The one bucket of a piece for the plain kernel.
     only: Option<usize>,
+    /// Buckets seen so far, one bit each.
+    seen: u32,
     /// Simulated time at which counting begins, ns.
     warm_up: i64,
     /// And ends.
@@ -57,11 +63,14 @@ pub struct Batch {
     places: Vec<(usize, usize)>,
     piece: Piece,
     costs: Costs,
+    hit: Lines,
     draws: Draws,
     /// Whether the cost model allows for the plain kernel.
     plain: bool,
     /// The bucket that the plain kernel works in, as long as there is but one.
     only: Option<usize>,
+    /// Buckets seen so far, one bit each; I/Os without one left out.
+    seen: u32,
     warm_up: i64,
     stop: i64,
     level: Level,
@@ -96,11 +105,14 @@ impl Batch {
         let time = |t: Nanos| i64::try_from(t.0).unwrap_or(i64::MAX);
         let (warm_up, measure) = (time(drive.warm_up), time(drive.measure));
         let costs = Costs::new(cost);
+        let hit = Lines::new(&costs.hit).ok_or(BatchError::Corners(costs.hit.x.len()))?;
         let mut batch = Batch {
+            hit,
             groups: Vec::new(),
             places: vec![(0, 0); policies.len()],
             piece: Piece::new(),
-            plain: costs.plain(cost) && !percentiles,
+            plain: costs.plain.is_some() && !percentiles,
+            seen: 0,
             costs,
             draws: Draws::new(cost, drive.seed),
             only: None,
@@ -164,6 +176,7 @@ impl Batch {
     }
 
     fn run(&mut self) {
+        self.seen |= self.piece.rows() & ((1 << BUCKETS) - 1);
         let row = self.piece.only_row().map(usize::from);
         let begins = self.piece.first == 0;
         let was = self.only;
@@ -174,7 +187,9 @@ impl Batch {
         let around = Around {
             piece: &self.piece,
             costs: &self.costs,
+            hit: &self.hit,
             only: self.only,
+            seen: self.seen,
             warm_up: self.warm_up,
             stop: self.stop,
         };
@@ -183,7 +198,7 @@ impl Batch {
         self.groups.par_iter_mut().filter(live).for_each(|group| {
             dispatch!(level, simd => match around.only {
                 Some(row) => plain::run(simd, group, row, &around),
-                None => unimplemented!(),
+                None => drawn::run(simd, group, &around),
             });
             group.leave(&around);
             if let Some(row) = around.only {
@@ -205,7 +220,9 @@ impl Batch {
         let around = Around {
             piece: &self.piece,
             costs: &self.costs,
+            hit: &self.hit,
             only: self.only,
+            seen: self.seen,
             warm_up: self.warm_up,
             stop: self.stop,
         };

@@ -111,9 +111,14 @@ impl Piece {
         self.base + within
     }
 
+    /// Its buckets, one bit each.
+    pub fn rows(&self) -> u32 {
+        self.row.iter().fold(0, |bits, &row| bits | 1 << row)
+    }
+
     /// The one bucket that all of the piece's I/Os have.
     pub fn only_row(&self) -> Option<u8> {
-        let first = *self.row.first()?;
-        self.row.iter().all(|&row| row == first).then_some(first)
+        let rows = self.rows();
+        rows.is_power_of_two().then(|| rows.trailing_zeros() as u8)
     }
 }

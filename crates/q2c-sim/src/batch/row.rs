@@ -1,6 +1,6 @@
 //! One bucket of a group: the sleep of each configuration, what it costs, and what its window has gathered.
 
-use super::costs::{Costs, whole};
+use super::costs::{Costs, Plain, whole};
 use super::lanes::Lanes;
 
 /// No completion is ever as early: the threshold of a configuration that polls.
@@ -58,9 +58,26 @@ impl Row {
 
     /// Lets a lane sleep `ns`.
     pub fn set(&mut self, lane: usize, ns: i32, costs: &Costs) {
-        if ns == 0 {
-            return self.poll(lane);
+        match (ns, &costs.plain) {
+            (0, _) => self.poll(lane),
+            (_, Some(plain)) => self.set_plain(lane, ns, plain, costs.lead),
+            (_, None) => self.set_drawn(lane, ns, costs),
         }
+    }
+
+    fn set_plain(&mut self, lane: usize, ns: i32, plain: &Plain, lead: i32) {
+        if self.slept.0[lane] == 0 {
+            self.slept.0[lane] = 1;
+            self.cpu_clear.0[lane] = plain.cpu_clear;
+            self.cpu_hit.0[lane] = plain.cpu_hit;
+        }
+        self.asked.0[lane] = ns;
+        self.plain_wake.0[lane] = ns + plain.wake;
+        self.plain_clear.0[lane] = ns + plain.wake + lead;
+        self.plain_hit.0[lane] = ns + plain.hit;
+    }
+
+    fn set_drawn(&mut self, lane: usize, ns: i32, costs: &Costs) {
         let [base, spread, least, most, cpu_clear, cpu_hit, added, submit] =
             costs.sleep.at(f64::from(ns));
         let asked = f64::from(ns);
@@ -77,10 +94,6 @@ impl Row {
         self.submit.0[lane] = whole(submit);
         self.cpu_clear.0[lane] = whole(cpu_clear);
         self.cpu_hit.0[lane] = whole(cpu_hit);
-        let wake = ns + whole(base.min(most).max(least));
-        self.plain_wake.0[lane] = wake;
-        self.plain_clear.0[lane] = wake + costs.lead;
-        self.plain_hit.0[lane] = ns + whole(costs.flat_hit()) + costs.reap;
     }
 
     fn poll(&mut self, lane: usize) {

@@ -52,7 +52,7 @@ fn any_lane(alike: bool) -> impl Strategy<Value = Recording> {
             (_, true) => Io { direction: Direction::Write, bytes },
             (_, false) => Io { direction: Direction::Read, bytes },
         });
-    let times = (0u32..4_000, 1u32..80_000, 0u32..4_000);
+    let times = (0u32..4_000, 300u32..80_000, 0u32..4_000);
     prop::collection::vec((io, times), 1..40).prop_map(|items| {
         let mut lane = Recording::default();
         for (io, (submit, wait, gap)) in items {
@@ -100,5 +100,43 @@ proptest! {
         length in 1u64..3_000_000,
     ) {
         compare(&lane, &policies, &cost, drive(from, length), false)?;
+    }
+}
+
+/// Delays that are drawn, in whole steps; the hit one falls by 1 ns per ns over 4 us, and so do bounds and additions exist.
+fn drawn_cost() -> impl Strategy<Value = CostModel> {
+    let whole = |from: i32, to: i32| (from..to).prop_map(f64::from);
+    let draws = prop::collection::vec(whole(-4, 9), 1..30);
+    let delay = move || (whole(0, 6_000), whole(0, 700), whole(-500, 3_000), prop::option::of(whole(3_000, 9_000)), draws.clone());
+    let added = (whole(-200, 500), whole(-100, 500));
+    (plain_cost(), delay(), delay(), whole(-30_000, 30_000), added).prop_map(|(plain, clear, hit, corner, (latency, submit))| {
+        let wake = |(base, spread, least, most, z): (f64, f64, f64, Option<f64>, Vec<f64>)| WakeDelay {
+            base_ns: Curve::constant(base),
+            spread_ns: Curve::constant(spread),
+            least_ns: Curve::constant(least),
+            most_ns: most.map(Curve::constant).unwrap_or_default(),
+            z,
+        };
+        let mut cost = CostModel { wake_clear: wake(clear), wake_hit: wake(hit), ..plain };
+        let far = cost.wake_hit.base_ns.y[0];
+        cost.wake_hit.base_ns = Curve { x: vec![corner, corner + 4_000.0], y: vec![far + 4_000.0, far] };
+        cost.added_latency_ns = Curve::constant(latency);
+        cost.added_submit_ns = Curve::constant(submit.max(0.0));
+        cost
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn drawn_delays_of_several_buckets_and_percentiles(
+        lane in any_lane(false),
+        policies in prop::collection::vec(any_policy(), 1..40),
+        cost in drawn_cost(),
+        from in 0u64..300_000,
+        length in 1u64..3_000_000,
+    ) {
+        compare(&lane, &policies, &cost, drive(from, length), true)?;
     }
 }
