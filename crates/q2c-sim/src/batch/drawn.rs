@@ -152,7 +152,7 @@ fn gather<S: Simd>(row: &mut Row, statistic: Statistic, observed: i32x16<S>) {
 
 /// Where the latency of each lane counts in the histogram.
 #[inline(always)]
-fn places<S: Simd>(latency: i32x16<S>) -> [i32; LANES] {
+pub(super) fn places<S: Simd>(latency: i32x16<S>) -> [i32; LANES] {
     let simd = latency.token();
     let exact: f32x16<S> = latency.max(1).to_float();
     let bits: i32x16<S> = exact.bitcast();

@@ -5,8 +5,8 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum BatchError {
-    /// The rule has no batch form, or a window is too long.
-    #[error("simulate {0} in a batch: it takes fixed sleeps up to 0.27 s and windows up to 1.07 s; simulate it alone")]
+    /// The rule has no batch form on this machine, or a sleep or window is too long.
+    #[error("simulate {0} in a batch: it takes fixed sleeps up to 0.27 s, windows up to 1.07 s, and pas with known delays; simulate it alone")]
     Rule(PolicySpec),
     /// The delay of hit wake-ups has too many corner points.
     #[error("simulate in a batch: it takes hit delays of up to 15 corner points, found {0}; simulate each configuration alone")]

@@ -6,6 +6,7 @@
 use super::costs::Costs;
 use super::histogram::Histogram;
 use super::lane::{IDLE, Lane, NEVER, Rule, Stage};
+use super::pas::Pas;
 use super::lanes::{LANES, Lanes, each};
 use super::piece::Piece;
 use super::row::Row;
@@ -40,6 +41,10 @@ pub(super) struct Group {
     pub histogram: Option<Histogram>,
     /// What windows gather: all lanes the same.
     pub statistic: Statistic,
+    /// The kernel's own state, for a group of `pas`.
+    pub pas: Option<Pas>,
+    /// Whether its kernel keeps every sum itself, also where the plain one would not.
+    pub sums_all: bool,
     /// Lanes that are not done.
     pub live: u32,
 }
@@ -62,6 +67,8 @@ impl Group {
             sums: Sums::default(),
             histogram: histogram.then(Histogram::new),
             statistic,
+            pas: None,
+            sums_all: false,
             live: live as u32,
         }
     }
@@ -196,8 +203,8 @@ impl Group {
         };
         (state.flushed, state.taken, state.waited) = (ios, taken, piece.waited[n]);
         match around.only {
-            Some(row) => plain_totals(&mut state.totals, &mut self.sums, &self.rows[row], lane, took),
-            None => totals(&mut state.totals, &mut self.sums, lane, took),
+            Some(row) if !self.sums_all => plain_totals(&mut state.totals, &mut self.sums, &self.rows[row], lane, took),
+            _ => totals(&mut state.totals, &mut self.sums, lane, took),
         }
     }
 

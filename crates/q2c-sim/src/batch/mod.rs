@@ -12,6 +12,7 @@ mod histogram;
 mod hit;
 mod lane;
 mod lanes;
+mod pas;
 mod piece;
 mod plain;
 mod row;
@@ -28,6 +29,7 @@ use group::Group;
 use hit::Lines;
 use lane::{Lane, Rule, Stage};
 use lanes::LANES;
+use pas::Pas;
 use piece::Piece;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{BUCKETS, PolicySpec};
@@ -76,19 +78,51 @@ pub struct Batch {
     level: Level,
 }
 
-fn rule(policy: &PolicySpec) -> Option<(Rule, i32)> {
-    match policy.form() {
-        Form::Fixed(sleep) if sleep.0 <= LONGEST => Some((Rule::Still, sleep.0 as i32)),
-        Form::Windowed(form) if form.period.0 <= LONGEST_WINDOW => Some((Rule::Windowed(form), 0)),
-        _ => None,
+/// Which groups a configuration belongs to.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Windowed(Statistic),
+    Pas,
+}
+
+/// A configuration as lanes hold it, and the sleep it begins with.
+#[derive(Clone, Copy)]
+struct Held {
+    rule: Rule,
+    sleep: i32,
+    kind: Kind,
+}
+
+/// `known`: whether delays are known beforehand.
+fn held(policy: &PolicySpec, known: bool) -> Option<Held> {
+    let (rule, sleep, kind) = match policy.form() {
+        Form::Fixed(sleep) if sleep.0 <= LONGEST => {
+            (Rule::Still, sleep.0 as i32, Kind::Windowed(Statistic::Mean))
+        }
+        Form::Windowed(form) if form.period.0 <= LONGEST_WINDOW => {
+            (Rule::Windowed(form), 0, Kind::Windowed(form.statistic))
+        }
+        Form::Pas(of) if known => (Rule::Pas(of), 0, Kind::Pas),
+        _ => return None,
+    };
+    Some(Held { rule, sleep, kind })
+}
+
+impl Kind {
+    fn statistic(self) -> Statistic {
+        match self {
+            Kind::Windowed(statistic) => statistic,
+            Kind::Pas => Statistic::Mean,
+        }
     }
 }
 
 impl Batch {
-    /// Whether a batch can hold this configuration.
+    /// Whether a batch can hold this configuration on a machine of this cost.
     #[must_use]
-    pub fn holds(policy: &PolicySpec) -> bool {
-        rule(policy).is_some()
+    pub fn holds(policy: &PolicySpec, cost: &CostModel) -> bool {
+        let costs = Costs::new(cost);
+        Lines::new(&costs.hit).is_some() && held(policy, costs.plain.is_some()).is_some()
     }
 
     /// A batch of `policies` for one lane of depth 1. What begins within `drive.warm_up` does not count, nor what begins after
@@ -120,45 +154,45 @@ impl Batch {
             stop: warm_up.saturating_add(measure),
             level: Level::new(),
         };
-        for statistic in [Statistic::Mean, Statistic::Min] {
-            batch.fill(policies, statistic, percentiles)?;
+        let each = policies.iter().enumerate();
+        let known = batch.costs.plain.is_some();
+        let all = each.map(|(i, policy)| match held(policy, known) {
+            Some(held) => Ok((i, held)),
+            None => Err(BatchError::Rule(policy.clone())),
+        });
+        let all: Vec<(usize, Held)> = all.collect::<Result<_, _>>()?;
+        for kind in [
+            Kind::Windowed(Statistic::Mean),
+            Kind::Windowed(Statistic::Min),
+            Kind::Pas,
+        ] {
+            batch.fill(&all, kind, percentiles);
         }
         Ok(batch)
     }
 
-    /// Groups of the configurations that need `statistic`, in their order: neighbours in a sweep are alike, and what
-    /// is rare in one lane is then rare in its group.
-    fn fill(
-        &mut self,
-        policies: &[PolicySpec],
-        statistic: Statistic,
-        percentiles: bool,
-    ) -> Result<(), BatchError> {
-        let mut mine = Vec::new();
-        for (i, policy) in policies.iter().enumerate() {
-            let (rule, sleep) = rule(policy).ok_or_else(|| BatchError::Rule(policy.clone()))?;
-            let needs = match rule {
-                Rule::Windowed(form) => form.statistic,
-                _ => Statistic::Mean,
-            };
-            if needs == statistic {
-                mine.push((i, rule, sleep));
-            }
-        }
+    /// Groups of the configurations of one kind, in their order: neighbours in a sweep are alike, and what is rare in one lane is
+    /// then rare in its group.
+    fn fill(&mut self, all: &[(usize, Held)], kind: Kind, percentiles: bool) {
+        let of_kind = all.iter().filter(|(_, held)| held.kind == kind);
+        let mine: Vec<(usize, Held)> = of_kind.copied().collect();
         for chunk in mine.chunks(LANES) {
-            let mut lanes: [Lane; LANES] = std::array::from_fn(|_| Lane::empty());
-            for (lane, &(i, rule, _)) in lanes.iter_mut().zip(chunk) {
-                *lane = Lane::new(rule, self.warm_up);
-                let _ = i;
-            }
-            let mut group = Group::new(lanes, statistic, percentiles);
-            for (lane, &(i, _, sleep)) in chunk.iter().enumerate() {
-                self.places[i] = (self.groups.len(), lane);
-                group.start(lane, sleep, &self.costs);
+            let rule = |lane: usize| chunk.get(lane).map(|(_, held)| held.rule);
+            let lanes = std::array::from_fn(|lane| match rule(lane) {
+                Some(rule) => Lane::new(rule, self.warm_up),
+                None => Lane::empty(),
+            });
+            let mut group = Group::new(lanes, kind.statistic(), percentiles);
+            for (lane, (i, held)) in chunk.iter().enumerate() {
+                self.places[*i] = (self.groups.len(), lane);
+                group.start(lane, held.sleep, &self.costs);
+                if let Rule::Pas(of) = held.rule {
+                    group.pas.get_or_insert_with(Pas::new).set(lane, of);
+                    group.sums_all = true;
+                }
             }
             self.groups.push(group);
         }
-        Ok(())
     }
 
     /// Replays the next part of the trace.
@@ -196,10 +230,13 @@ impl Batch {
         let level = self.level;
         let live = |group: &&mut Group| group.live > 0;
         self.groups.par_iter_mut().filter(live).for_each(|group| {
-            dispatch!(level, simd => match around.only {
-                Some(row) => plain::run(simd, group, row, &around),
-                None => drawn::run(simd, group, &around),
+            let mut pas = group.pas.take();
+            dispatch!(level, simd => match (&mut pas, around.only) {
+                (Some(pas), _) => pas::run(simd, group, pas, &around),
+                (None, Some(row)) => plain::run(simd, group, row, &around),
+                (None, None) => drawn::run(simd, group, &around),
             });
+            group.pas = pas;
             group.leave(&around);
             if let Some(row) = around.only {
                 plain::settle(group, row, &around);

@@ -126,8 +126,28 @@ fn drawn_cost() -> impl Strategy<Value = CostModel> {
     })
 }
 
+fn any_pas() -> impl Strategy<Value = PolicySpec> {
+    (1u32..500, 1u32..900, any::<bool>()).prop_map(|(up, down, adaptive)| {
+        let (up, down) = (f64::from(up) / 1e4, f64::from(down) / 1e3);
+        let adaptive = if adaptive { "on" } else { "off" };
+        spec(&format!("pas:up={up},down={down},adaptive={adaptive}"))
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn pas_of_several_buckets(
+        lane in any_lane(false),
+        policies in prop::collection::vec(any_pas(), 1..20),
+        cost in plain_cost(),
+        percentiles in any::<bool>(),
+        from in 0u64..300_000,
+        length in 1u64..3_000_000,
+    ) {
+        compare(&lane, &policies, &cost, drive(from, length), percentiles)?;
+    }
 
     #[test]
     fn drawn_delays_of_several_buckets_and_percentiles(
