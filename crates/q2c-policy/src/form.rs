@@ -49,6 +49,12 @@ impl WindowForm {
         self.share.of(value).min(MAX_SLEEP)
     }
 
+    /// The share in parts per billion: a sleep is `(value * share + 5e8) / 1e9`, rounded down.
+    #[must_use]
+    pub fn parts_per_billion(&self) -> u64 {
+        self.share.parts_per_billion()
+    }
+
     /// The sleep for `window`.
     #[inline]
     #[must_use]

@@ -30,13 +30,21 @@ fn recording(buckets: u32) -> Recording {
             1 => 4_096,
             _ => 512 << (class / 2),
         };
-        trace.push(Io { direction, bytes }, 800.0, (even + tail).floor() as f32, 400.0);
+        trace.push(
+            Io { direction, bytes },
+            800.0,
+            (even + tail).floor() as f32,
+            400.0,
+        );
     }
     trace
 }
 
 fn constant() -> CostModel {
-    let late = || WakeDelay { base_ns: Curve::constant(2_000.0), ..WakeDelay::default() };
+    let late = || WakeDelay {
+        base_ns: Curve::constant(2_000.0),
+        ..WakeDelay::default()
+    };
     CostModel {
         bs: Bytes(4096),
         submit_ns: 800.0,
@@ -66,12 +74,24 @@ fn windowed() -> Vec<PolicySpec> {
             periods.map(move |period| format!("{rule}:ratio={ratio:.2}%,period={period}ms"))
         })
     });
-    rules.map(|text| text.parse().expect("a rule of the registry")).collect()
+    rules
+        .map(|text| text.parse().expect("a rule of the registry"))
+        .collect()
 }
 
-fn case(name: &str, trace: &Recording, policies: &[PolicySpec], cost: &CostModel, percentiles: bool) {
+fn case(
+    name: &str,
+    trace: &Recording,
+    policies: &[PolicySpec],
+    cost: &CostModel,
+    percentiles: bool,
+) {
     assert_eq!((trace.len(), policies.len()), (IOS, CONFIGURATIONS));
-    let drive = Drive { warm_up: Nanos::ZERO, measure: Nanos(u64::MAX), seed: 1 };
+    let drive = Drive {
+        warm_up: Nanos::ZERO,
+        measure: Nanos(u64::MAX),
+        seed: 1,
+    };
     let mut best = f64::INFINITY;
     let mut misses = 0.0;
     for _ in 0..RUNS {
@@ -82,9 +102,18 @@ fn case(name: &str, trace: &Recording, policies: &[PolicySpec], cost: &CostModel
         misses = batch.finish().iter().map(|o| o.miss_rate).sum::<f64>() / policies.len() as f64;
     }
     let rate = (IOS * CONFIGURATIONS) as f64 / best;
-    println!("{name:<44} {best:6.3} s  {:5.2}e9 I/O x configurations/s  (mean miss rate {misses:.3})", rate / 1e9);
+    println!(
+        "{name:<44} {best:6.3} s  {:5.2}e9 I/O x configurations/s  (mean miss rate {misses:.3})",
+        rate / 1e9
+    );
 }
 
 fn main() {
-    case("mean, min; constant delay", &recording(1), &windowed(), &constant(), false);
+    case(
+        "mean, min; constant delay",
+        &recording(1),
+        &windowed(),
+        &constant(),
+        false,
+    );
 }

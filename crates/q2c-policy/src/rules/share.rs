@@ -55,6 +55,10 @@ impl Share {
         Share((fraction * ONE as f64).round() as u64)
     }
 
+    pub(crate) fn parts_per_billion(self) -> u64 {
+        self.0
+    }
+
     /// This share of `time`, halves rounded up: for one half it is Linux' `(time + 1) / 2`.
     #[inline]
     pub(crate) fn of(self, time: Nanos) -> Nanos {

@@ -1,10 +1,10 @@
 //! The kernel for calibrated delays, any buckets and percentiles.
 
 use super::Around;
+use super::costs::Costs;
 use super::group::{Group, Held};
-use super::histogram::{BELOW, FIRST};
 use super::hit::Loaded;
-use super::lanes::{LANES, Lanes, each};
+use super::lanes::{Lanes, each};
 use super::row::Row;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
@@ -51,20 +51,23 @@ struct Fate<S: Simd> {
 
 impl<S: Simd> Fate<S> {
     #[inline(always)]
-    fn of(io: Io<S>, row: &Row, hit: &Loaded<'_, S>, reap: i32) -> Self {
+    fn of(io: Io<S>, row: &Row, hit: &Loaded<'_, S>, costs: &Costs) -> Self {
         let simd = io.wait.token();
         let drawn = load_f(simd, &row.wake) + load_f(simd, &row.spread) * io.z_clear;
         let (earliest, latest) = (load_f(simd, &row.earliest), load_f(simd, &row.latest));
         let wake: i32x16<S> = drawn.min(latest).max(earliest).to_int();
         let clear = io.wait.simd_gt(wake + load(simd, &row.ahead));
-        let latency = (io.wait + load(simd, &row.added)).max(0);
+        let mut latency = io.wait + load(simd, &row.added);
+        if costs.gains {
+            latency = latency.max(0);
+        }
         let observed = match clear.all_true() {
             true => latency,
             false => {
                 let asked = load(simd, &row.asked);
                 let x: f32x16<S> = (asked - latency).to_float();
                 let late: i32x16<S> = (hit.delay(x, io.z_hit) + 0.5).to_int();
-                let reaped = (asked + late).max(latency) + reap;
+                let reaped = (asked + late).max(latency) + costs.reap;
                 clear.select(latency, reaped)
             }
         };
@@ -119,10 +122,14 @@ impl<S: Simd> Moving<S> {
     }
 
     #[inline(always)]
-    fn add(self, io: Io<S>, fate: &Fate<S>, row: &Row, left: i32x16<S>) -> Self {
+    fn add(self, io: Io<S>, fate: &Fate<S>, row: &Row, left: i32x16<S>, gains: bool) -> Self {
         let simd = left.token();
         let zero = i32x16::splat(simd, 0);
-        let Fate { clear, observed, rest } = *fate;
+        let Fate {
+            clear,
+            observed,
+            rest,
+        } = *fate;
         let sleeping = clear.select(load(simd, &row.cpu_clear) + rest, load(simd, &row.cpu_hit));
         Moving {
             left,
@@ -131,7 +138,10 @@ impl<S: Simd> Moving<S> {
             slept: self.slept + load(simd, &row.slept),
             polled: self.polled + clear.select(rest, zero),
             cpu: self.cpu + sleeping.min(observed),
-            late: self.late + (observed - io.wait).max(zero),
+            late: match gains {
+                true => self.late + (observed - io.wait).max(zero),
+                false => self.late,
+            },
             added: self.added + load(simd, &row.submit),
         }
     }
@@ -148,17 +158,6 @@ fn gather<S: Simd>(row: &mut Row, statistic: Statistic, observed: i32x16<S>) {
     };
     now.store_array(&mut row.statistic.0);
     (load(simd, &row.count) + 1).store_array(&mut row.count.0);
-}
-
-/// Where the latency of each lane counts in the histogram.
-#[inline(always)]
-pub(super) fn places<S: Simd>(latency: i32x16<S>) -> [i32; LANES] {
-    let simd = latency.token();
-    let exact: f32x16<S> = latency.max(1).to_float();
-    let bits: i32x16<S> = exact.bitcast();
-    let lanes: [i32; LANES] = std::array::from_fn(|lane| lane as i32 - FIRST * LANES as i32);
-    let places = ((bits >> BELOW) << LANES.trailing_zeros()) + i32x16::load_array_ref(simd, &lanes);
-    places.to_array()
 }
 
 /// Runs a group over a piece.
@@ -180,17 +179,21 @@ fn quiet<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>, from: usize) 
     for i in from..piece.len() {
         let io = Io::load(simd, around, i);
         let row = &mut group.rows[usize::from(piece.row[i])];
-        let fate = Fate::of(io, row, &hit, around.costs.reap);
+        let fate = Fate::of(io, row, &hit, around.costs);
         let submit = load(simd, &row.submit);
         let left = moving.left - fate.observed - submit;
-        if left.simd_le(i32x16::splat(simd, piece.returned[i])).any_true() {
+        if left
+            .simd_le(i32x16::splat(simd, piece.returned[i]))
+            .any_true()
+        {
             due = Some(i);
             break;
         }
-        moving = moving.add(io, &fate, row, left);
+        moving = moving.add(io, &fate, row, left, around.costs.gains);
         gather(row, group.statistic, fate.observed);
         if let Some(histogram) = &mut group.histogram {
-            histogram.count(&places(fate.observed + submit + piece.submit[i]));
+            let latency = fate.observed + submit + piece.submit[i];
+            histogram.count(latency, piece.first + i as u64, around.counting);
         }
     }
     moving.store(group);
@@ -204,21 +207,22 @@ fn eventful<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>, i: usize) 
     let returned = i32x16::splat(simd, piece.returned[i]);
     let overdue = load(simd, &group.left).simd_le(returned);
     for lane in each(overdue.to_bitmask()) {
-        group.before(lane, i, around);
+        group.before(simd, lane, i, around);
     }
     let hit = around.hit.load(simd);
     let moving = Moving::load(simd, group);
     let io = Io::load(simd, around, i);
     let row = &mut group.rows[usize::from(piece.row[i])];
-    let fate = Fate::of(io, row, &hit, around.costs.reap);
+    let fate = Fate::of(io, row, &hit, around.costs);
     let submit = load(simd, &row.submit);
     let left = moving.left - fate.observed - submit;
-    let moving = moving.add(io, &fate, row, left);
+    let moving = moving.add(io, &fate, row, left, around.costs.gains);
     let (statistic, count) = (row.statistic, row.count);
     gather(row, group.statistic, fate.observed);
     moving.store(group);
     if let Some(histogram) = &mut group.histogram {
-        histogram.count(&places(fate.observed + submit + piece.submit[i]));
+        let latency = fate.observed + submit + piece.submit[i];
+        histogram.count(latency, piece.first + i as u64, around.counting);
     }
     let observed = fate.observed.to_array();
     for lane in each(left.simd_le(returned).to_bitmask()) {
@@ -226,6 +230,6 @@ fn eventful<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>, i: usize) 
             statistic: statistic.0[lane],
             count: count.0[lane],
         };
-        group.after(lane, i, observed[lane], held, around);
+        group.after(simd, lane, i, observed[lane], held, around);
     }
 }

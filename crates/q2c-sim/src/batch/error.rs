@@ -6,13 +6,19 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum BatchError {
     /// The rule has no batch form on this machine, or a sleep or window is too long.
-    #[error("simulate {0} in a batch: it takes fixed sleeps up to 0.27 s, windows up to 1.07 s, and pas with known delays; simulate it alone")]
+    #[error(
+        "simulate {0} in a batch: it takes fixed sleeps up to 0.27 s, windows up to 1.07 s, and pas with known delays; simulate it alone"
+    )]
     Rule(PolicySpec),
-    /// The delay of hit wake-ups has too many corner points.
-    #[error("simulate in a batch: it takes hit delays of up to 15 corner points, found {0}; simulate each configuration alone")]
-    Corners(usize),
+    /// The cost model has too many corner points.
+    #[error(
+        "simulate in a batch: it takes cost models of up to 15 corner points of the hit delay and 255 over the sleep; simulate each configuration alone"
+    )]
+    Corners,
     /// An I/O is too long.
-    #[error("simulate I/O {io} in a batch: it takes times below 0.54 s, found {ns:.0} ns; simulate each configuration alone")]
+    #[error(
+        "simulate I/O {io} in a batch: it takes times below 0.54 s, found {ns:.0} ns; simulate each configuration alone"
+    )]
     TooLong {
         /// Its number in the trace, from 0.
         io: u64,

@@ -3,16 +3,17 @@
 //! A kernel runs over the I/Os of a piece until a lane's event is due. That I/O it does again with the events around it:
 //! [`Group::before`] what is due when the submission returns, [`Group::after`] what is due at the completion.
 
+use super::Around;
 use super::costs::Costs;
 use super::histogram::Histogram;
 use super::lane::{IDLE, Lane, NEVER, Rule, Stage};
+use super::lanes::{LANES, Lanes};
 use super::pas::Pas;
-use super::lanes::{LANES, Lanes, each};
 use super::piece::Piece;
+use super::publish::publish;
 use super::row::Row;
 use super::totals::{Snapshot, Totals};
-use super::{Around, LONGEST};
-use q2c_model::Nanos;
+use fearless_simd::Simd;
 use q2c_policy::BUCKETS;
 use q2c_policy::form::Statistic;
 
@@ -62,7 +63,9 @@ impl Group {
         let live = lanes.iter().filter(|l| l.stage != Stage::Done).count();
         Group {
             lanes,
-            rows: rows.try_into().unwrap_or_else(|_| unreachable!("of that length")),
+            rows: rows
+                .try_into()
+                .unwrap_or_else(|_| unreachable!("of that length")),
             left: Lanes::default(),
             sums: Sums::default(),
             histogram: histogram.then(Histogram::new),
@@ -74,10 +77,10 @@ impl Group {
     }
 
     /// Lets a lane begin with this sleep, 0 to poll.
-    pub fn start(&mut self, lane: usize, sleep: i32, costs: &Costs) {
+    pub fn start<S: Simd>(&mut self, simd: S, lane: usize, sleep: i32, costs: &Costs) {
         let nothing = nothing(self.statistic);
         for row in self.rows.iter_mut() {
-            row.set(lane, sleep, costs);
+            row.set(simd, lane, sleep, costs);
             row.statistic.0[lane] = nothing;
         }
     }
@@ -88,7 +91,8 @@ impl Group {
     }
 
     /// What is due when the submission of I/O `i` has returned.
-    pub fn before(&mut self, lane: usize, i: usize, around: &Around<'_>) {
+    #[inline(always)]
+    pub fn before<S: Simd>(&mut self, simd: S, lane: usize, i: usize, around: &Around<'_>) {
         let now = self.returned(lane, around.piece, i);
         let start = now - i64::from(around.piece.submit[i]);
         while self.lanes[lane].mark <= start {
@@ -99,12 +103,21 @@ impl Group {
         if state.end != IDLE && state.end <= now {
             state.end = IDLE;
             self.flush(lane, i, around);
-            self.publish(lane, around);
+            self.publish(simd, lane, around);
         }
     }
 
     /// What is due at the completion of I/O `i`, which `observed` and was added already; `held` is what its row held before.
-    pub fn after(&mut self, lane: usize, i: usize, observed: i32, held: Held, around: &Around<'_>) {
+    #[inline(always)]
+    pub fn after<S: Simd>(
+        &mut self,
+        simd: S,
+        lane: usize,
+        i: usize,
+        observed: i32,
+        held: Held,
+        around: &Around<'_>,
+    ) {
         let piece = around.piece;
         let now = self.returned(lane, piece, i);
         self.flush(lane, i + 1, around);
@@ -115,9 +128,12 @@ impl Group {
             let row = usize::from(piece.row[i]);
             if state.end != IDLE {
                 self.hold(lane, row, held);
-                self.publish(lane, around);
+                self.publish(simd, lane, around);
             }
-            let first = Held { statistic: observed, count: 1 };
+            let first = Held {
+                statistic: observed,
+                count: 1,
+            };
             self.hold(lane, row, first);
             self.lanes[lane].opened = piece.first + i as u64;
             self.lanes[lane].end = now.saturating_add(form.period.0 as i64);
@@ -131,33 +147,17 @@ impl Group {
         self.rows[row].count.0[lane] = held.count;
     }
 
-    /// Gives every bucket that has completions its new sleep, and forgets them.
-    fn publish(&mut self, lane: usize, around: &Around<'_>) {
-        let Rule::Windowed(form) = self.lanes[lane].rule else {
-            return;
-        };
-        let nothing = nothing(form.statistic);
-        for row in each(around.seen.into()) {
-            let row = &mut self.rows[row];
-            let count = row.count.0[lane];
-            if count == 0 {
-                continue;
-            }
-            let gathered = row.statistic.0[lane];
-            let value = match form.statistic {
-                Statistic::Mean => gathered / count,
-                Statistic::Min => gathered,
-            };
-            let sleep = form.sleep(Nanos(value as u64)).0.min(LONGEST) as i32;
-            if sleep != row.asked.0[lane] {
-                row.set(lane, sleep, around.costs);
-            }
-            row.count.0[lane] = 0;
-            row.statistic.0[lane] = nothing;
+    /// Closes the window of a lane.
+    #[inline(always)]
+    fn publish<S: Simd>(&mut self, simd: S, lane: usize, around: &Around<'_>) {
+        if let Rule::Windowed(form) = self.lanes[lane].rule {
+            publish(simd, &mut self.rows, lane, &form, around);
         }
     }
 
     /// The next stage, from I/O `i` on.
+    #[cold]
+    #[inline(never)]
     fn turn(&mut self, lane: usize, i: usize, around: &Around<'_>) {
         let state = &mut self.lanes[lane];
         match state.stage {
@@ -179,9 +179,13 @@ impl Group {
 
     /// Ends the counting of a lane before I/O `i`.
     pub fn conclude(&mut self, lane: usize, i: usize, wall: Option<f64>, around: &Around<'_>) {
-        let ranks = self.histogram.as_ref().map_or([0.0; 3], |h| h.ranks(lane));
         let state = &mut self.lanes[lane];
         let now = Snapshot::new(state.totals, around.piece, i);
+        let ios = now.ios_since(&state.before);
+        let ranks = self
+            .histogram
+            .as_ref()
+            .map_or([0.0; 3], |h| h.ranks(lane, ios));
         if state.stage == Stage::Counting {
             state.outcome = now.outcome(&state.before, wall, around.costs, ranks);
         }
@@ -203,8 +207,20 @@ impl Group {
         };
         (state.flushed, state.taken, state.waited) = (ios, taken, piece.waited[n]);
         match around.only {
-            Some(row) if !self.sums_all => plain_totals(&mut state.totals, &mut self.sums, &self.rows[row], lane, took),
-            _ => totals(&mut state.totals, &mut self.sums, lane, took),
+            Some(row) if !self.sums_all => plain_totals(
+                &mut state.totals,
+                &mut self.sums,
+                &self.rows[row],
+                lane,
+                took,
+            ),
+            _ => totals(
+                &mut state.totals,
+                &mut self.sums,
+                lane,
+                took,
+                around.costs.gains,
+            ),
         }
     }
 
@@ -213,6 +229,9 @@ impl Group {
         let piece = around.piece;
         for lane in 0..LANES {
             self.flush(lane, piece.len(), around);
+            if let Some(row) = around.only {
+                super::plain::count(self, lane, row, piece.len(), around);
+            }
             let left = i64::from(self.left.0[lane]) - piece.total;
             // Long overdue: the event is put off to where it is due all the same.
             let kept = left.max(-i64::from(super::FAR));
@@ -223,7 +242,7 @@ impl Group {
 }
 
 /// A statistic of no completions.
-fn nothing(statistic: Statistic) -> i32 {
+pub(super) fn nothing(statistic: Statistic) -> i32 {
     match statistic {
         Statistic::Mean => 0,
         Statistic::Min => i32::MAX,
@@ -243,14 +262,18 @@ fn take(sum: &mut Lanes<i32>, lane: usize) -> i64 {
     i64::from(std::mem::take(&mut sum.0[lane]))
 }
 
-fn totals(totals: &mut Totals, sums: &mut Sums, lane: usize, took: Took) {
+fn totals(totals: &mut Totals, sums: &mut Sums, lane: usize, took: Took, gains: bool) {
     let added = take(&mut sums.added, lane);
     totals.misses += take(&mut sums.misses, lane);
     totals.asked += take(&mut sums.asked, lane);
     totals.slept += take(&mut sums.slept, lane);
     totals.polled += take(&mut sums.polled, lane);
     totals.cpu += take(&mut sums.cpu, lane);
-    totals.late += take(&mut sums.late, lane);
+    let late = take(&mut sums.late, lane);
+    totals.late += match gains {
+        true => late,
+        false => took.time - added - took.waited,
+    };
     totals.added += added;
     totals.observed += took.time - added;
 }

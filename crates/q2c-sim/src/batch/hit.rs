@@ -41,18 +41,17 @@ impl Lines {
     /// In registers.
     #[inline(always)]
     pub fn load<S: Simd>(&self, simd: S) -> Loaded<'_, S> {
-        let table = |numbers: &[f32; LANES]| f32x16::load_array_ref(simd, numbers);
-        Loaded {
+        let zero = f32x16::splat(simd, 0.0);
+        let mut loaded = Loaded {
             corners: &self.corners,
-            value: std::array::from_fn(
-                #[inline(always)]
-                |i| table(&self.value[i]),
-            ),
-            slope: std::array::from_fn(
-                #[inline(always)]
-                |i| table(&self.slope[i]),
-            ),
+            value: [zero; 4],
+            slope: [zero; 4],
+        };
+        for which in 0..4 {
+            loaded.value[which] = f32x16::load_array_ref(simd, &self.value[which]);
+            loaded.slope[which] = f32x16::load_array_ref(simd, &self.slope[which]);
         }
+        loaded
     }
 }
 
@@ -77,10 +76,12 @@ impl<S: Simd> Loaded<'_, S> {
             bytes = x.simd_ge(corner).select(bytes + NEXT, bytes);
         }
         let bytes: u8x64<S> = bytes.bitcast();
-        let [base, spread, least, most]: [f32x16<S>; 4] = std::array::from_fn(
-            #[inline(always)]
-            |i| self.value[i].swizzle_dyn(bytes) + self.slope[i].swizzle_dyn(bytes) * x,
-        );
+        let mut values = [x; 4];
+        for (which, value) in values.iter_mut().enumerate() {
+            *value =
+                self.value[which].swizzle_dyn(bytes) + self.slope[which].swizzle_dyn(bytes) * x;
+        }
+        let [base, spread, least, most] = values;
         (base + spread * z).min(most).max(least.max(0.0))
     }
 }

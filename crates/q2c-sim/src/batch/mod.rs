@@ -15,7 +15,9 @@ mod lanes;
 mod pas;
 mod piece;
 mod plain;
+mod publish;
 mod row;
+mod sleeps;
 mod totals;
 
 pub use error::BatchError;
@@ -26,14 +28,15 @@ use crate::recording::Recording;
 use costs::Costs;
 use fearless_simd::{Level, dispatch};
 use group::Group;
+use histogram::Counting;
 use hit::Lines;
 use lane::{Lane, Rule, Stage};
 use lanes::LANES;
-use pas::Pas;
+use pas::{Pas, TURNS};
 use piece::Piece;
 use q2c_model::{CostModel, Nanos};
-use q2c_policy::{BUCKETS, PolicySpec};
 use q2c_policy::form::{Form, Statistic};
+use q2c_policy::{BUCKETS, PolicySpec};
 use rayon::prelude::*;
 
 /// Times from here on, 0.54 s, are too long for a kernel: sums of two fit into a lane.
@@ -48,6 +51,7 @@ pub(crate) struct Around<'a> {
     piece: &'a Piece,
     costs: &'a Costs,
     hit: &'a Lines,
+    counting: Counting,
     /// The one bucket of a piece for the plain kernel.
     only: Option<usize>,
     /// Buckets seen so far, one bit each.
@@ -60,12 +64,17 @@ pub(crate) struct Around<'a> {
 
 /// Many configurations over one trace.
 pub struct Batch {
+    /// Those of windowed rules first.
     groups: Vec<Group>,
+    /// How many these are.
+    windowed: usize,
     /// Per configuration as given: its group and lane.
     places: Vec<(usize, usize)>,
     piece: Piece,
     costs: Costs,
     hit: Lines,
+    /// Set by the first piece.
+    counting: Counting,
     draws: Draws,
     /// Whether the cost model allows for the plain kernel.
     plain: bool,
@@ -121,7 +130,9 @@ impl Batch {
     /// Whether a batch can hold this configuration on a machine of this cost.
     #[must_use]
     pub fn holds(policy: &PolicySpec, cost: &CostModel) -> bool {
-        let costs = Costs::new(cost);
+        let Some(costs) = Costs::new(cost) else {
+            return false;
+        };
         Lines::new(&costs.hit).is_some() && held(policy, costs.plain.is_some()).is_some()
     }
 
@@ -138,11 +149,14 @@ impl Batch {
     ) -> Result<Self, BatchError> {
         let time = |t: Nanos| i64::try_from(t.0).unwrap_or(i64::MAX);
         let (warm_up, measure) = (time(drive.warm_up), time(drive.measure));
-        let costs = Costs::new(cost);
-        let hit = Lines::new(&costs.hit).ok_or(BatchError::Corners(costs.hit.x.len()))?;
+        let costs = Costs::new(cost).ok_or(BatchError::Corners)?;
+        let hit = Lines::new(&costs.hit).ok_or(BatchError::Corners)?;
         let mut batch = Batch {
             hit,
+            counting: Counting::new(Vec::new()),
+
             groups: Vec::new(),
+            windowed: 0,
             places: vec![(0, 0); policies.len()],
             piece: Piece::new(),
             plain: costs.plain.is_some() && !percentiles,
@@ -185,12 +199,14 @@ impl Batch {
             let mut group = Group::new(lanes, kind.statistic(), percentiles);
             for (lane, (i, held)) in chunk.iter().enumerate() {
                 self.places[*i] = (self.groups.len(), lane);
-                group.start(lane, held.sleep, &self.costs);
+                let (level, costs) = (self.level, &self.costs);
+                dispatch!(level, simd => group.start(simd, lane, held.sleep, costs));
                 if let Rule::Pas(of) = held.rule {
                     group.pas.get_or_insert_with(Pas::new).set(lane, of);
                     group.sums_all = true;
                 }
             }
+            self.windowed += usize::from(kind != Kind::Pas);
             self.groups.push(group);
         }
     }
@@ -210,6 +226,9 @@ impl Batch {
     }
 
     fn run(&mut self) {
+        if self.piece.first == 0 {
+            self.counting = Counting::new(self.piece.latencies());
+        }
         self.seen |= self.piece.rows() & ((1 << BUCKETS) - 1);
         let row = self.piece.only_row().map(usize::from);
         let begins = self.piece.first == 0;
@@ -222,25 +241,26 @@ impl Batch {
             piece: &self.piece,
             costs: &self.costs,
             hit: &self.hit,
+            counting: self.counting,
             only: self.only,
             seen: self.seen,
             warm_up: self.warm_up,
             stop: self.stop,
         };
         let level = self.level;
-        let live = |group: &&mut Group| group.live > 0;
-        self.groups.par_iter_mut().filter(live).for_each(|group| {
-            let mut pas = group.pas.take();
-            dispatch!(level, simd => match (&mut pas, around.only) {
-                (Some(pas), _) => pas::run(simd, group, pas, &around),
-                (None, Some(row)) => plain::run(simd, group, row, &around),
-                (None, None) => drawn::run(simd, group, &around),
-            });
-            group.pas = pas;
-            group.leave(&around);
-            if let Some(row) = around.only {
-                plain::settle(group, row, &around);
+        let (windowed, pas) = self.groups.split_at_mut(self.windowed);
+        windowed.par_iter_mut().for_each(|group| {
+            if group.live > 0 {
+                dispatch!(level, simd => match around.only {
+                    Some(row) => plain::run(simd, group, row, &around),
+                    None => drawn::run(simd, group, &around),
+                });
+                group.leave(&around);
             }
+        });
+        pas.par_chunks_mut(TURNS).for_each(|groups| {
+            dispatch!(level, simd => pas::run(simd, groups, &around));
+            groups.iter_mut().for_each(|group| group.leave(&around));
         });
     }
 
@@ -258,6 +278,7 @@ impl Batch {
             piece: &self.piece,
             costs: &self.costs,
             hit: &self.hit,
+            counting: self.counting,
             only: self.only,
             seen: self.seen,
             warm_up: self.warm_up,
@@ -282,6 +303,9 @@ fn check(part: &Recording, first: u64) -> Result<(), BatchError> {
     found.map_or(Ok(()), |at| {
         let io = at % part.len();
         let ns = part.wait[io].max(part.submit[io]);
-        Err(BatchError::TooLong { io: first + io as u64, ns: f64::from(ns) })
+        Err(BatchError::TooLong {
+            io: first + io as u64,
+            ns: f64::from(ns),
+        })
     })
 }

@@ -2,7 +2,7 @@
 //! operations, so that it equals the rule bit for bit. For delays that are known beforehand.
 
 use super::costs::Plain;
-use super::drawn::{load, places};
+use super::drawn::load;
 use super::group::{Group, Held};
 use super::lanes::{LANES, Lanes, each};
 use super::{Around, LONGEST};
@@ -129,7 +129,18 @@ struct Moving<S: Simd> {
     slept: i32x16<S>,
     polled: i32x16<S>,
     cpu: i32x16<S>,
-    late: i32x16<S>,
+}
+
+impl<S: Simd> Parameters<S> {
+    #[inline(always)]
+    fn load(simd: S, pas: &Pas) -> Self {
+        Parameters {
+            up: pair(simd, &pas.up),
+            down: pair(simd, &pas.down),
+            heat_up: pair(simd, &pas.heat_up),
+            cool_down: pair(simd, &pas.cool_down),
+        }
+    }
 }
 
 impl<S: Simd> Moving<S> {
@@ -143,7 +154,6 @@ impl<S: Simd> Moving<S> {
             slept: load(simd, &sums.slept),
             polled: load(simd, &sums.polled),
             cpu: load(simd, &sums.cpu),
-            late: load(simd, &sums.late),
         }
     }
 
@@ -156,7 +166,6 @@ impl<S: Simd> Moving<S> {
         self.slept.store_array(&mut sums.slept.0);
         self.polled.store_array(&mut sums.polled.0);
         self.cpu.store_array(&mut sums.cpu.0);
-        self.late.store_array(&mut sums.late.0);
     }
 }
 
@@ -202,7 +211,11 @@ fn step<S: Simd>(
         return wait;
     };
     let asked = bucket.learn(simd, of);
-    let Fate { clear, observed, wake } = fate(asked, wait, plain, around);
+    let Fate {
+        clear,
+        observed,
+        wake,
+    } = fate(asked, wait, plain, around);
     let missed = clear.select(zero, zero + 1);
     missed.store_array(&mut bucket.news.0);
     let rest = wait - wake;
@@ -213,40 +226,80 @@ fn step<S: Simd>(
     moving.slept += 1;
     moving.polled += clear.select(rest, zero);
     moving.cpu += sleeping.min(observed);
-    moving.late += observed - wait;
     observed
 }
 
-/// Runs a group over a piece. An event here changes no sleep, so it is looked for after the I/O, and before it only where one is overdue.
+/// Groups that take turns I/O by I/O: each waits some 60 cycles for its own last outcome, and one another fills that time.
+pub(super) const TURNS: usize = 4;
+
+/// Runs up to [`TURNS`] groups over a piece.
 #[inline(always)]
-pub(super) fn run<S: Simd>(simd: S, group: &mut Group, pas: &mut Pas, around: &Around<'_>) {
-    let of = Parameters {
-        up: pair(simd, &pas.up),
-        down: pair(simd, &pas.down),
-        heat_up: pair(simd, &pas.heat_up),
-        cool_down: pair(simd, &pas.cool_down),
-    };
-    let piece = around.piece;
-    let mut moving = Moving::load(simd, group);
-    for i in 0..piece.len() {
-        let returned = i32x16::splat(simd, piece.returned[i]);
-        let overdue = moving.left.simd_le(returned);
-        if overdue.any_true() {
-            moving.store(group);
-            each(overdue.to_bitmask()).for_each(|lane| group.before(lane, i, around));
-            moving = Moving::load(simd, group);
-        }
-        let observed = step(simd, &mut moving, pas, &of, i, around);
-        if let Some(histogram) = &mut group.histogram {
-            histogram.count(&places(observed + piece.submit[i]));
-        }
-        let due = moving.left.simd_le(returned);
-        if due.any_true() {
-            moving.store(group);
-            let held = Held { statistic: 0, count: 0 };
-            each(due.to_bitmask()).for_each(|lane| group.after(lane, i, 0, held, around));
-            moving = Moving::load(simd, group);
+pub(super) fn run<S: Simd>(simd: S, groups: &mut [Group], around: &Around<'_>) {
+    match groups {
+        [a, b, c, d] => in_turns(simd, [a, b, c, d], around),
+        some => some
+            .iter_mut()
+            .for_each(|group| in_turns(simd, [group], around)),
+    }
+}
+
+/// An event here changes no sleep, so it is looked for after the I/O, and before it only where one is overdue.
+#[inline(always)]
+fn in_turns<S: Simd, const N: usize>(simd: S, mut groups: [&mut Group; N], around: &Around<'_>) {
+    let mut states: [Pas; N] = groups
+        .each_mut()
+        .map(|g| g.pas.take().unwrap_or_else(Pas::new));
+    let of: [Parameters<S>; N] = std::array::from_fn(
+        #[inline(always)]
+        |n| Parameters::load(simd, &states[n]),
+    );
+    let mut moving: [Moving<S>; N] = std::array::from_fn(
+        #[inline(always)]
+        |n| Moving::load(simd, groups[n]),
+    );
+    for i in 0..around.piece.len() {
+        for n in 0..N {
+            let (group, moving) = (&mut *groups[n], &mut moving[n]);
+            one(simd, group, moving, &mut states[n], &of[n], i, around);
         }
     }
-    moving.store(group);
+    for (n, state) in states.into_iter().enumerate() {
+        moving[n].store(groups[n]);
+        groups[n].pas = Some(state);
+    }
+}
+
+#[inline(always)]
+fn one<S: Simd>(
+    simd: S,
+    group: &mut Group,
+    moving: &mut Moving<S>,
+    pas: &mut Pas,
+    of: &Parameters<S>,
+    i: usize,
+    around: &Around<'_>,
+) {
+    let piece = around.piece;
+    let returned = i32x16::splat(simd, piece.returned[i]);
+    let overdue = moving.left.simd_le(returned);
+    if overdue.any_true() {
+        moving.store(group);
+        each(overdue.to_bitmask()).for_each(|lane| group.before(simd, lane, i, around));
+        *moving = Moving::load(simd, group);
+    }
+    let observed = step(simd, moving, pas, of, i, around);
+    if let Some(histogram) = &mut group.histogram {
+        let latency = observed + piece.submit[i];
+        histogram.count(latency, piece.first + i as u64, around.counting);
+    }
+    let due = moving.left.simd_le(returned);
+    if due.any_true() {
+        moving.store(group);
+        let held = Held {
+            statistic: 0,
+            count: 0,
+        };
+        each(due.to_bitmask()).for_each(|lane| group.after(simd, lane, i, 0, held, around));
+        *moving = Moving::load(simd, group);
+    }
 }

@@ -111,6 +111,15 @@ impl Piece {
         self.base + within
     }
 
+    /// Submission to reaping as recorded, ns.
+    pub fn latencies(&self) -> Vec<i32> {
+        self.submit
+            .iter()
+            .zip(&self.wait)
+            .map(|(s, w)| s + w)
+            .collect()
+    }
+
     /// Its buckets, one bit each.
     pub fn rows(&self) -> u32 {
         self.row.iter().fold(0, |bits, &row| bits | 1 << row)

@@ -3,7 +3,7 @@
 use super::Around;
 use super::group::{Group, Held};
 use super::lane::{IDLE, Rule};
-use super::lanes::{LANES, Lanes, each};
+use super::lanes::{Lanes, each};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, i32x16, mask32x16};
 use q2c_policy::form::Statistic;
@@ -129,7 +129,9 @@ fn quiet<S: Simd, const MEAN: bool>(
     let fixed = Fixed::load(simd, group, row, around.costs.reap);
     let mut moving = Moving::load(simd, group, row);
     let mut due = None;
-    let ios = around.piece.wait[from..].iter().zip(&around.piece.returned[from..]);
+    let ios = around.piece.wait[from..]
+        .iter()
+        .zip(&around.piece.returned[from..]);
     for (n, (&wait, &returned)) in ios.enumerate() {
         let wait = i32x16::splat(simd, wait);
         let (clear, observed) = fixed.observe(wait);
@@ -157,14 +159,16 @@ fn eventful<S: Simd, const MEAN: bool>(
     let overdue = load(simd, &group.left).simd_le(returned);
     for lane in each(overdue.to_bitmask()) {
         count(group, lane, row, i, around);
-        group.before(lane, i, around);
+        group.before(simd, lane, i, around);
     }
     let fixed = Fixed::load(simd, group, row, around.costs.reap);
     let moving = Moving::load(simd, group, row);
     let wait = i32x16::splat(simd, around.piece.wait[i]);
     let (clear, observed) = fixed.observe(wait);
     let left = moving.left - observed;
-    moving.add::<MEAN>(&fixed, wait, clear, observed, left).store(group, row);
+    moving
+        .add::<MEAN>(&fixed, wait, clear, observed, left)
+        .store(group, row);
     let held = moving.statistic.to_array();
     let observed = observed.to_array();
     for lane in each(left.simd_le(returned).to_bitmask()) {
@@ -173,7 +177,7 @@ fn eventful<S: Simd, const MEAN: bool>(
             statistic: held[lane],
             count: group.rows[row].count.0[lane],
         };
-        group.after(lane, i, observed[lane], held, around);
+        group.after(simd, lane, i, observed[lane], held, around);
     }
 }
 
@@ -184,12 +188,5 @@ pub(super) fn count(group: &mut Group, lane: usize, row: usize, i: usize, around
     if matches!(state.rule, Rule::Windowed(_)) && state.end != IDLE {
         let ios = around.piece.first + i as u64 - state.opened;
         group.rows[row].count.0[lane] = ios as i32;
-    }
-}
-
-/// Leaves the counts of all lanes as other kernels keep them.
-pub(super) fn settle(group: &mut Group, row: usize, around: &Around<'_>) {
-    for lane in 0..LANES {
-        count(group, lane, row, around.piece.len(), around);
     }
 }

@@ -1,12 +1,21 @@
 //! One bucket of a group: the sleep of each configuration, what it costs, and what its window has gathered.
 
-use super::costs::{Costs, Plain, whole};
+use super::costs::{Costs, Plain};
 use super::lanes::Lanes;
+use fearless_simd::prelude::*;
+use fearless_simd::{Simd, f32x8, i32x8};
 
 /// No completion is ever as early: the threshold of a configuration that polls.
 const NEVER_HIT: i32 = -(1 << 29);
 /// A bound that no delay of a sleep of this length reaches, ns.
-const LATEST: f64 = 1_073_741_824.0;
+pub(super) const LATEST: f32 = 1_073_741_824.0;
+/// 2^20: shifted into the positive, cutting rounds down.
+pub(super) const SHIFT: f32 = 1_048_576.0;
+pub(super) const WHOLE: f32 = SHIFT + 0.5;
+/// No timer wakes before its time, ns.
+pub(super) const LEAST: f32 = 0.0;
+/// Least of each function of [`Costs::sleep`].
+const LEAST_OF: [f32; 8] = [-SHIFT, 0.0, LEAST, 0.0, -SHIFT, -SHIFT, -SHIFT, -SHIFT];
 
 /// Whole nanoseconds; wake-ups in single precision, exact up to 8 ms. Half a nanosecond is added to them, so that cutting rounds.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +52,8 @@ pub(super) struct Row {
     pub statistic: Lanes<i32>,
     /// Completions of the window.
     pub count: Lanes<i32>,
+    /// Never read: keeps the same column of different rows out of the same few sets of the first-level cache.
+    _apart: Lanes<i32>,
 }
 
 impl Row {
@@ -57,14 +68,16 @@ impl Row {
     }
 
     /// Lets a lane sleep `ns`.
-    pub fn set(&mut self, lane: usize, ns: i32, costs: &Costs) {
+    #[inline(always)]
+    pub fn set<S: Simd>(&mut self, simd: S, lane: usize, ns: i32, costs: &Costs) {
         match (ns, &costs.plain) {
             (0, _) => self.poll(lane),
             (_, Some(plain)) => self.set_plain(lane, ns, plain, costs.lead),
-            (_, None) => self.set_drawn(lane, ns, costs),
+            (_, None) => self.set_drawn(simd, lane, ns, costs),
         }
     }
 
+    #[inline(always)]
     fn set_plain(&mut self, lane: usize, ns: i32, plain: &Plain, lead: i32) {
         if self.slept.0[lane] == 0 {
             self.slept.0[lane] = 1;
@@ -77,26 +90,33 @@ impl Row {
         self.plain_hit.0[lane] = ns + plain.hit;
     }
 
-    fn set_drawn(&mut self, lane: usize, ns: i32, costs: &Costs) {
-        let [base, spread, least, most, cpu_clear, cpu_hit, added, submit] =
-            costs.sleep.at(f64::from(ns));
-        let asked = f64::from(ns);
-        let after = |delay: f64| (asked + delay + 0.5).min(LATEST) as f32;
-        let least = least.max(0.0);
+    #[inline(always)]
+    fn set_drawn<S: Simd>(&mut self, simd: S, lane: usize, ns: i32, costs: &Costs) {
+        let (line, beyond) = costs.sleep.line(ns);
+        let load = |numbers: &[f32; 8]| f32x8::load_array_ref(simd, numbers);
+        let wake = ns as f32 + 0.5;
+        let values = (load(&line.value) + load(&line.slope) * beyond).max(load(&LEAST_OF));
+        let values = values + load(&[wake, 0.0, wake, wake, WHOLE, WHOLE, WHOLE, WHOLE]);
+        let [wake, spread, earliest, latest, ..] = values.min(LATEST).to_array();
+        let whole: i32x8<S> = values.to_int();
+        let [.., cpu_clear, cpu_hit, added, submit] = (whole - SHIFT as i32).to_array();
         self.asked.0[lane] = ns;
-        self.slept.0[lane] = 1;
-        self.wake.0[lane] = after(base);
-        self.spread.0[lane] = spread as f32;
-        self.earliest.0[lane] = after(least);
-        self.latest.0[lane] = after(most);
-        self.added.0[lane] = whole(added);
-        self.ahead.0[lane] = costs.lead - whole(added);
-        self.submit.0[lane] = whole(submit);
-        self.cpu_clear.0[lane] = whole(cpu_clear);
-        self.cpu_hit.0[lane] = whole(cpu_hit);
+        if self.slept.0[lane] == 0 {
+            self.slept.0[lane] = 1;
+        }
+        self.wake.0[lane] = wake;
+        self.spread.0[lane] = spread;
+        self.earliest.0[lane] = earliest;
+        self.latest.0[lane] = latest;
+        self.added.0[lane] = added;
+        self.ahead.0[lane] = costs.lead - added;
+        self.submit.0[lane] = submit;
+        self.cpu_clear.0[lane] = cpu_clear;
+        self.cpu_hit.0[lane] = cpu_hit;
     }
 
-    fn poll(&mut self, lane: usize) {
+    #[cold]
+    pub fn poll(&mut self, lane: usize) {
         for column in [
             &mut self.asked,
             &mut self.slept,

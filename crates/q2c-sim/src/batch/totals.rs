@@ -46,6 +46,11 @@ impl Snapshot {
         }
     }
 
+    /// I/Os since `earlier`.
+    pub fn ios_since(&self, earlier: &Snapshot) -> u64 {
+        (self.ios - earlier.ios) as u64
+    }
+
     /// What came since `earlier`. `wall` is the time it is divided by, ns; `None` takes what it lasted. `ranks` are p50, p99 and p99.9.
     pub fn outcome(
         &self,
@@ -65,8 +70,7 @@ impl Snapshot {
             return Outcome::default();
         }
         let cpu = (t.cpu + between) as f64;
-        let other =
-            t.slept as f64 * costs.other_sleep + (ios - t.slept) as f64 * costs.other_poll;
+        let other = t.slept as f64 * costs.other_sleep + (ios - t.slept) as f64 * costs.other_poll;
         let iops = n / wall * 1e9;
         Outcome {
             ios: ios as u64,

@@ -11,7 +11,13 @@ fn spec(text: &str) -> PolicySpec {
 }
 
 /// All of them over the lane, replayed as often as it takes.
-fn batch(lane: &Recording, policies: &[PolicySpec], cost: &CostModel, drive: Drive, percentiles: bool) -> Vec<Outcome> {
+fn batch(
+    lane: &Recording,
+    policies: &[PolicySpec],
+    cost: &CostModel,
+    drive: Drive,
+    percentiles: bool,
+) -> Vec<Outcome> {
     let mut batch = Batch::new(policies, cost, drive, percentiles).expect("rules it holds");
     while !batch.is_done() {
         batch.feed(lane).expect("short times");
@@ -22,11 +28,24 @@ fn batch(lane: &Recording, policies: &[PolicySpec], cost: &CostModel, drive: Dri
 /// Equal but for the rounding of sums; percentiles within the half width of a class.
 fn agree(got: &Outcome, wanted: &Outcome, percentiles: bool) -> Result<(), String> {
     let exact = |o: &Outcome| {
-        [o.iops, o.cpu_pct, o.cpu_ns_per_io, o.kiops_per_core, o.miss_rate, o.effective_sleep_ns, o.t_over, o.t_under, o.mean_ns]
+        [
+            o.iops,
+            o.cpu_pct,
+            o.cpu_ns_per_io,
+            o.kiops_per_core,
+            o.miss_rate,
+            o.effective_sleep_ns,
+            o.t_over,
+            o.t_under,
+            o.mean_ns,
+        ]
     };
     let ranks = |o: &Outcome| [o.p50_ns, o.p99_ns, o.p999_ns];
     let near = |(a, b): (f64, f64)| (a - b).abs() <= 0.008 * b;
-    let all = exact(got).into_iter().zip(exact(wanted)).all(|(a, b)| same(a, b) || (a.is_nan() && b.is_nan()));
+    let all = exact(got)
+        .into_iter()
+        .zip(exact(wanted))
+        .all(|(a, b)| same(a, b) || (a.is_nan() && b.is_nan()));
     let ranked = !percentiles || ranks(got).into_iter().zip(ranks(wanted)).all(near);
     match got.ios == wanted.ios && all && ranked {
         true => Ok(()),
@@ -46,11 +65,20 @@ fn any_policy() -> impl Strategy<Value = PolicySpec> {
 
 /// Reads of 4 KiB when `alike`, else of up to 4 sizes and both directions.
 fn any_lane(alike: bool) -> impl Strategy<Value = Recording> {
-    let io = (any::<bool>(), prop::sample::select(vec![100u32, 512, 4096, 65_536]))
+    let io = (
+        any::<bool>(),
+        prop::sample::select(vec![100u32, 512, 4096, 65_536]),
+    )
         .prop_map(move |(write, bytes)| match (alike, write) {
             (true, _) => READ,
-            (_, true) => Io { direction: Direction::Write, bytes },
-            (_, false) => Io { direction: Direction::Read, bytes },
+            (_, true) => Io {
+                direction: Direction::Write,
+                bytes,
+            },
+            (_, false) => Io {
+                direction: Direction::Read,
+                bytes,
+            },
         });
     let times = (0u32..4_000, 300u32..80_000, 0u32..4_000);
     prop::collection::vec((io, times), 1..40).prop_map(|items| {
@@ -66,24 +94,38 @@ fn any_lane(alike: bool) -> impl Strategy<Value = Recording> {
 fn plain_cost() -> impl Strategy<Value = CostModel> {
     let n = |most: u32| (0..most).prop_map(f64::from);
     let delays = (n(6_000), n(6_000), n(9_000), n(900));
-    (delays, n(9_000), n(30_000), n(3_000)).prop_map(|((clear, hit, lead, reap), cpu_clear, cpu_hit, other)| CostModel {
-        wake_clear: crate::cases::delay(clear),
-        wake_hit: crate::cases::delay(hit),
-        hit_lead_ns: lead,
-        reap_hit_ns: reap,
-        sleep_cpu_clear_ns: Curve::constant(cpu_clear),
-        sleep_cpu_hit_ns: Curve::constant(cpu_hit),
-        other_cpu_sleep_ns: other,
-        other_cpu_poll_ns: other / 4.0,
-        ..free()
-    })
+    (delays, n(9_000), n(30_000), n(3_000)).prop_map(
+        |((clear, hit, lead, reap), cpu_clear, cpu_hit, other)| CostModel {
+            wake_clear: crate::cases::delay(clear),
+            wake_hit: crate::cases::delay(hit),
+            hit_lead_ns: lead,
+            reap_hit_ns: reap,
+            sleep_cpu_clear_ns: Curve::constant(cpu_clear),
+            sleep_cpu_hit_ns: Curve::constant(cpu_hit),
+            other_cpu_sleep_ns: other,
+            other_cpu_poll_ns: other / 4.0,
+            ..free()
+        },
+    )
 }
 
-fn compare(lane: &Recording, policies: &[PolicySpec], cost: &CostModel, drive: Drive, percentiles: bool) -> Result<(), TestCaseError> {
+fn compare(
+    lane: &Recording,
+    policies: &[PolicySpec],
+    cost: &CostModel,
+    drive: Drive,
+    percentiles: bool,
+) -> Result<(), TestCaseError> {
     let together = batch(lane, policies, cost, drive, percentiles);
     for (policy, got) in policies.iter().zip(&together) {
-        let alone = simulate(std::slice::from_ref(lane), cost, Method::Hybrid(policy.build(1)), drive);
-        agree(got, &alone, percentiles).map_err(|why| TestCaseError::fail(format!("{policy}\n{why}")))?;
+        let alone = simulate(
+            std::slice::from_ref(lane),
+            cost,
+            Method::Hybrid(policy.build(1)),
+            drive,
+        );
+        agree(got, &alone, percentiles)
+            .map_err(|why| TestCaseError::fail(format!("{policy}\n{why}")))?;
     }
     Ok(())
 }
@@ -107,23 +149,47 @@ proptest! {
 fn drawn_cost() -> impl Strategy<Value = CostModel> {
     let whole = |from: i32, to: i32| (from..to).prop_map(f64::from);
     let draws = prop::collection::vec(whole(-4, 9), 1..30);
-    let delay = move || (whole(0, 6_000), whole(0, 700), whole(-500, 3_000), prop::option::of(whole(3_000, 9_000)), draws.clone());
+    let delay = move || {
+        (
+            whole(0, 6_000),
+            whole(0, 700),
+            whole(-500, 3_000),
+            prop::option::of(whole(3_000, 9_000)),
+            draws.clone(),
+        )
+    };
     let added = (whole(-200, 500), whole(-100, 500));
-    (plain_cost(), delay(), delay(), whole(-30_000, 30_000), added).prop_map(|(plain, clear, hit, corner, (latency, submit))| {
-        let wake = |(base, spread, least, most, z): (f64, f64, f64, Option<f64>, Vec<f64>)| WakeDelay {
-            base_ns: Curve::constant(base),
-            spread_ns: Curve::constant(spread),
-            least_ns: Curve::constant(least),
-            most_ns: most.map(Curve::constant).unwrap_or_default(),
-            z,
-        };
-        let mut cost = CostModel { wake_clear: wake(clear), wake_hit: wake(hit), ..plain };
-        let far = cost.wake_hit.base_ns.y[0];
-        cost.wake_hit.base_ns = Curve { x: vec![corner, corner + 4_000.0], y: vec![far + 4_000.0, far] };
-        cost.added_latency_ns = Curve::constant(latency);
-        cost.added_submit_ns = Curve::constant(submit.max(0.0));
-        cost
-    })
+    (
+        plain_cost(),
+        delay(),
+        delay(),
+        whole(-30_000, 30_000),
+        added,
+    )
+        .prop_map(|(plain, clear, hit, corner, (latency, submit))| {
+            let wake = |(base, spread, least, most, z): (f64, f64, f64, Option<f64>, Vec<f64>)| {
+                WakeDelay {
+                    base_ns: Curve::constant(base),
+                    spread_ns: Curve::constant(spread),
+                    least_ns: Curve::constant(least),
+                    most_ns: most.map(Curve::constant).unwrap_or_default(),
+                    z,
+                }
+            };
+            let mut cost = CostModel {
+                wake_clear: wake(clear),
+                wake_hit: wake(hit),
+                ..plain
+            };
+            let far = cost.wake_hit.base_ns.y[0];
+            cost.wake_hit.base_ns = Curve {
+                x: vec![corner, corner + 4_000.0],
+                y: vec![far + 4_000.0, far],
+            };
+            cost.added_latency_ns = Curve::constant(latency);
+            cost.added_submit_ns = Curve::constant(submit.max(0.0));
+            cost
+        })
 }
 
 fn any_pas() -> impl Strategy<Value = PolicySpec> {
