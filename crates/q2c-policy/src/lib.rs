@@ -11,6 +11,7 @@
 //! learns the device's own time.
 
 mod bucket;
+pub mod form;
 mod formula;
 mod registry;
 mod rules;

@@ -6,6 +6,7 @@ mod kind;
 pub use crate::rules::RULES;
 pub use kind::Kind;
 
+use crate::form::Form;
 use crate::{Lane, PolicySpec};
 use std::fmt::Write as _;
 
@@ -34,6 +35,8 @@ pub struct Rule {
     pub example: &'static str,
     /// Makes one lane per submitting thread; see [`PolicySpec::build`].
     pub(crate) build: fn(&PolicySpec, usize) -> Vec<Box<dyn Lane>>,
+    /// Its parts; see [`PolicySpec::form`].
+    pub(crate) form: fn(&PolicySpec) -> Form,
 }
 
 /// One parameter of a rule.

@@ -3,7 +3,7 @@
 
 use crate::registry::Rule;
 
-mod share;
+pub(crate) mod share;
 
 /// Makes each name the module `rules/NAME.rs` and its `RULE` an entry of the registry.
 macro_rules! rules {

@@ -7,6 +7,7 @@ mod range;
 pub use error::{SpecError, SpecErrorKind};
 pub use range::{Family, FamilyError};
 
+use crate::form::Form;
 use crate::formula::{Formula, Tally, Written};
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Lane, rules, shared};
@@ -106,6 +107,12 @@ impl PolicySpec {
     pub(crate) fn written(&self) -> &Written {
         let written = self.written.as_ref();
         written.expect("a rule asks for a formula only when it declares one")
+    }
+
+    /// The parts of the rule with these parameters, when it is made of known ones.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        (self.rule.form)(self)
     }
 
     /// The value of a parameter the rule declares.

@@ -242,8 +242,8 @@ struct Machine<'a> {
     cost: &'a CostModel,
     method: Method,
     warm_up: f64,
-    draws: Vec<(f64, f64)>,
-    count: usize,
+    draws: Draws,
+    count: u64,
     sleep: SleepCosts,
     tally: Tally,
 }
@@ -257,15 +257,11 @@ impl<'a> Machine<'a> {
                 rules.len()
             );
         }
-        let mut rng = Rng::new(drive.seed);
-        let clear = in_blocks(&cost.wake_clear.z, &mut rng);
-        let hit = in_blocks(&cost.wake_hit.z, &mut rng);
-        let draws = clear.into_iter().zip(hit).collect();
         Machine {
             cost,
             method,
             warm_up: drive.warm_up.0 as f64,
-            draws,
+            draws: Draws::new(cost, drive.seed),
             count: 0,
             sleep: SleepCosts::of(cost, 0.0),
             tally: Tally::default(),
@@ -283,7 +279,7 @@ impl<'a> Machine<'a> {
         let i = clock.io;
         let latency = f64::from(recording.wait[i]);
         let mut submit = f64::from(recording.submit[i]);
-        let draw = self.draws[self.count % DRAWS];
+        let draw = self.draws.of(self.count);
         self.count += 1;
         let mut token = Token::default();
         let fate = match &mut self.method {
@@ -354,6 +350,23 @@ impl<'a> Machine<'a> {
     }
 }
 
+/// The wake-up deviations of a run: one clear and one hit per I/O, the same for every configuration.
+pub(crate) struct Draws(Vec<(f64, f64)>);
+
+impl Draws {
+    pub fn new(cost: &CostModel, seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let clear = in_blocks(&cost.wake_clear.z, &mut rng);
+        let hit = in_blocks(&cost.wake_hit.z, &mut rng);
+        Draws(clear.into_iter().zip(hit).collect())
+    }
+
+    /// Those of I/O `io`.
+    pub fn of(&self, io: u64) -> (f64, f64) {
+        self.0[(io % DRAWS as u64) as usize]
+    }
+}
+
 /// Blocks of a measured sequence from random starts, its end joined to its begin; zeros for an empty one.
 fn in_blocks(measured: &[f64], rng: &mut Rng) -> Vec<f64> {
     if measured.is_empty() {
@@ -390,7 +403,8 @@ fn interrupted(cost: &CostModel, submit: f64, latency: f64) -> Fate {
 }
 
 fn slept(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -> Fate {
-    let latency = latency + sleep.added_latency;
+    // A gain that was measured on longer latencies does not turn a short one negative.
+    let latency = (latency + sleep.added_latency).max(0.0);
     let (least, most) = sleep.bounds;
     let wake = sleep.asked + (sleep.base + sleep.spread * draw.0).min(most).max(least);
     let fate = Fate {

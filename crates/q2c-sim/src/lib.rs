@@ -5,6 +5,7 @@
 //! sleeping methods contain their own oversleep.
 
 pub mod answers;
+mod batch;
 mod choice;
 mod closed;
 mod outcome;
@@ -13,6 +14,7 @@ mod recording;
 mod sweep;
 mod timeline;
 
+pub use batch::{Batch, BatchError};
 pub use choice::{Choice, Limits, Objective, choose};
 pub use closed::{Arrival, Drive, Method, simulate, simulate_with};
 pub use outcome::Outcome;

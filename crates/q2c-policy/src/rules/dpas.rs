@@ -10,6 +10,7 @@
 mod mode;
 
 use super::pas::{Pas, Sensitivity};
+use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use mode::{Limits, Mode, Seen};
@@ -39,6 +40,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "dpas:theta=1",
     build,
+    form: |_| Form::Opaque,
 };
 
 const fn ios(name: &'static str, summary: &'static str, default: f64) -> Param {

@@ -6,6 +6,7 @@
 //! Windows are per CPU. There, the kernel code sets the interrupt mode only of the CPU that its timer runs on; here of each.
 
 use super::share::PERIOD;
+use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{self, Gather, Window};
 use crate::{Decision, Lane, PolicySpec};
@@ -43,6 +44,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "ehp:ctx=1487ns,isr=1076ns,benefit=10",
     build,
+    form: |_| Form::Opaque,
 };
 
 const COST: Param = Param {

@@ -5,6 +5,7 @@
 
 use super::share::RATIO;
 use crate::bucket::{BUCKETS, bucket_of};
+use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
@@ -26,6 +27,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "ewma:ratio=50%,weight=12.5%",
     build,
+    form: |_| Form::Opaque,
 };
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {

@@ -1,6 +1,7 @@
 //! Always the same sleep, as Linux' `io_poll_delay` with a positive number of microseconds. It learns nothing: the base line
 //! of what prediction is worth, and with 1 us the price of sleeping at all.
 
+use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
@@ -19,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     }],
     example: "fixed:20us",
     build,
+    form: |spec| Form::Fixed(Nanos(spec.nanos("sleep"))),
 };
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {

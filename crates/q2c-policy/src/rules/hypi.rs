@@ -6,6 +6,7 @@
 //! defaults. An I/O that is left to interrupts is not counted: its time contains what no poll would see.
 
 use super::share::{PERIOD, RATIO, Share};
+use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{self, Gather, Window};
 use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
@@ -36,6 +37,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "hypi:4k=60%,64k=75%,interrupt=128k",
     build,
+    form: |_| Form::Opaque,
 };
 
 /// 4 GiB, which no I/O reaches.

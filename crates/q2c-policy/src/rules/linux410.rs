@@ -5,6 +5,7 @@
 //! hardware queue; NVMe has one for each CPU, so the state here is per CPU.
 
 use super::share::{PERIOD, RATIO, Share};
+use crate::form::Form;
 use crate::registry::{Param, Rule, Scope};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::{Direction, Nanos};
@@ -23,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "linux410",
     build,
+    form: |_| Form::Opaque,
 };
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {

@@ -6,6 +6,7 @@
 //! the mean, one in fewer than 256 takes a quarter off.
 
 use super::share::PERIOD;
+use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{self, Gather, Window};
 use crate::{Lane, PolicySpec};
@@ -28,6 +29,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "lmd:deviations=4,period=100ms",
     build,
+    form: |_| Form::Opaque,
 };
 
 /// Up to this whole log2 of I/Os per miss, half the mean.

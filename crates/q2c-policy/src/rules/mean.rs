@@ -4,11 +4,10 @@
 //! the rule's own oversleep, so a slow window lengthens the next one's sleeps; with wake-up delay d the rule oversleeps for ever
 //! once it did when d / (1 - ratio) reaches the device's time.
 
-use super::share::{PERIOD, RATIO, Share};
+use super::share::{self, PERIOD, RATIO};
+use crate::form::{Form, Statistic, WindowForm};
 use crate::registry::{Rule, Scope};
-use crate::windowed::{self, Gather, Window};
 use crate::{Lane, PolicySpec};
-use q2c_model::Nanos;
 
 pub(super) const RULE: Rule = Rule {
     name: "mean",
@@ -17,10 +16,13 @@ pub(super) const RULE: Rule = Rule {
     params: &[RATIO, PERIOD],
     example: "mean:50%,100ms",
     build,
+    form: |spec| Form::Windowed(form(spec)),
 };
 
+fn form(spec: &PolicySpec) -> WindowForm {
+    share::form(spec, Statistic::Mean)
+}
+
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    let share = Share::new(spec.value("ratio"));
-    let sleep = move |window: &Window| share.of(window.mean());
-    windowed::build(sleep, Gather::Totals, Nanos(spec.nanos("period")), lanes)
+    share::build(form(spec), lanes)
 }

@@ -4,11 +4,10 @@
 //! runs away: as soon as every I/O of a window overslept, the shortest observed time is sleep plus wake-up delay, and the sleep grows by that
 //! delay in every window.
 
-use super::share::{PERIOD, RATIO, Share};
+use super::share::{self, PERIOD, RATIO};
+use crate::form::{Form, Statistic, WindowForm};
 use crate::registry::{Param, Rule, Scope};
-use crate::windowed::{self, Gather, Window};
 use crate::{Lane, PolicySpec};
-use q2c_model::Nanos;
 
 pub(super) const RULE: Rule = Rule {
     name: "min",
@@ -26,10 +25,13 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "min:70%,10ms",
     build,
+    form: |spec| Form::Windowed(form(spec)),
 };
 
+fn form(spec: &PolicySpec) -> WindowForm {
+    share::form(spec, Statistic::Min)
+}
+
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    let share = Share::new(spec.value("ratio"));
-    let sleep = move |window: &Window| share.of(window.min);
-    windowed::build(sleep, Gather::Totals, Nanos(spec.nanos("period")), lanes)
+    share::build(form(spec), lanes)
 }

@@ -12,11 +12,13 @@
 
 mod duration;
 
+pub use duration::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
+
 use crate::bucket::{BUCKETS, bucket_of};
+use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use duration::Duration;
-pub(super) use duration::Sensitivity;
 use q2c_model::Nanos;
 
 pub(super) const RULE: Rule = Rule {
@@ -51,14 +53,19 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "pas:up=0.01,down=0.1",
     build,
+    form: |spec| Form::Pas(sensitivity(spec)),
 };
 
-fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    let sensitivity = Sensitivity {
+fn sensitivity(spec: &PolicySpec) -> Sensitivity {
+    Sensitivity {
         up: spec.value("up"),
         down: spec.value("down"),
         adaptive: spec.value("adaptive") != 0.0,
-    };
+    }
+}
+
+fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let sensitivity = sensitivity(spec);
     let lane = |_| -> Box<dyn Lane> { Box::new(Pas::new(sensitivity)) };
     (0..lanes).map(lane).collect()
 }

@@ -8,6 +8,7 @@
 //! tens of thousands of I/Os from 0.1 us.
 
 use crate::bucket::{BUCKETS, bucket_of};
+use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
@@ -36,6 +37,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "qt:miss=2%",
     build,
+    form: |_| Form::Opaque,
 };
 
 /// The sleep a bucket starts with, and the shortest, ns.

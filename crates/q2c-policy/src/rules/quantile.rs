@@ -4,6 +4,7 @@
 //! device's cache) do not set the sleep of all. Nearest rank, in bins: off by 0.8 % at most ([`Window::quantile`]).
 
 use super::share::{PERIOD, RATIO, Share};
+use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{self, Gather, Window};
 use crate::{Lane, PolicySpec};
@@ -33,6 +34,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "quantile:q=5%,ratio=70%,period=10ms",
     build,
+    form: |_| Form::Opaque,
 };
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {

@@ -1,6 +1,7 @@
 //! What the user says: a [`Formula`](crate::Formula) over the last window's statistics.
 
 use super::share::PERIOD;
+use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{self, Gather, Window};
 use crate::{Lane, PolicySpec, Statistic};
@@ -26,6 +27,7 @@ pub(crate) const RULE: Rule = Rule {
     ],
     example: "rule:period=10ms,sleep=0.7 * min",
     build,
+    form: |_| Form::Opaque,
 };
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {

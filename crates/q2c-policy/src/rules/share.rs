@@ -1,6 +1,9 @@
-//! A share of a time, and the parameters that the rules built on it have in common.
+//! A share of a time, and what the rules built on it have in common.
 
+use crate::form::{Statistic, WindowForm};
 use crate::registry::{Kind, Param};
+use crate::windowed::{self, Gather, Window};
+use crate::{Lane, PolicySpec};
 use q2c_model::Nanos;
 
 /// The share of the statistic to sleep.
@@ -23,21 +26,47 @@ pub(super) const PERIOD: Param = Param {
     max: 3_600e9,
 };
 
+/// The rule `spec` over `statistic`.
+pub(super) fn form(spec: &PolicySpec, statistic: Statistic) -> WindowForm {
+    WindowForm {
+        statistic,
+        period: Nanos(spec.nanos("period").max(1)),
+        share: Share::new(spec.value("ratio")),
+    }
+}
+
+/// Its lanes.
+pub(super) fn build(form: WindowForm, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let sleep = move |window: &Window| form.sleep_after(window);
+    windowed::build(sleep, Gather::Totals, form.period, lanes)
+}
+
 /// A ratio in parts per billion: exact for every percentage a person types, and no floating point in the result.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Share(u128);
+pub(crate) struct Share(u64);
 
-const ONE: u128 = 1_000_000_000;
+const ONE: u64 = 1_000_000_000;
+/// Below this, 8.6 s, time times [`ONE`] fits into a word.
+const SHORT: u64 = 1 << 33;
 
 impl Share {
     /// From a fraction between 0 and 1.
     pub(super) fn new(fraction: f64) -> Self {
-        Share((fraction * ONE as f64).round() as u128)
+        Share((fraction * ONE as f64).round() as u64)
+    }
+
+    pub(crate) fn parts_per_billion(self) -> u64 {
+        self.0
     }
 
     /// This share of `time`, halves rounded up: for one half it is Linux' `(time + 1) / 2`.
-    pub(super) fn of(self, time: Nanos) -> Nanos {
-        let ns = (u128::from(time.0) * self.0 + ONE / 2) / ONE;
+    #[inline]
+    pub(crate) fn of(self, time: Nanos) -> Nanos {
+        if time.0 < SHORT {
+            return Nanos((time.0 * self.0 + ONE / 2) / ONE);
+        }
+        let one = u128::from(ONE);
+        let ns = (u128::from(time.0) * u128::from(self.0) + one / 2) / one;
         Nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 }

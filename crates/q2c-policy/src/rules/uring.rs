@@ -11,6 +11,7 @@
 //! application that waits for its completions (each request found by the call that slept for it), and is an upper bound of the sleep for one that
 //! enters without waiting.
 
+use crate::form::Form;
 use crate::registry::{Rule, Scope};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
@@ -22,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
     params: &[],
     example: "uring",
     build,
+    form: |_| Form::Opaque,
 };
 
 /// Before the first completion.

@@ -4,22 +4,25 @@ use crate::MAX_SLEEP;
 use q2c_model::Nanos;
 
 /// The sleep a bucket starts with, and the shortest, ns.
-const SHORTEST: f64 = 100.0;
+pub const SHORTEST: f64 = 100.0;
 /// A step at or below this is none left: ten steps of 0.1 from 1 end at 1e-16 in binary, at 0 in the kernel's decimals.
-const NOTHING: f64 = 1e-9;
+pub const NOTHING: f64 = 1e-9;
 /// Growth of the sensitivity with two equal outcomes.
-const HEAT_UP: f64 = 1.05;
+pub const HEAT_UP: f64 = 1.05;
 /// Its shrinking with a change.
-const COOL_DOWN: f64 = 0.9;
+pub const COOL_DOWN: f64 = 0.9;
 /// The least sensitivity, as a part of the full.
-const COOLEST: f64 = 0.1;
+pub const COOLEST: f64 = 0.1;
 
 /// The parameters.
-#[derive(Clone, Copy)]
-pub(in crate::rules) struct Sensitivity {
-    pub(in crate::rules) up: f64,
-    pub(in crate::rules) down: f64,
-    pub(in crate::rules) adaptive: bool,
+#[derive(Clone, Copy, Debug)]
+pub struct Sensitivity {
+    /// Step up after an early wake-up, as a part of 1.
+    pub up: f64,
+    /// Step down after a late one.
+    pub down: f64,
+    /// Whether the steps shrink and grow with the outcomes.
+    pub adaptive: bool,
 }
 
 impl Sensitivity {

@@ -1,0 +1,28 @@
+use q2c_policy::PolicySpec;
+use thiserror::Error;
+
+/// Why a batch cannot simulate something; [`simulate`](crate::simulate) can.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// The rule has no batch form on this machine, or a sleep or window is too long.
+    #[error(
+        "simulate {0} in a batch: it takes fixed sleeps up to 0.27 s, windows up to 1.07 s, and pas with known delays; simulate it alone"
+    )]
+    Rule(PolicySpec),
+    /// The cost model has too many corner points.
+    #[error(
+        "simulate in a batch: it takes cost models of up to 15 corner points of the hit delay and 255 over the sleep; simulate each configuration alone"
+    )]
+    Corners,
+    /// An I/O is too long.
+    #[error(
+        "simulate I/O {io} in a batch: it takes times below 0.54 s, found {ns:.0} ns; simulate each configuration alone"
+    )]
+    TooLong {
+        /// Its number in the trace, from 0.
+        io: u64,
+        /// The longer of its times.
+        ns: f64,
+    },
+}

@@ -1,0 +1,143 @@
+//! One bucket of a group: the sleep of each configuration, what it costs, and what its window has gathered.
+
+use super::costs::{Costs, Plain};
+use super::lanes::Lanes;
+use fearless_simd::prelude::*;
+use fearless_simd::{Simd, f32x8, i32x8};
+
+/// No completion is ever as early: the threshold of a configuration that polls.
+const NEVER_HIT: i32 = -(1 << 29);
+/// A bound that no delay of a sleep of this length reaches, ns.
+pub(super) const LATEST: f32 = 1_073_741_824.0;
+/// 2^20: shifted into the positive, cutting rounds down.
+pub(super) const SHIFT: f32 = 1_048_576.0;
+pub(super) const WHOLE: f32 = SHIFT + 0.5;
+/// No timer wakes before its time, ns.
+pub(super) const LEAST: f32 = 0.0;
+/// Least of each function of [`Costs::sleep`].
+const LEAST_OF: [f32; 8] = [-SHIFT, 0.0, LEAST, 0.0, -SHIFT, -SHIFT, -SHIFT, -SHIFT];
+
+/// Whole nanoseconds; wake-ups in single precision, exact up to 8 ms. Half a nanosecond is added to them, so that cutting rounds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    /// Sleep, 0 to poll.
+    pub asked: Lanes<i32>,
+    /// 1 for a configuration that sleeps.
+    pub slept: Lanes<i32>,
+    /// Clear wake-up for the draw 0.
+    pub wake: Lanes<f32>,
+    /// What one unit of the draw adds.
+    pub spread: Lanes<f32>,
+    /// Earliest clear wake-up.
+    pub earliest: Lanes<f32>,
+    /// Latest clear wake-up.
+    pub latest: Lanes<f32>,
+    /// A device time is clear when longer than the wake-up and this.
+    pub ahead: Lanes<i32>,
+    /// Added to the latency.
+    pub added: Lanes<i32>,
+    /// Added to the submission.
+    pub submit: Lanes<i32>,
+    /// CPU of a clear sleep.
+    pub cpu_clear: Lanes<i32>,
+    /// CPU of a hit sleep.
+    pub cpu_hit: Lanes<i32>,
+    /// Clear wake-up where it does not depend on a draw.
+    pub plain_wake: Lanes<i32>,
+    /// That and the lead: shorter device times are hit.
+    pub plain_clear: Lanes<i32>,
+    /// When a hit I/O is reaped at the earliest, where that does not depend on a draw.
+    pub plain_hit: Lanes<i32>,
+    /// Sum or least of the window's observed times.
+    pub statistic: Lanes<i32>,
+    /// Completions of the window.
+    pub count: Lanes<i32>,
+    /// Never read: keeps the same column of different rows out of the same few sets of the first-level cache.
+    _apart: Lanes<i32>,
+}
+
+impl Row {
+    /// All configurations poll.
+    pub fn polling() -> Self {
+        let never = Lanes([NEVER_HIT; super::lanes::LANES]);
+        Row {
+            ahead: never,
+            plain_clear: never,
+            ..Row::default()
+        }
+    }
+
+    /// Lets a lane sleep `ns`.
+    #[inline(always)]
+    pub fn set<S: Simd>(&mut self, simd: S, lane: usize, ns: i32, costs: &Costs) {
+        match (ns, &costs.plain) {
+            (0, _) => self.poll(lane),
+            (_, Some(plain)) => self.set_plain(lane, ns, plain, costs.lead),
+            (_, None) => self.set_drawn(simd, lane, ns, costs),
+        }
+    }
+
+    #[inline(always)]
+    fn set_plain(&mut self, lane: usize, ns: i32, plain: &Plain, lead: i32) {
+        if self.slept.0[lane] == 0 {
+            self.slept.0[lane] = 1;
+            self.cpu_clear.0[lane] = plain.cpu_clear;
+            self.cpu_hit.0[lane] = plain.cpu_hit;
+        }
+        self.asked.0[lane] = ns;
+        self.plain_wake.0[lane] = ns + plain.wake;
+        self.plain_clear.0[lane] = ns + plain.wake + lead;
+        self.plain_hit.0[lane] = ns + plain.hit;
+    }
+
+    #[inline(always)]
+    fn set_drawn<S: Simd>(&mut self, simd: S, lane: usize, ns: i32, costs: &Costs) {
+        let (line, beyond) = costs.sleep.line(ns);
+        let load = |numbers: &[f32; 8]| f32x8::load_array_ref(simd, numbers);
+        let wake = ns as f32 + 0.5;
+        let values = (load(&line.value) + load(&line.slope) * beyond).max(load(&LEAST_OF));
+        let values = values + load(&[wake, 0.0, wake, wake, WHOLE, WHOLE, WHOLE, WHOLE]);
+        let [wake, spread, earliest, latest, ..] = values.min(LATEST).to_array();
+        let whole: i32x8<S> = values.to_int();
+        let [.., cpu_clear, cpu_hit, added, submit] = (whole - SHIFT as i32).to_array();
+        self.asked.0[lane] = ns;
+        if self.slept.0[lane] == 0 {
+            self.slept.0[lane] = 1;
+        }
+        self.wake.0[lane] = wake;
+        self.spread.0[lane] = spread;
+        self.earliest.0[lane] = earliest;
+        self.latest.0[lane] = latest;
+        self.added.0[lane] = added;
+        self.ahead.0[lane] = costs.lead - added;
+        self.submit.0[lane] = submit;
+        self.cpu_clear.0[lane] = cpu_clear;
+        self.cpu_hit.0[lane] = cpu_hit;
+    }
+
+    #[cold]
+    pub fn poll(&mut self, lane: usize) {
+        for column in [
+            &mut self.asked,
+            &mut self.slept,
+            &mut self.added,
+            &mut self.submit,
+            &mut self.cpu_clear,
+            &mut self.cpu_hit,
+            &mut self.plain_wake,
+            &mut self.plain_hit,
+        ] {
+            column.0[lane] = 0;
+        }
+        for column in [
+            &mut self.wake,
+            &mut self.spread,
+            &mut self.earliest,
+            &mut self.latest,
+        ] {
+            column.0[lane] = 0.0;
+        }
+        self.ahead.0[lane] = NEVER_HIT;
+        self.plain_clear.0[lane] = NEVER_HIT;
+    }
+}

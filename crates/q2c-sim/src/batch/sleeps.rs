@@ -1,0 +1,67 @@
+//! What sleeps cost, in registers: sixteen sleeps at once, as lines between corner points.
+
+use super::costs::Joint;
+use super::lanes::LANES;
+use fearless_simd::prelude::*;
+use fearless_simd::{Simd, f32x16, i32x16, u8x64};
+
+/// Lines of a table: two registers.
+const LINES: usize = 2 * LANES;
+/// Byte numbers of the first 32-bit number of a table, and the way to the next.
+const FIRST: i32 = 0x0302_0100;
+const NEXT: i32 = 0x0404_0404;
+
+/// Functions of the sleep, each as lines by their begin's value and their slope.
+#[derive(Clone, Debug)]
+pub(super) struct Sleeps<const N: usize> {
+    corners: Vec<f32>,
+    from: [[f32; LANES]; 2],
+    value: [[[f32; LANES]; 2]; N],
+    slope: [[[f32; LANES]; 2]; N],
+}
+
+impl<const N: usize> Sleeps<N> {
+    /// `None` when there are more corners than fit.
+    pub fn new(joint: &Joint<N>) -> Option<Self> {
+        if joint.x.len() >= LINES {
+            return None;
+        }
+        let table = |of: &dyn Fn(usize) -> Option<f64>| {
+            let number = |line| of(line).unwrap_or(0.0) as f32;
+            [0, LANES].map(|first| std::array::from_fn(|i| number(first + i)))
+        };
+        let from = |line: usize| line.checked_sub(1).and_then(|c| joint.x.get(c)).copied();
+        Some(Sleeps {
+            corners: joint.x.iter().map(|&x| x as f32).collect(),
+            from: table(&from),
+            value: std::array::from_fn(|n| table(&|line| Some(joint.value.get(line)?[n]))),
+            slope: std::array::from_fn(|n| table(&|line| Some(joint.slope.get(line)?[n]))),
+        })
+    }
+
+    /// All functions at each of `asked`, none below 0.
+    #[inline(always)]
+    pub fn at<S: Simd>(&self, asked: f32x16<S>) -> [f32x16<S>; N] {
+        let simd = asked.token();
+        let mut bytes = i32x16::splat(simd, FIRST);
+        for &corner in &self.corners {
+            bytes = asked.simd_ge(corner).select(bytes + NEXT, bytes);
+        }
+        let bytes: u8x64<S> = bytes.bitcast();
+        let beyond = asked - pick(&self.from, bytes);
+        // Loops rather than `map`, which the compiler does not always take into this function, and so out of reach of its registers.
+        let mut all = [asked; N];
+        for (n, function) in all.iter_mut().enumerate() {
+            *function = pick(&self.value[n], bytes) + pick(&self.slope[n], bytes) * beyond;
+        }
+        all
+    }
+}
+
+/// A number of each lane's choice from a table.
+#[inline(always)]
+fn pick<S: Simd>([low, high]: &[[f32; LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
+    let simd = bytes.token();
+    let high: f32x16<S> = f32x16::load_array_ref(simd, high);
+    f32x16::load_array_ref(simd, low).concat_swizzle_dyn(high, bytes)
+}

@@ -1,0 +1,108 @@
+//! What a configuration's I/Os sum up to.
+
+use super::costs::Costs;
+use super::piece::Piece;
+use crate::outcome::Outcome;
+use std::ops::Sub;
+
+/// Sums since the trace's start, whole nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    pub misses: i64,
+    /// Sleeps asked.
+    pub asked: i64,
+    /// I/Os that slept.
+    pub slept: i64,
+    pub polled: i64,
+    /// After the submission.
+    pub cpu: i64,
+    pub late: i64,
+    /// What sleeps added to submissions.
+    pub added: i64,
+    /// From the submission's return to the reaping.
+    pub observed: i64,
+}
+
+/// Totals at one moment, with those of the trace itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Snapshot {
+    totals: Totals,
+    ios: i64,
+    waited: i64,
+    submitted: i64,
+    /// Submissions and think times.
+    between: i64,
+}
+
+impl Snapshot {
+    /// Before I/O `n` of `piece`.
+    pub fn new(totals: Totals, piece: &Piece, n: usize) -> Self {
+        Snapshot {
+            totals,
+            ios: (piece.first + n as u64) as i64,
+            waited: piece.waited[n],
+            submitted: piece.submitted + piece.submit_until(n),
+            between: piece.between_until(n),
+        }
+    }
+
+    /// I/Os since `earlier`.
+    pub fn ios_since(&self, earlier: &Snapshot) -> u64 {
+        (self.ios - earlier.ios) as u64
+    }
+
+    /// What came since `earlier`. `wall` is the time it is divided by, ns; `None` takes what it lasted. `ranks` are p50, p99 and p99.9.
+    pub fn outcome(
+        &self,
+        earlier: &Snapshot,
+        wall: Option<f64>,
+        costs: &Costs,
+        ranks: [f64; 3],
+    ) -> Outcome {
+        let t = self.totals - earlier.totals;
+        let ios = self.ios - earlier.ios;
+        let submitted = self.submitted - earlier.submitted + t.added;
+        let between = self.between - earlier.between + t.added;
+        let waited = (self.waited - earlier.waited) as f64;
+        let n = ios as f64;
+        let wall = wall.unwrap_or((between + t.observed) as f64);
+        if ios == 0 || wall <= 0.0 {
+            return Outcome::default();
+        }
+        let cpu = (t.cpu + between) as f64;
+        let other = t.slept as f64 * costs.other_sleep + (ios - t.slept) as f64 * costs.other_poll;
+        let iops = n / wall * 1e9;
+        Outcome {
+            ios: ios as u64,
+            iops,
+            cpu_pct: cpu / wall * 100.0,
+            cpu_ns_per_io: cpu / n,
+            kiops_per_core: iops / 1e3 / ((cpu + other) / wall),
+            miss_rate: t.misses as f64 / n,
+            effective_sleep_ns: t.asked as f64 / n,
+            t_over: t.late as f64 / waited,
+            t_under: t.polled as f64 / waited,
+            mean_ns: (submitted + t.observed) as f64 / n,
+            p50_ns: ranks[0],
+            p99_ns: ranks[1],
+            p999_ns: ranks[2],
+        }
+    }
+}
+
+impl Sub for Totals {
+    type Output = Totals;
+
+    fn sub(self, earlier: Totals) -> Totals {
+        Totals {
+            misses: self.misses - earlier.misses,
+            asked: self.asked - earlier.asked,
+            slept: self.slept - earlier.slept,
+            polled: self.polled - earlier.polled,
+            cpu: self.cpu - earlier.cpu,
+            late: self.late - earlier.late,
+            added: self.added - earlier.added,
+            observed: self.observed - earlier.observed,
+        }
+    }
+}
