@@ -1,6 +1,5 @@
 //! Sweeps: many configurations over the same recording, all cores.
 
-use crate::batch::{Batch, BatchError};
 use crate::closed::{Arrival, Drive, Method, simulate_with};
 use crate::outcome::Outcome;
 use crate::recording::Recording;
@@ -64,41 +63,15 @@ pub struct Configuration<'a> {
 }
 
 /// Simulates every policy of the grid, in the grid's order. The answer does not depend on the number of cores.
-///
-/// A single lane replayed once in a closed loop goes through the batch engine, where it holds the rule; everything else through
-/// the reference simulator. The two agree as the batch's tests say.
 #[must_use]
 pub fn sweep(grid: &Grid, on: &Configuration<'_>) -> Vec<SweepCell> {
-    let mut outcomes: Vec<Option<Outcome>> = vec![None; grid.policies.len()];
-    in_one_pass(grid, on, &mut outcomes);
-    let one = |(policy, outcome): (&PolicySpec, Option<Outcome>)| SweepCell {
-        policy: policy.clone(),
-        outcome: outcome.unwrap_or_else(|| alone(policy, on)),
+    let one = |policy: &PolicySpec| {
+        let rules = Method::Hybrid(policy.build(on.lanes.len()));
+        let outcome = simulate_with(on.arrival, on.lanes, on.cost, rules, on.drive);
+        SweepCell {
+            policy: policy.clone(),
+            outcome,
+        }
     };
-    let each = grid.policies.par_iter().zip(outcomes);
-    each.map(one).collect()
-}
-
-fn alone(policy: &PolicySpec, on: &Configuration<'_>) -> Outcome {
-    let rules = Method::Hybrid(policy.build(on.lanes.len()));
-    simulate_with(on.arrival, on.lanes, on.cost, rules, on.drive)
-}
-
-/// Fills in what the batch engine can do; leaves everything to the reference simulator when it refuses.
-fn in_one_pass(grid: &Grid, on: &Configuration<'_>, outcomes: &mut [Option<Outcome>]) {
-    let once = on.drive.measure == Drive::ONE_PASS && on.arrival == Arrival::Think;
-    let ([lane], true) = (on.lanes, once) else {
-        return;
-    };
-    let held = (0..outcomes.len()).filter(|&i| Batch::holds(&grid.policies[i], on.cost));
-    let held: Vec<usize> = held.collect();
-    let policies: Vec<PolicySpec> = held.iter().map(|&i| grid.policies[i].clone()).collect();
-    let run = || -> Result<Vec<Outcome>, BatchError> {
-        let mut batch = Batch::new(&policies, on.cost, on.drive, true)?;
-        batch.feed(lane)?;
-        Ok(batch.finish())
-    };
-    for (i, outcome) in held.into_iter().zip(run().into_iter().flatten()) {
-        outcomes[i] = Some(outcome);
-    }
+    grid.policies.par_iter().map(one).collect()
 }
