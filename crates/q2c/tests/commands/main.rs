@@ -8,3 +8,5 @@ mod program;
 mod report;
 #[cfg(test)]
 mod trace;
+#[cfg(test)]
+mod watch;

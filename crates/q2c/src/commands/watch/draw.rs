@@ -191,7 +191,7 @@ fn changes(columns: &[Column], names: &[WatchMethod], width: usize) -> String {
         let until = at.get(n + 1).copied().unwrap_or(width);
         let method = columns[from].method.and_then(|row| names.get(row));
         let (rule, whole) = method.map(short).unwrap_or_default();
-        let fits = |text: &&String| 1 + text.chars().count() <= until - from;
+        let fits = |text: &&String| text.chars().count() < until - from;
         let text = [whole, rule].iter().find(fits).cloned();
         let text = text.unwrap_or_default();
         for (place, c) in line[from..until]
