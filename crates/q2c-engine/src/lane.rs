@@ -16,7 +16,7 @@ pub enum Wait {
     Interrupt,
     /// By looking all the time.
     Poll,
-    /// As a sleep rule says, then by looking. Depth 1 only.
+    /// As a sleep rule says: a sleep and then looking, looking at once, or until the interrupt. Depth 1 only.
     Hybrid(Box<dyn q2c_policy::Lane>),
 }
 
@@ -161,7 +161,10 @@ impl Lane<'_> {
             ..Sample::default()
         };
         let done = match decision {
-            Decision::Interrupt => self.engine.wait()?,
+            Decision::Interrupt => {
+                sample.flags |= Sample::INTERRUPT;
+                self.engine.wait()?
+            }
             Decision::Poll | Decision::Sleep(Nanos::ZERO) => self.spin()?,
             Decision::Sleep(asked) => self.sleep_then_spin(asked, submitted, &mut sample)?,
         };
@@ -268,3 +271,6 @@ impl Lane<'_> {
         ));
     }
 }
+
+#[cfg(test)]
+mod tests;

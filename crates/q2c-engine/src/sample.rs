@@ -34,6 +34,8 @@ impl Sample {
     pub const ONE_CALL: u8 = 4;
     /// Hybrid polling handled it, whether it slept or not.
     pub const HYBRID: u8 = 8;
+    /// The sleep rule left it to the interrupt: the lane waited in the kernel, neither slept nor looked.
+    pub const INTERRUPT: u8 = 16;
 
     /// An I/O whose submission and waiting were one: all of its time is `wait_ns`.
     #[inline]

@@ -5,6 +5,7 @@ pub mod calibrate;
 pub mod experiment;
 pub mod run_dir;
 pub mod runner;
+pub mod study;
 pub mod tune;
 pub mod watch;
 pub mod workload;

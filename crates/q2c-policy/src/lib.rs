@@ -14,6 +14,7 @@ mod bucket;
 mod formula;
 mod registry;
 mod rules;
+mod shared;
 mod spec;
 pub mod windowed;
 

@@ -1,28 +1,21 @@
-//! The list of rules. A new rule is one file in `rules/` and one line in [`RULES`]: it then appears in specifications,
-//! help, sweeps and the contract tests.
+//! What the list of rules is made of. A new rule is one file in `rules/` and one line in `rules.rs`: it then appears in
+//! specifications, help, simulator, live engine and the contract tests.
 
 mod kind;
 
+pub use crate::rules::RULES;
 pub use kind::Kind;
 
-use crate::{Lane, PolicySpec, rules};
+use crate::{Lane, PolicySpec};
 use std::fmt::Write as _;
-
-/// All rules, by name in alphabetical order.
-pub static RULES: &[Rule] = &[
-    rules::fixed::RULE,
-    rules::mean::RULE,
-    rules::min::RULE,
-    rules::pas::RULE,
-    rules::rule::RULE,
-    rules::uring::RULE,
-];
 
 /// Whose I/O a rule's state is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Every submitting thread on its own.
     PerLane,
+    /// All threads that submit on one CPU together; see [`PolicySpec::build_on`].
+    PerCpu,
     /// All threads that submit to one device together.
     PerDevice,
 }
@@ -86,18 +79,19 @@ pub fn help() -> String {
     RULES.iter().fold(String::new(), |mut text, rule| {
         let scope = match rule.scope {
             Scope::PerLane => "per thread",
+            Scope::PerCpu => "per CPU",
             Scope::PerDevice => "per device",
         };
         let (name, summary, example) = (rule.name, rule.summary, rule.example);
         // Writing into a String cannot fail.
-        let _ = writeln!(text, "{name:<6} {summary} ({scope}), as in `{example}`");
+        let _ = writeln!(text, "{name:<8} {summary} ({scope}), as in `{example}`");
         for p in rule.params {
             let (name, summary, range) = (p.name, p.summary, p.range());
             let default = p.default.map_or_else(
                 || "must be given".to_owned(),
                 |value| format!("default {}", p.kind.show(value)),
             );
-            let _ = writeln!(text, "         {name:<9} {summary}; {range}, {default}");
+            let _ = writeln!(text, "           {name:<10} {summary}; {range}, {default}");
         }
         text
     })

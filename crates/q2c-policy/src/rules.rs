@@ -1,10 +1,33 @@
-//! One file per rule. A windowed rule is a function from a [`Window`](crate::windowed::Window) to a sleep; a feedback rule
+//! One file per rule. A windowed rule is a function from a [`Window`](crate::windowed::Window) to a decision; a feedback rule
 //! implements [`Lane`](crate::Lane) itself.
 
-pub(crate) mod fixed;
-pub(crate) mod mean;
-pub(crate) mod min;
-pub(crate) mod pas;
-pub(crate) mod rule;
+use crate::registry::Rule;
+
 mod share;
-pub(crate) mod uring;
+
+/// Makes each name the module `rules/NAME.rs` and its `RULE` an entry of the registry.
+macro_rules! rules {
+    ($($name:ident,)*) => {
+        $(pub(crate) mod $name;)*
+
+        /// All rules, by name in alphabetical order.
+        pub static RULES: &[Rule] = &[$($name::RULE,)*];
+    };
+}
+
+rules! {
+    dpas,
+    ehp,
+    ewma,
+    fixed,
+    hypi,
+    linux410,
+    lmd,
+    mean,
+    min,
+    pas,
+    qt,
+    quantile,
+    rule,
+    uring,
+}

@@ -8,9 +8,9 @@ pub use error::{SpecError, SpecErrorKind};
 pub use range::{Family, FamilyError};
 
 use crate::formula::{Formula, Tally, Written};
-use crate::registry::{Kind, Param, Rule};
-use crate::{Lane, rules};
-use q2c_model::Nanos;
+use crate::registry::{Kind, Param, Rule, Scope};
+use crate::{Lane, rules, shared};
+use q2c_model::{CpuId, Nanos};
 use std::fmt;
 use std::str::FromStr;
 
@@ -52,7 +52,7 @@ impl PolicySpec {
         spec.with("period", period.0 as f64)
     }
 
-    /// Parameters that are numbers, by name: shares as fractions, durations in nanoseconds, switches as 0 or 1.
+    /// Parameters that are numbers, by name: shares as fractions, durations in nanoseconds, sizes in bytes, switches as 0 or 1.
     #[must_use]
     pub fn params(&self) -> Vec<(&'static str, f64)> {
         let params = self.rule.params.iter().zip(&self.values);
@@ -85,11 +85,21 @@ impl PolicySpec {
         Ok(changed)
     }
 
-    /// One lane per submitting thread, all for one device. A rule of scope per device shares its state among the lanes
-    /// of one call; call it once for each device.
+    /// One lane per submitting thread, all for one device and each thread on a CPU of its own. A rule of scope per device shares
+    /// its state among the lanes of one call; call it once for each device.
     #[must_use]
     pub fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
         (self.rule.build)(self, lanes)
+    }
+
+    /// The same for threads of which each is bound to a CPU, several perhaps to the same: those share the state of a rule of
+    /// scope per CPU.
+    #[must_use]
+    pub fn build_on(&self, cpus: &[CpuId]) -> Vec<Box<dyn Lane>> {
+        match self.rule.scope {
+            Scope::PerCpu => shared::by_cpu(cpus, |lanes| self.build(lanes)),
+            Scope::PerLane | Scope::PerDevice => self.build(cpus.len()),
+        }
     }
 
     /// The formula of a rule that takes one.
@@ -106,6 +116,11 @@ impl PolicySpec {
 
     /// The same as whole nanoseconds.
     pub(crate) fn nanos(&self, name: &str) -> u64 {
+        self.whole(name)
+    }
+
+    /// The same of a parameter that is a whole number of something.
+    pub(crate) fn whole(&self, name: &str) -> u64 {
         self.value(name) as u64
     }
 }

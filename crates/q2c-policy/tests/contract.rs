@@ -1,7 +1,7 @@
 //! What every rule in the registry keeps, whatever it does.
 
 use allocation_counter::measure;
-use q2c_model::{Direction, Nanos};
+use q2c_model::{CpuId, Direction, Nanos};
 use q2c_policy::{Decision, Io, Kind, Lane, MAX_SLEEP, Outcome, PolicySpec, RULES, Token};
 use q2c_stats::Rng;
 
@@ -149,10 +149,23 @@ fn every_rule_sleeps_in_the_storm() {
     }
 }
 
+/// On CPUs of their own, threads are built for alike.
+#[test]
+fn cpus_of_their_own_change_nothing() {
+    for spec in specs() {
+        let mut lanes = spec.build_on(&[4, 2, 9].map(CpuId));
+        let mut calm = Storm::new(5);
+        let steps = (0..20_000).filter_map(|_| calm.step(&mut lanes));
+        assert!(steps.eq(storm(&spec, 3, 5)), "{spec}");
+    }
+}
+
 #[test]
 fn nothing_is_allocated_after_build() {
     for spec in specs() {
-        let (mut lanes, mut storm) = (spec.build(4), Storm::new(11));
+        // Some lanes share what a CPU has in common.
+        let mut lanes = spec.build_on(&[0, 0, 1, 2].map(CpuId));
+        let mut storm = Storm::new(11);
         let heap = measure(|| {
             (0..20_000).for_each(|_| {
                 storm.step(&mut lanes);
@@ -171,8 +184,10 @@ fn the_counter_counts() {
 #[test]
 fn builds_any_number_of_lanes() {
     for spec in specs() {
-        for lanes in 0..=64 {
-            assert_eq!(spec.build(lanes).len(), lanes, "{spec}");
+        for lanes in [0, 1, 2, 3, 7, 64] {
+            let cpus: Vec<CpuId> = (0..lanes as u32).map(|n| CpuId(n % 5)).collect();
+            let built = [spec.build(lanes).len(), spec.build_on(&cpus).len()];
+            assert_eq!(built, [lanes; 2], "{spec}");
         }
     }
 }

@@ -39,6 +39,27 @@ fn typed_forms_and_their_full_form() {
             "rule:if(misses == 0, mean, 0)",
             "rule:period=10ms,sleep=if(misses == 0, mean, 0)",
         ),
+        (
+            "quantile:q=5%,ratio=90%,period=10ms",
+            "quantile:q=5%,ratio=90%,period=10ms",
+        ),
+        ("qt:2%", "qt:miss=2%,gain=0.1"),
+        ("qt:miss=0.1%", "qt:miss=0.1%,gain=0.1"),
+        (
+            "ehp:ctx=1487ns,isr=1076ns,benefit=10",
+            "ehp:ctx=1487ns,isr=1076ns,benefit=10,period=10ms",
+        ),
+        ("lmd", "lmd:deviations=4,period=100ms"),
+        (
+            "dpas:3",
+            "dpas:theta=3,pas=100,poll=1000,overload=100,interrupt=10000",
+        ),
+        (
+            "hypi:4k=60%,interrupt=65536,64k=75%",
+            "hypi:512=50%,1k=50%,2k=50%,4k=60%,8k=50%,16k=50%,32k=50%,64k=75%,interrupt=64k,period=100ms",
+        ),
+        ("linux410", "linux410:ratio=50%,period=134217728ns"),
+        ("ewma", "ewma:ratio=50%,weight=12.5%"),
         ("uring", "uring"),
         ("uring:", "uring"),
     ] {
@@ -56,10 +77,12 @@ fn parameters_are_fractions_and_nanoseconds() {
 
 #[test]
 fn mistakes_are_named_with_their_place_and_what_exists() {
+    let rules: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+    let rules = rules.join(", ");
     for (text, expected) in [
         (
             "meen:50%",
-            "parse sleep rule `meen:50%` at character 1: unknown rule `meen`, expected one of fixed, mean, min, pas, rule, uring",
+            "parse sleep rule `meen:50%` at character 1: unknown rule `meen`, expected one of {rules}",
         ),
         (
             "mean:50%,perod=1s",
@@ -110,6 +133,26 @@ fn mistakes_are_named_with_their_place_and_what_exists() {
             "parse sleep rule `mean:50%,1s,2s` at character 13: too many parameters for mean, expected one of ratio, period",
         ),
         (
+            "dpas:pas=1.5",
+            "parse sleep rule `dpas:pas=1.5` at character 6: pas: expected a whole number such as 100, found `1.5`",
+        ),
+        (
+            "hypi:interrupt=100",
+            "parse sleep rule `hypi:interrupt=100` at character 6: interrupt must be from 512 to 4g, found 100",
+        ),
+        (
+            "",
+            "parse sleep rule `` at character 1: unknown rule ``, expected one of {rules}",
+        ),
+    ] {
+        assert_eq!(message(text), expected.replace("{rules}", &rules));
+    }
+}
+
+#[test]
+fn mistakes_around_a_formula_are_named_too() {
+    for (text, expected) in [
+        (
             "rule",
             "parse sleep rule `rule` at character 5: sleep is missing, give it as in `rule:period=10ms,sleep=0.7 * min`",
         ),
@@ -124,10 +167,6 @@ fn mistakes_are_named_with_their_place_and_what_exists() {
         (
             "rule:period=0,mean",
             "parse sleep rule `rule:period=0,mean` at character 6: period must be from 1us to 3600s, found 0ns",
-        ),
-        (
-            "",
-            "parse sleep rule `` at character 1: unknown rule ``, expected one of fixed, mean, min, pas, rule, uring",
         ),
     ] {
         assert_eq!(message(text), expected);
@@ -183,7 +222,7 @@ fn value_of(param: &'static Param) -> BoxedStrategy<(&'static str, f64)> {
         Kind::Formula => unreachable!("no number stands for it"),
         Kind::Switch => prop_oneof![Just(0.0), Just(1.0)].boxed(),
         Kind::Ratio | Kind::Number => any.boxed(),
-        Kind::Duration => any.prop_map(f64::round).boxed(),
+        Kind::Duration | Kind::Count | Kind::Size => any.prop_map(f64::round).boxed(),
     };
     value.prop_map(|v| (param.name, v)).boxed()
 }
@@ -217,7 +256,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_answered(text in "(mean|min|fixed|pas|rule|uring|[a-zµ]{0,4}):?[a-z=,.0-9%µ ]{0,24}") {
+    fn any_text_is_answered(text in "(mean|min|fixed|pas|hypi|qt|rule|uring|[a-zµ]{0,4}):?[a-z=,.0-9%µ ]{0,24}") {
         match text.parse::<PolicySpec>() {
             Ok(spec) => prop_assert_eq!(parse(&spec.to_string()), spec),
             Err(error) => prop_assert!(error.position <= text.chars().count() + 1),

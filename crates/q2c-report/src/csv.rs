@@ -1,5 +1,7 @@
 //! The measured cells as CSV: one row per cell, every column's unit in its name.
 
+use crate::columns::{self, Column as Whole};
+use q2c_result::sweep::SweepResult;
 use q2c_result::tune::{Cell, Measured, Prediction, TuneResult};
 use q2c_stats::Interval;
 
@@ -39,6 +41,28 @@ pub fn cells(result: &TuneResult) -> Result<String, ::csv::Error> {
     writer.write_record(head())?;
     for cell in &result.cells {
         writer.write_record(row(cell))?;
+    }
+    let bytes = writer.into_inner().map_err(|e| e.into_error())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A sweep's cells, one row each. A parameter that a rule does not have is an empty field.
+///
+/// # Errors
+/// When the CSV writer refuses a row, which its types leave no way for.
+pub fn sweep(result: &SweepResult) -> Result<String, ::csv::Error> {
+    let columns = columns::sweep(result);
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let name = |column: &Whole| match column {
+        Whole::Text(name, _) | Whole::Number(name, _) => name.clone(),
+    };
+    writer.write_record(columns.iter().map(name))?;
+    for row in 0..result.cells.len() {
+        let one = |column: &Whole| match column {
+            Whole::Text(_, texts) => texts[row].clone(),
+            Whole::Number(_, numbers) => field(numbers[row]),
+        };
+        writer.write_record(columns.iter().map(one))?;
     }
     let bytes = writer.into_inner().map_err(|e| e.into_error())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -7,9 +7,11 @@
 //! Every string in a result may come from outside (device names, paths, file contents); each report
 //! makes it harmless in its own language: control characters for the terminal, markup for HTML.
 
+pub mod columns;
 pub mod csv;
 pub mod html;
 mod label;
 mod metric;
 mod quantity;
+mod shortlist;
 pub mod terminal;

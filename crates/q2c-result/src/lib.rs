@@ -5,6 +5,7 @@
 pub mod doctor;
 pub mod exit;
 pub mod machine;
+pub mod sweep;
 pub mod tune;
 pub mod warning;
 pub mod watch;

@@ -1,6 +1,7 @@
 //! Which configuration is best: an objective under limits.
 
 use crate::outcome::Outcome;
+use q2c_model::Nanos;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -55,6 +56,27 @@ pub struct Limits {
     pub max_cpu_pct: Option<f64>,
 }
 
+impl Limits {
+    /// Whether a cell keeps them, `floor_iops` standing for the IOPS wanted.
+    #[must_use]
+    pub fn kept_by(&self, cell: &Outcome, floor_iops: f64) -> bool {
+        cell.iops >= floor_iops
+            && self.max_p99_ns.is_none_or(|most| cell.p99_ns <= most)
+            && self.max_cpu_pct.is_none_or(|most| cell.cpu_pct <= most)
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn in_words(&self) -> Vec<String> {
+        let iops = self.min_iops.map(|iops| format!("at least {iops:.0} IOPS"));
+        let p99 = self
+            .max_p99_ns
+            .map(|ns| format!("p99 at most {}", Nanos(ns as u64)));
+        let cpu = self.max_cpu_pct.map(|pct| format!("CPU at most {pct} %"));
+        [iops, p99, cpu].into_iter().flatten().collect()
+    }
+}
+
 /// The standard floor as a share of its reference.
 const FLOOR_SHARE: f64 = 0.97;
 /// A cell with at most this miss rate is a reference for the floor.
@@ -83,13 +105,7 @@ pub fn choose(
     limits: &Limits,
 ) -> Choice {
     let (floor_iops, floor) = floor(cells, eligible, poll, limits);
-    let keeps = |i: usize| {
-        let c = &cells[i];
-        eligible[i]
-            && c.iops >= floor_iops
-            && limits.max_p99_ns.is_none_or(|most| c.p99_ns <= most)
-            && limits.max_cpu_pct.is_none_or(|most| c.cpu_pct <= most)
-    };
+    let keeps = |i: usize| eligible[i] && limits.kept_by(&cells[i], floor_iops);
     let kept: Vec<usize> = (0..cells.len()).filter(|&i| keeps(i)).collect();
     let score = |i: usize| score(&cells[i], objective);
     let top = kept

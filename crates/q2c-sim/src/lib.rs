@@ -11,6 +11,7 @@ mod outcome;
 mod pareto;
 mod recording;
 mod sweep;
+mod timeline;
 
 pub use choice::{Choice, Limits, Objective, choose};
 pub use closed::{Arrival, Drive, Method, simulate, simulate_with};
@@ -18,3 +19,4 @@ pub use outcome::Outcome;
 pub use pareto::pareto_front;
 pub use recording::{Recording, RecordingError};
 pub use sweep::{Configuration, Grid, SweepCell, sweep};
+pub use timeline::{Moment, timeline};

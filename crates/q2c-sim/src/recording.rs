@@ -48,6 +48,14 @@ impl Recording {
         self.gap.push(gap);
     }
 
+    /// Keeps the first `most` I/Os.
+    pub fn truncate(&mut self, most: usize) {
+        self.ios.truncate(most);
+        self.submit.truncate(most);
+        self.wait.truncate(most);
+        self.gap.truncate(most);
+    }
+
     /// Number of I/Os.
     #[must_use]
     pub fn len(&self) -> usize {

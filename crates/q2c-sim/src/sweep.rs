@@ -1,6 +1,6 @@
 //! Sweeps: many configurations over the same recording, all cores.
 
-use crate::closed::{Drive, Method, simulate};
+use crate::closed::{Arrival, Drive, Method, simulate_with};
 use crate::outcome::Outcome;
 use crate::recording::Recording;
 use q2c_model::{CostModel, Nanos};
@@ -58,6 +58,8 @@ pub struct Configuration<'a> {
     pub cost: &'a CostModel,
     /// How long.
     pub drive: Drive,
+    /// When submissions come.
+    pub arrival: Arrival,
 }
 
 /// Simulates every policy of the grid, in the grid's order. The answer does not depend on the number of cores.
@@ -65,7 +67,7 @@ pub struct Configuration<'a> {
 pub fn sweep(grid: &Grid, on: &Configuration<'_>) -> Vec<SweepCell> {
     let one = |policy: &PolicySpec| {
         let rules = Method::Hybrid(policy.build(on.lanes.len()));
-        let outcome = simulate(on.lanes, on.cost, rules, on.drive);
+        let outcome = simulate_with(on.arrival, on.lanes, on.cost, rules, on.drive);
         SweepCell {
             policy: policy.clone(),
             outcome,

@@ -10,6 +10,7 @@
 mod container;
 pub mod import;
 mod summary;
+pub mod table;
 
 pub use container::{
     Batches, Column, Records, SCHEMA_VERSION, Scan, TraceError, TraceReader, TraceWriter,

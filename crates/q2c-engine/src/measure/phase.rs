@@ -22,6 +22,8 @@ pub struct PhaseStats {
     pub handled: u64,
     /// I/Os that slept.
     pub slept: u64,
+    /// I/Os that the sleep rule left to the interrupt.
+    pub interrupted: u64,
     /// I/Os complete when their sleep ended.
     pub misses: u64,
     /// Sum of sleeps asked, ns.
@@ -63,7 +65,7 @@ impl PhaseStats {
         ratio(self.slept_ns as f64, self.slept)
     }
 
-    /// Voluntary switches per I/O that slept, or per I/O when none did. Where not every I/O was recorded, the recorded ones
+    /// Voluntary switches per I/O that slept, or per I/O when none did; waiting for an interrupt is one too. Where not every I/O was recorded, the recorded ones
     /// stand for all.
     #[must_use]
     pub fn switches_per_io(&self) -> f64 {
@@ -106,6 +108,7 @@ pub(crate) fn stats_of(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
 fn count(stats: &mut PhaseStats, sample: &Sample) {
     stats.latencies.push(sample.u2c().0 as f64);
     stats.handled += u64::from(sample.is(Sample::HYBRID));
+    stats.interrupted += u64::from(sample.is(Sample::INTERRUPT));
     stats.misses += u64::from(sample.is(Sample::MISSED));
     if sample.is(Sample::SLEPT) {
         stats.slept += 1;
@@ -143,6 +146,7 @@ fn summed(each: &[PhaseStats]) -> PhaseStats {
         all.involuntary += lane.involuntary;
         all.handled += lane.handled;
         all.slept += lane.slept;
+        all.interrupted += lane.interrupted;
         all.misses += lane.misses;
         all.asked_ns += lane.asked_ns;
         all.slept_ns += lane.slept_ns;

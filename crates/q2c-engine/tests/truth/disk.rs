@@ -2,7 +2,7 @@
 
 use crate::plan::{alone, hybrid, job, plan, run};
 use q2c_engine::measure::phase_stats;
-use q2c_engine::{Activity, JobPlan, Medium, RunError};
+use q2c_engine::{Activity, JobPlan, LaneData, Medium, RunError};
 use q2c_model::Bytes;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -29,26 +29,31 @@ fn target() -> Option<File> {
         .ok()
 }
 
-fn skip(reason: &str) {
-    q2c_testkit::skip("one_switch_per_slept_io", reason);
+/// What one lane of `rule` did on a file, or why it cannot be had here.
+fn on_disk(rule: &str) -> Result<LaneData, String> {
+    let Some(file) = target() else {
+        return Err("the file system of the target folder has no O_DIRECT".to_owned());
+    };
+    let job = JobPlan {
+        medium: Medium::File(Arc::new(file)),
+        span: Bytes(SIZE as u64),
+        ..job("io_uring", vec![Activity::Start(hybrid(rule))])
+    };
+    match run(plan(&[500], vec![job])) {
+        Ok(mut data) => Ok(data.lanes.remove(0)),
+        Err(RunError::Lane { source, .. }) => Err(source.to_string()),
+        Err(e) => panic!("{e}"),
+    }
 }
 
 /// Default ring flags give 1.98 switches here: the completion's task work ends the sleep early.
 #[test]
 fn one_switch_per_slept_io() {
     let _machine = alone();
-    let Some(file) = target() else {
-        return skip("the file system of the target folder has no O_DIRECT");
-    };
-    let job = JobPlan {
-        medium: Medium::File(Arc::new(file)),
-        span: Bytes(SIZE as u64),
-        ..job("io_uring", vec![Activity::Start(hybrid("fixed:150us"))])
-    };
-    let lane = match run(plan(&[500], vec![job])) {
-        Ok(mut data) => data.lanes.remove(0),
-        Err(RunError::Lane { source, .. }) => return skip(&source.to_string()),
-        Err(e) => panic!("{e}"),
+    let skip = |reason: &str| q2c_testkit::skip("one_switch_per_slept_io", reason);
+    let lane = match on_disk("fixed:150us") {
+        Ok(lane) => lane,
+        Err(reason) => return skip(&reason),
     };
     if !lane.facts.sleeps_undisturbed {
         return skip("the kernel has no DEFER_TASKRUN (6.1 and later)");
@@ -68,4 +73,22 @@ fn one_switch_per_slept_io() {
     // From the submission's return: a lane that lost its CPU before the call slept that much less.
     let early = lane.samples.iter().find(|s| s.woke_ns < 149_800);
     assert_eq!(early, None, "a sleep was cut short");
+}
+
+/// The thread is in the kernel until the completion, as with the interrupt method: one switch per I/O, but for those that are complete
+/// before it could give the CPU up.
+#[test]
+fn a_rule_that_answers_interrupt_waits_in_the_kernel() {
+    let _machine = alone();
+    let skip = |reason: &str| q2c_testkit::skip("a_rule_waits_in_the_kernel", reason);
+    let lane = match on_disk("hypi:interrupt=512") {
+        Ok(lane) => lane,
+        Err(reason) => return skip(&reason),
+    };
+    let stats = phase_stats(&lane, 0);
+    assert!(stats.ios > 200, "{}", stats.ios);
+    assert_eq!((stats.interrupted, stats.slept), (stats.ios, 0));
+    let switches = stats.switches_per_io();
+    assert!((0.5..1.5).contains(&switches), "{switches}");
+    assert!(stats.cpu_pct() < 90.0, "{} % CPU", stats.cpu_pct());
 }

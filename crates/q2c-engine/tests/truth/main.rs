@@ -6,6 +6,7 @@
 mod disk;
 mod ends;
 mod faults;
+mod interrupts;
 mod intervals;
 mod live;
 mod methods;

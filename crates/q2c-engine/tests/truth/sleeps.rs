@@ -94,6 +94,7 @@ fn only_what_slept_counts_as_sleep() {
     for (i, s) in lane.samples.iter().enumerate() {
         let slept = i % 4 == 0;
         assert!(s.is(Sample::HYBRID), "{s:?}");
+        assert_eq!(s.is(Sample::INTERRUPT), i % 4 == 2, "{i}");
         assert_eq!(
             (s.is(Sample::SLEPT), s.is(Sample::MISSED)),
             (slept, slept),

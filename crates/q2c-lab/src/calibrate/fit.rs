@@ -47,10 +47,11 @@ pub(super) fn fit(
         added_latency_ns,
         added_submit_ns: curve(all.iter().map(|p| (p.asked, p.submit_p50 - submit_ns))),
         interrupt_cpu_ns: interrupt.cpu,
-        interrupt_latency_ns: interrupt.latency,
-        other_cpu_poll_ns: middle(&all, |p| p.other_cpu_poll),
-        other_cpu_sleep_ns: middle(&all, |p| p.other_cpu),
-        other_cpu_interrupt_ns: interrupt.other_cpu.unwrap_or(0.0),
+        // None of these can be negative: what comes out below 0 is the device's drift, or another load that went away.
+        interrupt_latency_ns: interrupt.latency.max(0.0),
+        other_cpu_poll_ns: middle(&all, |p| p.other_cpu_poll).max(0.0),
+        other_cpu_sleep_ns: middle(&all, |p| p.other_cpu).max(0.0),
+        other_cpu_interrupt_ns: interrupt.other_cpu.unwrap_or(0.0).max(0.0),
         wake_clear,
     }
 }

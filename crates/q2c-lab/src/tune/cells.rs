@@ -17,7 +17,7 @@ pub enum Role {
     Linux,
     /// The rule of the published study.
     Published,
-    /// A rule that the user wrote.
+    /// A rule that the user wrote or named.
     User,
     /// The sweep's choice.
     Chosen,

@@ -90,7 +90,7 @@ fn job(tune: &Tune<'_>) -> Job {
         trial_seconds: spec.seconds,
         trials: spec.trials,
         objective: spec.objective.clone(),
-        limits: spec.limits_in_words(),
+        limits: spec.limits().in_words(),
         seed: spec.seed,
     }
 }

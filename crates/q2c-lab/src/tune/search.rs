@@ -6,8 +6,8 @@ use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::{Calibration, Sweep, SweepCell};
 use q2c_sim::{
-    Choice, Configuration, Drive, Grid, Limits, Method, Objective, Outcome, Recording, choose,
-    pareto_front, simulate, sweep,
+    Arrival, Choice, Configuration, Drive, Grid, Limits, Method, Objective, Outcome, Recording,
+    choose, pareto_front, simulate, sweep,
 };
 use std::time::Instant;
 
@@ -60,7 +60,15 @@ pub(super) fn search(tune: &Tune<'_>, calibration: &Calibration, lanes: &[Record
     );
     let mut grid = Grid::standard(Nanos(wait_p50 as u64));
     grid.policies.extend(tune.spec.rules());
-    let cells = sweep(&grid, &Configuration { lanes, cost, drive });
+    let cells = sweep(
+        &grid,
+        &Configuration {
+            lanes,
+            cost,
+            drive,
+            arrival: Arrival::Think,
+        },
+    );
     let outcomes: Vec<Outcome> = cells.iter().map(|cell| cell.outcome).collect();
     let poll = simulate(lanes, cost, Method::Poll, drive);
     let oracle = simulate(lanes, cost, Method::Oracle, drive);

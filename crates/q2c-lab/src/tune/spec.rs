@@ -1,6 +1,6 @@
 //! What a tune run is asked to do: `plan.toml` of its run folder.
 
-use q2c_model::{Bytes, Nanos};
+use q2c_model::Bytes;
 use q2c_policy::PolicySpec;
 use q2c_sim::{Limits, Objective};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct TuneSpec {
     pub cpus: Vec<u32>,
     /// Background jobs, as text.
     pub background: Vec<String>,
-    /// Rules that the user wrote, as policy texts.
+    /// Rules that the user wrote or named, as policy texts.
     #[serde(default)]
     pub rules: Vec<String>,
     /// Length of a trial's measured part, seconds.
@@ -69,16 +69,5 @@ impl TuneSpec {
             max_p99_ns: self.max_p99_ns,
             max_cpu_pct: self.max_cpu_pct,
         }
-    }
-
-    /// Limits in words.
-    #[must_use]
-    pub fn limits_in_words(&self) -> Vec<String> {
-        let iops = self.min_iops.map(|iops| format!("at least {iops:.0} IOPS"));
-        let p99 = self
-            .max_p99_ns
-            .map(|ns| format!("p99 at most {}", Nanos(ns as u64)));
-        let cpu = self.max_cpu_pct.map(|pct| format!("CPU at most {pct} %"));
-        [iops, p99, cpu].into_iter().flatten().collect()
     }
 }

@@ -136,7 +136,7 @@ impl Watch<'_, '_> {
     /// # Errors
     /// None is expected: the foreground can do every step.
     pub fn switch(&mut self, step: &Step) -> Result<u64, RunError> {
-        let mut all = activities(step, self.workload.cpus.len());
+        let mut all = activities(step, &self.workload.cpus);
         let background = self.background().map(|_| Activity::Continue);
         all.extend(background);
         self.live.order(all)

@@ -146,7 +146,7 @@ impl Workload {
     ) -> Vec<JobPlan> {
         let mut columns: Vec<Vec<Activity>> = self.cpus.iter().map(|_| Vec::new()).collect();
         for step in steps {
-            let activities = activities(step, self.cpus.len());
+            let activities = activities(step, &self.cpus);
             columns
                 .iter_mut()
                 .zip(activities)
@@ -198,8 +198,9 @@ impl Workload {
 /// Length of the sampler's intervals.
 pub const INTERVAL: Nanos = Nanos::from_millis(100);
 
-/// One activity per lane; a rule per device is shared among them.
-pub(crate) fn activities(step: &Step, lanes: usize) -> Vec<Activity> {
+/// One activity per lane; a rule per device is shared among them, a rule per CPU among those on the same.
+pub(crate) fn activities(step: &Step, cpus: &[CpuId]) -> Vec<Activity> {
+    let lanes = cpus.len();
     match step {
         Step::Poll => (0..lanes).map(|_| Activity::Start(Wait::Poll)).collect(),
         Step::Interrupt => (0..lanes)
@@ -209,7 +210,7 @@ pub(crate) fn activities(step: &Step, lanes: usize) -> Vec<Activity> {
         Step::Same => (0..lanes).map(|_| Activity::Continue).collect(),
         Step::Resume => (0..lanes).map(|_| Activity::Resume).collect(),
         Step::Policy(spec) => {
-            let handles = spec.build(lanes).into_iter();
+            let handles = spec.build_on(cpus).into_iter();
             handles
                 .map(|lane| Activity::Start(Wait::Hybrid(lane)))
                 .collect()

@@ -1,6 +1,6 @@
 //! The kinds of parameter: text to number and back.
 
-use q2c_model::{Nanos, parse_duration, parse_percent};
+use q2c_model::{Bytes, Nanos, parse_duration, parse_percent, parse_size};
 
 /// What a parameter's number means. Numbers are `f64` throughout, so that sweeps and heat maps treat all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,10 @@ pub enum Kind {
     Duration,
     /// A plain number.
     Number,
+    /// A whole number.
+    Count,
+    /// A size, held in bytes: `64k` is 65536.
+    Size,
     /// `on` (1) or `off` (0).
     Switch,
     /// A [`Formula`](crate::Formula): the last parameter of its rule, which takes the rest of the text. No number stands for it.
@@ -26,6 +30,10 @@ impl Kind {
                 .map(|Nanos(ns)| ns as f64)
                 .map_err(|e| e.to_string()),
             Kind::Number => parse_number(text),
+            Kind::Count => parse_count(text),
+            Kind::Size => parse_size(text)
+                .map(|Bytes(bytes)| bytes as f64)
+                .map_err(|e| e.to_string()),
             Kind::Switch => match text {
                 "on" => Ok(1.0),
                 "off" => Ok(0.0),
@@ -35,11 +43,11 @@ impl Kind {
         }
     }
 
-    /// The value as this kind can hold it: whole nanoseconds for a duration, 0 or 1 for a switch.
+    /// The value as this kind can hold it: whole for durations, sizes and counts, 0 or 1 for a switch.
     pub(crate) fn quantised(self, value: f64) -> f64 {
         match self {
             Kind::Ratio | Kind::Number | Kind::Formula => value,
-            Kind::Duration => value.round(),
+            Kind::Duration | Kind::Count | Kind::Size => value.round(),
             Kind::Switch => f64::from(u8::from(value != 0.0)),
         }
     }
@@ -49,7 +57,8 @@ impl Kind {
         match self {
             Kind::Ratio => show_ratio(value),
             Kind::Duration => show_duration(value as u64),
-            Kind::Number | Kind::Formula => value.to_string(),
+            Kind::Number | Kind::Count | Kind::Formula => value.to_string(),
+            Kind::Size => show_size(value as u64),
             Kind::Switch => (if value == 0.0 { "off" } else { "on" }).to_owned(),
         }
     }
@@ -58,6 +67,23 @@ impl Kind {
 fn parse_number(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|n: &f64| n.is_finite());
     number.ok_or_else(|| format!("expected a number such as 0.01, found `{text}`"))
+}
+
+fn parse_count(text: &str) -> Result<f64, String> {
+    let count = text.parse::<u32>().map(f64::from);
+    count.map_err(|_| format!("expected a whole number such as 100, found `{text}`"))
+}
+
+/// In the largest unit that leaves a whole number.
+fn show_size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
+    UNITS
+        .iter()
+        .find(|(size, _)| bytes >= *size && bytes.is_multiple_of(*size))
+        .map_or_else(
+            || bytes.to_string(),
+            |(size, unit)| format!("{}{unit}", bytes / size),
+        )
 }
 
 /// The shortest percentage that reads back as the same fraction; a few fractions have none and are shown as they are.
@@ -92,6 +118,9 @@ mod tests {
         assert_eq!(Kind::Duration.show(1500.0), "1500ns");
         assert_eq!(Kind::Duration.show(2e9), "2s");
         assert_eq!(Kind::Number.show(0.01), "0.01");
+        assert_eq!(Kind::Count.show(10_000.0), "10000");
+        assert_eq!(Kind::Size.show(131_072.0), "128k");
+        assert_eq!(Kind::Size.show(1_536.0), "1536");
     }
 
     #[test]
@@ -102,6 +131,9 @@ mod tests {
             (Kind::Number, "inf"),
             (Kind::Number, "1%"),
             (Kind::Switch, "yes"),
+            (Kind::Count, "1.5"),
+            (Kind::Count, "-1"),
+            (Kind::Size, "4q"),
         ] {
             let error = kind.parse(text).expect_err(text);
             assert!(

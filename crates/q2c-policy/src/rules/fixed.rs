@@ -5,7 +5,7 @@ use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
 
-pub(crate) const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "fixed",
     summary: "always sleep the same time",
     scope: Scope::PerLane,

@@ -10,7 +10,7 @@ use crate::windowed::{self, Gather, Window};
 use crate::{Lane, PolicySpec};
 use q2c_model::Nanos;
 
-pub(crate) const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "min",
     summary: "sleep a share of the last window's shortest time",
     scope: Scope::PerDevice,

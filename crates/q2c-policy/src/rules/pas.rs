@@ -15,13 +15,14 @@ mod duration;
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
-use duration::{Duration, Sensitivity};
+use duration::Duration;
+pub(super) use duration::Sensitivity;
 use q2c_model::Nanos;
 
-pub(crate) const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "pas",
     summary: "lengthen the sleep after each early wake-up and shorten it after each late one (FAST'26)",
-    scope: Scope::PerLane,
+    scope: Scope::PerCpu,
     params: &[
         Param {
             name: "up",
@@ -58,18 +59,16 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
         down: spec.value("down"),
         adaptive: spec.value("adaptive") != 0.0,
     };
-    let lane = |_| -> Box<dyn Lane> {
-        Box::new(Pas {
-            sensitivity,
-            buckets: Default::default(),
-        })
-    };
+    let lane = |_| -> Box<dyn Lane> { Box::new(Pas::new(sensitivity)) };
     (0..lanes).map(lane).collect()
 }
 
-struct Pas {
+/// The rule, alone or within [`dpas`](super::dpas).
+pub(super) struct Pas {
     sensitivity: Sensitivity,
     buckets: [Bucket; BUCKETS],
+    /// How often a sleep would have become shorter than the shortest.
+    failures: u64,
 }
 
 struct Bucket {
@@ -98,6 +97,22 @@ impl Default for Bucket {
     }
 }
 
+impl Pas {
+    pub(super) fn new(sensitivity: Sensitivity) -> Self {
+        Pas {
+            sensitivity,
+            buckets: Default::default(),
+            failures: 0,
+        }
+    }
+
+    /// How often a sleep would have become shorter than the shortest, since the last call: not the device is fast then but the timer
+    /// late.
+    pub(super) fn take_failures(&mut self) -> u64 {
+        std::mem::take(&mut self.failures)
+    }
+}
+
 impl Lane for Pas {
     fn decide(&mut self, io: Io, _: Nanos) -> (Decision, Token) {
         let Some(bucket) = bucket_of(io) else {
@@ -105,7 +120,8 @@ impl Lane for Pas {
         };
         let bucket = &mut self.buckets[bucket];
         if let News::Outcome(late) = bucket.news {
-            bucket.duration.learn(late, &self.sensitivity);
+            let enough = bucket.duration.learn(late, &self.sensitivity);
+            self.failures += u64::from(!enough);
             bucket.generation += 1;
             bucket.news = News::Awaited;
         }

@@ -15,7 +15,7 @@ use crate::registry::{Rule, Scope};
 use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
 use q2c_model::Nanos;
 
-pub(crate) const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "uring",
     summary: "sleep half the shortest run time ever seen, as io_uring's hybrid polling does since Linux 6.13",
     scope: Scope::PerLane,

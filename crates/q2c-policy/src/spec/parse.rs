@@ -39,6 +39,17 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
         .map_err(|kind| SpecError::new(text, text.trim_end().len(), kind))
 }
 
+/// The parameters of the rule `name` without the last comma, and all behind it, which is its formula; `None` for a rule that
+/// takes none or a text that has none.
+pub(super) fn formula_apart<'a>(name: &str, params: &'a str) -> Option<(&'a str, &'a str)> {
+    let last = find(name.trim())?.params.last()?;
+    let takes = last.kind == Kind::Formula && !params.trim().is_empty();
+    let (before, _) = takes
+        .then(|| split_formula(params, last.name))
+        .filter(|(_, formula)| formula.is_some())?;
+    Some((before, &params[before.len()..]))
+}
+
 /// Parameters, and the formula behind them with its place: all from the first part that is no `name=value`, or from the
 /// value of the parameter `own`.
 fn split_formula<'a>(params: &'a str, own: &str) -> (&'a str, Option<(usize, &'a str)>) {

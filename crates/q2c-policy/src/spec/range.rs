@@ -1,10 +1,12 @@
 //! A whole family of configurations in one text: `mean:ratio=5%..95%/5%,period=1ms|2ms|5ms`.
 //!
 //! Any value of a policy's text may be a list `A|B|C`, a linear range `A..B/STEP` or a geometric one `A..B*FACTOR`; both
-//! ends are included. Every combination is one configuration, the last parameter changing fastest.
+//! ends are included. Every combination is one configuration, the last parameter changing fastest. A formula may be a list
+//! of formulas without parentheses; one with parentheses stands as it is, behind a family of the other parameters.
 
 use super::PolicySpec;
 use super::SpecError;
+use super::parse;
 use thiserror::Error;
 
 /// A family that cannot be spelled out.
@@ -54,9 +56,13 @@ impl Family {
     /// When a range is none, there are too many, or the first configuration is no policy.
     pub fn parse(text: &str) -> Result<Self, FamilyError> {
         let (head, parts) = match text.split_once(':') {
-            Some((name, params)) if is_family(params) => {
+            Some((name, params)) if is_family(before_formula(name, params)) => {
+                let (params, formula) = params.split_at(before_formula(name, params).len());
                 let parts = params.split(',').map(|part| alternatives(text, part));
-                (format!("{name}:"), parts.collect::<Result<Vec<_>, _>>()?)
+                let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
+                let formula = formula.strip_prefix(',').map(|f| vec![f.to_owned()]);
+                parts.extend(formula);
+                (format!("{name}:"), parts)
             }
             // A policy's own text may hold anything; it is left alone.
             _ => (text.to_owned(), Vec::new()),
@@ -90,6 +96,16 @@ impl Family {
         (0..self.count()).map(|n| self.nth(n)).collect()
     }
 
+    /// At most `most` of them, evenly over the family.
+    ///
+    /// # Errors
+    /// As [`Family::spell_out`].
+    pub fn sample(&self, most: u64) -> Result<Vec<PolicySpec>, FamilyError> {
+        let count = self.count();
+        let kept = count.min(most);
+        (0..kept).map(|n| self.nth(n * count / kept)).collect()
+    }
+
     fn nth(&self, mut n: u64) -> Result<PolicySpec, FamilyError> {
         let mut chosen: Vec<&str> = Vec::with_capacity(self.parts.len());
         for part in self.parts.iter().rev() {
@@ -106,6 +122,14 @@ impl std::str::FromStr for Family {
     type Err = FamilyError;
     fn from_str(text: &str) -> Result<Self, FamilyError> {
         Family::parse(text)
+    }
+}
+
+/// The parameters without the formula behind them, if there is one with parentheses.
+fn before_formula<'a>(name: &str, params: &'a str) -> &'a str {
+    match parse::formula_apart(name, params) {
+        Some((before, formula)) if formula.contains('(') => before,
+        _ => params,
     }
 }
 
@@ -230,6 +254,24 @@ mod tests {
         assert_eq!(spelled("mean:50%,500us..2ms/500us").len(), 4);
         // 0.1 + 0.1 + 0.1 is not 0.3 in binary.
         assert_eq!(spelled("min:10%..30%/10%,0.1ms..0.3ms/0.1ms").len(), 9);
+    }
+
+    #[test]
+    fn formulas_are_listed_or_stand_behind_a_family() {
+        assert_eq!(
+            spelled("rule:period=1ms|5ms,if(p01 > 4us || min < 2us, p01, 0)"),
+            [
+                "rule:period=1ms,sleep=if(p01 > 4us || min < 2us, p01, 0)",
+                "rule:period=5ms,sleep=if(p01 > 4us || min < 2us, p01, 0)",
+            ]
+        );
+        let listed = spelled("rule:period=1ms|5ms,sleep=min / 2|mean - 4us");
+        assert_eq!(listed.len(), 4);
+        assert_eq!(listed[3], "rule:period=5ms,sleep=mean - 4us");
+        assert_eq!(
+            spelled("rule:max(min, 3us)"),
+            ["rule:period=10ms,sleep=max(min, 3us)"]
+        );
     }
 
     #[test]

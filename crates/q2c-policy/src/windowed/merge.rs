@@ -53,7 +53,7 @@ impl Merge {
         };
         Merge {
             lanes: slots.into_iter().map(merged).collect(),
-            times_done: (0..tallies).map(|_| Tally::default()).collect(),
+            times_done: (0..tallies).map(|_| Tally::new()).collect(),
         }
     }
 

@@ -80,7 +80,7 @@ impl Slot {
             window: AtomicU64::default(),
             used: AtomicU64::default(),
             cells: Default::default(),
-            times: (0..tallies).map(|_| Tally::default()).collect(),
+            times: (0..tallies).map(|_| Tally::new()).collect(),
         }
     }
 

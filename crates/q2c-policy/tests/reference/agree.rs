@@ -1,12 +1,10 @@
 //! Both implementations, the same I/O, the same sleeps.
 
-use super::closed_loop::{Crate, Request, Ride, Subject, reads, run};
-use super::epochs::{Epochs, Statistic};
-use super::latencies::{mixed, synthetic, zssd};
-use super::pas::Pas;
-use super::uring::Uring;
+use super::closed_loop::{Crate, INTERRUPT, Request, Ride, Subject, reads, run};
+use super::latencies::{mixed, seeded, synthetic, zssd};
+use super::seconds::{Pair, pairs};
 
-const WAKE_DELAY: u64 = 2_000;
+pub const WAKE_DELAY: u64 = 2_000;
 
 struct Case {
     name: String,
@@ -14,7 +12,7 @@ struct Case {
     streams: Vec<Vec<Request>>,
 }
 
-/// One I/O at a time over every trace; mixed I/O over one and three lanes, alone and four deep.
+/// One I/O at a time over every trace; mixed I/O over one and three lanes, alone and four deep; times below every sleep, four deep.
 fn cases() -> Vec<Case> {
     let public = zssd().map(|times| ("zssd", times.repeat(5)));
     let alone = |(name, times): (&str, Vec<u64>)| Case {
@@ -27,84 +25,80 @@ fn cases() -> Vec<Case> {
         lanes,
         streams: mixed(lanes * depth),
     };
-    let traces = synthetic().into_iter().chain(public).map(alone);
+    let overloaded = Case {
+        name: "tiny, depth 4".to_owned(),
+        lanes: 1,
+        streams: (1..=4).map(|n| reads(vec![50 * n; 1_000])).collect(),
+    };
+    let traces = synthetic().into_iter().chain([("seeded", seeded())]);
     traces
+        .chain(public)
+        .map(alone)
         .chain([(1, 1), (1, 4), (3, 1), (3, 4)].map(together))
+        .chain([overloaded])
         .collect()
 }
 
-/// Rides of the crate's rule and of the second implementation must not differ by more than `tolerance` ns of sleep.
-fn compare(cases: &[Case], spec: &str, tolerance: u64, second: impl Fn() -> Box<dyn Subject>) {
-    for case in cases {
-        let ride = |subject: &mut dyn Subject| -> Vec<Ride> {
-            run(subject, case.lanes, &case.streams, WAKE_DELAY)
-        };
-        let ours = ride(&mut Crate::new(spec, case.lanes));
-        let theirs = ride(&mut *second());
-        assert_eq!(ours.len(), theirs.len());
-        for (i, (a, b)) in ours.iter().zip(&theirs).enumerate() {
-            let same = a.asked.abs_diff(b.asked) <= tolerance && a.missed == b.missed;
-            assert!(
-                same,
-                "{spec} on {}, I/O {i}: {a:?}, expected {b:?}",
-                case.name
-            );
-        }
+/// What a rule did over all cases.
+#[derive(Debug, Default)]
+struct Did {
+    slept: usize,
+    polled: usize,
+    interrupted: usize,
+}
+
+/// Rides of the crate's rule and of the second implementation.
+fn compare(case: &Case, pair: &Pair, did: &mut Did) {
+    let spec = &pair.spec;
+    let ride = |subject: &mut dyn Subject| -> Vec<Ride> {
+        run(subject, case.lanes, &case.streams, WAKE_DELAY)
+    };
+    let ours = ride(&mut Crate::new(spec, case.lanes));
+    let theirs = ride(&mut *(pair.second)());
+    assert_eq!(ours.len(), theirs.len());
+    for (i, (a, b)) in ours.iter().zip(&theirs).enumerate() {
+        let same = a.asked.abs_diff(b.asked) <= pair.tolerance && a.missed == b.missed;
         assert!(
-            ours.iter().any(|r| r.asked > 0),
-            "{spec} never slept on {}",
+            same,
+            "{spec} on {}, I/O {i}: {a:?}, expected {b:?}",
             case.name
+        );
+        match a.asked {
+            0 => did.polled += 1,
+            INTERRUPT => did.interrupted += 1,
+            _ => did.slept += 1,
+        }
+    }
+}
+
+#[test]
+fn every_rule_equals_its_second_implementation() {
+    let cases = cases();
+    for pair in pairs() {
+        let mut did = Did::default();
+        cases.iter().for_each(|case| compare(case, &pair, &mut did));
+        let name = pair.spec.split(':').next().expect("a name");
+        let interrupts = matches!(name, "dpas" | "ehp" | "hypi");
+        // An equality of rules that did nothing would say nothing.
+        assert!(did.slept > 1_000, "{}: {did:?}", pair.spec);
+        assert!(
+            (did.interrupted > 100) == interrupts,
+            "{}: {did:?}",
+            pair.spec
+        );
+        assert!(
+            (did.polled > 0) || matches!(name, "pas" | "qt"),
+            "{}: {did:?}",
+            pair.spec
         );
     }
 }
 
+/// A rule without a second implementation would be tested by nobody: `fixed` alone needs none.
 #[test]
-fn mean_equals_a_look_at_all_samples() {
-    let cases = cases();
-    for percent in [1, 3, 37, 50, 75, 100] {
-        let second =
-            || -> Box<dyn Subject> { Box::new(Epochs::new(Statistic::Mean, percent, 200_000)) };
-        compare(&cases, &format!("mean:{percent}%,200us"), 0, second);
-    }
-}
-
-#[test]
-fn min_equals_a_look_at_all_samples() {
-    let cases = cases();
-    for (percent, period) in [(70, 200_000), (50, 1_000), (100, 50_000)] {
-        let second =
-            || -> Box<dyn Subject> { Box::new(Epochs::new(Statistic::Min, percent, period)) };
-        compare(&cases, &format!("min:{percent}%,{period}ns"), 0, second);
-    }
-}
-
-/// A formula counts in binary fractions: a nanosecond may go to either side.
-#[test]
-fn formulas_equal_a_look_at_all_samples() {
-    let cases = cases();
-    for (formula, statistic, percent) in [
-        ("mean / 2", Statistic::Mean, 50),
-        (
-            "if(misses > count, 1s, min(mean, max) * 3%)",
-            Statistic::Mean,
-            3,
-        ),
-        ("0.7 * min", Statistic::Min, 70),
-    ] {
-        let second = || -> Box<dyn Subject> { Box::new(Epochs::new(statistic, percent, 200_000)) };
-        compare(&cases, &format!("rule:period=200us,{formula}"), 1, second);
-    }
-}
-
-/// The two count in binary and in decimal fractions: a nanosecond may go to either side, an outcome not.
-#[test]
-fn pas_equals_decimal_fixed_point() {
-    let cases = cases();
-    compare(&cases, "pas:adaptive=off", 1, || Box::new(Pas::new(false)));
-    compare(&cases, "pas", 1, || Box::new(Pas::new(true)));
-}
-
-#[test]
-fn uring_equals_the_least_of_all_run_times() {
-    compare(&cases(), "uring", 0, || Box::<Uring>::default());
+fn every_rule_has_a_second_implementation() {
+    let pairs = pairs();
+    let seconds = |name: &str| pairs.iter().any(|p| p.spec.split(':').next() == Some(name));
+    let lacking = q2c_policy::RULES.iter().filter(|rule| !seconds(rule.name));
+    assert_eq!(lacking.map(|rule| rule.name).collect::<Vec<_>>(), ["fixed"]);
 }

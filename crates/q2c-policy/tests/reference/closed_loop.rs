@@ -5,6 +5,11 @@ use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// In place of a sleep: this I/O waits for its interrupt.
+pub const INTERRUPT: u64 = u64::MAX;
+/// What an interrupt takes from the completion to the waiting thread, ns.
+pub const INTERRUPT_DELAY: u64 = 1_900;
+
 /// One I/O of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
@@ -19,6 +24,7 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ride {
     pub latency: u64,
+    /// Or [`INTERRUPT`].
     pub asked: u64,
     pub missed: bool,
     pub observed: u64,
@@ -37,7 +43,7 @@ pub struct Finish {
 
 /// What can be driven: the crate's rules and the second implementations.
 pub trait Subject {
-    /// Sleep (0: none) and token of an I/O submitted now.
+    /// Sleep (0: none, or [`INTERRUPT`]) and token of an I/O submitted now.
     fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64);
     fn finish(&mut self, finish: Finish);
 }
@@ -57,7 +63,7 @@ impl Subject for Crate {
         match self.0[lane].decide(io, Nanos(now)) {
             (Decision::Sleep(Nanos(ns)), Token(token)) => (ns, token),
             (Decision::Poll, Token(token)) => (0, token),
-            (Decision::Interrupt, _) => panic!("none of these rules interrupts"),
+            (Decision::Interrupt, Token(token)) => (INTERRUPT, token),
         }
     }
 
@@ -109,11 +115,19 @@ pub fn run(
 }
 
 fn ride(latency: u64, asked: u64, wake_delay: u64) -> Ride {
+    if asked == INTERRUPT {
+        return Ride {
+            latency,
+            asked,
+            missed: false,
+            observed: latency + INTERRUPT_DELAY,
+        };
+    }
     let wake = if asked == 0 { 0 } else { asked + wake_delay };
     Ride {
         latency,
         asked,
-        missed: wake >= latency,
+        missed: asked > 0 && wake >= latency,
         observed: latency.max(wake),
     }
 }

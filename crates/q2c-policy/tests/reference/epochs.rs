@@ -1,6 +1,6 @@
 //! The windowed rules again: keep every sample of the epoch, look at them all when it is over.
 
-use super::closed_loop::{Finish, Subject};
+use super::closed_loop::{Finish, INTERRUPT, Subject};
 use q2c_model::Direction;
 use q2c_policy::Io;
 use std::collections::HashMap;
@@ -22,64 +22,135 @@ fn class(io: Io) -> Option<Class> {
     Some((io.direction == Direction::Write, class))
 }
 
-#[derive(Clone, Copy)]
-pub enum Statistic {
-    Mean,
-    Min,
+/// What an epoch gathered of one class.
+pub struct Epoch {
+    pub size_class: u32,
+    /// Observed times, and whether they were misses, in order.
+    pub samples: Vec<(u64, bool)>,
+    pub mean_before: Option<u64>,
 }
 
+impl Epoch {
+    pub fn mean(&self) -> u64 {
+        self.samples.iter().map(|s| s.0).sum::<u64>() / self.samples.len() as u64
+    }
+
+    pub fn sorted(&self) -> Vec<u64> {
+        let mut times: Vec<u64> = self.samples.iter().map(|s| s.0).collect();
+        times.sort_unstable();
+        times
+    }
+}
+
+/// `percent` of a time, halves up.
+pub fn percent_of(percent: u64, time: u64) -> u64 {
+    (time * percent + 50) / 100
+}
+
+/// Whose I/Os make an epoch together.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Of {
+    Device,
+    Lane,
+}
+
+/// A sleep, or [`INTERRUPT`], from an epoch.
+pub type Answer = fn(&Epoch, percent: u64) -> u64;
+
 pub struct Epochs {
-    statistic: Statistic,
+    answer: Answer,
     percent: u64,
     period: u64,
+    of: Of,
+    /// I/Os of this size and more take interrupts and are not counted.
+    large: Option<u32>,
+    /// By lane; all in the first when they are the device's.
+    parts: HashMap<usize, Part>,
+}
+
+#[derive(Default)]
+struct Part {
     opened: Option<u64>,
-    samples: Vec<(Class, u64)>,
-    sleeps: HashMap<Class, u64>,
+    samples: Vec<(Class, u64, bool)>,
+    answers: HashMap<Class, u64>,
+    means: HashMap<Class, u64>,
 }
 
 impl Epochs {
-    pub fn new(statistic: Statistic, percent: u64, period: u64) -> Self {
+    pub fn new(answer: Answer, percent: u64, period: u64, of: Of) -> Self {
         Epochs {
-            statistic,
+            answer,
             percent,
             period,
-            opened: None,
-            samples: Vec::new(),
-            sleeps: HashMap::new(),
+            of,
+            large: None,
+            parts: HashMap::new(),
         }
     }
 
-    fn pass_time(&mut self, now: u64) {
-        if self.opened.is_none_or(|opened| now < opened + self.period) {
-            return;
+    pub fn with_interrupts_from(self, bytes: u32) -> Self {
+        Epochs {
+            large: Some(bytes),
+            ..self
         }
+    }
+
+    /// The part that `lane` belongs to, at this time.
+    fn part(&mut self, lane: usize, now: u64) -> &mut Part {
+        let lane = if self.of == Of::Device { 0 } else { lane };
+        let part = self.parts.entry(lane).or_default();
+        if part
+            .opened
+            .is_some_and(|opened| now >= opened + self.period)
+        {
+            part.close(|epoch| (self.answer)(epoch, self.percent));
+        }
+        part
+    }
+}
+
+impl Part {
+    fn close(&mut self, answer: impl Fn(&Epoch) -> u64) {
         self.opened = None;
-        let mut by_class: HashMap<Class, Vec<u64>> = HashMap::new();
-        for (class, observed) in self.samples.drain(..) {
-            by_class.entry(class).or_default().push(observed);
+        let mut by_class: HashMap<Class, Vec<(u64, bool)>> = HashMap::new();
+        for (class, observed, missed) in self.samples.drain(..) {
+            by_class.entry(class).or_default().push((observed, missed));
         }
-        for (class, all) in by_class {
-            let value = match self.statistic {
-                Statistic::Mean => all.iter().sum::<u64>() / all.len() as u64,
-                Statistic::Min => *all.iter().min().expect("a class with samples"),
+        for (class, samples) in by_class {
+            let epoch = Epoch {
+                size_class: class.1,
+                samples,
+                mean_before: self.means.get(&class).copied(),
             };
-            let sleep = (value * self.percent + 50) / 100;
-            self.sleeps.insert(class, sleep.min(10_000_000_000));
+            self.means.insert(class, epoch.mean());
+            let answer = answer(&epoch);
+            let bounded = if answer == INTERRUPT {
+                answer
+            } else {
+                answer.min(10_000_000_000)
+            };
+            self.answers.insert(class, bounded);
         }
     }
 }
 
 impl Subject for Epochs {
-    fn submit(&mut self, _: usize, io: Io, now: u64) -> (u64, u64) {
-        self.pass_time(now);
-        let known = class(io).and_then(|class| self.sleeps.get(&class));
+    fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64) {
+        if self.large.is_some_and(|large| io.bytes >= large) {
+            return (INTERRUPT, 0);
+        }
+        let part = self.part(lane, now);
+        let known = class(io).and_then(|class| part.answers.get(&class));
         (known.copied().unwrap_or(0), 0)
     }
 
     fn finish(&mut self, f: Finish) {
-        self.pass_time(f.now);
-        self.opened.get_or_insert(f.now);
-        self.samples
-            .extend(class(f.io).map(|class| (class, f.observed)));
+        if self.large.is_some_and(|large| f.io.bytes >= large) {
+            return;
+        }
+        let part = self.part(f.lane, f.now);
+        part.opened.get_or_insert(f.now);
+        part.samples
+            .extend(class(f.io).map(|class| (class, f.observed, f.missed)));
     }
 }

@@ -19,6 +19,15 @@ pub fn zssd() -> Option<Vec<u64>> {
     Some(times)
 }
 
+/// 600 device times, ns, drawn once with a seed: steady at 11 us, 62 us while another job runs, back again, a mix with hits in the
+/// device's cache and a tail, 80 of 2 us, and steady again.
+pub fn seeded() -> Vec<u64> {
+    let lines = include_str!("seeded-ns.txt").lines();
+    let times: Vec<u64> = lines.map(|l| l.parse().expect("whole ns")).collect();
+    assert_eq!(times.len(), 600);
+    times
+}
+
 /// Seeded times of the shapes that rules stumble over, each long enough for many windows of 1 ms.
 pub fn synthetic() -> Vec<(&'static str, Vec<u64>)> {
     let mut rng = Rng::new(20_260_101);

@@ -2,9 +2,16 @@
 //! nothing with the crate. Both are driven closed loop, so the I/O a rule delays is the I/O it learns from.
 
 mod agree;
+mod by_hand;
 mod closed_loop;
+mod dpas;
 mod epochs;
 mod latencies;
+mod linux410;
 mod pas;
 mod published;
+mod seconds;
+mod seeded;
+mod smooth;
+mod statistics;
 mod uring;

@@ -24,6 +24,8 @@ struct State {
 
 pub struct Pas {
     adaptive: bool,
+    /// How often a sleep was raised to the shortest.
+    pub failures: usize,
     /// By lane, direction and size.
     states: HashMap<(usize, bool, u32), State>,
 }
@@ -32,6 +34,7 @@ impl Pas {
     pub fn new(adaptive: bool) -> Self {
         Pas {
             adaptive,
+            failures: 0,
             states: HashMap::new(),
         }
     }
@@ -52,7 +55,8 @@ impl Pas {
 }
 
 impl State {
-    fn apply(&mut self, adaptive: bool) {
+    /// Tells whether the timer failed: the sleep had to be raised to the shortest.
+    fn apply(&mut self, adaptive: bool) -> bool {
         let last = self.outcomes.len() - 1;
         let (p, l) = (self.outcomes[last - 1], self.outcomes[last]);
         match (p, l) {
@@ -64,7 +68,8 @@ impl State {
         if self.adj <= 0 {
             self.adj = ONE;
         }
-        self.dur = (self.dur * self.adj / ONE).clamp(ONE / 10, 10_000_000 * ONE);
+        let dur = self.dur * self.adj / ONE;
+        self.dur = dur.clamp(ONE / 10, 10_000_000 * ONE);
         if adaptive && p == l {
             self.dn = (self.dn * 105 / 100).min(ONE / 10);
             self.up = self.dn / 10;
@@ -72,21 +77,25 @@ impl State {
             self.up = (self.up * 90 / 100).max(ONE / 1000);
             self.dn = self.up * 10;
         }
+        dur < ONE / 10
     }
 }
 
 impl Subject for Pas {
     fn submit(&mut self, lane: usize, io: Io, _: u64) -> (u64, u64) {
         let adaptive = self.adaptive;
+        let mut failed = false;
         let state = self.state(lane, io);
         if state.outcomes.len() > state.applied {
-            state.apply(adaptive);
+            failed = state.apply(adaptive);
             state.applied = state.outcomes.len();
             state.spoken.push(false);
         }
         // Microseconds to nanoseconds, to the nearest.
         let ns = (state.dur * 1000 + ONE / 2) / ONE;
-        (ns as u64, state.spoken.len() as u64 - 1)
+        let token = state.spoken.len() as u64 - 1;
+        self.failures += usize::from(failed);
+        (ns as u64, token)
     }
 
     fn finish(&mut self, f: Finish) {

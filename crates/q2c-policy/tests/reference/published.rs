@@ -128,14 +128,19 @@ fn after_a_slow_spell(spec: &str, time: u64) -> Vec<Ride> {
     run_one(spec, &times, 2_000).split_off(15_000)
 }
 
-/// Once overslept, a share r of mean or min oversleeps for ever when d / (1 - r) reaches the device's time, and sleeps r d / (1 - r); below,
+/// Once overslept, a share r of a mean, a minimum or a quantile oversleeps for ever when d / (1 - r) reaches the device's time, and sleeps r d / (1 - r); below,
 /// it recovers.
 #[test]
 fn oversleep_lasts_beyond_the_stability_bound() {
     for (percent, bound, lasting) in [(50, 4_000, 2_000), (75, 8_000, 6_000), (90, 20_000, 18_000)]
     {
-        for rule in ["mean", "min"] {
-            let spec = format!("{rule}:{percent}%,200us");
+        for spec in [
+            format!("mean:{percent}%,200us"),
+            format!("min:{percent}%,200us"),
+            format!("quantile:5%,{percent}%,200us"),
+            format!("linux410:{percent}%,200us"),
+            format!("ewma:{percent}%"),
+        ] {
             let stuck = after_a_slow_spell(&spec, bound - 100);
             assert!(stuck.iter().all(|r| r.missed), "{spec} below the bound");
             // Rounding to whole nanoseconds stops it up to half of one over 1 - r above the limit.

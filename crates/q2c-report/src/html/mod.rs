@@ -11,5 +11,7 @@ mod page;
 mod plotly;
 mod results;
 mod summary;
+mod sweep;
 
 pub use page::{RenderError, tune};
+pub use sweep::sweep;

@@ -16,8 +16,8 @@ use serde_json::Value;
 use std::time::{Duration, UNIX_EPOCH};
 use thiserror::Error;
 
-const STYLE: &str = include_str!("../../assets/report.css");
-const SCRIPT: &str = include_str!("../../assets/report.js");
+pub(super) const STYLE: &str = include_str!("../../assets/report.css");
+pub(super) const SCRIPT: &str = include_str!("../../assets/report.js");
 
 /// The page could not be made.
 #[derive(Debug, Error)]
@@ -99,7 +99,10 @@ fn panel(result: &TuneResult, bs: Bytes) -> Panel {
 
 /// All figures by their chart's id, harmless inside a `<script>`.
 fn figures(panels: &[Panel]) -> String {
-    let charts = panels.iter().flat_map(|panel| &panel.charts);
+    figures_of(panels.iter().flat_map(|panel| &panel.charts))
+}
+
+pub(super) fn figures_of<'a>(charts: impl Iterator<Item = &'a Chart>) -> String {
     let figures: Value = charts
         .map(|chart| (chart.id.clone(), chart.figures()))
         .collect();
@@ -107,7 +110,7 @@ fn figures(panels: &[Panel]) -> String {
 }
 
 /// No network at all; no script but the two that are ours.
-fn policy() -> String {
+pub(super) fn policy() -> String {
     // plotly puts its own style sheet into the page, and makes pictures for "download as PNG".
     format!(
         "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; \

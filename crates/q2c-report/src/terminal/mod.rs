@@ -2,11 +2,13 @@
 
 mod doctor;
 mod screen;
+mod sweep;
 mod table;
 mod tune;
 mod watch;
 
 pub use doctor::doctor;
 pub use screen::Screen;
+pub use sweep::sweep;
 pub use tune::tune;
 pub use watch::{GAUGES, Gauge, watch, watch_head, watch_line};

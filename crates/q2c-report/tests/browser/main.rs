@@ -7,6 +7,7 @@ mod devtools;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod page;
+mod sweep;
 
 use page::Page;
 use q2c_result::tune::TuneResult;

@@ -33,9 +33,14 @@ pub struct Page {
 impl Page {
     /// Opens the report of `result`; `None` when there is no browser.
     pub fn open(test: &str, result: &TuneResult) -> Option<Self> {
+        let html = q2c_report::html::tune(result).expect("make the report");
+        Self::open_html(test, &html)
+    }
+
+    /// Opens a page; `None` when there is no browser.
+    pub fn open_html(test: &str, html: &str) -> Option<Self> {
         let browser = Chromium::start(test)?;
         let file = browser.folder().join("report.html");
-        let html = q2c_report::html::tune(result).expect("make the report");
         std::fs::write(&file, html).expect("write the report");
         let url = format!("file://{}", file.display());
         let mut tools = DevTools::connect(browser.socket());

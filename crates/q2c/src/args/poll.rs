@@ -1,9 +1,10 @@
 //! `q2c poll`.
 
-use super::{RuleArgs, WatchArgs};
+use super::{CostArgs, RuleArgs, SourceArgs, WatchArgs};
 use clap::{Args, Subcommand};
-use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
-use q2c_policy::PolicySpec;
+use q2c_model::{Nanos, parse_duration};
+use q2c_policy::{Family, PolicySpec};
+use q2c_sim::{Arrival, Limits, Objective};
 use std::path::PathBuf;
 
 /// Hybrid polling: simulated, or watched at work.
@@ -20,6 +21,9 @@ pub enum PollCommand {
     /// Simulate sleep rules on a trace, beside classic polling and the oracle
     #[command(after_help = rules())]
     Sim(SimArgs),
+    /// Simulate whole families of sleep rules, and find the best
+    #[command(after_help = families())]
+    Sweep(SweepArgs),
     /// Watch a workload while it runs; its method, ratio and background are changed by key
     #[command(after_help = rules())]
     Watch(WatchArgs),
@@ -36,15 +40,12 @@ pub struct SimArgs {
     /// Own rules.
     #[command(flatten)]
     pub own: RuleArgs,
-    /// Costs from this calibration: calibration.json of a run, or what `q2c calibrate --json` prints
-    #[arg(long, value_name = "FILE")]
-    pub cost: Option<PathBuf>,
-    /// Block size whose calibration is used [default: the trace's]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "cost")]
-    pub bs: Option<Bytes>,
-    /// Without --cost: every sleep ends this much late, and nothing else costs
-    #[arg(long, value_name = "DURATION", default_value = "2us", value_parser = parse_duration, conflicts_with = "cost")]
-    pub wake_delay: Nanos,
+    /// What the trace does not say itself.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// Costs.
+    #[command(flatten)]
+    pub cost: CostArgs,
     /// Simulated time before anything counts
     #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_duration)]
     pub warm_up: Nanos,
@@ -54,9 +55,112 @@ pub struct SimArgs {
     /// Seed of the drawn wake-up delays
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Open loop: submissions come when they came in the recording, not when the last completion allows
+    #[arg(long)]
+    pub open: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+impl SimArgs {
+    /// When submissions come.
+    pub fn arrival(&self) -> Arrival {
+        arrival(self.open)
+    }
+}
+
+fn arrival(open: bool) -> Arrival {
+    match open {
+        true => Arrival::Recorded,
+        false => Arrival::Think,
+    }
+}
+
+/// What is swept on what, and what counts as best.
+#[derive(Clone, Debug, Args)]
+pub struct SweepArgs {
+    /// Traces of classic polling: q2c's own, lists of latencies (name their --unit), CSV (name its --columns)
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+    /// Rule or family of rules, such as pas or min:ratio=5%..95%/5%,period=1ms|10ms|100ms (may be given again) [default: mean and
+    /// min over ratios 5 to 95 % and periods 1 to 200 ms, every other rule as it comes, and fixed sleeps up to the median latency]
+    #[arg(long, value_name = "FAMILY")]
+    pub policy: Vec<Family>,
+    /// Own rules.
+    #[command(flatten)]
+    pub own: RuleArgs,
+    /// What the traces do not say themselves.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// Costs.
+    #[command(flatten)]
+    pub cost: CostArgs,
+    /// What is best: kiops-per-core, iops or cpu
+    #[arg(long, default_value = "kiops-per-core")]
+    pub objective: Objective,
+    /// The best keeps at least this many IOPS [default: 97 % of the best clean one]
+    #[arg(long, value_name = "IOPS")]
+    pub min_iops: Option<f64>,
+    /// The best keeps the 99th percentile of the latency below this, such as 200us
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub max_p99: Option<Nanos>,
+    /// The best uses at most this much CPU, percent of one CPU and thread
+    #[arg(long, value_name = "PERCENT")]
+    pub max_cpu: Option<f64>,
+    /// Simulated time before anything counts
+    #[arg(long, value_name = "DURATION", default_value = "0ns", value_parser = parse_duration)]
+    pub warm_up: Nanos,
+    /// Simulated time that counts, the traces repeated as long [default: each trace once]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub measure: Option<Nanos>,
+    /// Open loop: submissions come when they came in the recording, not when the last completion allows
+    #[arg(long)]
+    pub open: bool,
+    /// Seed of the drawn wake-up delays
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Sweep even when it takes long
+    #[arg(long)]
+    pub yes: bool,
+    /// Show this rule I/O by I/O in the report [default: the best]
+    #[arg(long, value_name = "POLICY")]
+    pub follow: Option<PolicySpec>,
+    /// Write a report with charts to this file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write every cell as CSV to this file
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Write every cell as Parquet to this file
+    #[arg(long, value_name = "FILE")]
+    pub parquet: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl SweepArgs {
+    /// When submissions come.
+    pub fn arrival(&self) -> Arrival {
+        arrival(self.open)
+    }
+
+    /// What the best must keep.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            min_iops: self.min_iops,
+            max_p99_ns: self.max_p99.map(|p99| p99.0 as f64),
+            max_cpu_pct: self.max_cpu,
+        }
+    }
+}
+
+fn families() -> String {
+    format!(
+        "Families: any value may be a list A|B|C, a range A..B/STEP or a range A..B*FACTOR, both ends included.\n\n{}",
+        rules()
+    )
 }
 
 fn rules() -> String {

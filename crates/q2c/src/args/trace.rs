@@ -72,12 +72,12 @@ pub struct InfoArgs {
 #[derive(Clone, Debug)]
 pub struct Columns(pub Vec<ColumnMap>);
 
-fn columns(text: &str) -> Result<Columns, String> {
+pub(super) fn columns(text: &str) -> Result<Columns, String> {
     let map = ColumnMap::parse_list(text).map(Columns);
     map.ok_or_else(|| "expected FIELD=HEADER, several separated by commas".to_owned())
 }
 
-fn delimiter(text: &str) -> Result<u8, String> {
+pub(super) fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [byte] if byte.is_ascii() => Ok(*byte),
         _ if text == "tab" => Ok(b'\t'),

@@ -3,6 +3,7 @@
 use super::{RuleArgs, WorkloadArgs};
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
+use q2c_policy::PolicySpec;
 use q2c_sim::Objective;
 use std::path::PathBuf;
 
@@ -12,6 +13,9 @@ pub struct TuneArgs {
     /// Target, job and place.
     #[command(flatten)]
     pub workload: WorkloadArgs,
+    /// Also try this rule: simulated, may be chosen, run live, such as pas or qt:miss=2% (may be given again)
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Vec<PolicySpec>,
     /// Own rules: simulated, may be chosen, run live.
     #[command(flatten)]
     pub own: RuleArgs,

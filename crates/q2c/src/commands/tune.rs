@@ -197,7 +197,12 @@ fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
             .iter()
             .map(ToString::to_string)
             .collect(),
-        rules: own.iter().map(ToString::to_string).collect(),
+        rules: args
+            .policy
+            .iter()
+            .chain(&own)
+            .map(ToString::to_string)
+            .collect(),
         seconds: args.seconds,
         parts: parts as u32,
         slice_seconds: (args.seconds / parts * SLICE_SHARE).clamp(SLICE_LEAST_S, SLICE_MOST_S),

@@ -6,6 +6,7 @@ mod poll;
 mod program;
 #[cfg(test)]
 mod report;
+mod sweep;
 #[cfg(test)]
 mod trace;
 #[cfg(test)]

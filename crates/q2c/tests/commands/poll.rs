@@ -220,7 +220,7 @@ fn what_cannot_be_simulated_is_refused() {
     let run = |arguments: &[&str]| q2c(folder.path(), &[&["poll", "sim"][..], arguments].concat());
     run(&["three.trace"]).refused(2, &["--policy"]);
     run(&["three.trace", "--policy", "median"]).refused(2, &["median"]);
-    run(&["absent", "--policy", "mean"]).refused(3, &["open trace absent"]);
+    run(&["absent", "--policy", "mean"]).refused(3, &["read absent"]);
     let cost = ["three.trace", "--policy", "mean", "--cost", "cost.json"];
     run(&cost).refused(3, &["read cost.json"]);
     fs::write(folder.path().join("cost.json"), "{}").unwrap();

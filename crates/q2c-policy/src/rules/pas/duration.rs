@@ -16,10 +16,19 @@ const COOLEST: f64 = 0.1;
 
 /// The parameters.
 #[derive(Clone, Copy)]
-pub(super) struct Sensitivity {
-    pub(super) up: f64,
-    pub(super) down: f64,
-    pub(super) adaptive: bool,
+pub(in crate::rules) struct Sensitivity {
+    pub(in crate::rules) up: f64,
+    pub(in crate::rules) down: f64,
+    pub(in crate::rules) adaptive: bool,
+}
+
+impl Sensitivity {
+    /// As published.
+    pub(in crate::rules) const PUBLISHED: Sensitivity = Sensitivity {
+        up: 0.01,
+        down: 0.1,
+        adaptive: true,
+    };
 }
 
 pub(super) struct Duration {
@@ -45,8 +54,8 @@ impl Default for Duration {
 }
 
 impl Duration {
-    /// Takes in the newest outcome.
-    pub(super) fn learn(&mut self, late: bool, sensitivity: &Sensitivity) {
+    /// Takes in the newest outcome. Tells whether the sleep is as short as that asks for: false when it was held at the shortest.
+    pub(super) fn learn(&mut self, late: bool, sensitivity: &Sensitivity) -> bool {
         let change = if late {
             -sensitivity.down
         } else {
@@ -55,7 +64,8 @@ impl Duration {
         let from = if self.late == late { self.step } else { 1.0 };
         let step = from + change * self.heat;
         self.step = if step <= NOTHING { 1.0 } else { step };
-        self.ns = (self.ns * self.step).clamp(SHORTEST, MAX_SLEEP.0 as f64);
+        let asked = self.ns * self.step;
+        self.ns = asked.clamp(SHORTEST, MAX_SLEEP.0 as f64);
         if sensitivity.adaptive {
             self.heat = if self.late == late {
                 (self.heat * HEAT_UP).min(1.0)
@@ -64,6 +74,7 @@ impl Duration {
             };
         }
         self.late = late;
+        asked >= SHORTEST
     }
 
     /// The sleep, to the nearest nanosecond.
@@ -76,10 +87,9 @@ impl Duration {
 mod tests {
     use super::*;
 
-    const PUBLISHED: Sensitivity = Sensitivity {
-        up: 0.01,
-        down: 0.1,
+    const FIXED: Sensitivity = Sensitivity {
         adaptive: false,
+        ..Sensitivity::PUBLISHED
     };
 
     /// Worked by hand from 10 us: steps 1.01, 1.02, 0.9, 0.8, 1.01 of (early, early, late, late, early).
@@ -90,7 +100,7 @@ mod tests {
             ..Duration::default()
         };
         let slept = [false, false, true, true, false].map(|late| {
-            duration.learn(late, &PUBLISHED);
+            duration.learn(late, &FIXED);
             duration.sleep().0
         });
         assert_eq!(slept, [10_100, 10_302, 9_272, 7_417, 7_492]);
@@ -104,24 +114,30 @@ mod tests {
             late: false,
             ..Duration::default()
         };
-        (0..10).for_each(|_| duration.learn(true, &PUBLISHED));
+        (0..10).for_each(|_| assert!(duration.learn(true, &FIXED)));
         assert_eq!(duration.step, 1.0);
         // 1e9 * 0.9 * 0.8 * ... * 0.1 = 1e9 * 9! / 1e9.
         assert!((duration.ns - 362_880.0).abs() < 1e-3, "{}", duration.ns);
     }
 
+    /// From the shortest, 0.1 us, one late outcome asks for 0.09 us.
+    #[test]
+    fn a_sleep_held_at_the_shortest_is_told() {
+        let mut duration = Duration::default();
+        assert!(!duration.learn(true, &FIXED));
+        assert_eq!(duration.sleep(), Nanos(100));
+        assert!(duration.learn(false, &FIXED));
+    }
+
     #[test]
     fn adaptive_sensitivity_stays_within_a_tenth_and_all() {
         let mut duration = Duration::default();
-        let adaptive = Sensitivity {
-            adaptive: true,
-            ..PUBLISHED
-        };
+        let adaptive = Sensitivity::PUBLISHED;
         for i in 0..100 {
             duration.learn(i % 2 == 0, &adaptive);
         }
         assert!((duration.heat - 0.1).abs() < 1e-12);
-        (0..100).for_each(|_| duration.learn(false, &adaptive));
+        (0..100).for_each(|_| assert!(duration.learn(false, &adaptive)));
         assert_eq!(duration.heat, 1.0);
     }
 }

@@ -9,12 +9,13 @@ mod latency;
 mod line;
 mod over_time;
 mod pareto;
+pub(super) mod timeline;
 
 pub(super) use line::{Line, coloured};
 
 use crate::label;
 use q2c_model::Bytes;
-use q2c_result::tune::TuneResult;
+use q2c_result::tune::{Sweep, TuneResult};
 use serde_json::{Value, json};
 
 /// One chart with its caption, drawn in one or more ways between which the reader switches.
@@ -68,6 +69,13 @@ pub(super) fn of_block_size(result: &TuneResult, bs: Bytes) -> Vec<Chart> {
     for chart in &mut charts {
         chart.id = format!("{}-{}", chart.id, bs.0);
     }
+    charts
+}
+
+/// The charts of a sweep alone.
+pub(super) fn of_sweep(sweep: &Sweep) -> Vec<Chart> {
+    let mut charts = vec![pareto::chart(Some(sweep), &[]), heat_map::chart(sweep)];
+    charts.retain(Chart::has_data);
     charts
 }
 

@@ -1,29 +1,20 @@
-//! `q2c poll`.
+//! `q2c poll sim`.
 
-use crate::args::{PollArgs, PollCommand, SimArgs};
+use super::cost::cost;
+use super::source::trace;
+use crate::args::SimArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
-use q2c_model::{Bytes, CostModel, Nanos};
+use q2c_model::Nanos;
 use q2c_policy::{PolicySpec, Tally};
 use q2c_result::Exit;
-use q2c_result::tune::Calibration;
-use q2c_sim::{Drive, Method, Outcome, Recording, simulate};
-use q2c_trace::{Column, Scan, TraceReader};
+use q2c_sim::{Drive, Method, Outcome, simulate_with};
 use serde::Serialize;
-use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Simulates, or watches.
-pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    match &args.command {
-        PollCommand::Sim(args) => simulate_all(args, stop),
-        PollCommand::Watch(args) => super::watch::run(args, stop),
-    }
-}
-
-fn simulate_all(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+/// Simulates.
+pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let simulation = simulation(args, stop)?;
     match args.json {
         true => print_json(&simulation)?,
@@ -79,11 +70,14 @@ impl From<Tally> for Windows {
 }
 
 fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> {
-    let Trace { lanes, sizes } = trace(&args.trace, stop)?;
-    let (cost, in_words) = cost(args, &sizes)?;
+    let trace = trace(&args.trace, &args.source, stop)?;
+    let (cost, in_words) = cost(&args.cost, args.source.bs, &trace.input.sizes)?;
+    let (lanes, arrival) = (&trace.lanes, args.arrival());
     let drive = Drive {
         warm_up: args.warm_up,
-        measure: args.measure.unwrap_or_else(|| length(&lanes).max(MEASURE)),
+        measure: args
+            .measure
+            .unwrap_or_else(|| trace.input.span_ns.max(MEASURE)),
         seed: args.seed,
     };
     let own = args.own.policies().or_exit(Exit::Usage)?;
@@ -91,7 +85,7 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> 
         true => Err(stopped(&args.trace)),
         false => Ok(Row {
             method,
-            gives: simulate(&lanes, &cost, how, drive),
+            gives: simulate_with(arrival, lanes, &cost, how, drive),
             windows: None,
         }),
     };
@@ -116,7 +110,7 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> 
         schema: "q2c.poll-sim/1",
         trace: args.trace.display().to_string(),
         lanes: lanes.len(),
-        ios: lanes.iter().map(Recording::len).sum(),
+        ios: trace.input.ios as usize,
         cost: in_words,
         warm_up_ns: drive.warm_up,
         measure_ns: drive.measure,
@@ -125,86 +119,9 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> 
     })
 }
 
-struct Trace {
-    lanes: Vec<Recording>,
-    sizes: BTreeSet<Bytes>,
-}
-
-/// The lanes of a trace, with no more of it read than that needs.
-fn trace(path: &Path, stop: &AtomicBool) -> Result<Trace, Failure> {
-    let columns = [
-        Column::SubmitNs,
-        Column::SubmitEndNs,
-        Column::ReapNs,
-        Column::SleptNs,
-        Column::Error,
-    ];
-    let trace = TraceReader::open(path).or_exit(Exit::Input)?;
-    let scan = Scan::new().columns(&columns);
-    let mut records = Vec::new();
-    for some in trace.records(&scan).or_exit(Exit::Input)? {
-        if stop.load(Ordering::Relaxed) {
-            return Err(stopped(path));
-        }
-        records.extend(some.or_exit(Exit::Input)?);
-    }
-    Ok(Trace {
-        lanes: Recording::from_records(&records).or_exit(Exit::Input)?,
-        sizes: records.iter().map(|record| record.bytes).collect(),
-    })
-}
-
 fn stopped(path: &Path) -> Failure {
     let why = format!("simulate {}: stopped by a signal", path.display());
     Failure::new(Exit::Interrupted, why)
-}
-
-/// The longest lane's time in classic polling.
-fn length(lanes: &[Recording]) -> Nanos {
-    let sum = |times: &[f32]| times.iter().map(|&t| f64::from(t)).sum::<f64>();
-    let lane = |lane: &Recording| sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap);
-    Nanos(lanes.iter().map(lane).fold(0.0, f64::max) as u64)
-}
-
-/// The costs, and where they are from.
-fn cost(args: &SimArgs, sizes: &BTreeSet<Bytes>) -> Result<(CostModel, String), Failure> {
-    let Some(path) = &args.cost else {
-        let delay = args.wake_delay;
-        let words = format!("every sleep ends {delay} late, nothing else costs");
-        return Ok((CostModel::delayed(delay), words));
-    };
-    let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
-    let text = fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
-    let all: Vec<Calibration> = serde_json::from_str(&text)
-        .map_err(|e| bad(format!("expected a list of calibrations, found {e}")))?;
-    let list = |sizes: &mut dyn Iterator<Item = Bytes>| {
-        let words: Vec<String> = sizes.map(|bs| bs.to_string()).collect();
-        words.join(", ")
-    };
-    let bs = match (args.bs, sizes.first()) {
-        (Some(bs), _) => bs,
-        (None, Some(&bs)) if sizes.len() == 1 => bs,
-        _ => {
-            let found = list(&mut sizes.iter().copied());
-            let why = format!(
-                "choose a calibration: expected one block size in the trace, found {found}; name one with --bs"
-            );
-            return Err(Failure::new(Exit::Usage, why));
-        }
-    };
-    let found = all.iter().find(|calibration| calibration.bs == bs);
-    let found = found.ok_or_else(|| {
-        let have = list(&mut all.iter().map(|calibration| calibration.bs));
-        bad(format!(
-            "expected a calibration for {bs}, found {have}; name another with --bs"
-        ))
-    })?;
-    let words = format!(
-        "calibration for {bs} on {} in {}",
-        found.cpu,
-        path.display()
-    );
-    Ok((found.cost.clone(), words))
 }
 
 fn in_words(simulation: &Simulation) -> String {

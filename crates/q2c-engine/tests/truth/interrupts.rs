@@ -1,0 +1,125 @@
+//! Rules that leave I/Os to the interrupt: which ones, and that the thread really gives its CPU up for them.
+
+use crate::plan::{alone, cpu, hybrid, once};
+use q2c_engine::measure::phase_stats;
+use q2c_engine::{LaneData, Sample, Wait};
+use q2c_model::Nanos;
+use q2c_policy::{Io, PolicySpec};
+
+/// How an I/O was waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waited {
+    Interrupt,
+    Looking,
+    Asleep,
+}
+
+/// Lengths of runs of the same, in order. Flags and times must tell the same story.
+fn runs(lane: &LaneData) -> Vec<(Waited, usize)> {
+    let how = |s: &Sample| {
+        assert!(s.is(Sample::HYBRID), "{s:?}");
+        match (s.is(Sample::INTERRUPT), s.is(Sample::SLEPT)) {
+            (true, false) => Waited::Interrupt,
+            (false, true) => Waited::Asleep,
+            (false, false) => Waited::Looking,
+            (true, true) => panic!("slept and left to the interrupt: {s:?}"),
+        }
+    };
+    for s in &lane.samples {
+        let asleep = how(s) == Waited::Asleep;
+        assert_eq!((s.asked_ns > 0, s.slept_ns > 0), (asleep, asleep), "{s:?}");
+        assert!(asleep || !s.is(Sample::MISSED), "{s:?}");
+    }
+    let same = |a: &Sample, b: &Sample| how(a) == how(b);
+    let chunks = lane.samples.chunk_by(same);
+    chunks.map(|run| (how(&run[0]), run.len())).collect()
+}
+
+/// One voluntary switch per I/O, and hardly any CPU: nobody looked. Fewer than one: the lane lost its CPU until the I/O was complete.
+fn gave_the_cpu_up(lane: &LaneData) {
+    let stats = phase_stats(lane, 0);
+    assert_eq!((stats.interrupted, stats.slept), (stats.ios, 0));
+    let switches = stats.switches_per_io();
+    assert!((0.8..1.1).contains(&switches), "{switches}");
+    assert!(stats.cpu_pct() < 50.0, "{} % CPU", stats.cpu_pct());
+}
+
+#[test]
+fn hypi_leaves_large_ios_to_the_interrupt() {
+    let _machine = alone();
+    let large = once("sim:500us", hybrid("hypi:interrupt=4k"), 300);
+    gave_the_cpu_up(&large);
+    assert!(large.ios > 100, "{}", large.ios);
+    // One byte more, and 4 KiB is slept on from the first window's end.
+    let small = once("sim:500us", hybrid("hypi:interrupt=4097,period=10ms"), 300);
+    let runs = runs(&small);
+    let kinds: Vec<Waited> = runs.iter().map(|run| run.0).collect();
+    assert_eq!(kinds, [Waited::Looking, Waited::Asleep]);
+}
+
+/// 500 us is above 40.5 us: after a window of 10 ms, 20 I/Os at most, nothing but interrupts.
+#[test]
+fn ehp_goes_over_to_interrupts_after_its_first_window() {
+    let _machine = alone();
+    let lane = once("sim:500us", hybrid("ehp"), 400);
+    let runs = runs(&lane);
+    let [(Waited::Looking, polled), (Waited::Interrupt, rest)] = runs[..] else {
+        panic!("{runs:?}");
+    };
+    assert!(polled <= 22 && rest > 100, "{runs:?}");
+    // Interrupts give the CPU up: of the time after the first window a small part.
+    let stats = phase_stats(&lane, 0);
+    let waiting = lane.samples[polled..].iter().map(|s| u64::from(s.wait_ns));
+    let switches = stats.voluntary as f64 / rest as f64;
+    assert!((0.8..1.2).contains(&switches), "{switches}");
+    let asleep: u64 = waiting.sum();
+    let most = stats.wall_ns - asleep as f64 * 0.5;
+    assert!(
+        (stats.cpu_ns as f64) < most,
+        "{} ns of {most}",
+        stats.cpu_ns
+    );
+}
+
+/// Alone on its CPU: pas in multiples of 20 I/Os, polling in runs of 10, never an interrupt.
+#[test]
+fn dpas_sleeps_and_polls_in_turns_when_alone() {
+    let _machine = alone();
+    let rule = "dpas:pas=20,poll=10,overload=20,interrupt=30";
+    let runs = runs(&once("sim:500us", hybrid(rule), 400));
+    assert!(runs.len() > 5, "{runs:?}");
+    let (_, whole) = runs.split_last().expect("runs");
+    for (n, &(how, length)) in whole.iter().enumerate() {
+        let (expected, right) = match n % 2 {
+            0 => (Waited::Asleep, length % 20 == 0),
+            _ => (Waited::Looking, length == 10),
+        };
+        assert!(how == expected && right, "{n}: {runs:?}");
+    }
+}
+
+/// A second thread of its CPU sleeps all the time, and the device is faster than any wake-up: a timer failure in the first mode, two asleep
+/// at once in the second. From then on interrupts, 30 at a time, and 20 more sleeps to see whether it is still so.
+#[test]
+fn dpas_takes_interrupts_on_a_contended_cpu() {
+    let _machine = alone();
+    let spec = "dpas:theta=1,pas=20,poll=10,overload=20,interrupt=30";
+    let spec: PolicySpec = spec.parse().expect("a rule");
+    let mut lanes = spec.build_on(&[cpu(0), cpu(0)]);
+    let mut other = lanes.pop().expect("two lanes");
+    let io = Io {
+        bytes: 4096,
+        ..Io::default()
+    };
+    other.decide(io, Nanos::ZERO);
+    let lane = once("sim:100ns", Wait::Hybrid(lanes.remove(0)), 100);
+    let runs = runs(&lane);
+    // The other thread's I/O was the first of the first 20.
+    assert_eq!(runs[0], (Waited::Asleep, 39), "{runs:?}");
+    let (_, whole) = runs[1..].split_last().expect("runs");
+    assert!(whole.len() > 10, "{runs:?}");
+    for (n, &run) in whole.iter().enumerate() {
+        let expected = [(Waited::Interrupt, 30), (Waited::Asleep, 20)][n % 2];
+        assert_eq!(run, expected, "{n}");
+    }
+}

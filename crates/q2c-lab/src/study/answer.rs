@@ -1,0 +1,216 @@
+//! What the cells of a sweep say.
+
+use super::notes::notes;
+use super::source::Trace;
+use super::sweep::{Study, StudyError, rates};
+use q2c_policy::PolicySpec;
+use q2c_result::sweep::{Best, Neighbour, Rates, SweepAnswer};
+use q2c_sim::answers::{Stability, robust, sensitivity, stability};
+use q2c_sim::{Choice, Method, Objective, Outcome, choose, pareto_front};
+
+/// Linux's rule until 6.3.
+pub(super) const LINUX: &str = "mean:ratio=50%,period=100ms";
+
+pub(super) struct Answered {
+    pub answers: Vec<SweepAnswer>,
+    pub best: Option<Best>,
+    pub best_worst_case: Option<Best>,
+    pub oracle: Rates,
+}
+
+pub(super) fn all(study: &Study<'_>, outcomes: &[Vec<Outcome>]) -> Result<Answered, StudyError> {
+    let mut answers = Vec::new();
+    let mut choices = Vec::new();
+    for (input, (trace, cells)) in study.traces.iter().zip(outcomes).enumerate() {
+        let (answer, choice) = one(study, input, trace, cells)?;
+        answers.push(answer);
+        choices.push(choice);
+    }
+    let (best, best_worst_case) = match choices.as_slice() {
+        [only] => (only.best.map(|c| named(study, c, 1.0)), None),
+        _ => over_all(study, outcomes, &choices),
+    };
+    Ok(Answered {
+        oracle: mean_rates(&answers),
+        answers,
+        best,
+        best_worst_case,
+    })
+}
+
+fn named(study: &Study<'_>, configuration: usize, share: f64) -> Best {
+    let count = study.policies.len();
+    Best {
+        policy: study.policies[configuration].to_string(),
+        cells: (0..study.traces.len())
+            .map(|input| input * count + configuration)
+            .collect(),
+        share,
+    }
+}
+
+/// The objective as a number that is better when larger, and above 0.
+fn score(outcome: &Outcome, objective: Objective) -> f64 {
+    match objective {
+        Objective::KiopsPerCore => outcome.kiops_per_core,
+        Objective::Iops => outcome.iops,
+        Objective::Cpu => 1.0 / outcome.cpu_pct.max(f64::MIN_POSITIVE),
+    }
+}
+
+fn over_all(
+    study: &Study<'_>,
+    outcomes: &[Vec<Outcome>],
+    choices: &[Choice],
+) -> (Option<Best>, Option<Best>) {
+    let eligible = eligible(study);
+    let of_trace = |(cells, choice): (&Vec<Outcome>, &Choice)| -> Vec<Option<f64>> {
+        let kept = |cell: &Outcome| {
+            let keeps = study.limits.kept_by(cell, choice.floor_iops);
+            keeps.then(|| score(cell, study.objective))
+        };
+        let each = cells.iter().zip(&eligible);
+        each.map(|(cell, &eligible)| kept(cell).filter(|_| eligible))
+            .collect()
+    };
+    let scores: Vec<Vec<Option<f64>>> = outcomes.iter().zip(choices).map(of_trace).collect();
+    match robust(&scores) {
+        None => (None, None),
+        Some(found) => {
+            let (on_average, worst) = (found.on_average, found.worst_case);
+            (
+                Some(named(study, on_average.0, on_average.1)),
+                Some(named(study, worst.0, worst.1)),
+            )
+        }
+    }
+}
+
+fn one(
+    study: &Study<'_>,
+    input: usize,
+    trace: &Trace,
+    cells: &[Outcome],
+) -> Result<(SweepAnswer, Choice), StudyError> {
+    let poll = study.method(trace, Method::Poll);
+    if poll.ios == 0 {
+        return Err(StudyError::NothingCounted {
+            path: trace.input.path.clone(),
+        });
+    }
+    let oracle = study.method(trace, Method::Oracle);
+    let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
+    let linux = study.method(trace, Method::Hybrid(linux.build(trace.lanes.len())));
+    let eligible = eligible(study);
+    let choice = choose(cells, &eligible, &poll, study.objective, &study.limits);
+    let points: Vec<(f64, f64)> = cells.iter().map(|o| (o.iops, o.cpu_pct)).collect();
+    let base = input * study.policies.len();
+    let best = choice.best;
+    let over = |other: &Outcome| best.map(|b| cells[b].kiops_per_core / other.kiops_per_core);
+    let answer = SweepAnswer {
+        input,
+        poll: rates(&poll),
+        linux: rates(&linux),
+        oracle: rates(&oracle),
+        best: best.map(|b| base + b),
+        floor: choice.floor.clone(),
+        floor_iops: choice.floor_iops,
+        of_oracle: best.map(|b| {
+            let saved = |method: &Outcome| poll.cpu_ns_per_io - method.cpu_ns_per_io;
+            saved(&cells[b]) / saved(&oracle)
+        }),
+        of_linux: over(&linux),
+        pareto: pareto_front(&points)
+            .into_iter()
+            .map(|i| base + i)
+            .collect(),
+        neighbours: best.map_or_else(Vec::new, |b| neighbours(study, cells, b, &choice)),
+        stability: best.map_or_else(String::new, |b| recovers(study, trace, &study.policies[b])),
+        notes: notes(study, trace, cells),
+    };
+    Ok((answer, choice))
+}
+
+/// Rules that do not follow the device (io_uring's estimate never rises again) are chosen only where there is no other.
+const LAST: [&str; 2] = ["fixed", "uring"];
+
+/// Rules that answer some I/Os by interrupts.
+const INTERRUPTING: [&str; 3] = ["dpas", "ehp", "hypi"];
+
+/// Whether a rule takes interrupts of which the cost model does not know what they cost.
+pub(super) fn takes_free_interrupts(study: &Study<'_>, policy: &PolicySpec) -> bool {
+    study.cost.interrupt_cpu_ns <= 0.0 && INTERRUPTING.contains(&policy.rule().name)
+}
+
+fn eligible(study: &Study<'_>) -> Vec<bool> {
+    let follows = |p: &PolicySpec| !LAST.contains(&p.rule().name);
+    let any = study.policies.iter().any(follows);
+    let may = |p: &PolicySpec| (!any || follows(p)) && !takes_free_interrupts(study, p);
+    study.policies.iter().map(may).collect()
+}
+
+fn neighbours(
+    study: &Study<'_>,
+    cells: &[Outcome],
+    best: usize,
+    choice: &Choice,
+) -> Vec<Neighbour> {
+    let score = |i: usize| score(&cells[i], study.objective);
+    let found = sensitivity(study.policies, best, score);
+    let told = |n: q2c_sim::answers::Neighbour| Neighbour {
+        param: n.param.to_owned(),
+        policy: study.policies[n.cell].to_string(),
+        share: n.share,
+        keeps_limits: study.limits.kept_by(&cells[n.cell], choice.floor_iops),
+    };
+    found.into_iter().map(told).collect()
+}
+
+/// Whether a share of a statistic of observed times comes back once it has overslept, on the 10th percentile of the
+/// latencies.
+pub(super) fn recovers(study: &Study<'_>, trace: &Trace, policy: &PolicySpec) -> String {
+    let ratio = policy
+        .params()
+        .into_iter()
+        .find(|(name, _)| *name == "ratio");
+    let Some((_, ratio)) = ratio else {
+        return String::new();
+    };
+    let latency = trace.input.latency_ns[1];
+    let delay = study.cost.wake_clear.base_ns.at(latency * ratio);
+    let bound = "the wake-up delay / (1 - ratio) is";
+    match stability(ratio, delay, latency) {
+        Stability::Safe => String::new(),
+        Stability::Near { share } => format!(
+            "{policy} is near its bound: {bound} {:.0} % of the latency's 10th percentile; a device a little faster and \
+             oversleep lasts",
+            share * 100.0
+        ),
+        Stability::Permanent { share } if share.is_finite() => format!(
+            "{policy} does not come back once every I/O of a window overslept: {bound} {share:.1} times the latency's 10th \
+             percentile"
+        ),
+        Stability::Permanent { .. } => format!(
+            "{policy} never comes back: a ratio of 100 % or more feeds on its own oversleep and grows with every window"
+        ),
+    }
+}
+
+fn mean_rates(answers: &[SweepAnswer]) -> Rates {
+    let n = answers.len() as f64;
+    let mean = |of: fn(&Rates) -> f64| answers.iter().map(|a| of(&a.oracle)).sum::<f64>() / n;
+    Rates {
+        iops: mean(|r| r.iops),
+        cpu_pct: mean(|r| r.cpu_pct),
+        cpu_ns_per_io: mean(|r| r.cpu_ns_per_io),
+        kiops_per_core: mean(|r| r.kiops_per_core),
+        miss_rate: mean(|r| r.miss_rate),
+        effective_sleep_ns: mean(|r| r.effective_sleep_ns),
+        t_over: mean(|r| r.t_over),
+        t_under: mean(|r| r.t_under),
+        mean_ns: mean(|r| r.mean_ns),
+        p50_ns: mean(|r| r.p50_ns),
+        p99_ns: mean(|r| r.p99_ns),
+        p999_ns: mean(|r| r.p999_ns),
+    }
+}

@@ -1,0 +1,9 @@
+//! Studies without a device: recorded latencies through many sleep rules.
+
+mod answer;
+mod notes;
+mod source;
+mod sweep;
+
+pub use source::{SourceError, SourceOptions, Trace, read};
+pub use sweep::{Study, StudyError};

@@ -1,0 +1,102 @@
+//! Why rules do what they do on a trace, where the numbers alone mislead.
+
+use super::answer::recovers;
+use super::source::Trace;
+use super::sweep::Study;
+use q2c_model::Nanos;
+use q2c_policy::PolicySpec;
+use q2c_sim::{Drive, Outcome};
+
+/// Notes of one kind at most.
+const MOST: usize = 3;
+/// A share of a statistic that misses more than this feeds on its own oversleep.
+const STUCK: f64 = 0.5;
+/// A feedback rule that misses about this share does so by its constants.
+const PINNED: std::ops::RangeInclusive<f64> = 0.15..=0.25;
+/// io_uring's estimate settles at half the least latency less the sleep: at most a quarter of it is slept.
+const URING: f64 = 0.25;
+
+pub(super) fn notes(study: &Study<'_>, trace: &Trace, cells: &[Outcome]) -> Vec<String> {
+    let each: Vec<(&PolicySpec, &Outcome)> = study.policies.iter().zip(cells).collect();
+    let of_kind = |told: &dyn Fn(&PolicySpec, &Outcome) -> Option<String>| -> Vec<String> {
+        let mut all: Vec<String> = each.iter().filter_map(|(p, o)| told(p, o)).collect();
+        let more = all.len().saturating_sub(MOST);
+        all.truncate(MOST);
+        if more > 0 {
+            all.push(format!("(the same of {more} more configurations)"));
+        }
+        all
+    };
+    [
+        of_kind(&|p, o| never_updated(study, trace, p, o)),
+        of_kind(&|p, o| stuck(study, trace, p, o)),
+        of_kind(&|p, o| pinned(p, o)),
+        of_kind(&|p, o| ratchet(trace, p, o)),
+    ]
+    .concat()
+}
+
+/// No window closed within the trace.
+fn never_updated(
+    study: &Study<'_>,
+    trace: &Trace,
+    policy: &PolicySpec,
+    outcome: &Outcome,
+) -> Option<String> {
+    let (_, period) = policy
+        .params()
+        .into_iter()
+        .find(|(name, _)| *name == "period")?;
+    let span = trace.input.span_ns;
+    let once = study.drive.measure == Drive::ONE_PASS;
+    (once && outcome.effective_sleep_ns == 0.0 && period >= span.0 as f64).then(|| {
+        format!(
+            "{policy} never slept: the trace lasts {span}, its window {}; no window closed, so there was no statistic yet",
+            Nanos(period as u64)
+        )
+    })
+}
+
+fn stuck(
+    study: &Study<'_>,
+    trace: &Trace,
+    policy: &PolicySpec,
+    outcome: &Outcome,
+) -> Option<String> {
+    if outcome.miss_rate < STUCK {
+        return None;
+    }
+    let why = recovers(study, trace, policy);
+    (!why.is_empty()).then(|| {
+        format!(
+            "{:.1} % of the I/Os missed, {} asked on average: {why}",
+            outcome.miss_rate * 100.0,
+            Nanos(outcome.effective_sleep_ns as u64)
+        )
+    })
+}
+
+/// PAS and DPAS go up by `up` and down by `down`: the miss rate at which these balance is theirs on any device.
+fn pinned(policy: &PolicySpec, outcome: &Outcome) -> Option<String> {
+    (policy.rule().name == "pas" && PINNED.contains(&outcome.miss_rate)).then(|| {
+        format!(
+            "{policy} missed {:.1} %: its steps up and down balance at such a rate whatever the device; each miss is short \
+             ({:.1} % of the device's time is lost), since the sleep overshoots by a few per cent",
+            outcome.miss_rate * 100.0,
+            outcome.t_over * 100.0
+        )
+    })
+}
+
+fn ratchet(trace: &Trace, policy: &PolicySpec, outcome: &Outcome) -> Option<String> {
+    let share = outcome.effective_sleep_ns / trace.input.latency_ns[2];
+    (policy.rule().name == "uring" && share < URING * 1.1).then(|| {
+        let least = trace.input.latency_ns[0];
+        format!(
+            "{policy} slept {:.1} % of the median latency: its estimate only ever falls, to the least of runtime less sleep (fastest I/O: {}), \
+             and half of it is slept; on constant latency that is a quarter",
+            share * 100.0,
+            Nanos(least as u64)
+        )
+    })
+}

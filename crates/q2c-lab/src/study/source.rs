@@ -1,0 +1,231 @@
+//! Traces to simulate: q2c's own, or any importable recording, read into lanes.
+
+use q2c_model::{Bytes, IoRecord, Nanos, Op};
+use q2c_result::sweep::SweepInput;
+use q2c_sim::{Recording, RecordingError};
+use q2c_stats::{percentile, sorted};
+use q2c_trace::import::{Format, ImportError, ImportOptions, RecordSink, Source, by_name, sniff};
+use q2c_trace::{Column, Scan, TraceError, TraceReader};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use thiserror::Error;
+
+/// What to make of a source that is no q2c trace.
+#[derive(Clone, Debug, Default)]
+pub struct SourceOptions {
+    /// Its format; recognised by its first bytes when `None`.
+    pub format: Option<String>,
+    /// What the source does not say. Requests without an operation or a length are taken as reads of 4 KiB, and it is said.
+    pub import: ImportOptions,
+}
+
+/// A trace that can be simulated.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// What is told of it.
+    pub input: SweepInput,
+    /// Its lanes.
+    pub lanes: Vec<Recording>,
+}
+
+/// Why there is nothing to simulate.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// It cannot be read.
+    #[error("read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is of no known format.
+    #[error(
+        "read {path}: it is no q2c trace, and no importer recognises it; name its format with --format"
+    )]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A q2c trace that cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A foreign recording that cannot be read.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// Its records cannot be simulated.
+    #[error("{path}: {source}")]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: RecordingError,
+    },
+    /// Stopped from outside.
+    #[error("read {path}: stopped by a signal")]
+    Stopped {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// First bytes of every Parquet file.
+const PARQUET: [u8; 4] = *b"PAR1";
+/// What is looked at to recognise a format.
+const HEAD: u64 = 4096;
+/// What bare latencies are taken for.
+const ASSUMED: (Op, Bytes) = (Op::Read, Bytes(4096));
+
+/// Reads a trace. `stop` ends it early.
+///
+/// # Errors
+/// [`SourceError`].
+pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<Trace, SourceError> {
+    let failed = |source| SourceError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let mut file = File::open(path).map_err(failed)?;
+    let mut head = Vec::new();
+    (&mut file)
+        .take(HEAD)
+        .read_to_end(&mut head)
+        .map_err(failed)?;
+    let (records, taken_as) = match head.starts_with(&PARQUET) {
+        true => (own(path, stop)?, String::new()),
+        false => {
+            file.rewind().map_err(failed)?;
+            foreign(path, file, &head, options, stop)?
+        }
+    };
+    let lanes = Recording::from_records(&records).map_err(|source| SourceError::Recording {
+        path: path.to_owned(),
+        source,
+    })?;
+    let sizes: BTreeSet<Bytes> = records.iter().map(|record| record.bytes).collect();
+    Ok(Trace {
+        input: described(path, taken_as, &lanes, sizes),
+        lanes,
+    })
+}
+
+/// A q2c trace, with no more of it read than simulating needs.
+fn own(path: &Path, stop: &AtomicBool) -> Result<Vec<IoRecord>, SourceError> {
+    let columns = [
+        Column::SubmitNs,
+        Column::SubmitEndNs,
+        Column::ReapNs,
+        Column::SleptNs,
+        Column::Error,
+    ];
+    let trace = TraceReader::open(path)?;
+    let scan = Scan::new().columns(&columns);
+    let mut records = Vec::new();
+    for some in trace.records(&scan)? {
+        records.extend(some?);
+        go_on(path, stop)?;
+    }
+    Ok(records)
+}
+
+fn go_on(path: &Path, stop: &AtomicBool) -> Result<(), SourceError> {
+    match stop.load(Ordering::Relaxed) {
+        true => Err(SourceError::Stopped {
+            path: path.to_owned(),
+        }),
+        false => Ok(()),
+    }
+}
+
+/// Records in memory, until a signal comes.
+struct UntilStopped<'a> {
+    records: Vec<IoRecord>,
+    path: &'a Path,
+    stop: &'a AtomicBool,
+}
+
+impl RecordSink for UntilStopped<'_> {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(TraceError::Io {
+                doing: "read trace",
+                path: self.path.to_owned(),
+                source: io::Error::other("stopped by a signal"),
+            });
+        }
+        self.records.extend_from_slice(records);
+        Ok(())
+    }
+}
+
+fn foreign(
+    path: &Path,
+    file: File,
+    head: &[u8],
+    options: &SourceOptions,
+    stop: &AtomicBool,
+) -> Result<(Vec<IoRecord>, String), SourceError> {
+    let unknown = || SourceError::Unknown {
+        path: path.to_owned(),
+    };
+    let format: &Format = match &options.format {
+        Some(name) => by_name(name),
+        None => sniff(head),
+    }
+    .ok_or_else(unknown)?;
+    let mut import = options.import.clone();
+    let mut taken = vec![format.name.to_owned()];
+    if import.op.is_none() && import.bytes.is_none() {
+        let (op, bytes) = ASSUMED;
+        taken.push(format!(
+            "requests without operation and length as {op}s of {bytes}"
+        ));
+    }
+    import.op = import.op.or(Some(ASSUMED.0));
+    import.bytes = import.bytes.or(Some(ASSUMED.1));
+    let mut sink = UntilStopped {
+        records: Vec::new(),
+        path,
+        stop,
+    };
+    let mut input = BufReader::with_capacity(256 * 1024, file);
+    let mut source = Source {
+        path,
+        input: &mut input,
+    };
+    let meta = (format.import)(&mut source, &import, &mut sink);
+    go_on(path, stop)?;
+    let left_out: u64 = meta?.unmatched.values().sum();
+    if left_out > 0 {
+        taken.push(format!("{left_out} bad lines left out"));
+    }
+    Ok((sink.records, taken.join(", ")))
+}
+
+fn described(
+    path: &Path,
+    taken_as: String,
+    lanes: &[Recording],
+    sizes: BTreeSet<Bytes>,
+) -> SweepInput {
+    let waits: Vec<f64> = lanes
+        .iter()
+        .flat_map(|lane| lane.wait.iter().map(|&w| f64::from(w)))
+        .collect();
+    let waits = sorted(&waits);
+    let sum = |times: &[f32]| times.iter().map(|&t| f64::from(t)).sum::<f64>();
+    let span = |lane: &Recording| sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap);
+    SweepInput {
+        path: path.display().to_string(),
+        taken_as,
+        lanes: lanes.len(),
+        ios: waits.len() as u64,
+        sizes: sizes.into_iter().collect(),
+        span_ns: Nanos(lanes.iter().map(span).fold(0.0, f64::max) as u64),
+        latency_ns: [0.0, 0.1, 0.5, 0.99, 1.0].map(|q| percentile(&waits, q)),
+    }
+}

@@ -1,0 +1,238 @@
+//! A sweep over one trace or several.
+
+use super::answer;
+use super::source::Trace;
+use q2c_model::CostModel;
+use q2c_policy::PolicySpec;
+use q2c_result::Warning;
+use q2c_result::sweep::{Rates, SCHEMA, SimCell, Speed, SweepResult, Timeline};
+use q2c_sim::{
+    Arrival, Configuration, Drive, Grid, Limits, Method, Objective, Outcome, simulate_with, sweep,
+    timeline,
+};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use thiserror::Error;
+
+/// What is swept on what, and what counts as best.
+pub struct Study<'a> {
+    /// The traces, one at least.
+    pub traces: &'a [Trace],
+    /// The configurations, one at least.
+    pub policies: &'a [PolicySpec],
+    /// Costs.
+    pub cost: &'a CostModel,
+    /// Costs in words.
+    pub cost_in_words: String,
+    /// How long.
+    pub drive: Drive,
+    /// When submissions come.
+    pub arrival: Arrival,
+    /// What "best" means.
+    pub objective: Objective,
+    /// And its limits.
+    pub limits: Limits,
+    /// Whose time line is kept; the best's when `None`.
+    pub follow: Option<PolicySpec>,
+}
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StudyError {
+    /// Nothing counted.
+    #[error("simulate {path}: no I/O begins within the measured time; give a longer --measure")]
+    NothingCounted {
+        /// The trace.
+        path: String,
+    },
+    /// Stopped from outside.
+    #[error("sweep: stopped by a signal")]
+    Stopped,
+}
+
+/// Configurations simulated before progress is told and a stop is heard.
+const AT_ONCE: usize = 1024;
+/// I/Os of a time line at most.
+const TIMELINE: usize = 4000;
+
+impl Study<'_> {
+    /// How many cells it has.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        self.traces.len() * self.policies.len()
+    }
+
+    /// Simulates everything. `told` hears how many cells are done.
+    ///
+    /// # Errors
+    /// When nothing counts on a trace, or `stop` is raised.
+    pub fn run(
+        &self,
+        stop: &AtomicBool,
+        told: &mut dyn FnMut(usize),
+    ) -> Result<SweepResult, StudyError> {
+        let begun = Instant::now();
+        let mut outcomes: Vec<Vec<Outcome>> = Vec::new();
+        let mut done = 0;
+        for trace in self.traces {
+            let mut of_trace = Vec::with_capacity(self.policies.len());
+            for some in self.policies.chunks(AT_ONCE) {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(StudyError::Stopped);
+                }
+                of_trace.extend(self.some(trace, some));
+                done += some.len();
+                told(done);
+            }
+            outcomes.push(of_trace);
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        let simulated: u64 = outcomes.iter().flatten().map(|o| o.ios).sum();
+        self.conclude(
+            &outcomes,
+            Speed {
+                io_configs_per_s: simulated as f64 / seconds,
+                seconds,
+                reading_s: 0.0,
+            },
+        )
+    }
+
+    fn some(&self, trace: &Trace, policies: &[PolicySpec]) -> Vec<Outcome> {
+        let grid = Grid {
+            policies: policies.to_vec(),
+        };
+        let on = Configuration {
+            lanes: &trace.lanes,
+            cost: self.cost,
+            drive: self.drive,
+            arrival: self.arrival,
+        };
+        sweep(&grid, &on).into_iter().map(|c| c.outcome).collect()
+    }
+
+    /// One method on one trace, by the reference simulator.
+    pub(super) fn method(&self, trace: &Trace, method: Method) -> Outcome {
+        simulate_with(self.arrival, &trace.lanes, self.cost, method, self.drive)
+    }
+
+    fn conclude(&self, outcomes: &[Vec<Outcome>], speed: Speed) -> Result<SweepResult, StudyError> {
+        let answered = answer::all(self, outcomes)?;
+        let mut inputs = Vec::new();
+        let mut cells = Vec::with_capacity(self.cells());
+        for (input, (trace, of_trace)) in self.traces.iter().zip(outcomes).enumerate() {
+            inputs.push(trace.input.clone());
+            let each = self.policies.iter().zip(of_trace);
+            cells.extend(each.map(|(policy, outcome)| cell(input, trace, policy, outcome)));
+        }
+        let once = self.drive.measure == Drive::ONE_PASS;
+        Ok(SweepResult {
+            schema: SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            cost: self.cost_in_words.clone(),
+            arrival: match self.arrival {
+                Arrival::Think => "closed",
+                Arrival::Recorded => "open",
+            }
+            .to_owned(),
+            warm_up_ns: self.drive.warm_up,
+            measure_ns: (!once).then_some(self.drive.measure),
+            seed: self.drive.seed,
+            objective: self.objective.to_string(),
+            limits: self.limits.in_words(),
+            timeline: self.timeline(answered.best.as_ref().map(|best| best.policy.as_str())),
+            pareto: answered
+                .answers
+                .iter()
+                .flat_map(|a| a.pareto.clone())
+                .collect(),
+            best: answered.best,
+            best_worst_case: answered.best_worst_case,
+            oracle: answered.oracle,
+            answers: answered.answers,
+            inputs,
+            cells,
+            speed,
+            warnings: self.free_interrupts().into_iter().collect(),
+        })
+    }
+
+    fn free_interrupts(&self) -> Option<Warning> {
+        let free = |policy: &&PolicySpec| answer::takes_free_interrupts(self, policy);
+        let mut rules: Vec<&str> = self
+            .policies
+            .iter()
+            .filter(free)
+            .map(|p| p.rule().name)
+            .collect();
+        rules.dedup();
+        (!rules.is_empty()).then(|| Warning {
+            id: "interrupts-cost-nothing".to_owned(),
+            found: format!("{} may answer I/Os by interrupts", rules.join(", ")),
+            means: "a constant wake-up delay says nothing of what an interrupt costs: their CPU is too low, and none of them is chosen"
+                .to_owned(),
+            todo: "give a calibration with --cost".to_owned(),
+        })
+    }
+
+    fn timeline(&self, best: Option<&str>) -> Option<Timeline> {
+        let policy = match &self.follow {
+            Some(policy) => policy.clone(),
+            None => best?.parse().ok()?,
+        };
+        let lanes = &self.traces.first()?.lanes;
+        let lane = lanes.first()?;
+        let rule = policy.build(1).pop()?;
+        let moments = timeline(
+            self.arrival,
+            lane,
+            self.cost,
+            rule,
+            self.drive.seed,
+            TIMELINE,
+        );
+        let of = |value: fn(&q2c_sim::Moment) -> f64| moments.iter().map(value).collect();
+        Some(Timeline {
+            policy: policy.to_string(),
+            input: 0,
+            at_ns: of(|m| m.at),
+            latency_ns: of(|m| m.latency),
+            asked_ns: of(|m| m.asked),
+            woke_ns: of(|m| m.observed),
+            missed: moments.iter().map(|m| m.missed).collect(),
+            left_out: (lane.len() - moments.len()) as u64,
+        })
+    }
+}
+
+fn cell(input: usize, trace: &Trace, policy: &PolicySpec, outcome: &Outcome) -> SimCell {
+    let params = policy.params().into_iter();
+    SimCell {
+        input,
+        rule: policy.rule().name.to_owned(),
+        policy: policy.to_string(),
+        params: params
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+        bs: trace.input.sizes.last().copied().unwrap_or_default(),
+        gives: rates(outcome),
+    }
+}
+
+pub(super) fn rates(outcome: &Outcome) -> Rates {
+    Rates {
+        iops: outcome.iops,
+        cpu_pct: outcome.cpu_pct,
+        cpu_ns_per_io: outcome.cpu_ns_per_io,
+        kiops_per_core: outcome.kiops_per_core,
+        miss_rate: outcome.miss_rate,
+        effective_sleep_ns: outcome.effective_sleep_ns,
+        t_over: outcome.t_over,
+        t_under: outcome.t_under,
+        mean_ns: outcome.mean_ns,
+        p50_ns: outcome.p50_ns,
+        p99_ns: outcome.p99_ns,
+        p999_ns: outcome.p999_ns,
+    }
+}

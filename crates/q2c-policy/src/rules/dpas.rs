@@ -1,0 +1,134 @@
+//! DPAS (FAST'26): PAS, and a switch between polling, PAS and interrupts by how contended the CPU is.
+//!
+//! The switch counts in I/Os, see [`Mode`]. It looks at two things: whether PAS wanted a sleep below its shortest (a *timer failure*: the wake-up
+//! is late whatever the sleep, so the CPU is overloaded), and how many I/Os of the CPU are asleep at once, averaged over the
+//! submissions in whole tenths. That is no device depth: a CPU that polls for one I/O cannot run the thread of another.
+//!
+//! The kernel counts a thread until it woke up. A rule learns of the completion instead; in between the thread polls and holds its CPU, so
+//! that no other submission there can see the difference. PAS inside has its published steps.
+
+mod mode;
+
+use super::pas::{Pas, Sensitivity};
+use crate::registry::{Kind, Param, Rule, Scope};
+use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
+use mode::{Limits, Mode, Seen};
+use q2c_model::Nanos;
+
+pub(super) const RULE: Rule = Rule {
+    name: "dpas",
+    summary: "pas, polling when the CPU is idle otherwise and interrupts when it is contended (FAST'26)",
+    scope: Scope::PerCpu,
+    params: &[
+        Param {
+            name: "theta",
+            summary: "I/Os asleep at once on a CPU above which interrupts are used; 1 for NAND, 3 for 3D XPoint",
+            kind: Kind::Number,
+            default: Some(1.0),
+            min: 0.1,
+            max: 1e6,
+        },
+        ios("pas", "I/Os in pas before the next look", 100.0),
+        ios("poll", "I/Os in polling before pas again", 1_000.0),
+        ios("overload", "I/Os in overload before the next look", 100.0),
+        ios(
+            "interrupt",
+            "I/Os by interrupt before overload again",
+            10_000.0,
+        ),
+    ],
+    example: "dpas:theta=1",
+    build,
+};
+
+const fn ios(name: &'static str, summary: &'static str, default: f64) -> Param {
+    Param {
+        name,
+        summary,
+        kind: Kind::Count,
+        default: Some(default),
+        min: 1.0,
+        max: 1e9,
+    }
+}
+
+fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let limits = Limits {
+        theta_tenths: (spec.value("theta") * 10.0).round() as u64,
+        pas: spec.whole("pas"),
+        poll: spec.whole("poll"),
+        overload: spec.whole("overload"),
+        interrupt: spec.whole("interrupt"),
+    };
+    let lane = |_| -> Box<dyn Lane> {
+        Box::new(Dpas {
+            limits,
+            pas: Pas::new(Sensitivity::PUBLISHED),
+            mode: Mode::Pas,
+            ios: 0,
+            depths: 0,
+            asleep: 0,
+        })
+    };
+    (0..lanes).map(lane).collect()
+}
+
+struct Dpas {
+    limits: Limits,
+    pas: Pas,
+    mode: Mode,
+    /// I/Os since the last look.
+    ios: u64,
+    /// Sum over those that slept of the I/Os asleep then, each itself included.
+    depths: u64,
+    /// I/Os asleep now.
+    asleep: u64,
+}
+
+/// An I/O that did not sleep; the tokens of PAS begin with 1.
+const AWAKE: Token = Token(0);
+
+impl Dpas {
+    /// Looks at the mode when it has had its I/Os.
+    fn look(&mut self) {
+        if self.ios < self.limits.of(self.mode) {
+            return;
+        }
+        let seen = Seen {
+            depth_tenths: self.depths * 10 / self.ios,
+            failures: self.pas.take_failures(),
+        };
+        self.mode = self.mode.next(seen, &self.limits);
+        (self.ios, self.depths) = (0, 0);
+    }
+
+    fn sleep(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
+        let (decision, token) = self.pas.decide(io, now);
+        if token != AWAKE {
+            self.ios += 1;
+            self.asleep += 1;
+            self.depths += self.asleep;
+        }
+        (decision, token)
+    }
+}
+
+impl Lane for Dpas {
+    fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
+        self.look();
+        let decision = match self.mode {
+            Mode::Pas | Mode::Overload => return self.sleep(io, now),
+            Mode::Poll => Decision::Poll,
+            Mode::Interrupt => Decision::Interrupt,
+        };
+        self.ios += 1;
+        (decision, AWAKE)
+    }
+
+    fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos) {
+        if token != AWAKE {
+            self.asleep = self.asleep.saturating_sub(1);
+            self.pas.complete(io, token, outcome, now);
+        }
+    }
+}

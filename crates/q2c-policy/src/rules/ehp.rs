@@ -1,0 +1,67 @@
+//! EHP (Lee, Shin, Jeong, JSA 2022): the last window's shortest time less the measured cost of switching away and back; interrupts
+//! where that cost is a small part of the time.
+//!
+//! The cost is `2 * ctx + isr`; the published constants, 1487 ns and 1076 ns, are one machine's. A shortest time of at least `benefit`
+//! times the cost means interrupts for the bucket until the next window, one above the cost a sleep, one below it classic polling.
+//! Windows are per CPU. There, the kernel code sets the interrupt mode only of the CPU that its timer runs on; here of each.
+
+use super::share::PERIOD;
+use crate::registry::{Kind, Param, Rule, Scope};
+use crate::windowed::{self, Gather, Window};
+use crate::{Decision, Lane, PolicySpec};
+use q2c_model::Nanos;
+
+pub(super) const RULE: Rule = Rule {
+    name: "ehp",
+    summary: "sleep the last window's shortest time less the cost of switching, or use interrupts (EHP)",
+    scope: Scope::PerCpu,
+    params: &[
+        Param {
+            name: "ctx",
+            summary: "time of one context switch, measured on the machine",
+            default: Some(1487.0),
+            ..COST
+        },
+        Param {
+            name: "isr",
+            summary: "time of the interrupt's handler, measured on the machine",
+            default: Some(1076.0),
+            ..COST
+        },
+        Param {
+            name: "benefit",
+            summary: "interrupts from this many times 2 x ctx + isr",
+            kind: Kind::Number,
+            default: Some(10.0),
+            min: 1.0,
+            max: 1e9,
+        },
+        Param {
+            default: Some(10e6),
+            ..PERIOD
+        },
+    ],
+    example: "ehp:ctx=1487ns,isr=1076ns,benefit=10",
+    build,
+};
+
+const COST: Param = Param {
+    name: "",
+    summary: "",
+    kind: Kind::Duration,
+    default: None,
+    min: 1.0,
+    max: 1e6,
+};
+
+fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let cost = 2 * spec.nanos("ctx") + spec.nanos("isr");
+    let interrupts_from = (spec.value("benefit") * cost as f64) as u64;
+    let rule = move |window: &Window<'_>| match window.min.0 {
+        shortest if shortest >= interrupts_from => Decision::Interrupt,
+        shortest => Decision::from(Nanos(shortest.saturating_sub(cost))),
+    };
+    let period = Nanos(spec.nanos("period"));
+    let lane = |_| windowed::build(rule, Gather::Totals, period, 1);
+    (0..lanes).flat_map(lane).collect()
+}

@@ -1,0 +1,66 @@
+//! A share of an exponentially weighted mean: every completion moves it by `weight` of its distance.
+//!
+//! As TCP smooths its round trips (RFC 6298; one eighth there and here). It needs no window, so it sleeps from the second I/O on and follows a
+//! change within some 1 / `weight` I/Os, however fast they come. Like every mean it contains the rule's own oversleep.
+
+use super::share::RATIO;
+use crate::bucket::{BUCKETS, bucket_of};
+use crate::registry::{Kind, Param, Rule, Scope};
+use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
+use q2c_model::Nanos;
+
+pub(super) const RULE: Rule = Rule {
+    name: "ewma",
+    summary: "sleep a share of an exponentially weighted mean",
+    scope: Scope::PerLane,
+    params: &[
+        RATIO,
+        Param {
+            name: "weight",
+            summary: "weight of the newest time",
+            kind: Kind::Ratio,
+            default: Some(0.125),
+            min: 0.0001,
+            max: 1.0,
+        },
+    ],
+    example: "ewma:ratio=50%,weight=12.5%",
+    build,
+};
+
+fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let (ratio, weight) = (spec.value("ratio"), spec.value("weight"));
+    let lane = |_| -> Box<dyn Lane> {
+        Box::new(Ewma {
+            ratio,
+            weight,
+            means: [None; BUCKETS],
+        })
+    };
+    (0..lanes).map(lane).collect()
+}
+
+struct Ewma {
+    ratio: f64,
+    weight: f64,
+    /// ns; `None` before the first completion, which is the first mean.
+    means: [Option<f64>; BUCKETS],
+}
+
+impl Lane for Ewma {
+    fn decide(&mut self, io: Io, _: Nanos) -> (Decision, Token) {
+        let mean = bucket_of(io).and_then(|bucket| self.means[bucket]);
+        // To the nearest nanosecond.
+        let sleep = mean.map_or(0, |mean| (self.ratio * mean + 0.5) as u64);
+        (Nanos(sleep.min(MAX_SLEEP.0)).into(), Token::default())
+    }
+
+    fn complete(&mut self, io: Io, _: Token, outcome: Outcome, _: Nanos) {
+        let Some(bucket) = bucket_of(io) else {
+            return;
+        };
+        let newest = outcome.observed.0 as f64;
+        let mean = self.means[bucket].get_or_insert(newest);
+        *mean += self.weight * (newest - *mean);
+    }
+}

@@ -1,0 +1,94 @@
+//! HyPI (Song and Eom, IMCOM 2019): a share of the last window's mean that depends on the size of the I/O, and interrupts for large
+//! ones.
+//!
+//! Its shares come from profiling one system, so they are parameters, one for each of the kernel's size classes; the default is Linux' one half. The
+//! size from which interrupts are used is a parameter too. Only the paper's abstract was at hand: no published value is behind the
+//! defaults. An I/O that is left to interrupts is not counted: its time contains what no poll would see.
+
+use super::share::{PERIOD, RATIO, Share};
+use crate::registry::{Kind, Param, Rule, Scope};
+use crate::windowed::{self, Gather, Window};
+use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
+use q2c_model::Nanos;
+
+pub(super) const RULE: Rule = Rule {
+    name: "hypi",
+    summary: "sleep a share of the last window's mean by size class, and use interrupts for large I/O (HyPI)",
+    scope: Scope::PerDevice,
+    params: &[
+        class("512"),
+        class("1k"),
+        class("2k"),
+        class("4k"),
+        class("8k"),
+        class("16k"),
+        class("32k"),
+        class("64k"),
+        Param {
+            name: "interrupt",
+            summary: "interrupts for I/O of this size and more",
+            kind: Kind::Size,
+            default: Some(131_072.0),
+            min: 512.0,
+            max: NEVER,
+        },
+        PERIOD,
+    ],
+    example: "hypi:4k=60%,64k=75%,interrupt=128k",
+    build,
+};
+
+/// 4 GiB, which no I/O reaches.
+const NEVER: f64 = 4_294_967_296.0;
+
+const fn class(name: &'static str) -> Param {
+    Param {
+        name,
+        summary: "share of the mean to sleep, from this size to the next",
+        ..RATIO
+    }
+}
+
+fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let classes = ["512", "1k", "2k", "4k", "8k", "16k", "32k", "64k"];
+    let shares = classes.map(|name| Share::new(spec.value(name)));
+    let interrupts_from = spec.whole("interrupt");
+    // Buckets are read and write of one size class, in turn.
+    let rule = move |window: &Window<'_>| shares[window.bucket / 2].of(window.mean());
+    let period = Nanos(spec.nanos("period"));
+    let inner = windowed::build(rule, Gather::Totals, period, lanes);
+    let lane = |inner| -> Box<dyn Lane> {
+        Box::new(Hypi {
+            inner,
+            interrupts_from,
+        })
+    };
+    inner.into_iter().map(lane).collect()
+}
+
+struct Hypi {
+    inner: Box<dyn Lane>,
+    /// Bytes.
+    interrupts_from: u64,
+}
+
+impl Hypi {
+    fn is_large(&self, io: Io) -> bool {
+        u64::from(io.bytes) >= self.interrupts_from
+    }
+}
+
+impl Lane for Hypi {
+    fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
+        if self.is_large(io) {
+            return (Decision::Interrupt, Token::default());
+        }
+        self.inner.decide(io, now)
+    }
+
+    fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos) {
+        if !self.is_large(io) {
+            self.inner.complete(io, token, outcome, now);
+        }
+    }
+}

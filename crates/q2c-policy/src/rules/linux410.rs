@@ -1,0 +1,89 @@
+//! Linux' adaptive hybrid polling as it first was, in 4.10 and 4.11: half the mean of the window that is running.
+//!
+//! Reads and writes are kept apart, sizes are not. Windows are aligned, of 2^27 ns (134 ms); the mean is read live, so the first
+//! completion of a window already decides alone, and the last window's mean stays in use until then. The kernel adds up per
+//! hardware queue; NVMe has one for each CPU, so the state here is per CPU.
+
+use super::share::{PERIOD, RATIO, Share};
+use crate::registry::{Param, Rule, Scope};
+use crate::{Decision, Io, Lane, MAX_SLEEP, Outcome, PolicySpec, Token};
+use q2c_model::{Direction, Nanos};
+
+pub(super) const RULE: Rule = Rule {
+    name: "linux410",
+    summary: "sleep a share of the running window's mean, as Linux 4.10 and 4.11 did",
+    scope: Scope::PerCpu,
+    params: &[
+        RATIO,
+        Param {
+            summary: "length of a window",
+            default: Some(134_217_728.0),
+            ..PERIOD
+        },
+    ],
+    example: "linux410",
+    build,
+};
+
+fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let share = Share::new(spec.value("ratio"));
+    let period = spec.nanos("period");
+    let lane = |_| -> Box<dyn Lane> {
+        Box::new(Linux410 {
+            share,
+            period,
+            read: Newest::default(),
+            write: Newest::default(),
+        })
+    };
+    (0..lanes).map(lane).collect()
+}
+
+struct Linux410 {
+    share: Share,
+    period: u64,
+    read: Newest,
+    write: Newest,
+}
+
+/// The newest window that has a sample.
+#[derive(Default)]
+struct Newest {
+    samples: u64,
+    sum: u64,
+    /// First moment of the window after it, ns.
+    end: u64,
+}
+
+impl Linux410 {
+    fn newest(&mut self, io: Io) -> &mut Newest {
+        match io.direction {
+            Direction::Read => &mut self.read,
+            Direction::Write => &mut self.write,
+        }
+    }
+}
+
+impl Lane for Linux410 {
+    fn decide(&mut self, io: Io, _: Nanos) -> (Decision, Token) {
+        let share = self.share;
+        let newest = self.newest(io);
+        let mean = newest.sum.checked_div(newest.samples).unwrap_or(0);
+        let sleep = share.of(Nanos(mean)).min(MAX_SLEEP);
+        (sleep.into(), Token::default())
+    }
+
+    fn complete(&mut self, io: Io, _: Token, outcome: Outcome, now: Nanos) {
+        let period = self.period;
+        let newest = self.newest(io);
+        if now.0 >= newest.end {
+            let end = (now.0 / period + 1).saturating_mul(period);
+            *newest = Newest {
+                end,
+                ..Newest::default()
+            };
+        }
+        newest.samples += 1;
+        newest.sum = newest.sum.saturating_add(outcome.observed.0);
+    }
+}

@@ -1,0 +1,57 @@
+//! Left mean deviation (Begunkov, linux-block, April 2019, never merged): the mean less four left mean deviations, throttled
+//! by the miss rate, never below half the mean.
+//!
+//! The deviation of a window is taken from the mean of the window before ([`Window::lmd`]). A miss whose observed time reaches that
+//! mean is not counted: the timer was late, not the prediction wrong. Constants of the patch: a miss in fewer than 32 I/Os falls back to half
+//! the mean, one in fewer than 256 takes a quarter off.
+
+use super::share::PERIOD;
+use crate::registry::{Kind, Param, Rule, Scope};
+use crate::windowed::{self, Gather, Window};
+use crate::{Lane, PolicySpec};
+use q2c_model::Nanos;
+
+pub(super) const RULE: Rule = Rule {
+    name: "lmd",
+    summary: "sleep the last window's mean less its left mean deviations, held back by misses",
+    scope: Scope::PerDevice,
+    params: &[
+        Param {
+            name: "deviations",
+            summary: "how many left mean deviations to stay below the mean",
+            kind: Kind::Count,
+            default: Some(4.0),
+            min: 1.0,
+            max: 100.0,
+        },
+        PERIOD,
+    ],
+    example: "lmd:deviations=4,period=100ms",
+    build,
+};
+
+/// Up to this whole log2 of I/Os per miss, half the mean.
+const OFTEN: u32 = 4;
+/// Up to this one, a quarter less.
+const AT_TIMES: u32 = 7;
+
+fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
+    let deviations = spec.whole("deviations");
+    let rule = move |window: &Window<'_>| sleep(window, deviations);
+    let period = Nanos(spec.nanos("period"));
+    windowed::build(rule, Gather::Totals, period, lanes)
+}
+
+fn sleep(window: &Window<'_>, deviations: u64) -> Nanos {
+    let (mean, lmd) = (window.mean().0, window.lmd().0);
+    let half = mean.div_ceil(2);
+    let below = mean.saturating_sub(lmd.saturating_mul(deviations));
+    let ios_per_miss = window.samples.checked_div(window.misses_below);
+    let sleep = match ios_per_miss.map(u64::ilog2) {
+        _ if lmd == 0 => half,
+        Some(0..=OFTEN) => half,
+        Some(0..=AT_TIMES) => below - below / 4,
+        _ => below,
+    };
+    Nanos(sleep.max(half))
+}

@@ -1,0 +1,89 @@
+//! One lane used by several threads of one CPU, as the kernel's per-CPU state is.
+//!
+//! The threads take turns on that CPU, so the lock is free but when one lost the CPU inside it, for some nanoseconds of work.
+
+use crate::{Decision, Io, Lane, Outcome, Token};
+use q2c_model::{CpuId, Nanos};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One handle per entry of `cpus`; equal entries share one of the lanes that `build` makes.
+pub(crate) fn by_cpu(
+    cpus: &[CpuId],
+    build: impl Fn(usize) -> Vec<Box<dyn Lane>>,
+) -> Vec<Box<dyn Lane>> {
+    let mut distinct = cpus.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    if distinct.len() == cpus.len() {
+        return build(cpus.len());
+    }
+    let lanes: Vec<_> = build(distinct.len()).into_iter().map(Shared::new).collect();
+    let handle = |cpu| -> Box<dyn Lane> {
+        let place = distinct.binary_search(cpu);
+        Box::new(lanes[place.expect("every CPU is among the distinct")].clone())
+    };
+    cpus.iter().map(handle).collect()
+}
+
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Inside>>);
+
+struct Inside {
+    lane: Box<dyn Lane>,
+    /// The latest time a thread came with: one that lost the CPU after reading its clock comes late.
+    now: Nanos,
+}
+
+impl Shared {
+    fn new(lane: Box<dyn Lane>) -> Self {
+        let now = Nanos::ZERO;
+        Shared(Arc::new(Mutex::new(Inside { lane, now })))
+    }
+
+    fn at<T>(&self, now: Nanos, then: impl FnOnce(&mut dyn Lane, Nanos) -> T) -> T {
+        let mut inside = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        inside.now = inside.now.max(now);
+        let now = inside.now;
+        then(&mut *inside.lane, now)
+    }
+}
+
+impl Lane for Shared {
+    fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
+        self.at(now, |lane, now| lane.decide(io, now))
+    }
+
+    fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos) {
+        self.at(now, |lane, now| lane.complete(io, token, outcome, now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PolicySpec;
+
+    /// PAS starts at 0.1 us and grows by 1 %, 2 %, 3 % with each early outcome: 101, 103.02, 106.11 ns. Threads that share a CPU
+    /// step together, the one alone by itself.
+    #[test]
+    fn threads_of_one_cpu_learn_together() {
+        let spec: PolicySpec = "pas:adaptive=off".parse().expect("a rule");
+        let mut lanes = spec.build_on(&[CpuId(3), CpuId(0), CpuId(3)]);
+        let io = Io {
+            bytes: 4096,
+            ..Io::default()
+        };
+        let early = Outcome {
+            observed: Nanos(50_000),
+            missed: false,
+        };
+        let mut asked = |lane: usize, now| {
+            let (decision, token) = lanes[lane].decide(io, Nanos(now));
+            lanes[lane].complete(io, token, early, Nanos(now + 1));
+            decision
+        };
+        let got = [(0, 10), (2, 5), (1, 20), (0, 30)].map(|(lane, now)| asked(lane, now));
+        let expected = [101, 103, 101, 106].map(|ns| Decision::Sleep(Nanos(ns)));
+        assert_eq!(got, expected);
+    }
+}

@@ -1,0 +1,210 @@
+//! The page on adding a rule, followed to the letter in a copy of the workspace; and what its promise of one line asks of the list.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+const PAGE: &str = "docs/policies/adding.md";
+
+/// A block of the page: what kind it says it is, the file named last before it, and its text.
+struct Block {
+    kind: String,
+    file: String,
+    text: String,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The Rust file that a line names in backquotes.
+fn named_file(line: &str) -> Option<&str> {
+    let mut quoted = line.split('`').skip(1).step_by(2);
+    quoted.find(|text| text.ends_with(".rs"))
+}
+
+fn blocks(page: &str) -> Vec<Block> {
+    let (mut blocks, mut file, mut open) = (Vec::new(), String::new(), None::<Block>);
+    for line in page.lines() {
+        match (&mut open, line.strip_prefix("```")) {
+            (Some(_), Some("")) => blocks.extend(open.take()),
+            (Some(block), _) => block.text += &format!("{line}\n"),
+            (None, Some(kind)) => {
+                open = Some(Block {
+                    kind: kind.to_owned(),
+                    file: file.clone(),
+                    text: String::new(),
+                });
+            }
+            (None, None) => file = named_file(line).map_or(file, str::to_owned),
+        }
+    }
+    blocks
+}
+
+/// Writes with the time of what it was made from: cargo then builds nothing anew that has not changed.
+fn write(path: &Path, text: impl AsRef<[u8]>, made: SystemTime) {
+    fs::write(path, text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let file = File::options()
+        .write(true)
+        .open(path)
+        .expect("just written");
+    file.set_modified(made).expect("an own file");
+}
+
+fn modified(path: &Path) -> SystemTime {
+    let meta = fs::metadata(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    meta.modified().expect("a file system with times")
+}
+
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        fs::create_dir_all(to).expect("room for a copy");
+        for entry in fs::read_dir(from).expect("a folder") {
+            let name = entry.expect("an entry").file_name();
+            copy(&from.join(&name), &to.join(&name));
+        }
+    } else {
+        write(to, fs::read(from).expect("a file"), modified(from));
+    }
+}
+
+/// What cargo needs of the workspace, in a folder of its own.
+fn workspace() -> PathBuf {
+    let copied = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adding");
+    if copied.exists() {
+        fs::remove_dir_all(&copied).expect("the last run's copy");
+    }
+    fs::create_dir_all(&copied).expect("room for a copy");
+    for part in ["Cargo.toml", "Cargo.lock", "crates", "xtask"] {
+        copy(&root().join(part), &copied.join(part));
+    }
+    rename_version(&copied.join("Cargo.toml"));
+    copied
+}
+
+/// Another version is another package to cargo: what it builds of the copy stands beside what it built of the original and not in
+/// its place, though both are in one folder and share what they depend on.
+fn rename_version(manifest: &Path) {
+    let made = modified(manifest);
+    let text = fs::read_to_string(manifest).expect("the manifest");
+    let line = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "\"\n");
+    let other = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "-adding\"\n");
+    assert_eq!(text.matches(line).count(), 1, "{}", manifest.display());
+    write(manifest, text.replace(line, other), made);
+}
+
+/// `list` with `line` in its alphabetical place among the names in the braces of `rules!`.
+fn with_line(list: &str, line: &str) -> String {
+    let (before, names) = list.split_once("\nrules! {\n").expect("the list");
+    let (names, after) = names.split_once('}').expect("its end");
+    let place = names.lines().position(|name| name > line);
+    let mut names: Vec<&str> = names.lines().collect();
+    names.insert(place.unwrap_or(names.len()), line);
+    format!("{before}\nrules! {{\n{}\n}}{after}", names.join("\n"))
+}
+
+/// Does what a block says. Commands return what they print.
+fn follow(block: &Block, workspace: &Path, cargo: &Path) -> String {
+    let path = workspace.join(&block.file);
+    let page = modified(&root().join(PAGE));
+    match block.kind.as_str() {
+        "rust" => {
+            assert!(!path.exists(), "the page's rule exists: {}", block.file);
+            write(&path, &block.text, page);
+            String::new()
+        }
+        "text" => {
+            let list = fs::read_to_string(&path).expect("the list");
+            let newest = modified(&path).max(page);
+            write(&path, with_line(&list, block.text.trim_end()), newest);
+            String::new()
+        }
+        "sh" => run(&block.text, workspace, cargo),
+        kind => panic!("a block that nobody follows: {kind}"),
+    }
+}
+
+/// Runs a command of the page, with what this run of cargo has built already.
+fn run(command: &str, workspace: &Path, cargo: &Path) -> String {
+    let mut words = command.split_whitespace();
+    assert_eq!(words.next(), Some("cargo"), "{command}");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
+    let output = Command::new(cargo)
+        .args(words)
+        .current_dir(workspace)
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_NET_OFFLINE", "true")
+        .output()
+        .expect("cargo runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command}: {said}\n{errors}");
+    said
+}
+
+#[test]
+fn the_page_followed_to_the_letter_gives_a_rule() {
+    let Some(cargo) = std::env::var_os("CARGO") else {
+        return q2c_testkit::skip(
+            "the_page_followed_to_the_letter",
+            "cargo did not start this test",
+        );
+    };
+    let page = fs::read_to_string(root().join(PAGE)).expect("the page");
+    let blocks = blocks(&page);
+    let kinds: Vec<&str> = blocks.iter().map(|block| block.kind.as_str()).collect();
+    assert_eq!(
+        kinds,
+        ["rust", "text", "sh"],
+        "one file, one line, one command"
+    );
+    let workspace = workspace();
+    let follow = |block| follow(block, &workspace, Path::new(&cargo));
+    let said: String = blocks.iter().map(follow).collect();
+    // The rule's own test ran, and so did the contract tests.
+    for line in [
+        "test rules::midrange::tests::sleeps_a_share_of_the_middle ... ok",
+        "test nothing_is_allocated_after_build ... ok",
+    ] {
+        assert!(said.contains(line), "{line} is not in\n{said}");
+    }
+}
+
+/// Files of rules, by name.
+fn rule_files() -> Vec<PathBuf> {
+    let folder = root().join("crates/q2c-policy/src/rules");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("the rules")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "rs"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// A file without its line would be dead code that no test sees.
+#[test]
+fn every_file_has_its_line() {
+    let files = rule_files();
+    let stems = files.iter().filter_map(|path| path.file_stem()?.to_str());
+    let listed = q2c_policy::RULES.iter().map(|rule| rule.name);
+    // `share.rs` is what rules have in common.
+    let unlisted = stems.filter(|stem| !listed.clone().any(|rule| *stem == rule));
+    assert_eq!(unlisted.collect::<Vec<_>>(), ["share"]);
+}
+
+/// `cargo fmt` does not follow modules that a macro declares, so it is asked file by file.
+#[test]
+fn rules_are_formatted() {
+    let check = Command::new("rustfmt")
+        .args(["--check", "--edition", "2024"])
+        .args(rule_files())
+        .output();
+    let Ok(check) = check else {
+        return q2c_testkit::skip("rules_are_formatted", "there is no rustfmt");
+    };
+    let said = String::from_utf8_lossy(&check.stdout);
+    assert!(check.status.success(), "run rustfmt on\n{said}");
+}

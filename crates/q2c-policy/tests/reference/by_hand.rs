@@ -1,0 +1,287 @@
+//! Small cases of the newer rules, worked out on paper.
+
+use super::closed_loop::{INTERRUPT, Ride, run_one};
+use super::latencies::synthetic;
+use q2c_model::{Direction, Nanos};
+use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
+
+fn lane(spec: &str) -> Box<dyn Lane> {
+    let spec: PolicySpec = spec.parse().unwrap_or_else(|e| panic!("{e}"));
+    spec.build(1).remove(0)
+}
+
+const READ_4K: Io = Io {
+    direction: Direction::Read,
+    bytes: 4096,
+};
+
+/// A window of these times at `start`, the first `misses` of them missed.
+fn window(lane: &mut dyn Lane, io: Io, start: u64, times: &[u64], misses: usize) {
+    for (n, &observed) in times.iter().enumerate() {
+        let outcome = Outcome {
+            observed: Nanos(observed),
+            missed: n < misses,
+        };
+        lane.complete(io, Token::default(), outcome, Nanos(start + n as u64));
+    }
+}
+
+fn asked(lane: &mut dyn Lane, io: Io, now: u64) -> Decision {
+    lane.decide(io, Nanos(now)).0
+}
+
+fn sleep(ns: u64) -> Decision {
+    Decision::Sleep(Nanos(ns))
+}
+
+/// Minimum 30 us: 30,000 - 4,050. From 40.5 us interrupts, whose delay is part of the next minimum; up to 4.05 us nothing.
+#[test]
+fn ehp_takes_its_costs_off_or_interrupts() {
+    for (time, expected) in [
+        (30_000, 25_950),
+        (40_499, 36_449),
+        (40_500, INTERRUPT),
+        (4_051, 1),
+        (4_050, 0),
+    ] {
+        let rides = run_one("ehp:period=200us", &vec![time; 500], 2_000);
+        let learnt = rides
+            .iter()
+            .position(|r| r.asked == expected && r.observed > 0);
+        let from = if expected == 0 {
+            0
+        } else {
+            learnt.expect("the decision")
+        };
+        assert!(rides[..from].iter().all(|r| r.asked == 0), "{time}");
+        assert!(rides[from..].iter().all(|r| r.asked == expected), "{time}");
+        assert!(rides.iter().all(|r| !r.missed), "{time}");
+        // The first completion opens the window, which lasts 200 us.
+        assert!(from as u64 <= 2 + 200_000 / time, "{time} {from}");
+    }
+    // The benefit and the costs are parameters: 5 x (2 x 1000 + 500) = 12.5 us.
+    let rides = run_one("ehp:1us,500ns,5,200us", &[12_500; 100], 2_000);
+    assert_eq!(rides[99].asked, INTERRUPT);
+}
+
+/// Window 1: mean 100,000, no window before: half. Window 2, 64 times: half at 90,000, half at 100,000, so LMD = 10,000 / 2 = 5,000 and
+/// mean 95,000; 95,000 - 4 x 5,000 = 75,000. One miss in 64 is 2^6: less a quarter, 56,250. Two in 64 are 2^5: the same. Three in 64
+/// are 2^4.4, rounded down 2^4: half the mean, 47,500. Misses among those at 100,000 do not count.
+#[test]
+fn lmd_is_held_back_by_misses() {
+    let mut times = vec![90_000; 32];
+    times.resize(64, 100_000);
+    let late_first: Vec<u64> = times.iter().rev().copied().collect();
+    for (times, misses, expected) in [
+        (&times, 0, 75_000),
+        (&times, 1, 56_250),
+        (&times, 2, 56_250),
+        (&times, 3, 47_500),
+        (&times, 4, 47_500),
+        (&late_first, 32, 75_000),
+    ] {
+        let mut lane = lane("lmd:period=1us");
+        window(&mut *lane, READ_4K, 0, &[100_000; 10], 0);
+        assert_eq!(asked(&mut *lane, READ_4K, 2_000), sleep(50_000));
+        window(&mut *lane, READ_4K, 3_000, times, misses);
+        assert_eq!(
+            asked(&mut *lane, READ_4K, 5_000),
+            sleep(expected),
+            "{misses}"
+        );
+    }
+    // 95,000 <= 24 x 5,000.
+    let mut lane = lane("lmd:deviations=24,period=1us");
+    window(&mut *lane, READ_4K, 0, &[100_000], 0);
+    window(&mut *lane, READ_4K, 3_000, &times, 0);
+    assert_eq!(asked(&mut *lane, READ_4K, 5_000), sleep(47_500));
+}
+
+/// Constant times have no deviation: half the mean, as Linux.
+#[test]
+fn lmd_of_a_constant_is_half() {
+    let rides = run_one("lmd:period=100us", &[30_001; 200], 2_000);
+    assert!(rides[100..].iter().all(|r| r.asked == 15_001));
+}
+
+#[test]
+fn hypi_goes_by_size() {
+    let of = |bytes, direction| Io { direction, bytes };
+    let mut lane = lane("hypi:4k=60%,64k=75%,interrupt=128k,period=1us");
+    let sizes = [4_096, 8_191, 8_192, 131_071, 131_072];
+    for bytes in sizes {
+        // The largest is left to interrupts: its time must not count.
+        let time = if bytes == 131_072 { 900_000 } else { 10_000 };
+        window(&mut *lane, of(bytes, Direction::Write), 0, &[time], 0);
+    }
+    let got = sizes.map(|bytes| asked(&mut *lane, of(bytes, Direction::Write), 2_000));
+    let expected = [6_000, 6_000, 5_000, 7_500].map(sleep);
+    assert_eq!(got[..4], expected);
+    assert_eq!(got[4], Decision::Interrupt);
+    assert_eq!(
+        asked(&mut *lane, READ_4K, 2_000),
+        Decision::Poll,
+        "no read so far"
+    );
+}
+
+/// The mean is of the window that runs: 2^27 ns = 134.2 ms. Reads and writes apart, sizes together.
+#[test]
+fn linux410_reads_the_running_window() {
+    let mut lane = lane("linux410");
+    let big = Io {
+        bytes: 1 << 20,
+        ..READ_4K
+    };
+    assert_eq!(asked(&mut *lane, READ_4K, 0), Decision::Poll);
+    window(&mut *lane, READ_4K, 100, &[10_000], 0);
+    assert_eq!(asked(&mut *lane, big, 200), sleep(5_000));
+    window(&mut *lane, big, 134_217_727, &[30_001], 0);
+    assert_eq!(
+        asked(&mut *lane, READ_4K, 134_217_727),
+        sleep(10_000),
+        "(40,001 / 2 + 1) / 2"
+    );
+    assert_eq!(
+        asked(&mut *lane, READ_4K, 134_217_728),
+        sleep(10_000),
+        "kept until a sample"
+    );
+    window(&mut *lane, READ_4K, 134_217_728, &[2_000], 0);
+    assert_eq!(asked(&mut *lane, READ_4K, 134_217_729), sleep(1_000));
+    let write = Io {
+        direction: Direction::Write,
+        ..READ_4K
+    };
+    assert_eq!(asked(&mut *lane, write, 134_217_730), Decision::Poll);
+}
+
+/// With weight one half: 8,000, 8,000 + 4,000, 12,000 - 5,000.
+#[test]
+fn ewma_moves_by_its_weight() {
+    let mut lane = lane("ewma:50%,50%");
+    let got = [8_000, 16_000, 2_000].map(|time| {
+        window(&mut *lane, READ_4K, 0, &[time], 0);
+        asked(&mut *lane, READ_4K, 1)
+    });
+    assert_eq!(got, [4_000, 6_000, 3_500].map(sleep));
+}
+
+/// Twenty times: the shortest twentieth is the shortest time, two twentieths the second shortest.
+#[test]
+fn quantile_is_the_nearest_rank() {
+    for (q, expected) in [
+        ("5%", 20),
+        ("5.1%", 21),
+        ("10%", 21),
+        ("50%", 29),
+        ("100%", 39),
+    ] {
+        let mut lane = lane(&format!("quantile:{q},100%,1us"));
+        let times: Vec<u64> = (20..40).rev().collect();
+        window(&mut *lane, READ_4K, 0, &times, 0);
+        assert_eq!(asked(&mut *lane, READ_4K, 2_000), sleep(expected), "{q}");
+    }
+}
+
+/// One fast I/O in twenty sets the sleep of `min`, not of the median.
+#[test]
+fn quantile_overlooks_a_rare_fast_io() {
+    let times: Vec<u64> = (0..2_000)
+        .map(|i| if i % 20 == 0 { 3_000 } else { 20_000 })
+        .collect();
+    let last = |spec: &str| run_one(spec, &times, 100)[1_999].asked;
+    assert_eq!(last("min:70%,2ms"), 2_100);
+    // 20,000 lies in a bin of 256 ns whose middle is 20,095; within the window's times that is as good.
+    assert!(last("quantile:50%,70%,2ms").abs_diff(14_000) <= 110);
+}
+
+fn misses(rides: &[Ride]) -> f64 {
+    rides.iter().filter(|r| r.missed).count() as f64
+}
+
+/// Each I/O adds gain x (miss - m) to the sleep's logarithm. So over n I/Os: misses = n x miss - (ln s_n - ln s_0) / gain, exactly.
+#[test]
+fn qt_misses_as_often_as_was_said() {
+    for (name, times) in synthetic().into_iter().filter(|(name, _)| *name != "tiny") {
+        for (miss, gain) in [(0.01, 0.1), (0.05, 0.1), (0.1, 0.02)] {
+            let rides = run_one(&format!("qt:{miss},{gain}"), &times.repeat(5), 2_000);
+            let started = rides.iter().position(|r| r.missed).expect("a miss");
+            let (from, to) = (started + 1, rides.len() - 1);
+            let (first, last) = (rides[from].asked as f64, rides[to].asked as f64);
+            let expected = (to - from) as f64 * miss - (last / first).ln() / gain;
+            let got = misses(&rides[from..to]);
+            assert!(
+                (got - expected).abs() < 0.01,
+                "{name} {miss}: {got} of {expected}"
+            );
+        }
+    }
+}
+
+/// On times that keep their level the start and the end differ little, and the rate itself is met.
+#[test]
+fn qt_holds_its_rate() {
+    for (name, times) in synthetic() {
+        for miss in [0.01, 0.05, 0.1] {
+            if matches!(name, "noisy" | "two peaks" | "heavy tail") {
+                let rides = &run_one(&format!("qt:{miss}"), &times.repeat(10), 2_000)[2_000..];
+                let rate = misses(rides) / rides.len() as f64;
+                assert!((rate / miss - 1.0).abs() < 0.05, "{name}: {rate} of {miss}");
+            }
+        }
+    }
+}
+
+/// 100 I/Os of PAS, 1,000 polled, and again, as long as one thread has its CPU alone.
+#[test]
+fn dpas_polls_when_it_is_alone() {
+    let rides = run_one("dpas", &[30_000; 5_000], 2_000);
+    for (n, ride) in rides.iter().enumerate() {
+        assert_eq!(ride.asked > 0, n % 1_100 < 100, "I/O {n}");
+    }
+}
+
+/// One lane, `depth` I/Os always in flight, every one of them late. PAS is held at its shortest sleep at once, so the first 100 I/Os end
+/// in overload; with n asleep at once on average, 100 more end in pas (n = 1), in interrupts (n > theta), or stay.
+#[test]
+fn dpas_interrupts_when_its_cpu_is_contended() {
+    for (depth, theta, after_overload) in [
+        (1, "1", sleep(100)),
+        (2, "1", Decision::Interrupt),
+        (3, "3", sleep(100)),
+        (4, "3", Decision::Interrupt),
+    ] {
+        let mut lane = lane(&format!("dpas:{theta}"));
+        let mut in_flight = std::collections::VecDeque::new();
+        let late = Outcome {
+            observed: Nanos(1_000),
+            missed: true,
+        };
+        let mut next = |n: u64| {
+            let (decision, token) = lane.decide(READ_4K, Nanos(n));
+            in_flight.push_back((decision, token));
+            if in_flight.len() == depth {
+                let (decision, token) = in_flight.pop_front().expect("not empty");
+                let missed = matches!(decision, Decision::Sleep(_));
+                lane.complete(READ_4K, token, Outcome { missed, ..late }, Nanos(n));
+            }
+            decision
+        };
+        let decisions: Vec<Decision> = (0..10_400).map(&mut next).collect();
+        let sleeps = |d: &Decision| matches!(d, Decision::Sleep(_));
+        assert!(decisions[..200].iter().all(sleeps), "depth {depth}");
+        assert_eq!(
+            decisions[200], after_overload,
+            "depth {depth}, theta {theta}"
+        );
+        if after_overload == Decision::Interrupt {
+            let interrupts = &decisions[200..10_200];
+            assert!(interrupts.iter().all(|d| *d == Decision::Interrupt));
+            assert!(
+                decisions[10_200..10_299].iter().all(sleeps),
+                "overload again"
+            );
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! DPAS again, around the second PAS: every submission of a mode is kept until it is over.
+
+use super::closed_loop::{Finish, INTERRUPT, Subject};
+use super::pas::Pas;
+use q2c_policy::Io;
+use std::collections::{HashMap, HashSet};
+
+/// How many I/Os a mode lasts.
+#[derive(Clone, Copy)]
+pub struct Lengths {
+    pub pas: usize,
+    pub cp: usize,
+    pub ol: usize,
+    pub int: usize,
+}
+
+pub struct Dpas {
+    pub theta: f64,
+    pub lengths: Lengths,
+    pub cores: HashMap<usize, Core>,
+}
+
+pub struct Core {
+    mode: &'static str,
+    /// Of each I/O of this mode: how many were asleep, itself included; `None` when it did not sleep.
+    entries: Vec<Option<usize>>,
+    asleep: HashSet<u64>,
+    issued: u64,
+    /// Failures of the timer before this mode.
+    failures: usize,
+    pas: Pas,
+    /// What PAS calls an I/O.
+    inner: HashMap<u64, u64>,
+}
+
+impl Default for Core {
+    fn default() -> Self {
+        Core {
+            mode: "PAS",
+            entries: Vec::new(),
+            asleep: HashSet::new(),
+            issued: 0,
+            failures: 0,
+            pas: Pas::new(true),
+            inner: HashMap::new(),
+        }
+    }
+}
+
+impl Core {
+    /// In tenths, as an integer.
+    fn average(&self) -> usize {
+        10 * self.entries.iter().flatten().sum::<usize>() / self.entries.len()
+    }
+
+    fn switch(&mut self, theta: f64, lengths: Lengths) {
+        let length = match self.mode {
+            "PAS" => lengths.pas,
+            "CP" => lengths.cp,
+            "OL" => lengths.ol,
+            _ => lengths.int,
+        };
+        if self.entries.len() < length {
+            return;
+        }
+        let failed = self.pas.failures > self.failures;
+        self.mode = match (self.mode, self.average()) {
+            ("PAS", _) if failed => "OL",
+            ("PAS", 10) => "CP",
+            ("CP", _) => "PAS",
+            ("OL", depth) if depth <= 10 => "PAS",
+            ("OL", depth) if depth as f64 > 10.0 * theta => "INT",
+            ("INT", _) => "OL",
+            (same, _) => same,
+        };
+        self.failures = self.pas.failures;
+        self.entries.clear();
+    }
+}
+
+impl Subject for Dpas {
+    fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64) {
+        let core = self.cores.entry(lane).or_default();
+        core.switch(self.theta, self.lengths);
+        core.issued += 1;
+        let name = core.issued;
+        let answer = match core.mode {
+            "CP" => 0,
+            "INT" => INTERRUPT,
+            _ => {
+                let (sleep, inner) = core.pas.submit(0, io, now);
+                core.inner.insert(name, inner);
+                core.asleep.insert(name);
+                core.entries.push(Some(core.asleep.len()));
+                return (sleep, name);
+            }
+        };
+        core.entries.push(None);
+        (answer, name)
+    }
+
+    fn finish(&mut self, f: Finish) {
+        let core = self.cores.get_mut(&f.lane).expect("it submitted");
+        let name = f.token;
+        if core.asleep.remove(&name) {
+            core.pas.finish(Finish {
+                lane: 0,
+                token: core.inner[&name],
+                ..f
+            });
+        }
+    }
+}

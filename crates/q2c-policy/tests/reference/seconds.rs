@@ -1,0 +1,161 @@
+//! Which second implementation belongs to a specification of the crate.
+
+use super::closed_loop::Subject;
+use super::dpas::{Dpas, Lengths};
+use super::epochs::{Answer, Epochs, Of};
+use super::linux410::Linux410;
+use super::pas::Pas;
+use super::smooth::{Ewma, Tracker};
+use super::statistics;
+use super::uring::Uring;
+use std::collections::{BTreeMap, HashMap};
+
+/// A specification, how far its sleeps may be from the second implementation's in ns, and that implementation.
+pub struct Pair {
+    pub spec: String,
+    pub tolerance: u64,
+    pub second: Box<dyn Fn() -> Box<dyn Subject>>,
+}
+
+/// Those that count in whole numbers on both sides must agree exactly; of those in fractions a nanosecond may go to either side, an
+/// outcome not.
+pub fn pairs() -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for percent in [1, 3, 37, 50, 75, 100] {
+        let spec = format!("mean:{percent}%,200us");
+        pairs.push(windowed(
+            spec,
+            statistics::mean,
+            percent,
+            200_000,
+            Of::Device,
+        ));
+    }
+    for (percent, period) in [(70, 200_000), (50, 1_000), (100, 50_000)] {
+        let spec = format!("min:{percent}%,{period}ns");
+        pairs.push(windowed(spec, statistics::min, percent, period, Of::Device));
+    }
+    for (percent, period) in [(70, 200_000), (90, 1_000_000)] {
+        let spec = format!("quantile:5%,{percent}%,{period}ns");
+        pairs.push(windowed(
+            spec,
+            statistics::twentieth,
+            percent,
+            period,
+            Of::Device,
+        ));
+    }
+    // A formula counts in binary fractions: a nanosecond may go to either side.
+    for (formula, second, percent) in [
+        ("mean / 2", "mean", 50),
+        ("if(misses > count, 1s, min(mean, max) * 3%)", "mean", 3),
+        ("0.7 * min", "min", 70),
+    ] {
+        let spec = format!("rule:period=200us,{formula}");
+        let rule = match second {
+            "mean" => windowed(spec, statistics::mean, percent, 200_000, Of::Device),
+            _ => windowed(spec, statistics::min, percent, 200_000, Of::Device),
+        };
+        pairs.push(Pair {
+            tolerance: 1,
+            ..rule
+        });
+    }
+    for period in [100_000, 1_000_000] {
+        let of =
+            |name, answer, of| windowed(format!("{name}:period={period}ns"), answer, 0, period, of);
+        pairs.push(of("lmd", statistics::lmd, Of::Device));
+        pairs.push(of("ehp", statistics::ehp, Of::Lane));
+    }
+    pairs.push(hypi());
+    pairs.extend(
+        [("pas:adaptive=off", false), ("pas", true)]
+            .map(|(spec, adaptive)| pair(spec, 1, move || Pas::new(adaptive))),
+    );
+    pairs.extend([(1.0, true), (2.5, true), (1.0, false)].map(dpas));
+    pairs.extend([(50, 8), (90, 4)].map(ewma));
+    pairs.extend([(0.02, 0.1), (0.2, 0.05)].map(tracker));
+    pairs.extend([(50, 134_217_728), (75, 300_000)].map(linux410));
+    pairs.push(pair("uring", 0, Uring::default));
+    pairs
+}
+
+fn pair<S: Subject + 'static>(
+    spec: impl Into<String>,
+    tolerance: u64,
+    second: impl Fn() -> S + 'static,
+) -> Pair {
+    Pair {
+        spec: spec.into(),
+        tolerance,
+        second: Box::new(move || Box::new(second())),
+    }
+}
+
+fn windowed(spec: String, answer: Answer, percent: u64, period: u64, of: Of) -> Pair {
+    pair(spec, 0, move || Epochs::new(answer, percent, period, of))
+}
+
+fn hypi() -> Pair {
+    let classes = ["512", "1k", "2k", "4k", "8k", "16k", "32k", "64k"];
+    let share = |(n, class): (usize, &str)| format!("{class}={}%", 30 + 5 * n);
+    let shares: Vec<String> = classes.into_iter().enumerate().map(share).collect();
+    let spec = format!("hypi:{},interrupt=16k,period=200us", shares.join(","));
+    pair(spec, 0, || {
+        let epochs = Epochs::new(statistics::by_size, 0, 200_000, Of::Device);
+        epochs.with_interrupts_from(16_384)
+    })
+}
+
+fn dpas((theta, short): (f64, bool)) -> Pair {
+    let lengths = if short {
+        Lengths {
+            pas: 10,
+            cp: 30,
+            ol: 15,
+            int: 40,
+        }
+    } else {
+        Lengths {
+            pas: 100,
+            cp: 1_000,
+            ol: 100,
+            int: 10_000,
+        }
+    };
+    let Lengths { pas, cp, ol, int } = lengths;
+    let typed = format!("dpas:{theta},pas={pas},poll={cp},overload={ol},interrupt={int}");
+    let spec = if short { typed } else { "dpas".to_owned() };
+    pair(spec, 1, move || Dpas {
+        theta,
+        lengths,
+        cores: HashMap::new(),
+    })
+}
+
+fn ewma((percent, slowness): (i128, i128)) -> Pair {
+    let weight = 100.0 / slowness as f64;
+    pair(format!("ewma:{percent}%,{weight}%"), 1, move || Ewma {
+        percent,
+        slowness,
+        means: HashMap::new(),
+    })
+}
+
+fn tracker((miss, gain): (f64, f64)) -> Pair {
+    pair(format!("qt:{miss},{gain}"), 1, move || Tracker {
+        miss,
+        gain,
+        logs: HashMap::new(),
+    })
+}
+
+fn linux410((percent, period): (u64, u64)) -> Pair {
+    pair(format!("linux410:{percent}%,{period}ns"), 0, move || {
+        Linux410 {
+            percent,
+            period,
+            times: BTreeMap::new(),
+        }
+    })
+}

@@ -1,0 +1,61 @@
+//! Expected numbers on the one small latency file: `seeded-expected.txt`, made by the second implementations, one line a rule.
+//!
+//! Both sides are held to it: a change of meaning in either shows as a changed line.
+
+use super::agree::WAKE_DELAY;
+use super::closed_loop::{Crate, INTERRUPT, Subject, reads, run};
+use super::latencies::seeded;
+use super::seconds::pairs;
+
+/// Sleep asked in all, misses, interrupts, observed time in all.
+fn totals(subject: &mut dyn Subject) -> [u64; 4] {
+    let rides = run(subject, 1, &[reads(seeded())], WAKE_DELAY);
+    let slept = rides.iter().filter(|r| r.asked != INTERRUPT);
+    [
+        slept.clone().map(|r| r.asked).sum(),
+        rides.iter().filter(|r| r.missed).count() as u64,
+        (rides.len() - slept.count()) as u64,
+        rides.iter().map(|r| r.observed).sum(),
+    ]
+}
+
+fn line(spec: &str, [asked, misses, interrupts, observed]: [u64; 4]) -> String {
+    format!("{spec} asked={asked} misses={misses} interrupts={interrupts} observed={observed}\n")
+}
+
+#[test]
+fn second_implementations_give_the_expected_numbers() {
+    let table: String = pairs()
+        .iter()
+        .map(|pair| line(&pair.spec, totals(&mut *(pair.second)())))
+        .collect();
+    assert_eq!(
+        table,
+        include_str!("seeded-expected.txt"),
+        "now it is\n{table}"
+    );
+}
+
+#[test]
+fn the_rules_give_the_expected_numbers() {
+    let lines = include_str!("seeded-expected.txt").lines();
+    let pairs = pairs();
+    assert_eq!(lines.clone().count(), pairs.len());
+    for (line, pair) in lines.zip(pairs) {
+        let words: Vec<&str> = line.split([' ', '=']).collect();
+        let expected = |name: &str| -> u64 {
+            let place = words.iter().position(|w| *w == name).expect("a name");
+            words[place + 1].parse().expect("a number")
+        };
+        let [asked, misses, interrupts, observed] = totals(&mut Crate::new(&pair.spec, 1));
+        assert!(line.starts_with(&format!("{} ", pair.spec)), "{line}");
+        assert_eq!(misses, expected("misses"), "{line}");
+        assert_eq!(interrupts, expected("interrupts"), "{line}");
+        let slack = pair.tolerance * 600;
+        assert!(asked.abs_diff(expected("asked")) <= slack, "{asked} {line}");
+        assert!(
+            observed.abs_diff(expected("observed")) <= slack,
+            "{observed} {line}"
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! What the windowed rules make of an epoch, again: from the published descriptions, with all samples at hand.
+
+use super::closed_loop::INTERRUPT;
+use super::epochs::{Epoch, percent_of};
+
+pub fn mean(epoch: &Epoch, percent: u64) -> u64 {
+    percent_of(percent, epoch.mean())
+}
+
+pub fn min(epoch: &Epoch, percent: u64) -> u64 {
+    percent_of(percent, epoch.sorted()[0])
+}
+
+/// The 5 % quantile: the time that 5 % of all do not exceed. Known to its 64th part of a doubling only, whose middle stands for it,
+/// within what was seen.
+pub fn twentieth(epoch: &Epoch, percent: u64) -> u64 {
+    let sorted = epoch.sorted();
+    let (n, least, most) = (sorted.len(), sorted[0], sorted[sorted.len() - 1]);
+    let exact = sorted[(n.div_ceil(20)).max(1) - 1];
+    let mut width = 1;
+    while exact / width >= 128 {
+        width *= 2;
+    }
+    let middle = exact / width * width + (width - 1) / 2;
+    percent_of(percent, middle.max(least).min(most))
+}
+
+/// Minimum less 2 x 1487 + 1076 = 4050 ns; interrupts from ten times that, nothing up to it.
+pub fn ehp(epoch: &Epoch, _: u64) -> u64 {
+    match epoch.sorted()[0] {
+        long if long >= 40_500 => INTERRUPT,
+        some if some > 4_050 => some - 4_050,
+        _ => 0,
+    }
+}
+
+/// Mean - 4 LMD, a quarter less or half the mean by the miss rate.
+pub fn lmd(epoch: &Epoch, _: u64) -> u64 {
+    let n = epoch.samples.len() as u64;
+    let mean = epoch.mean();
+    let half = mean.div_ceil(2);
+    let Some(before) = epoch.mean_before else {
+        return half;
+    };
+    let below: Vec<_> = epoch.samples.iter().filter(|s| s.0 < before).collect();
+    let lmd = below.iter().map(|s| before - s.0).sum::<u64>() / n;
+    let k = below.iter().filter(|s| s.1).count();
+    if lmd == 0 || mean <= 4 * lmd {
+        return half;
+    }
+    let v = mean - 4 * lmd;
+    // Infinite without a miss.
+    let q = (n as f64 / k as f64).log2().floor();
+    let v = if q <= 4.0 {
+        half
+    } else if q <= 7.0 {
+        v - v / 4
+    } else {
+        v
+    };
+    v.max(half)
+}
+
+/// 30, 35, 40 % and so on, by size class.
+pub fn by_size(epoch: &Epoch, _: u64) -> u64 {
+    percent_of(30 + 5 * u64::from(epoch.size_class), epoch.mean())
+}

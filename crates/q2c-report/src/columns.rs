@@ -1,0 +1,56 @@
+//! A sweep's cells column by column, for tables in other formats.
+
+use q2c_result::sweep::{Rates, SweepResult};
+use std::collections::BTreeSet;
+
+/// One column. All columns of a table are equally long; [`f64::NAN`] stands for no value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Texts.
+    Text(String, Vec<String>),
+    /// Numbers.
+    Number(String, Vec<f64>),
+}
+
+/// A rate's column, its unit in the name.
+type Rate = (&'static str, fn(&Rates) -> f64);
+
+pub(crate) const RATES: [Rate; 12] = [
+    ("iops", |r| r.iops),
+    ("cpu_pct", |r| r.cpu_pct),
+    ("cpu_ns_per_io", |r| r.cpu_ns_per_io),
+    ("kiops_per_core", |r| r.kiops_per_core),
+    ("miss_rate", |r| r.miss_rate),
+    ("effective_sleep_ns", |r| r.effective_sleep_ns),
+    ("t_over", |r| r.t_over),
+    ("t_under", |r| r.t_under),
+    ("mean_ns", |r| r.mean_ns),
+    ("p50_ns", |r| r.p50_ns),
+    ("p99_ns", |r| r.p99_ns),
+    ("p999_ns", |r| r.p999_ns),
+];
+
+/// All cells: input, rule, policy, block size, every parameter that occurs (`param_ratio`), every rate.
+#[must_use]
+pub fn sweep(result: &SweepResult) -> Vec<Column> {
+    let cells = &result.cells;
+    let text = |name: &str, of: &dyn Fn(usize) -> String| {
+        Column::Text(name.to_owned(), (0..cells.len()).map(of).collect())
+    };
+    let number = |name: String, of: &dyn Fn(usize) -> f64| {
+        Column::Number(name, (0..cells.len()).map(of).collect())
+    };
+    let mut columns = vec![
+        text("input", &|i| result.inputs[cells[i].input].path.clone()),
+        text("rule", &|i| cells[i].rule.clone()),
+        text("policy", &|i| cells[i].policy.clone()),
+        number("bs_bytes".to_owned(), &|i| cells[i].bs.0 as f64),
+    ];
+    let params: BTreeSet<&String> = cells.iter().flat_map(|c| c.params.keys()).collect();
+    for param in params {
+        let of = |i: usize| cells[i].params.get(param).copied().unwrap_or(f64::NAN);
+        columns.push(number(format!("param_{param}"), &of));
+    }
+    columns.extend(RATES.map(|(name, of)| number(name.to_owned(), &|i| of(&cells[i].gives))));
+    columns
+}

@@ -1,0 +1,230 @@
+//! A sweep as a page: each trace's answer, heat maps, the Pareto front, and one configuration I/O by I/O.
+
+use super::chart::{Chart, of_sweep, timeline};
+use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy};
+use super::plotly;
+use crate::columns::RATES;
+use crate::quantity::{count, duration, number};
+use crate::shortlist::shortlist;
+use askama::Template;
+use q2c_result::Warning;
+use q2c_result::sweep::{Rates, SweepAnswer, SweepResult};
+use q2c_result::tune::{Prediction, Sweep, SweepCell};
+
+/// A row of a trace's table.
+struct Row {
+    name: String,
+    best: bool,
+    numbers: Vec<String>,
+}
+
+/// Everything of one trace.
+struct Panel {
+    id: usize,
+    name: String,
+    about: String,
+    verdict: String,
+    notes: Vec<String>,
+    rows: Vec<Row>,
+    hidden: String,
+    charts: Vec<Chart>,
+}
+
+#[derive(Template)]
+#[template(path = "sweep.html")]
+struct Page<'a> {
+    result: &'a SweepResult,
+    policy: String,
+    style: &'static str,
+    plotly: &'static str,
+    script: &'static str,
+    figures: String,
+    job: String,
+    over_all: Vec<String>,
+    columns: Vec<&'static str>,
+    warnings: &'a [Warning],
+    panels: Vec<Panel>,
+}
+
+/// The whole result as one page.
+///
+/// # Errors
+/// When the template cannot be filled, which its types leave no way for.
+pub fn sweep(result: &SweepResult) -> Result<String, RenderError> {
+    let panels: Vec<Panel> = result.answers.iter().map(|a| panel(result, a)).collect();
+    let page = Page {
+        policy: policy(),
+        style: STYLE,
+        plotly: &plotly::SCRIPT,
+        script: SCRIPT,
+        figures: figures_of(panels.iter().flat_map(|panel| &panel.charts)),
+        job: format!(
+            "{} configurations on {}; {}; {} loop",
+            count(result.cells.len() as u64 / result.inputs.len().max(1) as u64),
+            match result.inputs.len() {
+                1 => "1 trace".to_owned(),
+                n => format!("{n} traces"),
+            },
+            result.cost,
+            result.arrival
+        ),
+        over_all: over_all(result),
+        columns: RATES.map(|(name, _)| name).to_vec(),
+        warnings: &result.warnings,
+        panels,
+        result,
+    };
+    Ok(page.render()?)
+}
+
+fn over_all(result: &SweepResult) -> Vec<String> {
+    if result.inputs.len() < 2 {
+        return Vec::new();
+    }
+    let told = |best: &Option<q2c_result::sweep::Best>, what: &str| match best {
+        None => format!("{what}: no configuration keeps the limits on every trace"),
+        Some(best) => format!(
+            "{what}: {} ({:.1} % of each trace's own best)",
+            best.policy,
+            best.share * 100.0
+        ),
+    };
+    vec![
+        told(&result.best, "best on average"),
+        told(&result.best_worst_case, "best worst case"),
+    ]
+}
+
+fn panel(result: &SweepResult, answer: &SweepAnswer) -> Panel {
+    let input = &result.inputs[answer.input];
+    let [least, p10, p50, p99, most] = input.latency_ns.map(|ns| duration(ns, "µ"));
+    let (shown, hidden) = shortlist(result, answer);
+    let mut rows = vec![
+        row("poll", false, &answer.poll),
+        row("oracle (bound)", false, &answer.oracle),
+    ];
+    rows.extend(shown.into_iter().map(|index| {
+        let cell = &result.cells[index];
+        row(&cell.policy, answer.best == Some(index), &cell.gives)
+    }));
+    let mut charts = of_sweep(&as_sweep(result, answer));
+    if let Some(line) = result
+        .timeline
+        .as_ref()
+        .filter(|line| line.input == answer.input)
+    {
+        charts.push(timeline::chart(line));
+    }
+    charts
+        .iter_mut()
+        .for_each(|chart| chart.id = format!("{}-{}", chart.id, answer.input));
+    let neighbours = answer.neighbours.iter().map(|n| {
+        let below = if n.keeps_limits {
+            ""
+        } else {
+            ", out of limits"
+        };
+        format!(
+            "one step off, {}: {:+.1} %{below}",
+            n.policy,
+            (n.share - 1.0) * 100.0
+        )
+    });
+    let stability = Some(answer.stability.clone()).filter(|text| !text.is_empty());
+    Panel {
+        id: answer.input,
+        name: input.path.clone(),
+        about: format!(
+            "{} I/Os, {}; latency from {least} over p10 {p10}, median {p50}, p99 {p99} to {most}{}",
+            count(input.ios),
+            input.span_ns,
+            match input.taken_as.as_str() {
+                "" => String::new(),
+                taken => format!("; taken as {taken}"),
+            }
+        ),
+        verdict: verdict(result, answer),
+        notes: stability
+            .into_iter()
+            .chain(neighbours)
+            .chain(answer.notes.clone())
+            .collect(),
+        rows,
+        hidden: match hidden {
+            0 => String::new(),
+            n => format!(
+                "Each rule's best by the objective; {} more are in the charts.",
+                count(n)
+            ),
+        },
+        charts,
+    }
+}
+
+fn verdict(result: &SweepResult, answer: &SweepAnswer) -> String {
+    let floor = format!("floor {:.0} IOPS: {}", answer.floor_iops, answer.floor);
+    let Some(best) = answer.best else {
+        return format!("No configuration keeps the limits; {floor}");
+    };
+    let share = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), |s| format!("{s:.2}"));
+    format!(
+        "Best by {}: {}; {floor}; CPU saved over what the oracle saves {}, KIOPS/core over that of Linux's rule {}",
+        result.objective,
+        result.cells[best].policy,
+        share(answer.of_oracle),
+        share(answer.of_linux)
+    )
+}
+
+fn row(name: &str, best: bool, rates: &Rates) -> Row {
+    let told = |(column, of): &(&str, fn(&Rates) -> f64)| match *column {
+        name if name.ends_with("_ns") || name.ends_with("ns_per_io") => duration(of(rates), "µ"),
+        "miss_rate" | "t_over" | "t_under" => format!("{:.2} %", of(rates) * 100.0),
+        _ => number(of(rates)),
+    };
+    Row {
+        name: name.to_owned(),
+        best,
+        numbers: RATES.iter().map(told).collect(),
+    }
+}
+
+/// As the charts of tune know a sweep.
+fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
+    let own = result
+        .cells
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| c.input == answer.input);
+    let first = own.clone().next().map_or(0, |(index, _)| index);
+    let cell = |(_, cell): (usize, &q2c_result::sweep::SimCell)| SweepCell {
+        rule: cell.rule.clone(),
+        policy: cell.policy.clone(),
+        params: cell.params.clone(),
+        gives: prediction(&cell.gives),
+    };
+    let input = &result.inputs[answer.input];
+    Sweep {
+        bs: input.sizes.last().copied().unwrap_or_default(),
+        ios: input.ios,
+        seconds: result.speed.seconds,
+        cells: own.map(cell).collect(),
+        pareto: answer.pareto.iter().map(|i| i - first).collect(),
+        best: answer.best.map(|i| i - first),
+        oracle: prediction(&answer.oracle),
+        poll: prediction(&answer.poll),
+        floor: answer.floor.clone(),
+        floor_iops: answer.floor_iops,
+    }
+}
+
+fn prediction(rates: &Rates) -> Prediction {
+    Prediction {
+        iops: rates.iops,
+        cpu_pct: rates.cpu_pct,
+        miss_rate: rates.miss_rate,
+        effective_sleep_ns: rates.effective_sleep_ns,
+        kiops_per_core: rates.kiops_per_core,
+        p99_ns: rates.p99_ns,
+    }
+}

@@ -1,0 +1,46 @@
+//! The few of many cells that are shown: each rule's best.
+
+use q2c_result::sweep::{SimCell, SweepAnswer, SweepResult};
+use std::collections::BTreeMap;
+
+/// So many cells are all shown.
+const FEW: usize = 40;
+
+/// Indices of the cells of one trace that are shown, best first, and how many are not. All when there are few; else for each rule the
+/// best by the objective among those above the IOPS floor, or simply the best where none is.
+pub(crate) fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
+    let of_trace = result
+        .cells
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| c.input == answer.input);
+    let cells: Vec<(usize, &SimCell)> = of_trace.collect();
+    let key = |cell: &SimCell| (cell.gives.iops >= answer.floor_iops, score(result, cell));
+    let mut shown: Vec<(usize, &SimCell)> = match cells.len() <= FEW {
+        true => cells.clone(),
+        false => {
+            let mut best: BTreeMap<&str, (usize, &SimCell)> = BTreeMap::new();
+            for &(index, cell) in &cells {
+                let now = best.entry(&cell.rule).or_insert((index, cell));
+                if key(cell) > key(now.1) {
+                    *now = (index, cell);
+                }
+            }
+            best.into_values().collect()
+        }
+    };
+    shown.sort_by(|a, b| {
+        let (a, b) = (key(a.1), key(b.1));
+        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
+    });
+    let hidden = (cells.len() - shown.len()) as u64;
+    (shown.into_iter().map(|(index, _)| index).collect(), hidden)
+}
+
+fn score(result: &SweepResult, cell: &SimCell) -> f64 {
+    match result.objective.as_str() {
+        "iops" => cell.gives.iops,
+        "cpu" => -cell.gives.cpu_pct,
+        _ => cell.gives.kiops_per_core,
+    }
+}

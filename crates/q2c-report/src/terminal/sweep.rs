@@ -1,0 +1,218 @@
+//! `q2c poll sweep` in a terminal: for each trace the bounds, each rule's best, and what they mean.
+
+use super::screen::{Screen, Tone};
+use super::table;
+use crate::quantity::{count, duration, number};
+use crate::shortlist::shortlist;
+use comfy_table::{Cell, CellAlignment, ColumnConstraint};
+use q2c_result::sweep::{Best, Rates, SweepAnswer, SweepResult};
+
+const HEAD: [&str; 11] = [
+    "policy",
+    "IOPS",
+    "CPU %",
+    "CPU/IO",
+    "KIOPS/core",
+    "missed %",
+    "asked",
+    "late %",
+    "polled %",
+    "p50",
+    "p99",
+];
+
+/// Everything that a sweep says, without its many cells.
+#[must_use]
+pub fn sweep(result: &SweepResult, screen: Screen) -> String {
+    let mut text = String::new();
+    for answer in &result.answers {
+        text += &one(result, answer, screen);
+    }
+    if result.inputs.len() > 1 {
+        text += &over_all(result, screen);
+    }
+    for warning in &result.warnings {
+        let words = format!(
+            "{}; {}. To do: {}",
+            warning.found, warning.means, warning.todo
+        );
+        text += &screen.note(Tone::Caution, &format!("warning {}:", warning.id), &words);
+    }
+    let speed = &result.speed;
+    text += &screen.note(
+        Tone::Dim,
+        "speed:",
+        &format!(
+            "{} configurations in {} s, {} I/Os x configurations per second; reading took {} s",
+            count(result.cells.len() as u64),
+            number(speed.seconds),
+            scientific(speed.io_configs_per_s),
+            number(speed.reading_s)
+        ),
+    );
+    text
+}
+
+fn scientific(value: f64) -> String {
+    format!("{value:.2e}")
+}
+
+fn one(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
+    let input = &result.inputs[answer.input];
+    let lanes = match input.lanes {
+        1 => "1 lane".to_owned(),
+        n => format!("{n} lanes"),
+    };
+    let [_, p10, p50, p99, _] = input.latency_ns.map(|ns| duration(ns, "u"));
+    let mut about = format!(
+        "{} I/Os, {lanes}, {}; latency p10 {p10}, median {p50}, p99 {p99}",
+        count(input.ios),
+        input.span_ns
+    );
+    if !input.taken_as.is_empty() {
+        about += &format!("; taken as {}", input.taken_as);
+    }
+    let mut text = screen.note(Tone::Strong, &format!("{}:", input.path), &about);
+    text += &screen.note(
+        Tone::Dim,
+        "costs:",
+        &format!("{}; {} loop", result.cost, result.arrival),
+    );
+    text += &rows(result, answer, screen);
+    text += "late: time lost by oversleeping / device time (T_over); polled: time polled / device time (T_under)\n";
+    text + &verdict(result, answer, screen)
+}
+
+fn rows(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
+    let mut table = table::empty(screen);
+    table.set_header(HEAD.map(|head| screen.cell(Tone::Strong, head)));
+    let bounds = [("poll", &answer.poll), ("oracle (bound)", &answer.oracle)];
+    for (name, rates) in bounds {
+        table.add_row(row(name, rates, Tone::Dim, screen));
+    }
+    let (shown, hidden) = shortlist(result, answer);
+    for index in shown {
+        let cell = &result.cells[index];
+        let (name, tone) = match answer.best == Some(index) {
+            true => (format!("▸ {}", cell.policy), Tone::Good),
+            false => (format!("  {}", cell.policy), Tone::Plain),
+        };
+        table.add_row(row(&name, &cell.gives, tone, screen));
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+        if column.index > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    let hidden = match hidden {
+        0 => String::new(),
+        n => format!(
+            "each rule's best by the objective; {} more in --json, --csv and --html\n",
+            count(n)
+        ),
+    };
+    table::text(&table) + &hidden
+}
+
+fn row(name: &str, rates: &Rates, tone: Tone, screen: Screen) -> Vec<Cell> {
+    let short = |ns: f64| duration(ns, "u");
+    let numbers = [
+        format!("{:.0}", rates.iops),
+        format!("{:.1}", rates.cpu_pct),
+        short(rates.cpu_ns_per_io),
+        number(rates.kiops_per_core),
+        format!("{:.2}", rates.miss_rate * 100.0),
+        short(rates.effective_sleep_ns),
+        format!("{:.2}", rates.t_over * 100.0),
+        format!("{:.1}", rates.t_under * 100.0),
+        short(rates.p50_ns),
+        short(rates.p99_ns),
+    ];
+    std::iter::once(screen.cell(tone, name))
+        .chain(numbers.iter().map(|n| screen.cell(Tone::Plain, n)))
+        .collect()
+}
+
+fn verdict(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
+    let mut text = String::new();
+    let floor = format!("floor {:.0} IOPS: {}", answer.floor_iops, answer.floor);
+    match answer.best {
+        None => {
+            text += &screen.note(
+                Tone::Caution,
+                "▸ no configuration keeps the limits;",
+                &floor,
+            )
+        }
+        Some(best) => {
+            let cell = &result.cells[best];
+            let mut words = vec![format!("best by {}", result.objective), floor];
+            words.extend(
+                answer
+                    .of_oracle
+                    .map(|s| format!("saves {:.1} % of the CPU that the oracle saves", s * 100.0)),
+            );
+            words.extend(answer.of_linux.map(|s| {
+                format!(
+                    "{s:.2} times the KIOPS/core of Linux's rule ({:.0} IOPS, {:.1} % CPU, {:.2} % missed)",
+                    answer.linux.iops,
+                    answer.linux.cpu_pct,
+                    answer.linux.miss_rate * 100.0
+                )
+            }));
+            text += &screen.note(
+                Tone::Good,
+                &format!("▸ {}:", cell.policy),
+                &words.join("; "),
+            );
+        }
+    }
+    text += &neighbours(answer, screen);
+    if !answer.stability.is_empty() {
+        text += &screen.note(Tone::Caution, "stability:", &answer.stability);
+    }
+    for note in &answer.notes {
+        text += &screen.note(Tone::Plain, "note:", note);
+    }
+    text + "\n"
+}
+
+fn neighbours(answer: &SweepAnswer, screen: Screen) -> String {
+    if answer.neighbours.is_empty() {
+        return String::new();
+    }
+    let each = answer.neighbours.iter().map(|n| {
+        let change = (n.share - 1.0) * 100.0;
+        let below = if n.keeps_limits {
+            ""
+        } else {
+            " (out of limits)"
+        };
+        format!("{} {change:+.1} %{below}", n.policy)
+    });
+    let words = each.collect::<Vec<_>>().join("; ");
+    screen.note(Tone::Plain, "one step off:", &words)
+}
+
+fn over_all(result: &SweepResult, screen: Screen) -> String {
+    let told = |best: &Option<Best>, head: &str, what: &str| match best {
+        None => screen.note(
+            Tone::Caution,
+            head,
+            "no configuration keeps the limits on every trace",
+        ),
+        Some(best) => screen.note(
+            Tone::Good,
+            head,
+            &format!(
+                "{}: {what} {:.1} % of each trace's own best",
+                best.policy,
+                best.share * 100.0
+            ),
+        ),
+    };
+    told(&result.best, "▸ best on average:", "on average")
+        + &told(&result.best_worst_case, "▸ best worst case:", "at least")
+}

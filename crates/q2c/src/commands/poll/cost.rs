@@ -1,0 +1,53 @@
+//! The costs that a simulation charges.
+
+use crate::args::CostArgs;
+use crate::failure::Failure;
+use q2c_model::{Bytes, CostModel};
+use q2c_result::Exit;
+use q2c_result::tune::Calibration;
+use std::fs;
+
+/// The costs, and where they are from.
+pub(super) fn cost(
+    args: &CostArgs,
+    bs: Option<Bytes>,
+    sizes: &[Bytes],
+) -> Result<(CostModel, String), Failure> {
+    let Some(path) = &args.cost else {
+        let delay = args.wake_delay;
+        let words = format!("every sleep ends {delay} late, nothing else costs");
+        return Ok((CostModel::delayed(delay), words));
+    };
+    let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
+    let text = fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
+    let all: Vec<Calibration> = serde_json::from_str(&text)
+        .map_err(|e| bad(format!("expected a list of calibrations, found {e}")))?;
+    let list = |sizes: &mut dyn Iterator<Item = Bytes>| {
+        let words: Vec<String> = sizes.map(|bs| bs.to_string()).collect();
+        words.join(", ")
+    };
+    let bs = match (bs, sizes.first()) {
+        (Some(bs), _) => bs,
+        (None, Some(&bs)) if sizes.len() == 1 => bs,
+        _ => {
+            let found = list(&mut sizes.iter().copied());
+            let why = format!(
+                "choose a calibration: expected one block size in the trace, found {found}; name one with --bs"
+            );
+            return Err(Failure::new(Exit::Usage, why));
+        }
+    };
+    let found = all.iter().find(|calibration| calibration.bs == bs);
+    let found = found.ok_or_else(|| {
+        let have = list(&mut all.iter().map(|calibration| calibration.bs));
+        bad(format!(
+            "expected a calibration for {bs}, found {have}; name another with --bs"
+        ))
+    })?;
+    let words = format!(
+        "calibration for {bs} on {} in {}",
+        found.cpu,
+        path.display()
+    );
+    Ok((found.cost.clone(), words))
+}

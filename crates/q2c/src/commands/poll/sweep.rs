@@ -1,0 +1,181 @@
+//! `q2c poll sweep`.
+
+use super::cost::cost;
+use super::source::trace;
+use crate::args::SweepArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::{print, print_json, say, screen};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use q2c_lab::study::{Study, StudyError, Trace};
+use q2c_model::{Bytes, Nanos};
+use q2c_policy::{Family, PolicySpec, RULES};
+use q2c_report::columns::Column;
+use q2c_result::Exit;
+use q2c_result::sweep::SweepResult;
+use q2c_sim::{Drive, Grid};
+use q2c_trace::table::TableColumn;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// A sweep that takes longer than this asks first.
+const LONG_S: f64 = 120.0;
+/// Configurations simulated to find out how long a sweep takes.
+const SAMPLE: u64 = 64;
+/// Fewer cells than this are not worth a look beforehand.
+const FEW: u64 = 10_000;
+
+/// Sweeps.
+pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let begun = Instant::now();
+    let read = |path| trace(path, &args.source, stop);
+    let inputs = args.inputs.iter().map(|path| read(path.as_path()));
+    let traces: Vec<Trace> = inputs.collect::<Result<_, _>>()?;
+    let reading_s = begun.elapsed().as_secs_f64();
+    let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
+    let sizes: Vec<Bytes> = sizes.into_iter().collect();
+    let (cost, cost_in_words) = cost(&args.cost, args.source.bs, &sizes)?;
+    let own = args.own.policies().or_exit(Exit::Usage)?;
+    let mut study = Study {
+        traces: &traces,
+        policies: &[],
+        cost: &cost,
+        cost_in_words,
+        drive: Drive {
+            warm_up: args.warm_up,
+            measure: args.measure.unwrap_or(Drive::ONE_PASS),
+            seed: args.seed,
+        },
+        arrival: args.arrival(),
+        objective: args.objective,
+        limits: args.limits(),
+        follow: args.follow.clone(),
+    };
+    worth_it(args, &mut study, stop)?;
+    let policies = policies(args, own, &traces)?;
+    study.policies = &policies;
+    let mut result = simulated(&study, stop)?;
+    result.speed.reading_s = reading_s;
+    write_files(args, &result)?;
+    match args.json {
+        true => print_json(&result)?,
+        false => print(&q2c_report::terminal::sweep(&result, screen()))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The families spelled out, then the user's own rules; the standard grid when nothing is asked for.
+fn policies(
+    args: &SweepArgs,
+    own: Vec<PolicySpec>,
+    traces: &[Trace],
+) -> Result<Vec<PolicySpec>, Failure> {
+    let each = args.policy.iter().map(Family::spell_out);
+    let mut all = each
+        .collect::<Result<Vec<_>, _>>()
+        .or_exit(Exit::Usage)?
+        .concat();
+    all.extend(own);
+    Ok(match all.is_empty() {
+        true => standard(Nanos(traces[0].input.latency_ns[2] as u64)),
+        false => all,
+    })
+}
+
+/// The simulator's grid, and every rule that it leaves out with its defaults.
+fn standard(p50: Nanos) -> Vec<PolicySpec> {
+    let mut all = Grid::standard(p50).policies;
+    let has = |all: &[PolicySpec], name: &str| all.iter().any(|p| p.rule().name == name);
+    for rule in RULES {
+        if let (false, Ok(policy)) = (has(&all, rule.name), rule.name.parse()) {
+            all.push(policy);
+        }
+    }
+    all
+}
+
+/// Tries a few of many configurations, and asks before a sweep that takes long.
+fn worth_it(args: &SweepArgs, study: &mut Study<'_>, stop: &AtomicBool) -> Result<(), Failure> {
+    let count: u64 = args.policy.iter().map(Family::count).sum();
+    let cells = count * study.traces.len() as u64;
+    if args.yes || cells < FEW {
+        return Ok(());
+    }
+    let each = args.policy.iter().map(|family| family.sample(SAMPLE));
+    let sample = each
+        .collect::<Result<Vec<_>, _>>()
+        .or_exit(Exit::Usage)?
+        .concat();
+    let tried = Study {
+        policies: &sample,
+        cost_in_words: String::new(),
+        follow: None,
+        ..*study
+    };
+    let begun = Instant::now();
+    tried.run(stop, &mut |_| ()).or_exit_of(exit)?;
+    let per_cell = begun.elapsed().as_secs_f64() / tried.cells() as f64;
+    let takes = per_cell * cells as f64;
+    if takes <= LONG_S {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Exit::Usage,
+        format!(
+            "sweep: {cells} cells would take about {}; sweep fewer, or say --yes",
+            Nanos::from_secs_f64(takes)
+        ),
+    ))
+}
+
+fn exit(error: &StudyError) -> Exit {
+    match error {
+        StudyError::Stopped => Exit::Interrupted,
+        _ => Exit::Usage,
+    }
+}
+
+fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failure> {
+    let bar = ProgressBar::with_draw_target(
+        Some(study.cells() as u64),
+        ProgressDrawTarget::stderr_with_hz(4),
+    );
+    let style =
+        ProgressStyle::with_template("{wide_bar} {pos} of {len} configurations, {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let result = study.run(stop, &mut |done| bar.set_position(done as u64));
+    bar.finish_and_clear();
+    result.or_exit_of(exit)
+}
+
+fn write_files(args: &SweepArgs, result: &SweepResult) -> Result<(), Failure> {
+    if let Some(path) = &args.html {
+        let page = q2c_report::html::sweep(result).or_exit(Exit::Internal)?;
+        write(path, page.as_bytes())?;
+    }
+    if let Some(path) = &args.csv {
+        let table = q2c_report::csv::sweep(result).or_exit(Exit::Internal)?;
+        write(path, table.as_bytes())?;
+    }
+    if let Some(path) = &args.parquet {
+        let columns = q2c_report::columns::sweep(result).into_iter();
+        let columns: Vec<TableColumn> = columns
+            .map(|column| match column {
+                Column::Text(name, texts) => TableColumn::Text(name, texts),
+                Column::Number(name, numbers) => TableColumn::Number(name, numbers),
+            })
+            .collect();
+        q2c_trace::table::write(path, &columns).or_exit(Exit::Device)?;
+        say(&format!("wrote {}", path.display()));
+    }
+    Ok(())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(path, bytes)
+        .map_err(|e| Failure::new(Exit::Device, format!("write {}: {e}", path.display())))?;
+    say(&format!("wrote {}", path.display()));
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! `q2c poll sweep`.
+
+use crate::program::{close, number, q2c, shared_data};
+use serde_json::Value;
+use std::fs;
+
+/// Two lists: a device that always takes 30 us, and one that always takes 50 us.
+fn two_lists(folder: &std::path::Path) {
+    fs::write(folder.join("a.txt"), "30\n".repeat(200)).expect("a list");
+    fs::write(folder.join("b.txt"), "50\n".repeat(200)).expect("a list");
+}
+
+fn cell<'a>(result: &'a Value, policy: &str) -> &'a Value {
+    let cells = result["cells"].as_array().expect("cells");
+    let found = cells.iter().find(|cell| cell["policy"] == policy);
+    found.unwrap_or_else(|| panic!("no {policy} in {result}"))
+}
+
+/// Constant 30 us, sleeps 2 us late. Worked out by hand: 20 us asked wake at 22 and poll 8; 40 us asked wake at 42, all miss.
+#[test]
+fn constant_latencies_have_closed_forms() {
+    let folder = tempfile::tempdir().unwrap();
+    two_lists(folder.path());
+    let args = [
+        "poll",
+        "sweep",
+        "a.txt",
+        "--unit",
+        "us",
+        "--policy",
+        "fixed:10us..40us/10us",
+        "--json",
+    ];
+    let result = q2c(folder.path(), &args).json();
+    assert_eq!(result["cells"].as_array().unwrap().len(), 4);
+    let clear = cell(&result, "fixed:sleep=20us");
+    close(number(clear, "/iops"), 1.0 / 30e-6);
+    close(number(clear, "/t_under"), 8.0 / 30.0);
+    close(number(clear, "/cpu_ns_per_io"), 8_000.0);
+    let late = cell(&result, "fixed:sleep=40us");
+    close(number(late, "/iops"), 1.0 / 42e-6);
+    close(number(late, "/t_over"), 12.0 / 30.0);
+    close(number(late, "/miss_rate"), 1.0);
+    close(number(late, "/p99_ns"), 42_000.0);
+    // The floor keeps the late ones out: of the others the longest sleep is best.
+    assert_eq!(result["best"]["policy"], "fixed:sleep=20us");
+    close(number(&result, "/oracle/iops"), 1.0 / 30e-6);
+    for field in ["pareto", "speed", "answers", "inputs"] {
+        assert!(!result[field].is_null(), "{field}");
+    }
+}
+
+/// 25 us asked wake at 27: right for 30 us, 23 us too early for 50. 40 us is best for 50 us and late for 30.
+#[test]
+fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
+    let folder = tempfile::tempdir().unwrap();
+    two_lists(folder.path());
+    let policies = ["--policy", "fixed:10us|25us|40us", "--json"];
+    let args = ["poll", "sweep", "a.txt", "b.txt", "--unit", "us"];
+    let result = q2c(folder.path(), &[&args[..], &policies].concat()).json();
+    let answers = result["answers"].as_array().unwrap();
+    let best = |n: usize| answers[n]["best"].as_u64().unwrap() as usize;
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells[best(0)]["policy"], "fixed:sleep=25us");
+    assert_eq!(cells[best(1)]["policy"], "fixed:sleep=40us");
+    assert_eq!(result["best"]["policy"], "fixed:sleep=25us");
+    // KIOPS/core is one over the CPU per I/O: 3 us on a (its best), 23 us on b against 8 us.
+    close(number(&result, "/best/share"), (1.0 + 8.0 / 23.0) / 2.0);
+    close(number(&result, "/best_worst_case/share"), 8.0 / 23.0);
+}
+
+/// The public trace: published 0.03 and 0.26 for PAS on a longer part of it.
+#[test]
+fn the_public_trace() {
+    let Some(list) = shared_data("the_public_trace", "zssd-983zet-randread4k-latency-us.txt")
+    else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let list = list.display().to_string();
+    let files = [
+        "--html",
+        "s.html",
+        "--csv",
+        "s.csv",
+        "--parquet",
+        "s.parquet",
+    ];
+    let args = ["poll", "sweep", &list, "--unit", "us", "--json"];
+    let result = q2c(folder.path(), &[&args[..], &files].concat()).json();
+    let pas = cell(&result, "pas:up=0.01,down=0.1,adaptive=on");
+    assert!((0.025..0.040).contains(&number(pas, "/t_over")), "{pas}");
+    assert!((0.26..0.33).contains(&number(pas, "/t_under")), "{pas}");
+    let mean = cell(&result, "mean:ratio=50%,period=100ms");
+    assert_eq!(
+        number(mean, "/effective_sleep_ns"),
+        0.0,
+        "54 ms close no window"
+    );
+    let notes = result["answers"][0]["notes"].to_string();
+    for word in [
+        "no window closed",
+        "only ever falls",
+        "balance at such a rate",
+    ] {
+        assert!(notes.contains(word), "{notes}");
+    }
+    let cells = result["cells"].as_array().unwrap().len();
+    let csv = fs::read_to_string(folder.path().join("s.csv")).unwrap();
+    assert_eq!(csv.lines().count(), cells + 1);
+    let html = fs::read_to_string(folder.path().join("s.html")).unwrap();
+    assert!(html.contains("I/O by I/O"));
+    assert!(fs::metadata(folder.path().join("s.parquet")).unwrap().len() > 1000);
+}
+
+#[test]
+fn bad_input_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    two_lists(folder.path());
+    fs::write(folder.path().join("empty.txt"), "").unwrap();
+    fs::write(folder.path().join("words.txt"), "12\nfast\n").unwrap();
+    fs::write(folder.path().join("zero.txt"), "12\n0\n").unwrap();
+    fs::write(folder.path().join("minus.txt"), "12\n-3\n").unwrap();
+    fs::write(folder.path().join("nan.txt"), "12\nNaN\n").unwrap();
+    let refused = |args: &[&str], code: i32, words: &[&str]| {
+        q2c(folder.path(), &[&["poll", "sweep"], args].concat()).refused(code, words);
+    };
+    refused(&["a.txt"], 2, &["unit"]);
+    refused(
+        &["a.txt", "--unit", "us", "--policy", "min:120%,1ms"],
+        2,
+        &["ratio"],
+    );
+    refused(
+        &["a.txt", "--unit", "us", "--policy", "min:50%,0ms"],
+        2,
+        &["period"],
+    );
+    refused(
+        &["a.txt", "--unit", "us", "--policy", "min:10%..20%,1ms"],
+        2,
+        &["A..B/STEP"],
+    );
+    refused(&["missing.txt", "--unit", "us"], 3, &["missing.txt"]);
+    for name in ["empty.txt", "words.txt", "zero.txt", "minus.txt", "nan.txt"] {
+        refused(
+            &[name, "--unit", "us", "--format", "latency-list"],
+            3,
+            &[name],
+        );
+    }
+    // Ten million cells: told before anything is done.
+    let many = "min:0.01%..100%/0.01%,1ms..1000ms/1ms";
+    refused(
+        &["a.txt", "--unit", "us", "--policy", many],
+        2,
+        &["10000000", "--yes"],
+    );
+}
