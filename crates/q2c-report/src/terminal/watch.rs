@@ -132,10 +132,15 @@ pub fn watch(result: &WatchResult, screen: Screen) -> String {
     let mut table = empty(screen);
     let names = GAUGES.iter().map(|gauge| gauge.name);
     let head = ["method, and what it was"].into_iter().chain(names);
-    let head = head.chain(["behind", "intervals"]);
+    let behind = result
+        .methods
+        .iter()
+        .filter_map(|m| m.median)
+        .any(|m| m.background_iops.is_some());
+    let head = head.chain(behind.then_some("behind")).chain(["intervals"]);
     table.set_header(head.map(|name| screen.cell(Tone::Strong, name)));
     for method in &result.methods {
-        table.add_row(row(method, screen));
+        table.add_row(row(method, behind, screen));
     }
     for column in table.column_iter_mut() {
         let first = column.index == 0;
@@ -146,7 +151,7 @@ pub fn watch(result: &WatchResult, screen: Screen) -> String {
         }
     }
     let mut lines = text(&table);
-    let mut note = |text: &str| lines += &screen.note(Tone::Dim, "", text);
+    let mut note = |text: &str| lines += &screen.note(Tone::Dim, "note:", text);
     note(
         "medians over settled intervals, which are no independent trials: q2c tune compares methods",
     );
@@ -165,7 +170,7 @@ pub fn watch(result: &WatchResult, screen: Screen) -> String {
     lines
 }
 
-fn row(method: &WatchMethod, screen: Screen) -> Vec<comfy_table::Cell> {
+fn row(method: &WatchMethod, with_behind: bool, screen: Screen) -> Vec<comfy_table::Cell> {
     let was = match method.was.as_str() {
         "" => String::new(),
         was => format!("\n  {}", printable(was)),
@@ -176,12 +181,12 @@ fn row(method: &WatchMethod, screen: Screen) -> Vec<comfy_table::Cell> {
         median.map_or(NOTHING.to_owned(), |median| gauge.show(median))
     };
     let behind = method.median.and_then(|m| m.background_iops);
-    let behind = behind.map_or(NOTHING.to_owned(), quantity::iops);
+    let behind = with_behind.then(|| behind.map_or(NOTHING.to_owned(), quantity::iops));
     let counted = match method.settling {
         0 => method.intervals.to_string(),
         settling => format!("{} of {}", method.intervals, method.intervals + settling),
     };
-    let numbers = GAUGES.iter().map(shown).chain([behind, counted]);
+    let numbers = GAUGES.iter().map(shown).chain(behind).chain([counted]);
     let mut cells = vec![screen.cell_of_lines(Tone::Plain, &name)];
     cells.extend(numbers.map(|text| screen.cell(Tone::Plain, &text)));
     cells
@@ -201,7 +206,7 @@ mod tests {
             p50_ns: Some(80_900.0),
             p99_ns: Some(2.5e6),
             switches_per_io: 1.0,
-            background_iops: None,
+            background_iops: Some(850.0),
         }
     }
 
@@ -226,7 +231,7 @@ mod tests {
             ..WatchInterval::default()
         };
         let line = watch_line(&interval, &[method()]);
-        let wanted = "   1.25 s    12.3 K    12.5 %   21.1 us         -    71.5 %   80.9 us   2.50 ms         -  \
+        let wanted = "   1.25 s    12.3 K    12.5 %   21.1 us         -    71.5 %   80.9 us   2.50 ms       850  \
                       min:ratio=70%,period=10ms + background (settling)";
         assert_eq!(line, wanted);
         let end = |text: &str, word: &str| text.find(word).map(|at| at + word.len());
@@ -269,7 +274,7 @@ mod tests {
             .split_whitespace()
             .map(str::to_owned)
             .collect();
-        let tail = "12.3 K 12.5 % 21.1 us - 71.5 % 80.9 us 2.50 ms - 3 of 4";
+        let tail = "12.3 K 12.5 % 21.1 us - 71.5 % 80.9 us 2.50 ms 850 3 of 4";
         assert!(rule.join(" ").ends_with(tail), "{shown}");
         assert!(line("poll").ends_with("0 of 2"), "{shown}");
         assert!(shown.contains("\n  hybrid (sleep, then ring)"), "{shown}");

@@ -9,3 +9,5 @@ mod report;
 mod sweep;
 #[cfg(test)]
 mod trace;
+#[cfg(test)]
+mod watch;

@@ -2,9 +2,8 @@
 
 use super::columns::{Column, columns};
 use super::keys::HELP;
-use super::session::{Session, Shown, name};
+use super::session::{RATIO, Session, Shown, name};
 use q2c_model::Nanos;
-use q2c_policy::Kind;
 use q2c_report::terminal::{GAUGES, Gauge};
 use q2c_result::watch::{WatchMethod, WatchNumbers};
 use ratatui::Frame;
@@ -211,11 +210,9 @@ fn short(method: &WatchMethod) -> (String, String) {
         .strip_prefix("hybrid:")
         .unwrap_or(&method.method);
     let (rule, params) = rule.split_once(':').unwrap_or((rule, ""));
-    let ratios = q2c_policy::find(rule).map_or(&[][..], |rule| rule.params);
-    let ratio = ratios.iter().find(|param| param.kind == Kind::Ratio);
     let of = |param: &str| {
         let (name, value) = param.split_once('=')?;
-        (Some(name) == ratio.map(|ratio| ratio.name)).then(|| format!(" {value}"))
+        (name == RATIO).then(|| format!(" {value}"))
     };
     let ratio = params.split(',').find_map(of).unwrap_or_default();
     let background = if method.background { " +bg" } else { "" };

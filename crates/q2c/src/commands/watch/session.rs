@@ -4,7 +4,7 @@ use super::keys::Action;
 use q2c_lab::watch::{WatchInterval as Seen, by_method, mode, numbers, settling};
 use q2c_lab::workload::Step;
 use q2c_model::Nanos;
-use q2c_policy::{Kind, PolicySpec};
+use q2c_policy::PolicySpec;
 use q2c_result::watch::{WatchInterval, WatchMethod};
 
 /// What is asked of the workload.
@@ -53,6 +53,8 @@ pub struct Shown {
 
 /// Intervals kept for the summary at most: a day of seconds. When there are more, the older half goes.
 const KEPT: usize = 86_400;
+/// The parameter that is turned: the share of the statistic that is slept.
+pub const RATIO: &str = "ratio";
 /// Steps of a ratio from 0 to 1.
 const RATIO_STEPS: f64 = 20.0;
 
@@ -245,19 +247,16 @@ pub fn name(step: &Step) -> String {
 
 /// The rule with its ratio at the next step.
 fn turned(policy: &PolicySpec, up: bool) -> Result<PolicySpec, &'static str> {
-    let ratio = policy.rule().params.iter().find(|p| p.kind == Kind::Ratio);
-    let ratio = ratio.ok_or("this rule has no ratio")?;
     let mut params = policy.params().into_iter();
-    let value = params
-        .find(|(name, _)| *name == ratio.name)
-        .map_or(0.0, |(_, value)| value);
+    let ratio = params.find(|(name, _)| *name == RATIO);
+    let (_, value) = ratio.ok_or("this rule has no ratio")?;
     // A ratio between two steps goes to the one beside it.
     let steps = value * RATIO_STEPS;
     let next = match up {
         true => (steps + 1e-9).floor() + 1.0,
         false => (steps - 1e-9).ceil() - 1.0,
     };
-    let turned = policy.with(ratio.name, next / RATIO_STEPS);
+    let turned = policy.with(RATIO, next / RATIO_STEPS);
     turned.map_err(|_| "the ratio goes no further")
 }
 
