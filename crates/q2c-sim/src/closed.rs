@@ -129,7 +129,7 @@ pub fn simulate_with(
 }
 
 /// Such a lane would never get to the end.
-fn takes_no_time(recording: &Recording) -> bool {
+pub(crate) fn takes_no_time(recording: &Recording) -> bool {
     let Recording {
         submit, wait, gap, ..
     } = recording;

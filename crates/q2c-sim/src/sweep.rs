@@ -1,6 +1,7 @@
 //! Sweeps: many configurations over the same recording, all cores.
 
-use crate::closed::{Arrival, Drive, Method, simulate_with};
+use crate::batch::Batch;
+use crate::closed::{Arrival, Drive, Method, simulate_with, takes_no_time};
 use crate::outcome::Outcome;
 use crate::recording::Recording;
 use q2c_model::{CostModel, Nanos};
@@ -63,15 +64,46 @@ pub struct Configuration<'a> {
 }
 
 /// Simulates every policy of the grid, in the grid's order. The answer does not depend on the number of cores.
+///
+/// The configurations of one lane in a closed loop go through in one pass where they can ([`Batch`]): times are then whole
+/// nanoseconds, and percentiles the middles of classes 1.6 % wide.
 #[must_use]
 pub fn sweep(grid: &Grid, on: &Configuration<'_>) -> Vec<SweepCell> {
-    let one = |policy: &PolicySpec| {
-        let rules = Method::Hybrid(policy.build(on.lanes.len()));
-        let outcome = simulate_with(on.arrival, on.lanes, on.cost, rules, on.drive);
-        SweepCell {
-            policy: policy.clone(),
-            outcome,
-        }
+    let none = || vec![None; grid.policies.len()];
+    let known = together(grid, on).unwrap_or_else(none);
+    let one = |(policy, known): (&PolicySpec, Option<Outcome>)| SweepCell {
+        policy: policy.clone(),
+        outcome: known.unwrap_or_else(|| alone(policy, on)),
     };
-    grid.policies.par_iter().map(one).collect()
+    grid.policies.par_iter().zip(known).map(one).collect()
+}
+
+fn alone(policy: &PolicySpec, on: &Configuration<'_>) -> Outcome {
+    let rules = Method::Hybrid(policy.build(on.lanes.len()));
+    simulate_with(on.arrival, on.lanes, on.cost, rules, on.drive)
+}
+
+/// What the configurations that a batch holds give; `None` when there is no batch for this machine or recording.
+fn together(grid: &Grid, on: &Configuration<'_>) -> Option<Vec<Option<Outcome>>> {
+    let [lane] = on.lanes else {
+        return None;
+    };
+    if takes_no_time(lane) || on.arrival != Arrival::Think {
+        return None;
+    }
+    let holds = Batch::holds(&grid.policies, on.cost);
+    let held = grid
+        .policies
+        .iter()
+        .zip(&holds)
+        .filter(|(_, holds)| **holds);
+    let policies: Vec<PolicySpec> = held.map(|(policy, _)| policy.clone()).collect();
+    let mut batch = Batch::new(&policies, on.cost, on.drive, true).ok()?;
+    batch.feed(lane).ok()?;
+    while on.drive.measure != Drive::ONE_PASS && !batch.is_done() {
+        batch.feed(lane).ok()?;
+    }
+    let mut outcomes = batch.finish().into_iter();
+    let next = |holds: bool| if holds { outcomes.next() } else { None };
+    Some(holds.into_iter().map(next).collect())
 }

@@ -163,12 +163,15 @@ impl Costs {
             &cost.added_latency_ns,
             &cost.added_submit_ns,
         ]);
+        let less = |curve: &Curve| curve.y.iter().any(|&y| y < 0.0);
         let mut costs = Costs {
             plain: None,
             sleep: Lookup::new(&sleep)?,
             sleeps: Sleeps::new(&sleep),
             hit: Joint::new([&hit.base_ns, &hit.spread_ns, &hit.least_ns, &hit_most]),
-            gains: cost.reap_hit_ns < 0.0 || cost.added_latency_ns.y.iter().any(|&y| y < 0.0),
+            gains: cost.reap_hit_ns < 0.0
+                || less(&cost.added_latency_ns)
+                || less(&cost.added_submit_ns),
             lead: whole(cost.hit_lead_ns),
             reap: whole(cost.reap_hit_ns),
             other_poll: cost.other_cpu_poll_ns,

@@ -122,7 +122,15 @@ impl<S: Simd> Moving<S> {
     }
 
     #[inline(always)]
-    fn add(self, io: Io<S>, fate: &Fate<S>, row: &Row, left: i32x16<S>, gains: bool) -> Self {
+    fn add(
+        self,
+        io: Io<S>,
+        fate: &Fate<S>,
+        row: &Row,
+        left: i32x16<S>,
+        submit: i32x16<S>,
+        gains: bool,
+    ) -> Self {
         let simd = left.token();
         let zero = i32x16::splat(simd, 0);
         let Fate {
@@ -142,8 +150,18 @@ impl<S: Simd> Moving<S> {
                 true => self.late + (observed - io.wait).max(zero),
                 false => self.late,
             },
-            added: self.added + load(simd, &row.submit),
+            added: self.added + submit,
         }
+    }
+}
+
+/// What the sleep adds to a submission of `recorded` ns: a gain that was measured on longer ones does not turn it negative.
+#[inline(always)]
+fn added<S: Simd>(simd: S, row: &Row, recorded: i32, costs: &Costs) -> i32x16<S> {
+    let added = load(simd, &row.submit);
+    match costs.gains {
+        true => added.max(-recorded),
+        false => added,
     }
 }
 
@@ -180,7 +198,7 @@ fn quiet<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>, from: usize) 
         let io = Io::load(simd, around, i);
         let row = &mut group.rows[usize::from(piece.row[i])];
         let fate = Fate::of(io, row, &hit, around.costs);
-        let submit = load(simd, &row.submit);
+        let submit = added(simd, row, piece.submit[i], around.costs);
         let left = moving.left - fate.observed - submit;
         if left
             .simd_le(i32x16::splat(simd, piece.returned[i]))
@@ -189,7 +207,7 @@ fn quiet<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>, from: usize) 
             due = Some(i);
             break;
         }
-        moving = moving.add(io, &fate, row, left, around.costs.gains);
+        moving = moving.add(io, &fate, row, left, submit, around.costs.gains);
         gather(row, group.statistic, fate.observed);
         if let Some(histogram) = &mut group.histogram {
             let latency = fate.observed + submit + piece.submit[i];
@@ -214,9 +232,9 @@ fn eventful<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>, i: usize) 
     let io = Io::load(simd, around, i);
     let row = &mut group.rows[usize::from(piece.row[i])];
     let fate = Fate::of(io, row, &hit, around.costs);
-    let submit = load(simd, &row.submit);
+    let submit = added(simd, row, piece.submit[i], around.costs);
     let left = moving.left - fate.observed - submit;
-    let moving = moving.add(io, &fate, row, left, around.costs.gains);
+    let moving = moving.add(io, &fate, row, left, submit, around.costs.gains);
     let (statistic, count) = (row.statistic, row.count);
     gather(row, group.statistic, fate.observed);
     moving.store(group);

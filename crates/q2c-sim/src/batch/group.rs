@@ -17,7 +17,7 @@ use fearless_simd::Simd;
 use q2c_policy::BUCKETS;
 use q2c_policy::form::Statistic;
 
-/// Sums since each lane's last flush. They stay below twice [`FAR`](super::FAR), since each is at most the time that passed.
+/// Sums since each lane's last flush. Each is at most the time that passed, which stays below three times [`FAR`](super::FAR).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     pub misses: Lanes<i32>,
@@ -80,8 +80,23 @@ impl Group {
     pub fn start<S: Simd>(&mut self, simd: S, lane: usize, sleep: i32, costs: &Costs) {
         let nothing = nothing(self.statistic);
         for row in self.rows.iter_mut() {
-            row.set(simd, lane, sleep, costs);
+            row.set(simd, lane, sleep, costs, true);
+            row.set(simd, lane, sleep, costs, false);
             row.statistic.0[lane] = nothing;
+        }
+    }
+
+    /// When the next submission begins, between two pieces.
+    pub fn now(&self, lane: usize) -> i64 {
+        self.lanes[lane].event - i64::from(self.left.0[lane])
+    }
+
+    /// Fills in what the plain kernel left out, for the others to go on.
+    pub fn complete_rows<S: Simd>(&mut self, simd: S, costs: &Costs) {
+        for row in self.rows.iter_mut() {
+            for lane in 0..LANES {
+                row.set(simd, lane, row.asked.0[lane], costs, false);
+            }
         }
     }
 
@@ -102,7 +117,7 @@ impl Group {
         let state = &mut self.lanes[lane];
         if state.end != IDLE && state.end <= now {
             state.end = IDLE;
-            self.flush(lane, i, around);
+            self.flush_if_due(lane, i, now, around);
             self.publish(simd, lane, around);
         }
     }
@@ -120,7 +135,7 @@ impl Group {
     ) {
         let piece = around.piece;
         let now = self.returned(lane, piece, i);
-        self.flush(lane, i + 1, around);
+        self.flush_if_due(lane, i + 1, now, around);
         let state = &self.lanes[lane];
         if let Rule::Windowed(form) = state.rule
             && state.end <= now
@@ -170,7 +185,7 @@ impl Group {
                 }
             }
             Stage::Counting => {
-                let wall = Some((around.stop - around.warm_up) as f64);
+                let wall = (around.stop - around.warm_up) as f64;
                 self.conclude(lane, i, wall, around);
             }
             Stage::Done => state.mark = NEVER,
@@ -178,7 +193,7 @@ impl Group {
     }
 
     /// Ends the counting of a lane before I/O `i`.
-    pub fn conclude(&mut self, lane: usize, i: usize, wall: Option<f64>, around: &Around<'_>) {
+    pub fn conclude(&mut self, lane: usize, i: usize, wall: f64, around: &Around<'_>) {
         let state = &mut self.lanes[lane];
         let now = Snapshot::new(state.totals, around.piece, i);
         let ios = now.ios_since(&state.before);
@@ -192,6 +207,16 @@ impl Group {
         (state.stage, state.rule) = (Stage::Done, Rule::Still);
         (state.mark, state.end) = (NEVER, NEVER);
         self.live -= 1;
+    }
+
+    /// Flushes where sums could outgrow a lane before the next event, or depend on the sleep that is about to change.
+    #[inline(always)]
+    fn flush_if_due(&mut self, lane: usize, n: usize, now: i64, around: &Around<'_>) {
+        let long = now - self.lanes[lane].flushed_at > i64::from(super::FAR / 2);
+        if long || (around.only.is_some() && !self.sums_all) {
+            self.lanes[lane].flushed_at = now;
+            self.flush(lane, n, around);
+        }
     }
 
     /// Moves a lane's sums before I/O `n` into its totals.

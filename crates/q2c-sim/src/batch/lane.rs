@@ -42,6 +42,8 @@ pub(super) struct Lane {
     pub opened: u64,
     /// I/Os that the totals contain.
     pub flushed: u64,
+    /// No later than when they were flushed.
+    pub flushed_at: i64,
     /// Time that these I/Os took, but for recorded submissions and think times.
     pub taken: i64,
     /// Their device times.
@@ -65,6 +67,7 @@ impl Lane {
             stage: Stage::WarmUp,
             opened: 0,
             flushed: 0,
+            flushed_at: 0,
             taken: 0,
             waited: 0,
             totals: Totals::default(),

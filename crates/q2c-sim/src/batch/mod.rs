@@ -127,17 +127,17 @@ impl Kind {
 }
 
 impl Batch {
-    /// Whether a batch can hold this configuration on a machine of this cost.
+    /// Which of these configurations a batch can hold on a machine of this cost.
     #[must_use]
-    pub fn holds(policy: &PolicySpec, cost: &CostModel) -> bool {
-        let Some(costs) = Costs::new(cost) else {
-            return false;
-        };
-        Lines::new(&costs.hit).is_some() && held(policy, costs.plain.is_some()).is_some()
+    pub fn holds(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
+        let costs = Costs::new(cost).filter(|costs| Lines::new(&costs.hit).is_some());
+        let known = costs.as_ref().map(|costs| costs.plain.is_some());
+        let one = |policy| known.is_some_and(|known| held(policy, known).is_some());
+        policies.iter().map(one).collect()
     }
 
     /// A batch of `policies` for one lane of depth 1. What begins within `drive.warm_up` does not count, nor what begins after
-    /// `drive.measure` more of each configuration's simulated time; [`Nanos::MAX`](u64::MAX) counts to the trace's end.
+    /// `drive.measure` more of each configuration's simulated time; [`Drive::ONE_PASS`] counts to the trace's end.
     ///
     /// # Errors
     /// When it cannot hold one of the configurations; see [`Batch::holds`].
@@ -237,6 +237,13 @@ impl Batch {
             Some(row) if self.plain && (begins || was == Some(row)) => Some(row),
             _ => None,
         };
+        let level = self.level;
+        if was.is_some() && self.only.is_none() {
+            let costs = &self.costs;
+            for group in &mut self.groups {
+                dispatch!(level, simd => group.complete_rows(simd, costs));
+            }
+        }
         let around = Around {
             piece: &self.piece,
             costs: &self.costs,
@@ -247,7 +254,6 @@ impl Batch {
             warm_up: self.warm_up,
             stop: self.stop,
         };
-        let level = self.level;
         let (windowed, pas) = self.groups.split_at_mut(self.windowed);
         windowed.par_iter_mut().for_each(|group| {
             if group.live > 0 {
@@ -271,7 +277,7 @@ impl Batch {
     }
 
     /// What each configuration gave, in the order they were given. Those that are not done count to the trace's end, over the
-    /// time they took.
+    /// time since their warm-up.
     #[must_use]
     pub fn finish(mut self) -> Vec<Outcome> {
         let around = Around {
@@ -287,7 +293,8 @@ impl Batch {
         for group in &mut self.groups {
             for lane in 0..LANES {
                 if group.lanes[lane].stage != Stage::Done {
-                    group.conclude(lane, self.piece.len(), None, &around);
+                    let wall = group.now(lane) - self.warm_up;
+                    group.conclude(lane, self.piece.len(), wall as f64, &around);
                 }
             }
         }
@@ -309,3 +316,6 @@ fn check(part: &Recording, first: u64) -> Result<(), BatchError> {
         })
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,7 +58,7 @@ fn some<S: Simd>(
         }
         let sleep = sleep(form, row.statistic.0[lane], count);
         if sleep != row.asked.0[lane] {
-            row.set(simd, lane, sleep, around.costs);
+            row.set(simd, lane, sleep, around.costs, around.only.is_some());
         }
         row.count.0[lane] = 0;
         row.statistic.0[lane] = nothing(form.statistic);

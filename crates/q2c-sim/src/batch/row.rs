@@ -67,13 +67,13 @@ impl Row {
         }
     }
 
-    /// Lets a lane sleep `ns`.
+    /// Lets a lane sleep `ns`; `plain` fills in what the plain kernel reads, else what the others read.
     #[inline(always)]
-    pub fn set<S: Simd>(&mut self, simd: S, lane: usize, ns: i32, costs: &Costs) {
+    pub fn set<S: Simd>(&mut self, simd: S, lane: usize, ns: i32, costs: &Costs, plain: bool) {
         match (ns, &costs.plain) {
             (0, _) => self.poll(lane),
-            (_, Some(plain)) => self.set_plain(lane, ns, plain, costs.lead),
-            (_, None) => self.set_drawn(simd, lane, ns, costs),
+            (_, Some(known)) if plain => self.set_plain(lane, ns, known, costs.lead),
+            _ => self.set_drawn(simd, lane, ns, costs),
         }
     }
 

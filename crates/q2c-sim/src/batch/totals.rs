@@ -51,11 +51,11 @@ impl Snapshot {
         (self.ios - earlier.ios) as u64
     }
 
-    /// What came since `earlier`. `wall` is the time it is divided by, ns; `None` takes what it lasted. `ranks` are p50, p99 and p99.9.
+    /// What came since `earlier`. `wall` is the time it is divided by, ns. `ranks` are p50, p99 and p99.9.
     pub fn outcome(
         &self,
         earlier: &Snapshot,
-        wall: Option<f64>,
+        wall: f64,
         costs: &Costs,
         ranks: [f64; 3],
     ) -> Outcome {
@@ -65,7 +65,6 @@ impl Snapshot {
         let between = self.between - earlier.between + t.added;
         let waited = (self.waited - earlier.waited) as f64;
         let n = ios as f64;
-        let wall = wall.unwrap_or((between + t.observed) as f64);
         if ios == 0 || wall <= 0.0 {
             return Outcome::default();
         }

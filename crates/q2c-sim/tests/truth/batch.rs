@@ -4,7 +4,9 @@ use crate::cases::{READ, drive, free, same};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Direction, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
-use q2c_sim::{Batch, Drive, Method, Outcome, Recording, simulate};
+use q2c_sim::{
+    Arrival, Batch, Configuration, Drive, Grid, Method, Outcome, Recording, simulate, sweep,
+};
 
 fn spec(text: &str) -> PolicySpec {
     text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
@@ -224,5 +226,135 @@ proptest! {
         length in 1u64..3_000_000,
     ) {
         compare(&lane, &policies, &cost, drive(from, length), true)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn known_delays_of_several_buckets_and_percentiles(
+        lane in any_lane(false),
+        policies in prop::collection::vec(any_policy(), 1..40),
+        cost in plain_cost(),
+        percentiles in any::<bool>(),
+        from in 0u64..300_000,
+        length in 1u64..3_000_000,
+    ) {
+        compare(&lane, &policies, &cost, drive(from, length), percentiles)?;
+    }
+
+    /// Through the sweep, cycled and once.
+    #[test]
+    fn a_sweep_gives_what_each_gives_alone(
+        lane in any_lane(false),
+        policies in prop::collection::vec(prop_oneof![any_policy(), any_pas(), Just(spec("uring"))], 1..30),
+        cost in prop_oneof![plain_cost(), drawn_cost()],
+        warm_up in 0u64..200_000,
+        measure in prop_oneof![1u64..2_000_000, Just(Drive::ONE_PASS.0)],
+    ) {
+        let lanes = [lane];
+        let on = Configuration {
+            lanes: &lanes,
+            cost: &cost,
+            drive: drive(warm_up, measure),
+            arrival: Arrival::Think,
+        };
+        let grid = Grid { policies };
+        for cell in sweep(&grid, &on) {
+            let alone = simulate(&lanes, &cost, Method::Hybrid(cell.policy.build(1)), on.drive);
+            let agreed = agree(&cell.outcome, &alone, true);
+            agreed.map_err(|why| TestCaseError::fail(format!("{}\n{why}", cell.policy)))?;
+        }
+    }
+}
+
+/// 20,000 reads, longer than a batch looks ahead, and then writes as well.
+#[test]
+fn a_second_bucket_may_come_late() {
+    let mut rng = q2c_stats::Rng::new(21);
+    let mut lane = Recording::default();
+    for n in 0..40_000 {
+        let direction = match n > 20_000 && rng.below(3) == 0 {
+            true => Direction::Write,
+            false => Direction::Read,
+        };
+        let wait = 12_000 + rng.below(25_000);
+        lane.push(Io { direction, ..READ }, 700.0, wait as f32, 300.0);
+    }
+    let mut cost = crate::cases::wakes_late(2_000.0);
+    cost.sleep_cpu_clear_ns = Curve::constant(900.0);
+    cost.sleep_cpu_hit_ns = Curve::constant(1_100.0);
+    let texts = [
+        "mean:50%,1ms",
+        "mean:85%,10ms",
+        "min:70%,10ms",
+        "min:95%,2ms",
+        "fixed:14us",
+        "pas",
+    ];
+    // Through the whole of it and a part of it once more.
+    let drive = drive(5_000_000, 1_200_000_000);
+    compare(&lane, &texts.map(spec), &cost, drive, false).unwrap_or_else(|why| panic!("{why}"));
+}
+
+fn turned<T: Clone>(items: &[T], by: usize) -> Vec<T> {
+    let mut items = items.to_vec();
+    items.rotate_left(by);
+    items.reverse();
+    items
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Each configuration gives the same, whichever stand beside it.
+    #[test]
+    fn the_order_of_configurations_does_not_matter(
+        lane in any_lane(false),
+        policies in prop::collection::vec(any_policy(), 2..60),
+        cost in drawn_cost(),
+        by in 0usize..60,
+    ) {
+        let by = by % policies.len();
+        let drive = drive(100_000, 1_500_000);
+        let straight = batch(&lane, &policies, &cost, drive, true);
+        let other = batch(&lane, &turned(&policies, by), &cost, drive, true);
+        prop_assert_eq!(turned(&straight, by), other);
+    }
+}
+
+/// A device of constant time L: from the second window on every I/O sleeps the share r of it, wakes d later and polls the rest.
+#[test]
+fn a_constant_device_in_closed_form() {
+    let (wait, submit, gap, late) = (30_000.0, 1_000.0, 500.0, 2_000.0);
+    let mut lane = Recording::default();
+    (0..100).for_each(|_| lane.push(READ, submit as f32, wait as f32, gap as f32));
+    let cost = CostModel {
+        sleep_cpu_clear_ns: Curve::constant(700.0),
+        ..crate::cases::wakes_late(late)
+    };
+    let ratios: Vec<u32> = (1..=93).collect();
+    let of = |r: &u32| ["mean", "min"].map(|rule| spec(&format!("{rule}:{r}%,1ms")));
+    let policies: Vec<PolicySpec> = ratios.iter().flat_map(of).collect();
+    for percentiles in [false, true] {
+        let drive = drive(20_000_000, 100_000_000);
+        let got = batch(&lane, &policies, &cost, drive, percentiles);
+        for (got, ratio) in got.iter().zip(ratios.iter().flat_map(|r| [r, r])) {
+            let sleep = f64::from(*ratio) * wait / 100.0;
+            let polled = wait - sleep - late;
+            let cpu = submit + gap + (polled + 700.0).min(wait);
+            assert_eq!((got.miss_rate, got.t_over), (0.0, 0.0), "{ratio} %");
+            assert_eq!(got.effective_sleep_ns, sleep);
+            assert!(same(got.t_under, polled / wait), "{ratio} %");
+            assert!(same(got.cpu_ns_per_io, cpu), "{ratio} %");
+            // Begun from 20 to 120 ms, one every 31.5 us: numbers 635 to 3809.
+            assert_eq!(got.ios, 3_175, "{ratio} %");
+            let u2c = submit + wait;
+            assert!(
+                !percentiles || (got.p99_ns - u2c).abs() <= 0.008 * u2c,
+                "{ratio} %"
+            );
+        }
     }
 }
