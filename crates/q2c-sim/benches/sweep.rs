@@ -1,6 +1,7 @@
 //! How fast a sweep is: I/Os x configurations per second over 2 M I/Os and 1,024 configurations.
 //!
-//! Each case runs three times, the best counts: `cargo bench -p q2c-sim`.
+//! `cargo bench -p q2c-sim --bench sweep -- [ROUNDS] [CASE]`. The cases take turns, since machines drift; each line gives the median
+//! of its rounds and the range. The first case stands there twice: how far the two lie apart is what the others can be trusted to.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
@@ -12,7 +13,6 @@ use std::time::Instant;
 
 const IOS: usize = 2_000_000;
 const CONFIGURATIONS: usize = 1_024;
-const RUNS: usize = 3;
 
 /// Device times from 15 us with a tail: the sum of an even and an exponential part, median 22 us.
 fn recording(buckets: u32) -> Recording {
@@ -65,55 +65,161 @@ fn constant() -> CostModel {
     }
 }
 
-/// Mean and min over the periods of the standard grid, 1 to 200 ms, and 64 ratios.
-fn windowed() -> Vec<PolicySpec> {
-    let periods = [1, 2, 5, 10, 20, 50, 100, 200];
-    let rules = ["mean", "min"].iter().flat_map(|rule| {
-        (0..64).flat_map(move |step| {
-            let ratio = 5.0 + f64::from(step) * 1.4;
-            periods.map(move |period| format!("{rule}:ratio={ratio:.2}%,period={period}ms"))
-        })
-    });
-    rules
+fn curve(x: &[f64], y: impl Fn(f64) -> f64) -> Curve {
+    Curve {
+        x: x.to_vec(),
+        y: x.iter().map(|&x| y(x)).collect(),
+    }
+}
+
+/// Of the shape and with as many corners as `q2c calibrate` finds: ten over the sleep, eight around the interrupt.
+fn calibrated() -> CostModel {
+    let sleeps = [1e3, 2e3, 5e3, 8e3, 12e3, 17e3, 25e3, 35e3, 50e3, 100e3];
+    let over = |base: f64, rise: f64| curve(&sleeps, |x| base + rise * (x / 25e3).min(1.3));
+    let about = [-28e3, -15e3, -6e3, -1e3, 8e3, 20e3, 46e3, 80e3];
+    let near =
+        |base: f64, rise: f64| curve(&about, |x| base + rise * (1.0 - x.abs() / 80e3).powi(4));
+    let mut rng = Rng::new(3);
+    let mut z = |n: usize| -> Vec<f64> {
+        let sum = |rng: &mut Rng| (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
+        let rare = |rng: &mut Rng| if rng.below(50) == 0 { 5.0 } else { 0.0 };
+        (0..n).map(|_| sum(&mut rng) + rare(&mut rng)).collect()
+    };
+    CostModel {
+        wake_clear: WakeDelay {
+            base_ns: over(2_000.0, 800.0),
+            spread_ns: over(150.0, 90.0),
+            least_ns: over(1_200.0, 200.0),
+            most_ns: over(7_000.0, 900.0),
+            z: z(3_000),
+        },
+        wake_hit: WakeDelay {
+            base_ns: near(2_500.0, 900.0),
+            spread_ns: near(200.0, 200.0),
+            least_ns: near(1_300.0, 100.0),
+            most_ns: near(8_000.0, 900.0),
+            z: z(2_000),
+        },
+        hit_lead_ns: 1_000.0,
+        sleep_cpu_clear_ns: over(1_500.0, 300.0),
+        sleep_cpu_hit_ns: over(1_700.0, 300.0),
+        added_latency_ns: curve(&[5e3, 20e3], |x| 130.0 - x / 500.0),
+        added_submit_ns: curve(&[5e3, 20e3], |x| 40.0 + x / 400.0),
+        ..constant()
+    }
+}
+
+fn rules(texts: impl Iterator<Item = String>) -> Vec<PolicySpec> {
+    texts
         .map(|text| text.parse().expect("a rule of the registry"))
         .collect()
 }
 
-fn case(
-    name: &str,
-    trace: &Recording,
-    policies: &[PolicySpec],
-    cost: &CostModel,
+/// Mean and min over the periods of the standard grid, 1 to 200 ms, and 64 ratios.
+fn windowed() -> Vec<PolicySpec> {
+    let periods = [1, 2, 5, 10, 20, 50, 100, 200];
+    rules(["mean", "min"].iter().flat_map(|rule| {
+        (0..64).flat_map(move |step| {
+            let ratio = 5.0 + f64::from(step) * 1.4;
+            periods.map(move |period| format!("{rule}:ratio={ratio:.2}%,period={period}ms"))
+        })
+    }))
+}
+
+/// 32 steps up from 0.1 % and 32 down from 1 %.
+fn pas() -> Vec<PolicySpec> {
+    let step = |n: usize| (0.001 * (1 + n % 32) as f64, 0.01 * (1 + n / 32) as f64);
+    let text = |(up, down): (f64, f64)| format!("pas:up={up:.3},down={down:.2}");
+    rules((0..CONFIGURATIONS).map(step).map(text))
+}
+
+struct Case<'a> {
+    name: &'static str,
+    trace: &'a Recording,
+    policies: &'a [PolicySpec],
+    cost: &'a CostModel,
     percentiles: bool,
-) {
-    assert_eq!((trace.len(), policies.len()), (IOS, CONFIGURATIONS));
-    let drive = Drive {
-        warm_up: Nanos::ZERO,
-        measure: Nanos(u64::MAX),
-        seed: 1,
-    };
-    let mut best = f64::INFINITY;
-    let mut misses = 0.0;
-    for _ in 0..RUNS {
-        let mut batch = Batch::new(policies, cost, drive, percentiles).expect("rules it holds");
+}
+
+impl Case<'_> {
+    /// Seconds that one pass took, and the mean miss rate.
+    fn run(&self) -> (f64, f64) {
+        assert_eq!(
+            (self.trace.len(), self.policies.len()),
+            (IOS, CONFIGURATIONS)
+        );
+        let drive = Drive {
+            warm_up: Nanos::ZERO,
+            measure: Drive::ONE_PASS,
+            seed: 1,
+        };
         let begun = Instant::now();
-        batch.feed(trace).expect("short times");
-        best = best.min(begun.elapsed().as_secs_f64());
-        misses = batch.finish().iter().map(|o| o.miss_rate).sum::<f64>() / policies.len() as f64;
+        let mut batch =
+            Batch::new(self.policies, self.cost, drive, self.percentiles).expect("rules it holds");
+        batch.feed(self.trace).expect("short times");
+        let outcomes = batch.finish();
+        let seconds = begun.elapsed().as_secs_f64();
+        let misses = outcomes.iter().map(|o| o.miss_rate).sum::<f64>();
+        (seconds, misses / CONFIGURATIONS as f64)
     }
-    let rate = (IOS * CONFIGURATIONS) as f64 / best;
+}
+
+fn report(case: &Case<'_>, runs: &[(f64, f64)]) {
+    let mut seconds: Vec<f64> = runs.iter().map(|run| run.0).collect();
+    seconds.sort_by(f64::total_cmp);
+    let rate = |s: f64| (IOS * CONFIGURATIONS) as f64 / s / 1e9;
+    let (low, high) = (seconds[0], seconds[seconds.len() - 1]);
+    let median = seconds[seconds.len() / 2];
     println!(
-        "{name:<44} {best:6.3} s  {:5.2}e9 I/O x configurations/s  (mean miss rate {misses:.3})",
-        rate / 1e9
+        "{:<44} {median:6.3} s  {:5.2} [{:.2}, {:.2}] e9 I/O x configurations/s, miss rate {:.3}",
+        case.name,
+        rate(median),
+        rate(high),
+        rate(low),
+        runs[0].1,
     );
 }
 
 fn main() {
-    case(
-        "mean, min; constant delay",
-        &recording(1),
-        &windowed(),
-        &constant(),
-        false,
-    );
+    let args: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
+        .collect();
+    let rounds = args.first().and_then(|n| n.parse().ok()).unwrap_or(3);
+    let (one, sixteen) = (recording(1), recording(16));
+    let (windowed, pas) = (windowed(), pas());
+    let (constant, calibrated) = (constant(), calibrated());
+    let case = |name, trace, policies, cost, percentiles| Case {
+        name,
+        trace,
+        policies,
+        cost,
+        percentiles,
+    };
+    let all = [
+        case("mean, min; constant", &one, &windowed, &constant, false),
+        case("the same again", &one, &windowed, &constant, false),
+        case("mean, min; constant, p99", &one, &windowed, &constant, true),
+        case("pas; constant", &one, &pas, &constant, false),
+        case("pas; constant, p99", &one, &pas, &constant, true),
+        case("mean, min; calibrated", &one, &windowed, &calibrated, false),
+        case(
+            "mean, min; calibrated, 16 buckets, p99",
+            &sixteen,
+            &windowed,
+            &calibrated,
+            true,
+        ),
+    ];
+    let wanted = |case: &&Case<'_>| args.get(1).is_none_or(|name| case.name.contains(name));
+    let all: Vec<&Case<'_>> = all.iter().filter(wanted).collect();
+    let mut runs = vec![Vec::new(); all.len()];
+    for _ in 0..rounds {
+        for (case, runs) in all.iter().zip(&mut runs) {
+            runs.push(case.run());
+        }
+    }
+    all.iter()
+        .zip(&runs)
+        .for_each(|(case, runs)| report(case, runs));
 }
