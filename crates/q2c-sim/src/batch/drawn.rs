@@ -235,19 +235,17 @@ fn eventful<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>, i: usize) 
     let submit = added(simd, row, piece.submit[i], around.costs);
     let left = moving.left - fate.observed - submit;
     let moving = moving.add(io, &fate, row, left, submit, around.costs.gains);
-    let (statistic, count) = (row.statistic, row.count);
+    let held = Held {
+        statistic: row.statistic,
+        count: row.count,
+    };
     gather(row, group.statistic, fate.observed);
     moving.store(group);
     if let Some(histogram) = &mut group.histogram {
         let latency = fate.observed + submit + piece.submit[i];
         histogram.count(latency, piece.first + i as u64, around.counting);
     }
+    let due = left.simd_le(returned).to_bitmask();
     let observed = fate.observed.to_array();
-    for lane in each(left.simd_le(returned).to_bitmask()) {
-        let held = Held {
-            statistic: statistic.0[lane],
-            count: count.0[lane],
-        };
-        group.after(simd, lane, i, observed[lane], held, around);
-    }
+    group.after(simd, due, i, &observed, &held, around);
 }

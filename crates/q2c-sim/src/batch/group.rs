@@ -7,7 +7,7 @@ use super::Around;
 use super::costs::Costs;
 use super::histogram::Histogram;
 use super::lane::{IDLE, Lane, NEVER, Rule, Stage};
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, each};
 use super::pas::Pas;
 use super::piece::Piece;
 use super::publish::publish;
@@ -42,6 +42,8 @@ pub(super) struct Group {
     pub histogram: Option<Histogram>,
     /// What windows gather: all lanes the same.
     pub statistic: Statistic,
+    /// Of it each lane sleeps, in parts per billion.
+    pub shares: Lanes<f64>,
     /// The kernel's own state, for a group of `pas`.
     pub pas: Option<Pas>,
     /// Whether its kernel keeps every sum itself, also where the plain one would not.
@@ -50,16 +52,20 @@ pub(super) struct Group {
     pub live: u32,
 }
 
-/// What a row held of one lane before an I/O was added.
-#[derive(Clone, Copy)]
+/// What a row held before an I/O was added.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Held {
-    pub statistic: i32,
-    pub count: i32,
+    pub statistic: Lanes<i32>,
+    pub count: Lanes<i32>,
 }
 
 impl Group {
     pub fn new(lanes: [Lane; LANES], statistic: Statistic, histogram: bool) -> Self {
         let rows = vec![Row::polling(); BUCKETS + 1].into_boxed_slice();
+        let shares = std::array::from_fn(|lane| match lanes[lane].rule {
+            Rule::Windowed(form) => form.parts_per_billion() as f64,
+            _ => 0.0,
+        });
         let live = lanes.iter().filter(|l| l.stage != Stage::Done).count();
         Group {
             lanes,
@@ -70,6 +76,7 @@ impl Group {
             sums: Sums::default(),
             histogram: histogram.then(Histogram::new),
             statistic,
+            shares: Lanes(shares),
             pas: None,
             sums_all: false,
             live: live as u32,
@@ -118,56 +125,55 @@ impl Group {
         if state.end != IDLE && state.end <= now {
             state.end = IDLE;
             self.flush_if_due(lane, i, now, around);
-            self.publish(simd, lane, around);
+            publish(simd, self, 1 << lane, around);
         }
     }
 
-    /// What is due at the completion of I/O `i`, which `observed` and was added already; `held` is what its row held before.
+    /// What is due in the lanes of `due` at the completion of I/O `i`, which was added already; `held` is what its row held before.
     #[inline(always)]
     pub fn after<S: Simd>(
         &mut self,
         simd: S,
-        lane: usize,
+        due: u64,
         i: usize,
-        observed: i32,
-        held: Held,
+        observed: &[i32; LANES],
+        held: &Held,
         around: &Around<'_>,
     ) {
         let piece = around.piece;
-        let now = self.returned(lane, piece, i);
-        self.flush_if_due(lane, i + 1, now, around);
-        let state = &self.lanes[lane];
-        if let Rule::Windowed(form) = state.rule
-            && state.end <= now
-        {
-            let row = usize::from(piece.row[i]);
-            if state.end != IDLE {
-                self.hold(lane, row, held);
-                self.publish(simd, lane, around);
+        let row = usize::from(piece.row[i]);
+        let mut closing = 0;
+        for lane in each(due) {
+            let now = self.returned(lane, piece, i);
+            self.flush_if_due(lane, i + 1, now, around);
+            let state = &self.lanes[lane];
+            if state.end <= now && state.end != IDLE {
+                self.hold(lane, row, held.statistic.0[lane], held.count.0[lane]);
+                closing |= 1 << lane;
             }
-            let first = Held {
-                statistic: observed,
-                count: 1,
-            };
-            self.hold(lane, row, first);
-            self.lanes[lane].opened = piece.first + i as u64;
-            self.lanes[lane].end = now.saturating_add(form.period.0 as i64);
         }
-        let moved = self.lanes[lane].next_event(now);
-        self.left.0[lane] = (i64::from(self.left.0[lane]) + moved) as i32;
+        if closing > 0 {
+            publish(simd, self, closing, around);
+        }
+        for lane in each(due) {
+            let now = self.returned(lane, piece, i);
+            let state = &mut self.lanes[lane];
+            if let Rule::Windowed(form) = state.rule
+                && state.end <= now
+            {
+                state.opened = piece.first + i as u64;
+                state.end = now.saturating_add(form.period.0 as i64);
+                self.hold(lane, row, observed[lane], 1);
+            }
+            let moved = self.lanes[lane].next_event(now);
+            self.left.0[lane] = (i64::from(self.left.0[lane]) + moved) as i32;
+        }
     }
 
-    fn hold(&mut self, lane: usize, row: usize, held: Held) {
-        self.rows[row].statistic.0[lane] = held.statistic;
-        self.rows[row].count.0[lane] = held.count;
-    }
-
-    /// Closes the window of a lane.
     #[inline(always)]
-    fn publish<S: Simd>(&mut self, simd: S, lane: usize, around: &Around<'_>) {
-        if let Rule::Windowed(form) = self.lanes[lane].rule {
-            publish(simd, &mut self.rows, lane, &form, around);
-        }
+    fn hold(&mut self, lane: usize, row: usize, statistic: i32, count: i32) {
+        self.rows[row].statistic.0[lane] = statistic;
+        self.rows[row].count.0[lane] = count;
     }
 
     /// The next stage, from I/O `i` on.

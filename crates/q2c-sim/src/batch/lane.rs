@@ -19,6 +19,16 @@ pub(super) enum Rule {
     Pas(Sensitivity),
 }
 
+impl Rule {
+    /// Of its windows, ns; 0 without any.
+    pub fn period(&self) -> u64 {
+        match self {
+            Rule::Windowed(form) => form.period.0,
+            _ => 0,
+        }
+    }
+}
+
 /// How much of the counting is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Stage {

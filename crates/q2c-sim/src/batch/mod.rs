@@ -185,11 +185,12 @@ impl Batch {
         Ok(batch)
     }
 
-    /// Groups of the configurations of one kind, in their order: neighbours in a sweep are alike, and what is rare in one lane is
-    /// then rare in its group.
+    /// Groups of the configurations of one kind and, as far as that goes, one period: their windows end together. Otherwise in their
+    /// order: neighbours in a sweep are alike, and what is rare in one lane is then rare in its group.
     fn fill(&mut self, all: &[(usize, Held)], kind: Kind, percentiles: bool) {
         let of_kind = all.iter().filter(|(_, held)| held.kind == kind);
-        let mine: Vec<(usize, Held)> = of_kind.copied().collect();
+        let mut mine: Vec<(usize, Held)> = of_kind.copied().collect();
+        mine.sort_by_key(|(_, held)| held.rule.period());
         for chunk in mine.chunks(LANES) {
             let rule = |lane: usize| chunk.get(lane).map(|(_, held)| held.rule);
             let lanes = std::array::from_fn(|lane| match rule(lane) {

@@ -295,11 +295,8 @@ fn one<S: Simd>(
     let due = moving.left.simd_le(returned);
     if due.any_true() {
         moving.store(group);
-        let held = Held {
-            statistic: 0,
-            count: 0,
-        };
-        each(due.to_bitmask()).for_each(|lane| group.after(simd, lane, i, 0, held, around));
+        let (due, none) = (due.to_bitmask(), [0; LANES]);
+        group.after(simd, due, i, &none, &Held::default(), around);
         *moving = Moving::load(simd, group);
     }
 }

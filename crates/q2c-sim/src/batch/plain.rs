@@ -169,16 +169,15 @@ fn eventful<S: Simd, const MEAN: bool>(
     moving
         .add::<MEAN>(&fixed, wait, clear, observed, left)
         .store(group, row);
-    let held = moving.statistic.to_array();
-    let observed = observed.to_array();
-    for lane in each(left.simd_le(returned).to_bitmask()) {
-        count(group, lane, row, i, around);
-        let held = Held {
-            statistic: held[lane],
-            count: group.rows[row].count.0[lane],
-        };
-        group.after(simd, lane, i, observed[lane], held, around);
-    }
+    let due = left.simd_le(returned).to_bitmask();
+    each(due).for_each(|lane| count(group, lane, row, i, around));
+    let mut statistic = Lanes::default();
+    moving.statistic.store_array(&mut statistic.0);
+    let held = Held {
+        statistic,
+        count: group.rows[row].count,
+    };
+    group.after(simd, due, i, &observed.to_array(), &held, around);
 }
 
 /// Completions of the open window before I/O `i`: all since its first.

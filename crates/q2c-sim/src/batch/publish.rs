@@ -1,62 +1,75 @@
-//! The end of a window: every bucket that has completions gets its new sleep.
+//! The end of windows: every bucket that has completions gets its new sleep.
 //!
-//! One lane, sixteen buckets: what the kernels hold bucket by bucket, lanes side by side, is turned round here, so that the rule's
-//! arithmetic and the costs of all buckets are one pass through registers.
+//! What the kernels hold is bucket by bucket, lanes side by side. Where several lanes close a window at the same I/O, as those of one
+//! period mostly do, the buckets pass through registers one after another, all lanes at once. A lane that is alone is turned
+//! round, so that its sixteen buckets are one pass.
 
 use super::costs::Costs;
-use super::group::nothing;
-use super::lanes::LANES;
+use super::group::{Group, nothing};
+use super::lane::{Lane, Rule};
+use super::lanes::{LANES, Lanes, each};
 use super::row::{LATEST, LEAST, Row, SHIFT, WHOLE};
 use super::sleeps::Sleeps;
 use super::{Around, LONGEST};
 use fearless_simd::prelude::*;
-use fearless_simd::{Simd, f32x16, f64x8, i32x16, i64x8};
+use fearless_simd::{Simd, f32x16, f64x8, i32x16, i64x8, mask32x16};
 use q2c_model::Nanos;
 use q2c_policy::BUCKETS;
 use q2c_policy::form::{Statistic, WindowForm};
 
-/// Statistics below this, 262 us, leave the arithmetic in double precision exact.
+/// Statistics below this, 262 us, leave the arithmetic exact: the quotient in single precision is off by one at most, which is put
+/// right, and the product in double precision is rounded far from any bound.
 const SMALL: i32 = 1 << 18;
 /// 2^52: added to a whole number below it, the number stands in the low bits.
 const LOW_BITS: f64 = 4_503_599_627_370_496.0;
+/// From so many lanes on a pass over all buckets is cheaper than one per lane.
+const TOGETHER: u32 = 3;
 
-/// Windows of one lane.
-struct Windows {
-    statistic: [i32; BUCKETS],
-    count: [i32; BUCKETS],
-}
-
-/// Gives every bucket of a lane that has completions its new sleep, and forgets them.
+/// Gives every bucket of the lanes in `closing` that has completions its new sleep, and forgets them.
 #[inline(always)]
-pub(super) fn publish<S: Simd>(
-    simd: S,
-    rows: &mut [Row; BUCKETS + 1],
-    lane: usize,
-    form: &WindowForm,
-    around: &Around<'_>,
-) {
-    match (&around.costs.sleeps, around.seen.count_ones()) {
-        (Some(sleeps), 4..) => all(simd, rows, lane, form, around.costs, sleeps),
-        _ => some(simd, rows, lane, form, around),
+pub(super) fn publish<S: Simd>(simd: S, group: &mut Group, closing: u64, around: &Around<'_>) {
+    let rows = &mut *group.rows;
+    match &around.costs.sleeps {
+        Some(sleeps) if closing.count_ones() >= TOGETHER => {
+            for row in each(around.seen.into()) {
+                let shares = &group.shares;
+                let row = &mut rows[row];
+                let left = together(simd, row, group.statistic, shares, closing, around, sleeps);
+                one_by_one(simd, row, &group.lanes, left, around);
+            }
+        }
+        Some(sleeps) if around.seen.count_ones() >= 4 => {
+            for lane in each(closing) {
+                if let Rule::Windowed(form) = group.lanes[lane].rule {
+                    alone(simd, rows, lane, &form, around.costs, sleeps);
+                }
+            }
+        }
+        _ => {
+            for row in each(around.seen.into()) {
+                one_by_one(simd, &mut rows[row], &group.lanes, closing, around);
+            }
+        }
     }
 }
 
-/// Bucket by bucket.
+/// One bucket, lane by lane.
 #[inline(always)]
-fn some<S: Simd>(
+fn one_by_one<S: Simd>(
     simd: S,
-    rows: &mut [Row; BUCKETS + 1],
-    lane: usize,
-    form: &WindowForm,
+    row: &mut Row,
+    lanes: &[Lane; LANES],
+    closing: u64,
     around: &Around<'_>,
 ) {
-    for row in super::lanes::each(around.seen.into()) {
-        let row = &mut rows[row];
-        let count = row.count.0[lane];
+    for lane in each(closing) {
+        let (Rule::Windowed(form), count) = (lanes[lane].rule, row.count.0[lane]) else {
+            continue;
+        };
         if count == 0 {
             continue;
         }
-        let sleep = sleep(form, row.statistic.0[lane], count);
+        let sleep = sleep(&form, row.statistic.0[lane], count);
         if sleep != row.asked.0[lane] {
             row.set(simd, lane, sleep, around.costs, around.only.is_some());
         }
@@ -75,9 +88,124 @@ fn sleep(form: &WindowForm, gathered: i32, count: i32) -> i32 {
     form.sleep(Nanos(value as u64)).0.min(LONGEST) as i32
 }
 
-/// All buckets at once.
+/// What a sleep of each lane costs, as [`Row`] has it.
+struct Priced<S: Simd> {
+    wake: f32x16<S>,
+    spread: f32x16<S>,
+    earliest: f32x16<S>,
+    latest: f32x16<S>,
+    ahead: i32x16<S>,
+    added: i32x16<S>,
+    submit: i32x16<S>,
+    cpu_clear: i32x16<S>,
+    cpu_hit: i32x16<S>,
+}
+
+impl<S: Simd> Priced<S> {
+    #[inline(always)]
+    fn new(asked: i32x16<S>, costs: &Costs, sleeps: &Sleeps<8>) -> Self {
+        let asked_f: f32x16<S> = asked.to_float();
+        let [base, spread, least, most, rest @ ..] = sleeps.at(asked_f);
+        let [cpu_clear, cpu_hit, added, submit] = rest;
+        let wake = asked_f + 0.5;
+        let after = |delay: f32x16<S>| (delay + wake).min(LATEST);
+        let added = whole(added);
+        Priced {
+            wake: after(base),
+            spread,
+            earliest: after(least.max(LEAST)),
+            latest: after(most),
+            ahead: i32x16::splat(asked.token(), costs.lead) - added,
+            added,
+            submit: whole(submit),
+            cpu_clear: whole(cpu_clear),
+            cpu_hit: whole(cpu_hit),
+        }
+    }
+}
+
 #[inline(always)]
-fn all<S: Simd>(
+fn whole<S: Simd>(ns: f32x16<S>) -> i32x16<S> {
+    (ns + WHOLE).to_int::<i32x16<S>>() - SHIFT as i32
+}
+
+#[inline(always)]
+fn load<S: Simd>(simd: S, lanes: &Lanes<i32>) -> i32x16<S> {
+    i32x16::load_array_ref(simd, &lanes.0)
+}
+
+#[inline(always)]
+fn put<S: Simd>(to: &mut Lanes<i32>, mine: mask32x16<S>, new: i32x16<S>) {
+    let old = load(new.token(), to);
+    mine.select(new, old).store_array(&mut to.0);
+}
+
+#[inline(always)]
+fn put_f<S: Simd>(to: &mut Lanes<f32>, mine: mask32x16<S>, new: f32x16<S>) {
+    let old = f32x16::load_array_ref(new.token(), &to.0);
+    mine.select(new, old).store_array(&mut to.0);
+}
+
+/// One bucket of all lanes in `closing`; returns those that are left to do, since their times are too long.
+#[inline(always)]
+fn together<S: Simd>(
+    simd: S,
+    row: &mut Row,
+    statistic: Statistic,
+    shares: &Lanes<f64>,
+    closing: u64,
+    around: &Around<'_>,
+    sleeps: &Sleeps<8>,
+) -> u64 {
+    let count = load(simd, &row.count);
+    let mine = mask32x16::from_bitmask(simd, closing) & count.simd_gt(0);
+    if !mine.any_true() {
+        return 0;
+    }
+    let (low, high) = shares.0.split_at(LANES / 2);
+    let shares = [f64x8::from_slice(simd, low), f64x8::from_slice(simd, high)];
+    let zero = i32x16::splat(simd, 0);
+    let gathered = mine.select(load(simd, &row.statistic), zero);
+    let Some(asked) = rule(statistic, gathered, mine.select(count, zero + 1), shares) else {
+        return mine.to_bitmask();
+    };
+    put(&mut row.count, mine, zero);
+    let nothing = i32x16::splat(simd, nothing(statistic));
+    put(&mut row.statistic, mine, nothing);
+    each((mine & asked.simd_eq(0)).to_bitmask()).for_each(|lane| row.poll(lane));
+    let mine = mine & asked.simd_gt(0);
+    put(&mut row.asked, mine, asked);
+    put(&mut row.slept, mine, zero + 1);
+    match (&around.costs.plain, around.only) {
+        (Some(plain), Some(_)) => {
+            put(&mut row.cpu_clear, mine, zero + plain.cpu_clear);
+            put(&mut row.cpu_hit, mine, zero + plain.cpu_hit);
+            put(&mut row.plain_wake, mine, asked + plain.wake);
+            let clear = asked + (plain.wake + around.costs.lead);
+            put(&mut row.plain_clear, mine, clear);
+            put(&mut row.plain_hit, mine, asked + plain.hit);
+        }
+        _ => put_priced(row, mine, &Priced::new(asked, around.costs, sleeps)),
+    }
+    0
+}
+
+#[inline(always)]
+fn put_priced<S: Simd>(row: &mut Row, mine: mask32x16<S>, priced: &Priced<S>) {
+    put_f(&mut row.wake, mine, priced.wake);
+    put_f(&mut row.spread, mine, priced.spread);
+    put_f(&mut row.earliest, mine, priced.earliest);
+    put_f(&mut row.latest, mine, priced.latest);
+    put(&mut row.ahead, mine, priced.ahead);
+    put(&mut row.added, mine, priced.added);
+    put(&mut row.submit, mine, priced.submit);
+    put(&mut row.cpu_clear, mine, priced.cpu_clear);
+    put(&mut row.cpu_hit, mine, priced.cpu_hit);
+}
+
+/// All buckets of one lane at once.
+#[inline(always)]
+fn alone<S: Simd>(
     simd: S,
     rows: &mut [Row; BUCKETS + 1],
     lane: usize,
@@ -86,32 +214,21 @@ fn all<S: Simd>(
     sleeps: &Sleeps<8>,
 ) {
     let lane = lane % LANES;
-    let mut windows = Windows {
-        statistic: [0; BUCKETS],
-        count: [0; BUCKETS],
-    };
+    let (mut gathered, mut count) = ([0; BUCKETS], [0; BUCKETS]);
     for (i, row) in rows[..BUCKETS].iter().enumerate() {
-        windows.statistic[i] = row.statistic.0[lane];
-        windows.count[i] = row.count.0[lane];
+        count[i] = row.count.0[lane];
+        gathered[i] = row.statistic.0[lane];
     }
-    let asked = windows.sleeps(simd, form);
-    let asked_f: f32x16<S> = asked.to_float();
-    let [base, spread, least, most, rest @ ..] = sleeps.at(asked_f);
-    let wake = asked_f + 0.5;
-    let (wakes, earliest, latest) = (
-        after(base, wake),
-        after(least.max(LEAST), wake),
-        after(most, wake),
-    );
-    let spread = spread.to_array();
-    let [cpu_clear, cpu_hit, added, submit] = rest;
-    let (cpu_clear, cpu_hit) = (whole(cpu_clear), whole(cpu_hit));
-    let (added, submit) = (whole(added), whole(submit));
-    let ahead = (i32x16::splat(simd, costs.lead) - added).to_array();
-    let (cpu_clear, cpu_hit) = (cpu_clear.to_array(), cpu_hit.to_array());
-    let (added, submit, asked) = (added.to_array(), submit.to_array(), asked.to_array());
+    let asked = asked_alone(simd, form, &gathered, &count);
+    let priced = Priced::new(asked, costs, sleeps);
+    let asked = asked.to_array();
+    let (wake, spread) = (priced.wake.to_array(), priced.spread.to_array());
+    let (earliest, latest) = (priced.earliest.to_array(), priced.latest.to_array());
+    let (ahead, added) = (priced.ahead.to_array(), priced.added.to_array());
+    let submit = priced.submit.to_array();
+    let (cpu_clear, cpu_hit) = (priced.cpu_clear.to_array(), priced.cpu_hit.to_array());
     for (i, row) in rows[..BUCKETS].iter_mut().enumerate() {
-        if windows.count[i] == 0 {
+        if count[i] == 0 {
             continue;
         }
         row.count.0[lane] = 0;
@@ -124,7 +241,7 @@ fn all<S: Simd>(
             row.slept.0[lane] = 1;
         }
         row.asked.0[lane] = asked[i];
-        row.wake.0[lane] = wakes[i];
+        row.wake.0[lane] = wake[i];
         row.spread.0[lane] = spread[i];
         row.earliest.0[lane] = earliest[i];
         row.latest.0[lane] = latest[i];
@@ -136,56 +253,69 @@ fn all<S: Simd>(
     }
 }
 
-/// When a wake-up this late comes.
+/// The rule for all buckets of a lane; anything for one without completions.
 #[inline(always)]
-fn after<S: Simd>(delay: f32x16<S>, wake: f32x16<S>) -> [f32; LANES] {
-    (delay + wake).min(LATEST).to_array()
+fn asked_alone<S: Simd>(
+    simd: S,
+    form: &WindowForm,
+    gathered: &[i32; BUCKETS],
+    count: &[i32; BUCKETS],
+) -> i32x16<S> {
+    let counts = i32x16::load_array_ref(simd, count);
+    let some = i32x16::load_array_ref(simd, gathered);
+    let some = counts.simd_gt(0).select(some, counts);
+    let share = f64x8::splat(simd, form.parts_per_billion() as f64);
+    rule(form.statistic, some, counts.max(1), [share; 2])
+        .unwrap_or_else(|| i32x16::load_array(simd, each_bucket(form, gathered, count)))
 }
 
-#[inline(always)]
-fn whole<S: Simd>(ns: f32x16<S>) -> i32x16<S> {
-    (ns + WHOLE).to_int::<i32x16<S>>() - SHIFT as i32
+#[cold]
+#[inline(never)]
+fn each_bucket(
+    form: &WindowForm,
+    gathered: &[i32; BUCKETS],
+    count: &[i32; BUCKETS],
+) -> [i32; BUCKETS] {
+    std::array::from_fn(|bucket| match count[bucket] {
+        0 => 0,
+        n => sleep(form, gathered[bucket], n),
+    })
 }
 
-/// Half of the buckets: low words are sleeps; and whether a statistic is too large for that.
+/// [`sleep`] in registers; `None` when a statistic is too large for that.
 #[inline(always)]
-fn half<S: Simd>(gathered: i64x8<S>, count: i64x8<S>, form: &WindowForm) -> (i64x8<S>, bool) {
-    let (gathered, count): (f64x8<S>, f64x8<S>) = (gathered.to_float(), count.to_float());
-    let value = match form.statistic {
-        Statistic::Mean => (gathered / count).floor(),
+fn rule<S: Simd>(
+    statistic: Statistic,
+    gathered: i32x16<S>,
+    count: i32x16<S>,
+    shares: [f64x8<S>; 2],
+) -> Option<i32x16<S>> {
+    let value = match statistic {
+        Statistic::Mean => quotient(gathered, count),
         Statistic::Min => gathered,
     };
-    let large = value.simd_ge(f64::from(SMALL)).any_true();
-    let share = form.parts_per_billion() as f64;
-    // A quarter more than half: what is whole stays above its own bound when the product is rounded.
-    let sleep = ((value * share + 500_000_000.25) * 1e-9).floor();
-    ((sleep + LOW_BITS).bitcast(), large)
+    if value.simd_ge(SMALL).any_true() {
+        return None;
+    }
+    let (low, high) = value.widen();
+    Some(share_of(low, shares[0]).narrow(share_of(high, shares[1])))
 }
 
-impl Windows {
-    /// The rule for all buckets; anything for one without completions.
-    #[inline(always)]
-    fn sleeps<S: Simd>(&self, simd: S, form: &WindowForm) -> i32x16<S> {
-        let count = i32x16::load_array_ref(simd, &self.count);
-        let gathered = i32x16::load_array_ref(simd, &self.statistic);
-        let gathered = count.simd_gt(0).select(gathered, count);
-        let (low, high) = gathered.widen();
-        let (low_count, high_count) = count.max(1).widen();
-        let (low, low_large) = half(low, low_count, form);
-        let (high, high_large) = half(high, high_count, form);
-        if !low_large && !high_large {
-            return low.narrow(high);
-        }
-        self.one_by_one(simd, form)
-    }
+/// Whole quotients, exact where they are [`SMALL`].
+#[inline(always)]
+fn quotient<S: Simd>(gathered: i32x16<S>, count: i32x16<S>) -> i32x16<S> {
+    let (dividend, divisor): (f32x16<S>, f32x16<S>) = (gathered.to_float(), count.to_float());
+    let about: i32x16<S> = (dividend / divisor).to_int();
+    let rest = gathered - about * count;
+    let above = rest.simd_lt(0).select(about - 1, about);
+    rest.simd_ge(count).select(about + 1, above)
+}
 
-    #[cold]
-    #[inline(never)]
-    fn one_by_one<S: Simd>(&self, simd: S, form: &WindowForm) -> i32x16<S> {
-        let sleeps: [i32; BUCKETS] = std::array::from_fn(|row| match self.count[row] {
-            0 => 0,
-            count => sleep(form, self.statistic[row], count),
-        });
-        i32x16::load_array(simd, sleeps)
-    }
+/// Low words are sleeps.
+#[inline(always)]
+fn share_of<S: Simd>(value: i64x8<S>, share: f64x8<S>) -> i64x8<S> {
+    let value: f64x8<S> = value.to_float();
+    // A quarter more than half: what is whole stays above its own bound when the product is rounded.
+    let sleep = ((value * share + 500_000_000.25) * 1e-9).floor();
+    (sleep + LOW_BITS).bitcast()
 }

@@ -48,6 +48,19 @@ impl<const N: usize> Sleeps<N> {
             bytes = asked.simd_ge(corner).select(bytes + NEXT, bytes);
         }
         let bytes: u8x64<S> = bytes.bitcast();
+        match self.corners.len() < LANES {
+            true => self.lines(asked, bytes, pick_low),
+            false => self.lines(asked, bytes, pick),
+        }
+    }
+
+    #[inline(always)]
+    fn lines<S: Simd>(
+        &self,
+        asked: f32x16<S>,
+        bytes: u8x64<S>,
+        pick: impl Fn(&[[f32; LANES]; 2], u8x64<S>) -> f32x16<S>,
+    ) -> [f32x16<S>; N] {
         let beyond = asked - pick(&self.from, bytes);
         // Loops rather than `map`, which the compiler does not always take into this function, and so out of reach of its registers.
         let mut all = [asked; N];
@@ -56,6 +69,12 @@ impl<const N: usize> Sleeps<N> {
         }
         all
     }
+}
+
+/// The same where the choice lies in the first half, half as dear.
+#[inline(always)]
+fn pick_low<S: Simd>([low, _]: &[[f32; LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
+    f32x16::load_array_ref(bytes.token(), low).swizzle_dyn(bytes)
 }
 
 /// A number of each lane's choice from a table.
