@@ -3,6 +3,7 @@
 use super::Around;
 use super::costs::Costs;
 use super::group::{Group, Held};
+use super::histogram::Histogram;
 use super::hit::Loaded;
 use super::lanes::{Lanes, each};
 use super::row::Row;
@@ -165,6 +166,26 @@ fn added<S: Simd>(simd: S, row: &Row, recorded: i32, costs: &Costs) -> i32x16<S>
     }
 }
 
+#[inline(always)]
+fn count<S: Simd>(
+    histogram: &mut Histogram,
+    around: &Around<'_>,
+    i: usize,
+    fate: &Fate<S>,
+    submit: i32x16<S>,
+) {
+    let piece = around.piece;
+    let latency = fate.observed + submit + piece.submit[i];
+    let (io, counting) = (piece.first + i as u64, around.counting);
+    match around.common {
+        None => histogram.count(latency, io, counting),
+        Some(_) => {
+            let recorded = piece.wait[i] + piece.submit[i];
+            histogram.count_missed(!fate.clear, latency, recorded, io, counting);
+        }
+    }
+}
+
 /// Adds a completion to its bucket's window.
 #[inline(always)]
 fn gather<S: Simd>(row: &mut Row, statistic: Statistic, observed: i32x16<S>) {
@@ -210,8 +231,7 @@ fn quiet<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>, from: usize) 
         moving = moving.add(io, &fate, row, left, submit, around.costs.gains);
         gather(row, group.statistic, fate.observed);
         if let Some(histogram) = &mut group.histogram {
-            let latency = fate.observed + submit + piece.submit[i];
-            histogram.count(latency, piece.first + i as u64, around.counting);
+            count(histogram, around, i, &fate, submit);
         }
     }
     moving.store(group);
@@ -242,8 +262,7 @@ fn eventful<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>, i: usize) 
     gather(row, group.statistic, fate.observed);
     moving.store(group);
     if let Some(histogram) = &mut group.histogram {
-        let latency = fate.observed + submit + piece.submit[i];
-        histogram.count(latency, piece.first + i as u64, around.counting);
+        count(histogram, around, i, &fate, submit);
     }
     let due = left.simd_le(returned).to_bitmask();
     let observed = fate.observed.to_array();

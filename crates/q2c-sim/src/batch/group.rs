@@ -187,7 +187,7 @@ impl Group {
                 state.mark = around.stop;
                 state.before = Snapshot::new(state.totals, around.piece, i);
                 if let Some(histogram) = &mut self.histogram {
-                    histogram.clear(lane);
+                    histogram.clear(lane, around.common, around.piece, i);
                 }
             }
             Stage::Counting => {
@@ -203,10 +203,9 @@ impl Group {
         let state = &mut self.lanes[lane];
         let now = Snapshot::new(state.totals, around.piece, i);
         let ios = now.ios_since(&state.before);
-        let ranks = self
-            .histogram
-            .as_ref()
-            .map_or([0.0; 3], |h| h.ranks(lane, ios));
+        let ranks = self.histogram.as_ref().map_or([0.0; 3], |h| {
+            h.ranks(lane, ios, around.common, around.piece, i)
+        });
         if state.stage == Stage::Counting {
             state.outcome = now.outcome(&state.before, wall, around.costs, ranks);
         }

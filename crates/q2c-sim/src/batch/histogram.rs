@@ -4,10 +4,15 @@
 //! own latencies exceed, every one is counted; no configuration is faster than polling, so p99 and p99.9 lie there. The others are
 //! counted one in [`STRIDE`], with that weight, once there are many. Should the trace turn so fast that p99 lies below
 //! the limit, it is as exact as the median.
+//!
+//! Where a sleep that is over in time changes nothing, most latencies are those of the trace: they are counted once for all
+//! configurations ([`Common`]), and each counts only what its misses changed.
 
 use super::lanes::{LANES, each};
+use super::piece::Piece;
 use fearless_simd::prelude::*;
-use fearless_simd::{Simd, f32x16, i32x16};
+use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
+use std::borrow::Cow;
 
 /// Classes per octave: a class is 1.1 to 1.6 % wide, its middle within 0.8 % of all it holds.
 const STEPS: usize = 64;
@@ -55,7 +60,52 @@ impl Counting {
     }
 }
 
-/// Counters, the lanes of a class side by side: `class * LANES + lane`.
+/// Latencies as they were recorded, in classes.
+pub(super) struct Common {
+    /// Of the I/Os before the piece.
+    before: Box<[u32]>,
+    /// And with it.
+    after: Box<[u32]>,
+}
+
+impl Common {
+    pub fn new() -> Self {
+        let counters = || vec![0; OCTAVES * STEPS].into_boxed_slice();
+        Common {
+            before: counters(),
+            after: counters(),
+        }
+    }
+
+    /// Moves on to the next piece.
+    pub fn take(&mut self, piece: &Piece) {
+        self.before.copy_from_slice(&self.after);
+        count_all(&mut self.after, piece, piece.len());
+    }
+
+    /// Of all before I/O `n` of `piece`.
+    fn until(&self, piece: &Piece, n: usize) -> Cow<'_, [u32]> {
+        if n == piece.len() {
+            return Cow::Borrowed(&self.after);
+        }
+        let mut counters = self.before.to_vec();
+        count_all(&mut counters, piece, n);
+        Cow::Owned(counters)
+    }
+}
+
+fn count_all(counters: &mut [u32], piece: &Piece, n: usize) {
+    for (submit, wait) in piece.submit[..n].iter().zip(&piece.wait[..n]) {
+        counters[class(submit + wait)] += 1;
+    }
+}
+
+/// The same class as [`places`] gives.
+fn class(latency: i32) -> usize {
+    ((latency.max(1) as f32).to_bits() >> BELOW) as usize - FIRST as usize
+}
+
+/// Counters, the lanes of a class side by side: `class * LANES + lane`. They may have wrapped below 0 where they are added to common ones.
 pub(super) struct Histogram(Box<[u32; LENGTH]>);
 
 impl Histogram {
@@ -83,28 +133,94 @@ impl Histogram {
         }
     }
 
+    /// Counts what the lanes that missed I/O `io` add to the common counters: their `latency`, and not the `recorded` one.
+    #[inline(always)]
+    pub fn count_missed<S: Simd>(
+        &mut self,
+        missed: mask32x16<S>,
+        latency: i32x16<S>,
+        recorded: i32,
+        io: u64,
+        counting: Counting,
+    ) {
+        let weight = Counting::weight(io);
+        let counts = match weight {
+            0 => missed & latency.simd_ge(counting.limit),
+            _ => missed,
+        };
+        if counts.any_true() {
+            self.exchange(counts, latency, recorded, weight, counting);
+        }
+    }
+
+    #[inline(always)]
+    fn exchange<S: Simd>(
+        &mut self,
+        counts: mask32x16<S>,
+        latency: i32x16<S>,
+        recorded: i32,
+        weight: i32,
+        counting: Counting,
+    ) {
+        let places = places(latency);
+        let above = latency.simd_ge(counting.limit).to_bitmask();
+        let from = class(recorded) * LANES;
+        let less = match recorded >= counting.limit {
+            true => 1,
+            false => weight,
+        };
+        for lane in each(counts.to_bitmask()) {
+            let more = if above >> lane & 1 == 1 { 1 } else { weight };
+            self.add(places[lane], more);
+            self.add((from + lane) as i32, -less);
+        }
+    }
+
     #[inline(always)]
     fn add(&mut self, place: i32, weight: i32) {
-        self.0[place as usize & (LENGTH - 1)] += weight as u32;
+        let counter = &mut self.0[place as usize & (LENGTH - 1)];
+        *counter = counter.wrapping_add_signed(weight);
     }
 
-    /// Forgets what one lane counted.
-    pub fn clear(&mut self, lane: usize) {
+    /// Forgets what one lane counted, and what `common` had before I/O `n` of `piece`.
+    pub fn clear(&mut self, lane: usize, common: Option<&Common>, piece: &Piece, n: usize) {
         let counters = self.0.iter_mut().skip(lane).step_by(LANES);
-        counters.for_each(|n| *n = 0);
+        match common {
+            None => counters.for_each(|counter| *counter = 0),
+            Some(common) => {
+                let before = common.until(piece, n);
+                let each = counters.zip(before.iter());
+                each.for_each(|(counter, before)| *counter = before.wrapping_neg());
+            }
+        }
     }
 
-    /// Middles of the classes that hold p50, p99 and p99.9 of a lane's `ios` by nearest rank; zeros for none.
+    /// Middles of the classes that hold p50, p99 and p99.9 of a lane's `ios` by nearest rank; zeros for none. With `common` as it is
+    /// before I/O `n` of `piece`.
     ///
     /// Ranks are counted from the longest down: there every latency was counted.
-    pub fn ranks(&self, lane: usize, ios: u64) -> [f64; 3] {
-        let counts = || self.0.iter().skip(lane).step_by(LANES);
+    pub fn ranks(
+        &self,
+        lane: usize,
+        ios: u64,
+        common: Option<&Common>,
+        piece: &Piece,
+        n: usize,
+    ) -> [f64; 3] {
+        let common = common.map(|common| common.until(piece, n));
+        // Below the limit, where some are counted for all, a few too many may have been taken away.
+        let count = |class: usize| {
+            let own = self.0[class * LANES + lane];
+            let all = common.as_ref().map_or(0, |common| common[class]);
+            (own.wrapping_add(all) as i32).max(0) as u64
+        };
         [0.5, 0.99, 0.999].map(|q| {
             let rank = ((q * ios as f64).ceil() as u64).max(1);
             let from_top = (ios + 1).saturating_sub(rank);
             let mut seen = 0;
-            let class = counts().rposition(|&n| {
-                seen += u64::from(n);
+            let class = (0..OCTAVES * STEPS).rev().find(|&class| {
+                let n = count(class);
+                seen += n;
                 n > 0 && seen >= from_top
             });
             class.map_or(0.0, middle)
@@ -155,7 +271,7 @@ mod tests {
     #[test]
     fn a_class_holds_its_middle_and_little_else() {
         for ns in (1..3_000).chain((3_000..100_000_000).step_by(99_773)) {
-            let got = counted([ns].into_iter(), 0).ranks(0, 1)[0];
+            let got = counted([ns].into_iter(), 0).ranks(0, 1, None, &Piece::new(), 0)[0];
             let off = (got - f64::from(ns)).abs();
             assert!(off <= 0.008 * f64::from(ns), "{ns}: {got}");
         }
@@ -169,12 +285,13 @@ mod tests {
         let latencies = || (0..n).map(|i| 1 + ((i as i64 * 104_729) % n as i64) as i32);
         for (limit, within) in [(0, 0.008), (291_000, 0.016), (i32::MAX, 0.016)] {
             let mut histogram = counted(latencies(), limit);
-            histogram.clear(3);
+            histogram.clear(3, None, &Piece::new(), 0);
+            let ranks = |lane| histogram.ranks(lane, n as u64, None, &Piece::new(), 0);
             let wanted = [150_000.0, 297_000.0, 299_700.0];
-            for (rank, wanted) in histogram.ranks(2, n as u64).into_iter().zip(wanted) {
+            for (rank, wanted) in ranks(2).into_iter().zip(wanted) {
                 assert!((rank - wanted).abs() <= within * wanted, "{limit}: {rank}");
             }
-            assert_eq!(histogram.ranks(3, n as u64), [0.0; 3]);
+            assert_eq!(ranks(3), [0.0; 3]);
         }
     }
 

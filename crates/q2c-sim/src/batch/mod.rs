@@ -28,7 +28,7 @@ use crate::recording::Recording;
 use costs::Costs;
 use fearless_simd::{Level, dispatch};
 use group::Group;
-use histogram::Counting;
+use histogram::{Common, Counting};
 use hit::Lines;
 use lane::{Lane, Rule, Stage};
 use lanes::LANES;
@@ -52,6 +52,8 @@ pub(crate) struct Around<'a> {
     costs: &'a Costs,
     hit: &'a Lines,
     counting: Counting,
+    /// Latencies that are counted for all, where they can be.
+    common: Option<&'a Common>,
     /// The one bucket of a piece for the plain kernel.
     only: Option<usize>,
     /// Buckets seen so far, one bit each.
@@ -75,6 +77,8 @@ pub struct Batch {
     hit: Lines,
     /// Set by the first piece.
     counting: Counting,
+    /// Where a sleep in time changes nothing and percentiles are wanted.
+    common: Option<Common>,
     draws: Draws,
     /// Whether the cost model allows for the plain kernel.
     plain: bool,
@@ -159,7 +163,8 @@ impl Batch {
             windowed: 0,
             places: vec![(0, 0); policies.len()],
             piece: Piece::new(),
-            plain: costs.plain.is_some() && !percentiles,
+            plain: costs.plain.is_some(),
+            common: (costs.plain.is_some() && percentiles).then(Common::new),
             seen: 0,
             costs,
             draws: Draws::new(cost, drive.seed),
@@ -230,6 +235,9 @@ impl Batch {
         if self.piece.first == 0 {
             self.counting = Counting::new(self.piece.latencies());
         }
+        if let Some(common) = &mut self.common {
+            common.take(&self.piece);
+        }
         self.seen |= self.piece.rows() & ((1 << BUCKETS) - 1);
         let row = self.piece.only_row().map(usize::from);
         let begins = self.piece.first == 0;
@@ -250,6 +258,7 @@ impl Batch {
             costs: &self.costs,
             hit: &self.hit,
             counting: self.counting,
+            common: self.common.as_ref(),
             only: self.only,
             seen: self.seen,
             warm_up: self.warm_up,
@@ -286,6 +295,7 @@ impl Batch {
             costs: &self.costs,
             hit: &self.hit,
             counting: self.counting,
+            common: self.common.as_ref(),
             only: self.only,
             seen: self.seen,
             warm_up: self.warm_up,

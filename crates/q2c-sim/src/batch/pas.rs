@@ -5,6 +5,7 @@ use super::costs::Plain;
 use super::drawn::load;
 use super::group::{Group, Held};
 use super::lanes::{LANES, Lanes, each};
+use super::plain::tally;
 use super::{Around, LONGEST};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f64x8, i32x16, i64x8, mask32x16};
@@ -188,7 +189,7 @@ fn fate<S: Simd>(asked: i32x16<S>, wait: i32x16<S>, plain: &Plain, around: &Arou
     }
 }
 
-/// Adds I/O `i` to all; returns what each lane observed.
+/// Adds I/O `i` to all; returns which lanes were clear and what each observed.
 #[inline(always)]
 fn step<S: Simd>(
     simd: S,
@@ -197,7 +198,7 @@ fn step<S: Simd>(
     of: &Parameters<S>,
     i: usize,
     around: &Around<'_>,
-) -> i32x16<S> {
+) -> (mask32x16<S>, i32x16<S>) {
     let wait = i32x16::splat(simd, around.piece.wait[i]);
     let zero = i32x16::splat(simd, 0);
     let Some((bucket, plain)) = pas
@@ -208,7 +209,7 @@ fn step<S: Simd>(
         moving.left -= wait;
         moving.polled += wait;
         moving.cpu += wait;
-        return wait;
+        return (mask32x16::splat(simd, true), wait);
     };
     let asked = bucket.learn(simd, of);
     let Fate {
@@ -226,7 +227,7 @@ fn step<S: Simd>(
     moving.slept += 1;
     moving.polled += clear.select(rest, zero);
     moving.cpu += sleeping.min(observed);
-    observed
+    (clear, observed)
 }
 
 /// Groups that take turns I/O by I/O: each waits some 60 cycles for its own last outcome, and one another fills that time.
@@ -287,10 +288,9 @@ fn one<S: Simd>(
         each(overdue.to_bitmask()).for_each(|lane| group.before(simd, lane, i, around));
         *moving = Moving::load(simd, group);
     }
-    let observed = step(simd, moving, pas, of, i, around);
+    let (clear, observed) = step(simd, moving, pas, of, i, around);
     if let Some(histogram) = &mut group.histogram {
-        let latency = observed + piece.submit[i];
-        histogram.count(latency, piece.first + i as u64, around.counting);
+        tally(histogram, around, i, clear, observed);
     }
     let due = moving.left.simd_le(returned);
     if due.any_true() {

@@ -2,6 +2,7 @@
 
 use super::Around;
 use super::group::{Group, Held};
+use super::histogram::Histogram;
 use super::lane::{IDLE, Rule};
 use super::lanes::{Lanes, each};
 use fearless_simd::prelude::*;
@@ -102,16 +103,23 @@ impl<S: Simd> Moving<S> {
 /// Runs a group over a piece whose I/Os all have the bucket `row`.
 #[inline(always)]
 pub(super) fn run<S: Simd>(simd: S, group: &mut Group, row: usize, around: &Around<'_>) {
-    match group.statistic {
-        Statistic::Mean => loops::<S, true>(simd, group, row, around),
-        Statistic::Min => loops::<S, false>(simd, group, row, around),
+    match (group.statistic, group.histogram.is_some()) {
+        (Statistic::Mean, false) => loops::<S, true, false>(simd, group, row, around),
+        (Statistic::Min, false) => loops::<S, false, false>(simd, group, row, around),
+        (Statistic::Mean, true) => loops::<S, true, true>(simd, group, row, around),
+        (Statistic::Min, true) => loops::<S, false, true>(simd, group, row, around),
     }
 }
 
 #[inline(always)]
-fn loops<S: Simd, const MEAN: bool>(simd: S, group: &mut Group, row: usize, around: &Around<'_>) {
+fn loops<S: Simd, const MEAN: bool, const COUNTS: bool>(
+    simd: S,
+    group: &mut Group,
+    row: usize,
+    around: &Around<'_>,
+) {
     let mut from = 0;
-    while let Some(due) = quiet::<S, MEAN>(simd, group, row, around, from) {
+    while let Some(due) = quiet::<S, MEAN, COUNTS>(simd, group, row, around, from) {
         eventful::<S, MEAN>(simd, group, row, around, due);
         from = due + 1;
     }
@@ -119,7 +127,7 @@ fn loops<S: Simd, const MEAN: bool>(simd: S, group: &mut Group, row: usize, arou
 
 /// Until an event is due: that I/O, or none up to the piece's end.
 #[inline(always)]
-fn quiet<S: Simd, const MEAN: bool>(
+fn quiet<S: Simd, const MEAN: bool, const COUNTS: bool>(
     simd: S,
     group: &mut Group,
     row: usize,
@@ -141,9 +149,28 @@ fn quiet<S: Simd, const MEAN: bool>(
             break;
         }
         moving = moving.add::<MEAN>(&fixed, wait, clear, observed, left);
+        if COUNTS && let Some(histogram) = &mut group.histogram {
+            tally(histogram, around, from + n, clear, observed);
+        }
     }
     moving.store(group, row);
     due
+}
+
+/// Counts the latencies of I/O `i` for percentiles.
+#[inline(always)]
+pub(super) fn tally<S: Simd>(
+    histogram: &mut Histogram,
+    around: &Around<'_>,
+    i: usize,
+    clear: mask32x16<S>,
+    observed: i32x16<S>,
+) {
+    let piece = around.piece;
+    let submit = piece.submit[i];
+    let (latency, recorded) = (observed + submit, piece.wait[i] + submit);
+    let io = piece.first + i as u64;
+    histogram.count_missed(!clear, latency, recorded, io, around.counting);
 }
 
 /// The I/O `i` with its events.
@@ -169,6 +196,9 @@ fn eventful<S: Simd, const MEAN: bool>(
     moving
         .add::<MEAN>(&fixed, wait, clear, observed, left)
         .store(group, row);
+    if let Some(histogram) = &mut group.histogram {
+        tally(histogram, around, i, clear, observed);
+    }
     let due = left.simd_le(returned).to_bitmask();
     each(due).for_each(|lane| count(group, lane, row, i, around));
     let mut statistic = Lanes::default();
