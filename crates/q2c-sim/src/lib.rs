@@ -19,6 +19,6 @@ pub use choice::{Choice, Limits, Objective, choose};
 pub use closed::{Arrival, Drive, Method, simulate, simulate_with};
 pub use outcome::Outcome;
 pub use pareto::pareto_front;
-pub use recording::{Recording, RecordingError};
+pub use recording::{Recording, RecordingError, Recordings};
 pub use sweep::{Configuration, Grid, SweepCell, sweep};
 pub use timeline::{Moment, timeline};

@@ -82,41 +82,72 @@ impl Recording {
     /// # Errors
     /// When nothing can be replayed, the recording method slept, or a lane was deeper than 1.
     pub fn from_records(records: &[IoRecord]) -> Result<Vec<Recording>, RecordingError> {
-        let slept = records.iter().filter(|r| r.slept_ns.is_some()).count() as u64;
-        if slept > 0 {
-            return Err(RecordingError::Slept(slept));
+        let mut lanes = Recordings::default();
+        lanes.take(records);
+        lanes.finish()
+    }
+}
+
+/// The lanes of a user-layer trace while it is read: 20 bytes per I/O, whatever a record of it needs.
+#[derive(Clone, Debug, Default)]
+pub struct Recordings {
+    lanes: Vec<Recording>,
+    /// Per lane: when its last I/O was reaped.
+    reaped: Vec<Option<u64>>,
+    slept: u64,
+    overlap: Option<u32>,
+}
+
+impl Recordings {
+    /// Takes the next records of the trace. Those without times or with an error are left out.
+    pub fn take(&mut self, records: &[IoRecord]) {
+        records.iter().for_each(|record| self.add(record));
+    }
+
+    fn add(&mut self, record: &IoRecord) {
+        self.slept += u64::from(record.slept_ns.is_some());
+        let times = record.submit_ns.zip(record.reap_ns);
+        let Some((submit, reap)) = times.filter(|_| record.error.unwrap_or(0) == 0) else {
+            return;
+        };
+        // A source that knows no end of the submission has its latency counted from the start.
+        let end = record.submit_end_ns.unwrap_or(submit);
+        let lane = record.lane as usize;
+        if lane >= self.lanes.len() {
+            self.lanes.resize_with(lane + 1, Recording::default);
+            self.reaped.resize(lane + 1, None);
         }
-        let lanes = records
-            .iter()
-            .map(|r| r.lane)
-            .max()
-            .map_or(0, |last| last as usize + 1);
-        let mut recordings = vec![Recording::default(); lanes];
-        let mut reaped: Vec<Option<u64>> = vec![None; lanes];
-        for record in records.iter().filter(|r| r.error.unwrap_or(0) == 0) {
-            let (Some(submit), Some(reap)) = (record.submit_ns, record.reap_ns) else {
-                continue;
-            };
-            // A source that knows no end of the submission has its latency counted from the start.
-            let end = record.submit_end_ns.unwrap_or(submit);
-            let lane = record.lane as usize;
-            if let (Some(before), Some(gap)) = (reaped[lane], recordings[lane].gap.last_mut()) {
-                let think = submit.0.checked_sub(before);
-                *gap = think.ok_or(RecordingError::Overlap(record.lane))? as f32;
+        let recording = &mut self.lanes[lane];
+        if let (Some(before), Some(gap)) = (self.reaped[lane], recording.gap.last_mut()) {
+            match submit.0.checked_sub(before) {
+                Some(think) => *gap = think as f32,
+                None => self.overlap = self.overlap.or(Some(record.lane)),
             }
-            let io = Io {
-                direction: record.op.direction(),
-                bytes: record.bytes.0 as u32,
-            };
-            recordings[lane].push(io, (end - submit).0 as f32, (reap - end).0 as f32, 0.0);
-            reaped[lane] = Some(reap.0);
         }
-        recordings.retain(|lane| !lane.is_empty());
-        if recordings.is_empty() {
-            Err(RecordingError::NoLatencies)
-        } else {
-            Ok(recordings)
+        let io = Io {
+            direction: record.op.direction(),
+            bytes: record.bytes.0 as u32,
+        };
+        recording.push(io, (end - submit).0 as f32, (reap - end).0 as f32, 0.0);
+        self.reaped[lane] = Some(reap.0);
+    }
+
+    /// The lanes in the order of their numbers; the last think time of each is taken as zero.
+    ///
+    /// # Errors
+    /// When nothing can be replayed, the recording method slept, or a lane was deeper than 1.
+    pub fn finish(mut self) -> Result<Vec<Recording>, RecordingError> {
+        if self.slept > 0 {
+            return Err(RecordingError::Slept(self.slept));
         }
+        if let Some(lane) = self.overlap {
+            return Err(RecordingError::Overlap(lane));
+        }
+        self.lanes.retain(|lane| !lane.is_empty());
+        if self.lanes.is_empty() {
+            return Err(RecordingError::NoLatencies);
+        }
+        Ok(self.lanes)
     }
 }
 

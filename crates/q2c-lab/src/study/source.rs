@@ -2,8 +2,8 @@
 
 use q2c_model::{Bytes, IoRecord, Nanos, Op};
 use q2c_result::sweep::SweepInput;
-use q2c_sim::{Recording, RecordingError};
-use q2c_stats::{percentile, sorted};
+use q2c_sim::{Recording, RecordingError, Recordings};
+use q2c_stats::percentile;
 use q2c_trace::import::{Format, ImportError, ImportOptions, RecordSink, Source, by_name, sniff};
 use q2c_trace::{Column, Scan, TraceError, TraceReader};
 use std::collections::BTreeSet;
@@ -95,18 +95,24 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
         .take(HEAD)
         .read_to_end(&mut head)
         .map_err(failed)?;
-    let (records, taken_as) = match head.starts_with(&PARQUET) {
-        true => (own(path, stop)?, String::new()),
+    let mut taken = Taken {
+        lanes: Recordings::default(),
+        sizes: BTreeSet::new(),
+        path,
+        stop,
+    };
+    let taken_as = match head.starts_with(&PARQUET) {
+        true => own(path, &mut taken).map(|()| String::new()),
         false => {
             file.rewind().map_err(failed)?;
-            foreign(path, file, &head, options, stop)?
+            foreign(path, file, &head, options, &mut taken)
         }
-    };
-    let lanes = Recording::from_records(&records).map_err(|source| SourceError::Recording {
+    }?;
+    let Taken { lanes, sizes, .. } = taken;
+    let lanes = lanes.finish().map_err(|source| SourceError::Recording {
         path: path.to_owned(),
         source,
     })?;
-    let sizes: BTreeSet<Bytes> = records.iter().map(|record| record.bytes).collect();
     Ok(Trace {
         input: described(path, taken_as, &lanes, sizes),
         lanes,
@@ -114,7 +120,7 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
 }
 
 /// A q2c trace, with no more of it read than simulating needs.
-fn own(path: &Path, stop: &AtomicBool) -> Result<Vec<IoRecord>, SourceError> {
+fn own(path: &Path, taken: &mut Taken<'_>) -> Result<(), SourceError> {
     let columns = [
         Column::SubmitNs,
         Column::SubmitEndNs,
@@ -124,12 +130,11 @@ fn own(path: &Path, stop: &AtomicBool) -> Result<Vec<IoRecord>, SourceError> {
     ];
     let trace = TraceReader::open(path)?;
     let scan = Scan::new().columns(&columns);
-    let mut records = Vec::new();
     for some in trace.records(&scan)? {
-        records.extend(some?);
-        go_on(path, stop)?;
+        taken.take(&some?);
+        go_on(path, taken.stop)?;
     }
-    Ok(records)
+    Ok(())
 }
 
 fn go_on(path: &Path, stop: &AtomicBool) -> Result<(), SourceError> {
@@ -141,14 +146,22 @@ fn go_on(path: &Path, stop: &AtomicBool) -> Result<(), SourceError> {
     }
 }
 
-/// Records in memory, until a signal comes.
-struct UntilStopped<'a> {
-    records: Vec<IoRecord>,
+/// What has been read, until a signal comes.
+struct Taken<'a> {
+    lanes: Recordings,
+    sizes: BTreeSet<Bytes>,
     path: &'a Path,
     stop: &'a AtomicBool,
 }
 
-impl RecordSink for UntilStopped<'_> {
+impl Taken<'_> {
+    fn take(&mut self, records: &[IoRecord]) {
+        self.lanes.take(records);
+        self.sizes.extend(records.iter().map(|record| record.bytes));
+    }
+}
+
+impl RecordSink for Taken<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(TraceError::Io {
@@ -157,7 +170,7 @@ impl RecordSink for UntilStopped<'_> {
                 source: io::Error::other("stopped by a signal"),
             });
         }
-        self.records.extend_from_slice(records);
+        self.take(records);
         Ok(())
     }
 }
@@ -167,8 +180,8 @@ fn foreign(
     file: File,
     head: &[u8],
     options: &SourceOptions,
-    stop: &AtomicBool,
-) -> Result<(Vec<IoRecord>, String), SourceError> {
+    sink: &mut Taken<'_>,
+) -> Result<String, SourceError> {
     let unknown = || SourceError::Unknown {
         path: path.to_owned(),
     };
@@ -187,23 +200,18 @@ fn foreign(
     }
     import.op = import.op.or(Some(ASSUMED.0));
     import.bytes = import.bytes.or(Some(ASSUMED.1));
-    let mut sink = UntilStopped {
-        records: Vec::new(),
-        path,
-        stop,
-    };
     let mut input = BufReader::with_capacity(256 * 1024, file);
     let mut source = Source {
         path,
         input: &mut input,
     };
-    let meta = (format.import)(&mut source, &import, &mut sink);
-    go_on(path, stop)?;
+    let meta = (format.import)(&mut source, &import, sink);
+    go_on(path, sink.stop)?;
     let left_out: u64 = meta?.unmatched.values().sum();
     if left_out > 0 {
         taken.push(format!("{left_out} bad lines left out"));
     }
-    Ok((sink.records, taken.join(", ")))
+    Ok(taken.join(", "))
 }
 
 fn described(
@@ -212,11 +220,8 @@ fn described(
     lanes: &[Recording],
     sizes: BTreeSet<Bytes>,
 ) -> SweepInput {
-    let waits: Vec<f64> = lanes
-        .iter()
-        .flat_map(|lane| lane.wait.iter().map(|&w| f64::from(w)))
-        .collect();
-    let waits = sorted(&waits);
+    let mut waits: Vec<f32> = lanes.iter().flat_map(|lane| lane.wait.clone()).collect();
+    waits.sort_unstable_by(f32::total_cmp);
     let sum = |times: &[f32]| times.iter().map(|&t| f64::from(t)).sum::<f64>();
     let span = |lane: &Recording| sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap);
     SweepInput {
@@ -226,6 +231,6 @@ fn described(
         ios: waits.len() as u64,
         sizes: sizes.into_iter().collect(),
         span_ns: Nanos(lanes.iter().map(span).fold(0.0, f64::max) as u64),
-        latency_ns: [0.0, 0.1, 0.5, 0.99, 1.0].map(|q| percentile(&waits, q)),
+        latency_ns: [0.0, 0.1, 0.5, 0.99, 1.0].map(|q| f64::from(percentile(&waits, q))),
     }
 }
