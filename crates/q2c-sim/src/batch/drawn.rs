@@ -176,12 +176,12 @@ fn count<S: Simd>(
 ) {
     let piece = around.piece;
     let latency = fate.observed + submit + piece.submit[i];
-    let (io, counting) = (piece.first + i as u64, around.counting);
+    let (weight, counting) = (piece.weight[i], around.counting);
     match around.common {
-        None => histogram.count(latency, io, counting),
+        None => histogram.count(latency, weight, counting),
         Some(_) => {
             let recorded = piece.wait[i] + piece.submit[i];
-            histogram.count_missed(!fate.clear, latency, recorded, io, counting);
+            histogram.count_missed(!fate.clear, latency, recorded, weight, counting);
         }
     }
 }

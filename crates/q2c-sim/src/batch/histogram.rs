@@ -50,8 +50,7 @@ impl Counting {
     }
 
     /// How much a latency below the limit counts, that of I/O `io` of the trace.
-    #[inline(always)]
-    fn weight(io: u64) -> i32 {
+    pub fn weight(io: u64) -> i32 {
         match io {
             ..ALL => 1,
             _ if io.is_multiple_of(STRIDE) => STRIDE as i32,
@@ -114,11 +113,10 @@ impl Histogram {
         Histogram(counters.try_into().expect("of that length"))
     }
 
-    /// Counts the latency of I/O `io` of each lane.
+    /// Counts the latency of each lane, with the I/O's [`Counting::weight`].
     #[inline(always)]
-    pub fn count<S: Simd>(&mut self, latency: i32x16<S>, io: u64, counting: Counting) {
+    pub fn count<S: Simd>(&mut self, latency: i32x16<S>, weight: i32, counting: Counting) {
         let above = latency.simd_ge(counting.limit);
-        let weight = Counting::weight(io);
         if weight > 0 {
             let simd = latency.token();
             let one = i32x16::splat(simd, 1);
@@ -133,17 +131,16 @@ impl Histogram {
         }
     }
 
-    /// Counts what the lanes that missed I/O `io` add to the common counters: their `latency`, and not the `recorded` one.
+    /// Counts what the lanes that missed the I/O add to the common counters: their `latency`, and not the `recorded` one.
     #[inline(always)]
     pub fn count_missed<S: Simd>(
         &mut self,
         missed: mask32x16<S>,
         latency: i32x16<S>,
         recorded: i32,
-        io: u64,
+        weight: i32,
         counting: Counting,
     ) {
-        let weight = Counting::weight(io);
         let counts = match weight {
             0 => missed & latency.simd_ge(counting.limit),
             _ => missed,
@@ -262,7 +259,7 @@ mod tests {
             let counting = Counting { limit };
             dispatch!(Level::new(), simd => {
                 let lanes = i32x16::load_array(simd, std::array::from_fn(|lane| ns + lane as i32 / 4));
-                histogram.count(lanes, io as u64, counting);
+                histogram.count(lanes, Counting::weight(io as u64), counting);
             });
         }
         histogram

@@ -1,11 +1,12 @@
 //! A piece of a trace in the form the kernels read: whole nanoseconds from the piece's start.
 
 use super::FAR;
+use super::histogram::Counting;
 use crate::closed::Draws;
 use crate::recording::Recording;
 use q2c_policy::{BUCKETS, bucket_of};
 
-/// I/Os of a piece at most: its columns, 29 bytes per I/O, stay in the second-level cache while all groups pass over it.
+/// I/Os of a piece at most: its columns, 33 bytes per I/O, stay in the second-level cache while all groups pass over it.
 const LENGTH: usize = 16_384;
 
 /// Columns of the same length, one entry per I/O, but for `waited`, which has one more.
@@ -31,6 +32,8 @@ pub(super) struct Piece {
     pub z_clear: Vec<f32>,
     /// Draw of the hit wake-up.
     pub z_hit: Vec<f32>,
+    /// What its latency counts for, see [`Counting::weight`].
+    pub weight: Vec<i32>,
     /// The piece's submissions and think times, ns.
     pub total: i64,
 }
@@ -38,7 +41,14 @@ pub(super) struct Piece {
 impl Piece {
     pub fn new() -> Self {
         let mut piece = Piece::default();
-        for column in [&mut piece.wait, &mut piece.returned, &mut piece.submit] {
+        let Piece {
+            wait,
+            returned,
+            submit,
+            weight,
+            ..
+        } = &mut piece;
+        for column in [wait, returned, submit, weight] {
             column.reserve_exact(LENGTH);
         }
         piece.z_clear.reserve_exact(LENGTH);
@@ -72,7 +82,14 @@ impl Piece {
     }
 
     fn clear(&mut self) {
-        for column in [&mut self.wait, &mut self.returned, &mut self.submit] {
+        let Piece {
+            wait,
+            returned,
+            submit,
+            weight,
+            ..
+        } = self;
+        for column in [wait, returned, submit, weight] {
             column.clear();
         }
         self.z_clear.clear();
@@ -84,7 +101,9 @@ impl Piece {
 
     fn push(&mut self, trace: &Recording, i: usize, draws: &Draws) {
         let (submit, wait) = (trace.submit[i] as i64, trace.wait[i] as i64);
-        let draw = draws.of(self.first + self.len() as u64);
+        let io = self.first + self.len() as u64;
+        let draw = draws.of(io);
+        self.weight.push(Counting::weight(io));
         let waited = self.waited[self.len()];
         self.wait.push(wait as i32);
         self.returned.push((self.total + submit) as i32);

@@ -169,8 +169,8 @@ pub(super) fn tally<S: Simd>(
     let piece = around.piece;
     let submit = piece.submit[i];
     let (latency, recorded) = (observed + submit, piece.wait[i] + submit);
-    let io = piece.first + i as u64;
-    histogram.count_missed(!clear, latency, recorded, io, around.counting);
+    let weight = piece.weight[i];
+    histogram.count_missed(!clear, latency, recorded, weight, around.counting);
 }
 
 /// The I/O `i` with its events.

@@ -4,7 +4,7 @@ use crate::cases::{READ, delay, drive, free, one, recording, rule, same};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Nanos};
 use q2c_policy::{PolicySpec, RULES};
-use q2c_sim::{Configuration, Grid, Method, Outcome, Recording, simulate, sweep};
+use q2c_sim::{Arrival, Configuration, Drive, Grid, Method, Outcome, Recording, simulate, sweep};
 
 /// Every rule of the registry as its example says, with windows short enough to close many times here.
 fn rules() -> impl Iterator<Item = PolicySpec> {
@@ -143,6 +143,34 @@ proptest! {
         let oracle = one(&lane, &cost, Method::Oracle, drive);
         prop_assert_eq!(fixed.miss_rate, 0.0);
         prop_assert!(oracle.cpu_ns_per_io <= fixed.cpu_ns_per_io + 1.0 + 1e-6, "{} {}", oracle.cpu_ns_per_io, fixed.cpu_ns_per_io);
+    }
+}
+
+proptest! {
+    /// Alone and in a batch: mean, p50, p99, p99.9 and the share of misses only grow.
+    #[test]
+    fn more_wake_delay_never_lowers_a_latency(
+        waits in prop::collection::vec(5_000u32..80_000, 2..60),
+        asked in 1_000u32..90_000,
+        less in 0u32..20_000,
+        more in 1u32..20_000,
+    ) {
+        let lanes = [recording(1_000, waits, 500)];
+        let drive = Drive { warm_up: Nanos::ZERO, measure: Drive::ONE_PASS, seed: 1 };
+        let rule_text = format!("fixed:{asked}ns");
+        let with = |late: u32| {
+            let cost = crate::cases::wakes_late(f64::from(late));
+            let grid = Grid { policies: vec![rule_text.parse().expect("a rule")] };
+            let on = Configuration { lanes: &lanes, cost: &cost, drive, arrival: Arrival::Think };
+            let batch = sweep(&grid, &on)[0].outcome;
+            [simulate(&lanes, &cost, rule(&rule_text, 1), drive), batch]
+        };
+        for (early, late) in with(less).iter().zip(&with(less + more)) {
+            let of = |o: &Outcome| [o.mean_ns, o.p50_ns, o.p99_ns, o.p999_ns, o.miss_rate];
+            for (early, late) in of(early).into_iter().zip(of(late)) {
+                prop_assert!(late >= early, "{late} < {early}");
+            }
+        }
     }
 }
 
