@@ -62,6 +62,7 @@ fn main() {
             seed: 1,
             activities: acts,
             capacity: 4_000_000,
+            tally: false,
             stop_on_fault: true,
         }],
         interval: Nanos::from_millis(100),

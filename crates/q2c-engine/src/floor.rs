@@ -46,6 +46,7 @@ fn once(clock: Clock, cpu: CpuId) -> Result<PhaseData, RunError> {
         seed: 1,
         activities: vec![Activity::Start(Wait::Poll)],
         capacity: CAPACITY,
+        tally: false,
         stop_on_fault: true,
     };
     let plan = RunPlan {

@@ -11,6 +11,7 @@ pub mod measure;
 mod pattern;
 mod run;
 mod sample;
+mod tally;
 
 pub use engines::{EngineSpec, Medium};
 pub use lane::Wait;
@@ -20,3 +21,4 @@ pub use run::{
     RunData, RunError, RunPlan, live, run,
 };
 pub use sample::{Fault, Sample};
+pub use tally::Tally;

@@ -1,5 +1,6 @@
 //! What one I/O leaves behind: a few words into memory that was touched before the run.
 
+use crate::tally::Tally;
 use q2c_model::Nanos;
 
 /// One finished I/O. Instants count from the run clock's zero, durations saturate at 4.29 s.
@@ -107,6 +108,7 @@ pub(crate) fn touched(capacity: usize) -> Vec<Sample> {
 pub struct Recorder {
     samples: Vec<Sample>,
     capacity: usize,
+    tally: Option<Box<Tally>>,
     ios: u64,
     faults: u64,
     first_fault: Option<Fault>,
@@ -123,11 +125,29 @@ impl Recorder {
         }
     }
 
+    /// The same, and every I/O counted in classes.
+    #[must_use]
+    pub fn tallying(self) -> Self {
+        Recorder {
+            tally: Some(Box::default()),
+            ..self
+        }
+    }
+
+    /// What was tallied since the last call; `None` without tallying.
+    pub fn cut(&mut self) -> Option<Box<Tally>> {
+        let tally = self.tally.as_mut()?;
+        Some(std::mem::take(tally))
+    }
+
     /// Takes one finished I/O of `asked` bytes. Tells whether it was in order.
     #[inline]
     pub fn push(&mut self, sample: Sample, asked: u32) -> bool {
         if self.samples.len() < self.capacity {
             self.samples.push(sample);
+        }
+        if let Some(tally) = &mut self.tally {
+            tally.count(&sample);
         }
         self.ios += 1;
         let good = sample.result == asked as i32;

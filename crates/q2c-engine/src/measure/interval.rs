@@ -130,6 +130,7 @@ mod tests {
             end: mark(1230),
             ios: 4,
             samples: 0..4,
+            tally: None,
         };
         let cpu_readings = vec![(1000, 0), (1100, 40), (1200, 140)];
         let lane = LaneData {
@@ -167,6 +168,7 @@ mod tests {
                 },
                 ios: 3,
                 samples: 0..3,
+                tally: None,
             }],
             samples: vec![sample(1050, 0, 0), sample(1100, 0, 0), sample(1150, 0, 0)],
             ..LaneData::default()

@@ -2,6 +2,7 @@
 
 use crate::engine::Facts;
 use crate::sample::{Fault, Sample};
+use crate::tally::Tally;
 use q2c_sys::thread::Switches;
 use std::ops::Range;
 
@@ -27,6 +28,8 @@ pub struct PhaseData {
     pub ios: u64,
     /// Which of the lane's samples belong to it.
     pub samples: Range<usize>,
+    /// All of its I/Os in classes, where the job asked for that.
+    pub tally: Option<Box<Tally>>,
 }
 
 /// What a lane leaves behind.

@@ -43,6 +43,8 @@ pub struct JobPlan {
     pub activities: Vec<Activity>,
     /// Samples kept at most; 0 counts only.
     pub capacity: usize,
+    /// Count every I/O in classes, phase by phase: [`PhaseData::tally`](super::PhaseData::tally).
+    pub tally: bool,
     /// Stop the whole run at its first failed I/O.
     pub stop_on_fault: bool,
 }

@@ -78,7 +78,10 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
         engine: job.engine.open(&job.medium, slots, size, job.seed)?,
         offsets: Offsets::new(job.pattern, job.bs, job.span, job.seed),
         clock,
-        recorder: Recorder::new(job.capacity),
+        recorder: match job.tally {
+            true => Recorder::new(job.capacity).tallying(),
+            false => Recorder::new(job.capacity),
+        },
         write: job.pattern.write,
         length: job.bs.0 as u32,
         stop: halt,
@@ -169,11 +172,16 @@ fn phase(lane: &mut Lane<'_>, way: &mut Way, end: u64) -> Result<PhaseData, Engi
         lane.recorder.recorded(),
     );
     way.go_on(lane, end)?;
-    Ok(PhaseData {
+    let data = PhaseData {
         begin,
         end: mark(lane.clock),
         ios: lane.recorder.ios() - ios,
         samples: first..lane.recorder.recorded(),
+        tally: None,
+    };
+    Ok(PhaseData {
+        tally: lane.recorder.cut(),
+        ..data
     })
 }
 

@@ -1,9 +1,11 @@
 //! Phases, their boundaries, and the common start.
 
-use crate::plan::{Scripted, alone, clock, cpu, job, once, plan, run, run_watched};
-use q2c_engine::{Activity, Observer, PhaseData, Sample, Wait};
+use crate::plan::{Scripted, alone, clock, cpu, hybrid, job, once, plan, run, run_watched};
+use q2c_engine::measure::phase_stats;
+use q2c_engine::{Activity, JobPlan, Observer, PhaseData, Sample, Wait};
 use q2c_model::Nanos;
 use q2c_policy::Decision;
+use q2c_stats::percentile;
 
 /// What a scheduler with other work may be late, in nanoseconds.
 const LATE_NS: u64 = 20_000_000;
@@ -91,6 +93,7 @@ fn an_idle_lane_does_no_io_and_takes_no_cpu() {
         end,
         ios,
         ref samples,
+        ..
     } = data.lanes[0].phases[0];
     assert_eq!((ios, samples.len(), data.lanes[0].ios), (0, 0, 0));
     assert!(end.t_ns - begin.t_ns >= 150_000_000 - LATE_NS);
@@ -189,4 +192,42 @@ fn what_does_not_fit_is_counted_and_not_recorded() {
     }
     let all = once("sim:100us", Wait::Poll, 40);
     assert_eq!(all.samples.len() as u64, all.ios);
+}
+
+/// Phase by phase, and also where the room for samples ran out.
+#[test]
+fn a_tally_counts_what_the_samples_say_and_what_they_lack() {
+    let _machine = alone();
+    let run_with = |capacity| {
+        let activities = vec![
+            Activity::Start(Wait::Poll),
+            Activity::Start(hybrid("fixed:30us")),
+        ];
+        let job = JobPlan {
+            tally: true,
+            capacity,
+            ..job("sim:100us", activities)
+        };
+        run(plan(&[60, 60], vec![job])).unwrap().lanes.remove(0)
+    };
+    let lane = run_with(100_000);
+    for (number, phase) in lane.phases.iter().enumerate() {
+        let (tally, stats) = (phase.tally.as_ref().unwrap(), phase_stats(&lane, number));
+        assert_eq!(tally.latencies.count(), phase.ios);
+        assert_eq!((tally.handled, tally.slept), (stats.handled, stats.slept));
+        assert_eq!(
+            (tally.asked_ns, tally.slept_ns),
+            (stats.asked_ns, stats.slept_ns)
+        );
+        let mean = q2c_stats::mean(&stats.latencies);
+        assert!((tally.latencies.mean() - mean).abs() < 1e-6 * mean);
+        let p99 = percentile(&stats.latencies, 0.99);
+        assert!((tally.latencies.percentile(0.99) - p99).abs() <= 0.008 * p99);
+    }
+    assert_eq!(lane.phases[0].tally.as_ref().unwrap().handled, 0);
+    let without_room = run_with(0);
+    for phase in &without_room.phases {
+        assert_eq!(phase.tally.as_ref().unwrap().latencies.count(), phase.ios);
+        assert!(phase.ios > 100 && phase.samples.is_empty());
+    }
 }

@@ -42,6 +42,7 @@ pub fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
         seed: 5,
         activities,
         capacity: 100_000,
+        tally: false,
         stop_on_fault: false,
     }
 }

@@ -166,6 +166,7 @@ impl Workload {
                 seed: seed.wrapping_add(lane as u64 * 7919),
                 activities,
                 capacity,
+                tally: false,
                 stop_on_fault: true,
             })
             .collect()
@@ -189,6 +190,7 @@ impl Workload {
             seed: seed.wrapping_add(104_729 * (n as u64 + 1)),
             activities: (0..stages).map(|stage| spec.activity(stage)).collect(),
             capacity: 0,
+            tally: false,
             stop_on_fault: true,
         };
         jobs.enumerate().map(job).collect()

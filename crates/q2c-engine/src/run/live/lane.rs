@@ -98,6 +98,7 @@ impl Hand<'_> {
                 end: to.at,
                 ios: to.ios - from.ios,
                 samples: 0..samples.len(),
+                tally: None,
             },
             samples,
             facts,
