@@ -1,9 +1,10 @@
-//! Statistics that storage results need: percentiles, medians with order-statistic intervals, ratios.
+//! Statistics that storage results need: percentiles, medians with order-statistic intervals, ratios, scaling.
 
 mod interval;
 mod percentile;
 mod ratio;
 mod rng;
+pub mod scaling;
 
 pub use interval::Interval;
 pub use percentile::{mean, median, percentile, quantiles, sorted};
