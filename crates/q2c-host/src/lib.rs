@@ -16,6 +16,7 @@ pub mod machine;
 pub mod restore;
 pub mod signals;
 pub mod target;
+pub mod topology;
 
 pub use cpu_list::parse as parse_cpu_list;
 pub use roots::Roots;
