@@ -12,6 +12,7 @@ mod roots;
 pub mod block;
 pub mod cpu_time;
 pub mod doctor;
+pub mod kernel_config;
 pub mod machine;
 pub mod restore;
 pub mod signals;
