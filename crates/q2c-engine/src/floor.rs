@@ -6,6 +6,7 @@ use crate::pattern::Pattern;
 use crate::run::{Activity, JobPlan, PhaseData, RunError, RunPlan, run};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_sys::Clock;
+use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 
 /// Runs of which the one with most I/Os counts: others may have met other tasks.
@@ -14,6 +15,23 @@ const RUNS: usize = 5;
 const LENGTH: Nanos = Nanos::from_millis(8);
 /// Room for every I/O of a run down to 15 ns each: a sample that is only counted costs less than one that is kept.
 const CAPACITY: usize = 1 << 19;
+
+/// Readings of the clock per batch, and batches of which the cheapest counts.
+const READINGS: u32 = 10_000;
+const BATCHES: u32 = 5;
+
+/// What one reading of the clock costs on this thread's CPU, nanoseconds. Takes a millisecond where the clock is cheap.
+#[must_use]
+pub fn clock_ns(clock: Clock) -> f64 {
+    let batch = || {
+        let start = clock.now();
+        (0..READINGS).for_each(|_| {
+            black_box(clock.now());
+        });
+        (clock.now() - start) as f64 / f64::from(READINGS)
+    };
+    (0..BATCHES).map(|_| batch()).fold(f64::INFINITY, f64::min)
+}
 
 /// Thread CPU per I/O of classic polling on the `null` engine on `cpu`, every sample recorded, in nanoseconds. Takes about 0.1 s.
 ///
@@ -58,4 +76,15 @@ fn once(clock: Clock, cpu: CpuId) -> Result<PhaseData, RunError> {
     };
     let mut data = run(plan, &mut (), &AtomicBool::new(false))?;
     Ok(data.lanes.swap_remove(0).phases.swap_remove(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_costs_something_and_less_than_a_sleep() {
+        let cost = clock_ns(Clock::new());
+        assert!((1.0..50_000.0).contains(&cost), "{cost}");
+    }
 }

@@ -5,7 +5,8 @@
 //! * `/proc/stat` (idle + iowait). With a tickless kernel (`CONFIG_NO_HZ_IDLE`, the default everywhere) the idle
 //!   loop's time is taken from the clock at entry and exit, interrupts that hit the idle CPU are left out, and the
 //!   idle period that still lasts is added at the read: exact to the 10 ms it is printed in. The other columns
-//!   (user, system, irq) are sampled by the tick and miss work that keeps clear of it, so they are not used.
+//!   (user, system, irq, softirq) are sampled by the tick and miss work that keeps clear of it, unless the kernel
+//!   accounts interrupts by the clock: they name where busy time went, and are never summed up to it.
 //! * cpuidle residency (`cpuidle/stateN/time`, microseconds). Added when a state is left: an idle period that still
 //!   lasts is not in it, however long. A state entered with interrupts open (HLT, as `haltpoll` and the bare
 //!   `default idle` do) contains the handler of the interrupt that ends it; the idle loop's own entry and exit are
@@ -30,9 +31,11 @@
 //! handlers. Example `cpu_sources` repeats the comparison on another machine. Not measured: bare metal, intel_idle.
 
 mod busy;
+mod helper;
 mod snapshot;
 mod task;
 
 pub use busy::{Busy, CpuBusy, Source};
+pub use helper::{Helper, HelperKind, RingThread, helpers, ring_threads};
 pub use snapshot::{CpuTimes, ReadError};
 pub use task::{TaskTimes, tasks};

@@ -12,10 +12,12 @@ mod roots;
 pub mod block;
 pub mod cpu_time;
 pub mod doctor;
+pub mod kernel_config;
 pub mod machine;
 pub mod restore;
 pub mod signals;
 pub mod target;
+pub mod topology;
 
 pub use cpu_list::parse as parse_cpu_list;
 pub use roots::Roots;

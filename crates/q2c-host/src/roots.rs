@@ -1,4 +1,4 @@
-//! Where the kernel's trees are mounted.
+//! Where the kernel's trees and files are.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,10 @@ pub struct Roots {
     pub sys: PathBuf,
     /// procfs, `/proc` on a live machine.
     pub proc: PathBuf,
+    /// What the boot loader starts, `/boot` on a live machine: read for the kernel's options only.
+    pub boot: PathBuf,
+    /// The kernels' modules, `/lib/modules` on a live machine: likewise.
+    pub modules: PathBuf,
 }
 
 impl Roots {
@@ -18,12 +22,14 @@ impl Roots {
         Roots::under(Path::new("/"))
     }
 
-    /// `sys` and `proc` below `dir`.
+    /// `sys`, `proc`, `boot` and `lib/modules` below `dir`.
     #[must_use]
     pub fn under(dir: &Path) -> Roots {
         Roots {
             sys: dir.join("sys"),
             proc: dir.join("proc"),
+            boot: dir.join("boot"),
+            modules: dir.join("lib/modules"),
         }
     }
 

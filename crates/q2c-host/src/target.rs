@@ -11,6 +11,7 @@ mod occupied;
 mod open;
 mod scratch;
 mod written;
+pub(crate) use written::UNASKED;
 
 pub use direct::Alignment;
 pub use error::TargetError;

@@ -1,6 +1,7 @@
 //! The laboratory: run folders, the runner that every experiment (tune, bench, compare, file systems, placement) is a
 //! plan on, and the plans.
 
+pub mod bench;
 pub mod calibrate;
 pub mod experiment;
 pub mod run_dir;

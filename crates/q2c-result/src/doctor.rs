@@ -10,7 +10,7 @@ pub enum Verdict {
     Pass,
     /// Results are valid, and worse or noisier than they could be.
     Warn,
-    /// The columns named in `means` are invalid or impossible here.
+    /// The columns named in `columns` are invalid or impossible here.
     Invalidates,
     /// Could not be read.
     Unknown,
@@ -21,10 +21,14 @@ pub enum Verdict {
 pub struct Check {
     /// Stable short name: `io-uring`, `poll-queues`, `governor`.
     pub id: String,
-    /// Group: `kernel`, `cpu`, `idle`, `irq`, `queue`, `target`, `tool`.
+    /// Group: `kernel`, `cpu`, `idle`, `thermal`, `numa`, `irq`, `queue`, `nvme`, `target`, `tool`.
     pub group: String,
     /// Outcome.
     pub verdict: Verdict,
+    /// What is invalid or impossible, when the verdict says so: engines (`io_uring`, `spdk`), methods (`iopoll`, `hipri`,
+    /// `hybrid-kernel`, `hybrid-uring`) and measures (`iops`, `latency`, `cpu`, `kiops-per-core`, `effective-mode`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
     /// What was found, with the value.
     pub found: String,
     /// What it means for results.

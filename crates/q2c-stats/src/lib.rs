@@ -1,10 +1,11 @@
-//! Statistics that storage results need: percentiles, medians with order-statistic intervals, ratios.
+//! Statistics that storage results need: percentiles, medians with order-statistic intervals, ratios, scaling.
 
 mod histogram;
 mod interval;
 mod percentile;
 mod ratio;
 mod rng;
+pub mod scaling;
 
 pub use histogram::Histogram;
 pub use interval::Interval;

@@ -6,7 +6,7 @@ use crate::output::say;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_host::Roots;
 use q2c_host::block::{Interrupts, Leaf};
-use q2c_host::doctor::{self, RingProbe, Scene};
+use q2c_host::doctor::{self, RingProbe, Scene, ToolCosts};
 use q2c_host::target::{Scratch, Wanted, WriteLeave, open};
 use q2c_lab::workload::{Site, Workload};
 use q2c_model::{Bytes, CpuId, Nanos};
@@ -89,9 +89,10 @@ impl Workbench {
             site,
             clock: Clock::new(),
         };
+        let doctor = examine(&roots, Some(&opened.facts), &workload.cpus, workload.clock);
         Ok(Workbench {
             machine: q2c_host::machine::read(&roots),
-            doctor: examine(&roots, Some(&opened.facts)),
+            doctor,
             calibration_target: calibration_target(&opened.facts, scratch.is_some()),
             target: opened.facts,
             target_id: opened.id,
@@ -151,19 +152,41 @@ fn calibration_target(target: &Target, scratch: bool) -> String {
     }
 }
 
-/// The doctor's checks, with a ring really tried.
-pub fn examine(roots: &Roots, target: Option<&Target>) -> DoctorReport {
+/// The doctor's checks, with a ring really tried and q2c's own costs measured, on the CPU of the first job.
+pub fn examine(
+    roots: &Roots,
+    target: Option<&Target>,
+    jobs: &[CpuId],
+    clock: Clock,
+) -> DoctorReport {
+    let scene = Scene::new(roots, target).with_ring(ring()).with_jobs(jobs);
+    doctor::run(&match costs(jobs, clock) {
+        Some(costs) => scene.with_costs(costs),
+        None => scene,
+    })
+}
+
+fn ring() -> RingProbe {
     let tried = Buffers::new(1, 4096)
         .map_err(|e| e.to_string())
         .and_then(|buffers| {
             let file = std::fs::File::open("/dev/null").map_err(|e| e.to_string())?;
             Ring::new(file, buffers).map_err(|e| e.to_string())
         });
-    let probe = match tried {
+    match tried {
         Ok(_) => RingProbe::Works,
         Err(error) => RingProbe::Refused(error),
-    };
-    doctor::run(&Scene::new(roots, target).with_ring(probe))
+    }
+}
+
+/// On the last allowed CPU where no jobs are named; `None` where no CPU may be used.
+fn costs(jobs: &[CpuId], clock: Clock) -> Option<ToolCosts> {
+    let last = || q2c_sys::thread::allowed_cpus().ok()?.last().copied();
+    let cpu = jobs.first().copied().or_else(last)?;
+    Some(ToolCosts {
+        clock_ns: q2c_engine::floor::clock_ns(clock),
+        empty_loop_ns: q2c_engine::floor::measure(clock, cpu).ok()?,
+    })
 }
 
 /// A scratch file in the folder for runs, for `--scratch`.

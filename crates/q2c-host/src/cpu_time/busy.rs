@@ -32,7 +32,11 @@ pub struct CpuBusy {
     pub busy: Nanos,
     /// Time the hypervisor gave to others.
     pub steal: Nanos,
-    /// The same by the source that was not chosen, where it exists.
+    /// Part of busy in interrupt handlers, as `/proc/stat` counts it.
+    pub irq: Nanos,
+    /// Part of busy in softirqs (block completions among them), as `/proc/stat` counts it.
+    pub softirq: Nanos,
+    /// Busy by the source that was not chosen, where it exists.
     pub other: Option<Nanos>,
 }
 
@@ -109,6 +113,8 @@ fn one(cpu: CpuId, before: &CpuCounters, now: &CpuCounters, window: Nanos) -> Cp
         cpu,
         busy: window - (now.idle - before.idle) - steal,
         steal,
+        irq: now.irq - before.irq,
+        softirq: now.softirq - before.softirq,
         other: cpuidle.map(|idle| window - idle - steal),
     }
 }
@@ -132,6 +138,22 @@ impl Busy {
         self.cpus.iter().map(|c| c.steal).sum()
     }
 
+    /// Softirq time of all CPUs over their busy time, 0..=1; `None` when none was busy. Where the kernel samples by
+    /// ticks (no `CONFIG_IRQ_TIME_ACCOUNTING`) it is an estimate: it misses what keeps clear of the tick.
+    #[must_use]
+    pub fn softirq_share(&self) -> Option<f64> {
+        let softirq: Nanos = self.cpus.iter().map(|c| c.softirq).sum();
+        let busy = self.total().as_secs_f64();
+        (busy > 0.0).then(|| (softirq.as_secs_f64() / busy).min(1.0))
+    }
+
+    /// Steal over all CPUs' window, 0..=1; `None` for an empty window.
+    #[must_use]
+    pub fn steal_share(&self) -> Option<f64> {
+        let all = self.window.as_secs_f64() * self.cpus.len() as f64;
+        (all > 0.0).then(|| self.steal().as_secs_f64() / all)
+    }
+
     /// Total by the source that was not chosen, where every CPU has it: a cross-check to print beside the total.
     #[must_use]
     pub fn total_by_other(&self) -> Option<Nanos> {
@@ -152,7 +174,9 @@ mod tests {
         let roots = Roots::under(dir);
         let mut stat = String::from("cpu  1 2 3 4 5 6 7 8 9 10\n");
         for (n, (idle, iowait, steal, states)) in cpus.into_iter().enumerate() {
-            stat += &format!("cpu{n} 900 0 900 {idle} {iowait} 0 5 {steal} 0 0\n");
+            // The interrupt counts follow the idle ones, so that they move in a window.
+            let (irq, softirq) = (idle / 10, idle / 5);
+            stat += &format!("cpu{n} 900 0 900 {idle} {iowait} {irq} {softirq} {steal} 0 0\n");
             for (i, time) in states.into_iter().enumerate() {
                 let state = roots.cpu(CpuId(n as u32), &format!("cpuidle/state{i}"));
                 std::fs::create_dir_all(&state).unwrap();
@@ -192,6 +216,11 @@ mod tests {
         assert_eq!(each, [1_650, 1_900]);
         assert_eq!(busy.steal(), Nanos::from_millis(100));
         assert!((busy.cpus_busy().unwrap() - 1.775).abs() < 1e-12);
+        // CPU 0: 13 - 10 counts of irq, 26 - 20 of softirq.
+        let interrupts = (busy.cpus[0].irq, busy.cpus[0].softirq);
+        assert_eq!(interrupts, (Nanos::from_millis(30), Nanos::from_millis(60)));
+        assert!((busy.softirq_share().unwrap() - 0.06 / 3.55).abs() < 1e-12);
+        assert!((busy.steal_share().unwrap() - 0.1 / 4.0).abs() < 1e-12);
         // By cpuidle CPU 0 slept 100 + 300 000 us.
         assert_eq!(
             busy.cpus[0].other,

@@ -45,6 +45,10 @@ pub(super) struct CpuCounters {
     pub idle: Nanos,
     /// Time the hypervisor gave to others.
     pub steal: Nanos,
+    /// Time in interrupt handlers.
+    pub irq: Nanos,
+    /// Time in softirqs.
+    pub softirq: Nanos,
     /// Sum of the residencies of all cpuidle states.
     pub cpuidle: Option<Nanos>,
 }
@@ -96,7 +100,7 @@ impl CpuTimes {
     }
 }
 
-/// `cpuN user nice system idle iowait irq softirq steal ...`; the line `cpu` is the sum and is left out.
+/// `cpuN user nice system idle iowait irq softirq steal guest ...`; the line `cpu` is the sum and is left out.
 fn stat_line(line: &str) -> Option<(CpuId, CpuCounters)> {
     let mut words = line.split_whitespace();
     let cpu = CpuId(words.next()?.strip_prefix("cpu")?.parse().ok()?);
@@ -108,6 +112,8 @@ fn stat_line(line: &str) -> Option<(CpuId, CpuCounters)> {
         CpuCounters {
             idle,
             steal: time(7).unwrap_or_default(),
+            irq: time(5).unwrap_or_default(),
+            softirq: time(6).unwrap_or_default(),
             cpuidle: None,
         },
     ))

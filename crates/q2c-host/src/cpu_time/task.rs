@@ -1,5 +1,6 @@
 //! What the threads of this process used, from `/proc/self/task`.
 
+use super::snapshot::STAT_UNIT;
 use crate::{Roots, attr};
 use q2c_model::Nanos;
 use std::fs;
@@ -20,6 +21,8 @@ pub struct TaskTimes {
     pub voluntary: u64,
     /// Times the CPU was taken from it.
     pub involuntary: u64,
+    /// Whether `cpu` is in counts of 10 ms (from `stat`) and `run_delay` unknown: the kernel keeps no schedstat.
+    pub coarse: bool,
 }
 
 /// All threads of this process, by id. A thread that ends while it is read is left out.
@@ -36,24 +39,33 @@ pub fn tasks(roots: &Roots) -> std::io::Result<Vec<TaskTimes>> {
 }
 
 impl TaskTimes {
-    /// Reads `status` and `schedstat` of a thread's folder; `None` when it is gone, or the kernel keeps no schedstat.
+    /// A thread of this process by its id; `None` when it is gone.
+    #[must_use]
+    pub fn of(roots: &Roots, tid: u32) -> Option<TaskTimes> {
+        TaskTimes::read(&roots.proc(&format!("self/task/{tid}")))
+    }
+
+    /// Reads a thread's folder: `status`, and `schedstat` (nanoseconds) or else `stat` (10 ms); `None` when it is gone.
     #[must_use]
     pub fn read(dir: &Path) -> Option<TaskTimes> {
         let status = fs::read_to_string(dir.join("status")).ok()?;
-        let schedstat = fs::read_to_string(dir.join("schedstat")).ok()?;
-        let mut times = schedstat.split_whitespace().map(str::parse);
         let field = |name: &str| {
             status
                 .lines()
                 .find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))
         };
+        let (cpu, run_delay, coarse) = match schedstat(dir) {
+            Some((cpu, delay)) => (cpu, delay, false),
+            None => (ticks(dir)?, Nanos::ZERO, true),
+        };
         Some(TaskTimes {
             tid: attr::name(dir).parse().ok()?,
             comm: field("Name")?.trim().to_owned(),
-            cpu: Nanos(times.next()?.ok()?),
-            run_delay: Nanos(times.next()?.ok()?),
+            cpu,
+            run_delay,
             voluntary: field("voluntary_ctxt_switches")?.trim().parse().ok()?,
             involuntary: field("nonvoluntary_ctxt_switches")?.trim().parse().ok()?,
+            coarse,
         })
     }
 
@@ -68,6 +80,23 @@ impl TaskTimes {
             ..self.clone()
         }
     }
+}
+
+/// On the CPU, and waiting for one.
+fn schedstat(dir: &Path) -> Option<(Nanos, Nanos)> {
+    let text = attr::text(&dir.join("schedstat"))?;
+    let mut times = text.split_whitespace().map(|t| t.parse().map(Nanos));
+    Some((times.next()?.ok()?, times.next()?.ok()?))
+}
+
+/// User and system time of `stat`: the 12th and 13th field behind the name, which ends at the last bracket and may
+/// hold anything.
+fn ticks(dir: &Path) -> Option<Nanos> {
+    let text = attr::text(&dir.join("stat"))?;
+    let behind = text.rsplit_once(')')?.1;
+    let mut fields = behind.split_whitespace().skip(11);
+    let mut count = || fields.next()?.parse::<u64>().ok();
+    Some(Nanos((count()? + count()?) * STAT_UNIT.0))
 }
 
 #[cfg(test)]
@@ -92,8 +121,20 @@ mod tests {
             run_delay: Nanos(89),
             voluntary: 5,
             involuntary: 2,
+            coarse: false,
         };
-        assert_eq!(found, [expected]);
+        assert_eq!(found, std::slice::from_ref(&expected));
+        assert_eq!(TaskTimes::of(&Roots::under(dir.path()), 77), Some(expected));
+        assert_eq!(TaskTimes::of(&Roots::under(dir.path()), 78), None);
+        // Without schedstat, the counts of stat: utime 250, stime 3.
+        fs::remove_file(task.join("schedstat")).unwrap();
+        let stat = "77 (q2c) lane (0) S 1 2 3 4 5 6 7 8 9 10 250 3 14 15 20 0";
+        fs::write(task.join("stat"), stat).unwrap();
+        let coarse = TaskTimes::of(&Roots::under(dir.path()), 77).unwrap();
+        assert_eq!(
+            (coarse.cpu, coarse.coarse),
+            (Nanos::from_millis(2_530), true)
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Frequency, SMT, isolation and who else runs.
 
-use super::scene::{Finding, Scene, write_line};
+use super::finding::{Finding, write_line};
+use super::scene::Scene;
 use crate::cpu_list;
 
 /// A governor that follows the load makes polling look better than it is: its load is constant.
@@ -12,12 +13,45 @@ pub(super) fn governor(scene: &Scene) -> Option<Finding> {
             "the frequency is set elsewhere (firmware or hypervisor) and cannot be told",
         ));
     };
+    if let Some(clock) = fixed_clock(scene) {
+        return Some(Finding::pass(
+            format!("{governor}, and every CPU is held at {clock} kHz"),
+            "the frequency cannot follow the load",
+        ));
+    }
     Some(match governor.as_str() {
         "performance" => Finding::pass("performance", "the frequency does not follow the load"),
         other => Finding::warn(
             other,
             "the frequency follows the load: methods that sleep run at lower clocks than those that poll",
         ).fix(format!("echo performance | tee {ALL}")),
+    })
+}
+
+/// The one frequency that the limits of all CPUs leave.
+fn fixed_clock(scene: &Scene) -> Option<String> {
+    let [least, most] =
+        ["min", "max"].map(|end| scene.of_cpus(&format!("cpufreq/scaling_{end}_freq")));
+    let first = least.first()?.clone();
+    let complete = least.len() == scene.online().len() && most.len() == least.len();
+    (complete && least.iter().chain(&most).all(|f| *f == first)).then_some(first)
+}
+
+/// The hint by which the processor itself chooses its clock; the governor does not overrule it everywhere.
+pub(super) fn preference(scene: &Scene) -> Option<Finding> {
+    const ALL: &str = "/sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference";
+    let mut hints = scene.of_cpus("cpufreq/energy_performance_preference");
+    hints.sort();
+    hints.dedup();
+    let found = hints.join(", ");
+    Some(match hints.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => return None,
+        ["performance" | "0"] => Finding::pass(found, "the processor keeps its clock up"),
+        _ => Finding::warn(
+            found,
+            "the processor saves energy by its own choice: the clock falls between requests, and CPUs may differ",
+        )
+        .fix(format!("echo performance | tee {ALL}")),
     })
 }
 
@@ -49,11 +83,25 @@ pub(super) fn smt(scene: &Scene) -> Option<Finding> {
     Some(match scene.machine.threads_per_core {
         None => Finding::unknown("the kernel does not tell", "whether jobs share a core is not known"),
         Some(1) => Finding::pass("one thread per core", "jobs do not share a core"),
+        Some(n) if apart(scene) => Finding::pass(
+            format!("{n} threads per core; the jobs' CPUs {} are on cores of their own", cpu_list::show(&scene.jobs)),
+            "jobs do not share a core with each other; other tasks may run on the siblings",
+        ),
         Some(n) => Finding::warn(
             format!("{n} threads per core"),
             "jobs placed on siblings share a core: a polling one slows its neighbour, and core counts are half",
         ).fix(write_line("off", "/sys/devices/system/cpu/smt/control")),
     })
+}
+
+/// Whether jobs are named and no two are on one core.
+fn apart(scene: &Scene) -> bool {
+    let lone = |job: &q2c_model::CpuId| {
+        let cpu = scene.topology.cpu(*job)?;
+        let on_core = scene.jobs.iter().filter(|j| cpu.siblings.contains(j));
+        Some(on_core.count() == 1)
+    };
+    !scene.jobs.is_empty() && scene.jobs.iter().all(|j| lone(j) == Some(true))
 }
 
 /// Isolated and tickless CPUs.

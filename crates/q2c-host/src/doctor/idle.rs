@@ -1,6 +1,8 @@
 //! Idle states and the counting of idle time.
 
-use super::scene::{Finding, Scene};
+use super::finding::Finding;
+use super::scene::Scene;
+use crate::attr;
 
 /// Exit latencies up to this are small beside the fastest device's time, in microseconds.
 const SHALLOW: u64 = 10;
@@ -8,10 +10,18 @@ const SHALLOW: u64 = 10;
 /// Deep states lengthen every wake-up: they punish interrupts and sleeps, never polling.
 pub(super) fn states(scene: &Scene) -> Option<Finding> {
     let states = &scene.machine.idle_states;
-    let Some((deepest, latency)) = states.iter().max_by_key(|(_, latency)| *latency) else {
+    if states.is_empty() {
         return Some(Finding::unknown(
             "no cpuidle states",
             "how deep an idle CPU sleeps is set elsewhere and cannot be told",
+        ));
+    }
+    let off = switched_off(scene);
+    let open = states.iter().filter(|(name, _)| !off.contains(name));
+    let Some((deepest, latency)) = open.max_by_key(|(_, latency)| *latency) else {
+        return Some(Finding::pass(
+            "every idle state is switched off",
+            "an idle CPU spins",
         ));
     };
     let found = format!("deepest state {deepest}, {latency} us to leave it");
@@ -20,7 +30,47 @@ pub(super) fn states(scene: &Scene) -> Option<Finding> {
         false => Finding::warn(
             found,
             "a sleeping CPU wakes late: interrupts and hybrid polling look worse than on a busy machine",
-        ).fix(format!("cpupower idle-set --disable-by-latency {SHALLOW}")),
+        )
+        .fix(format!("cpupower idle-set --disable-by-latency {SHALLOW}")),
+    })
+}
+
+/// Names of the states that are switched off on every CPU.
+fn switched_off(scene: &Scene) -> Vec<String> {
+    let folder = |cpu| attr::entries(&scene.roots.cpu(cpu, "cpuidle"));
+    let off = |cpu| {
+        let states = folder(cpu).into_iter();
+        let off = states.filter(|s| attr::text(&s.join("disable")).is_some_and(|v| v != "0"));
+        off.filter_map(|s| attr::text(&s.join("name"))).collect()
+    };
+    let mut cpus = scene.online().iter().map(|&cpu| off(cpu));
+    let first: Vec<String> = cpus.next().unwrap_or_default();
+    cpus.fold(first, |both, one: Vec<String>| {
+        both.into_iter().filter(|name| one.contains(name)).collect()
+    })
+}
+
+/// Who chooses the state, and whether it spins before it sleeps.
+pub(super) fn governor(scene: &Scene) -> Option<Finding> {
+    let spin_ns = scene.sys("module/haltpoll/parameters/guest_halt_poll_ns");
+    let Some(governor) = scene.machine.idle_governor.as_deref() else {
+        return Some(Finding::unknown(
+            "no cpuidle governor",
+            "who chooses idle states cannot be told",
+        ));
+    };
+    Some(match (governor, spin_ns.as_deref()) {
+        ("menu" | "teo", _) => Finding::pass(governor, "it guesses each idle time and takes the state that fits"),
+        ("haltpoll", Some("0")) => Finding::pass("haltpoll, which does not spin here", "an idle CPU halts at once"),
+        ("haltpoll", ns) => Finding::warn(
+            format!("haltpoll, up to {} ns", ns.unwrap_or("an unknown number of")),
+            "an idle CPU of this guest spins before it halts: interrupts look faster, and the host pays the CPU",
+        )
+        .fix("echo 0 > /sys/module/haltpoll/parameters/guest_halt_poll_ns"),
+        (other, _) => Finding::warn(
+            other,
+            "it steps through the states by rule of thumb: wake-ups depend on what ran before",
+        ),
     })
 }
 
@@ -28,6 +78,7 @@ pub(super) fn states(scene: &Scene) -> Option<Finding> {
 pub(super) fn accounting(scene: &Scene) -> Option<Finding> {
     if scene.command_line("nohz").is_some_and(|v| v == "off") {
         return Some(Finding::invalidates(
+            &["cpu", "kiops-per-core"],
             "nohz=off on the kernel command line",
             "idle time in /proc/stat is counted by ticks: work between ticks is missed, and KIOPS/core is wrong",
         ).fix("remove nohz=off from the kernel command line and reboot"));

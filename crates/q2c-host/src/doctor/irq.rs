@@ -1,6 +1,7 @@
 //! Where the device's interrupts and completions go.
 
-use super::scene::{Finding, Scene};
+use super::finding::Finding;
+use super::scene::Scene;
 use crate::block::{Interrupts, IrqLine};
 use crate::{attr, cpu_list};
 use q2c_model::CpuId;
@@ -100,4 +101,60 @@ pub(super) fn completion(scene: &Scene) -> Option<Finding> {
         format!("rq_affinity={value}"),
         &format!("completions run {place}"),
     ))
+}
+
+/// Lines that the kernel places itself stay; others a balancer or a human may move.
+pub(super) fn managed(scene: &Scene) -> Option<Finding> {
+    let lines = used_lines(scene)?;
+    let state = |line: &IrqLine| {
+        let path = format!("kernel/debug/irq/irqs/{}", line.irq);
+        Some(scene.sys(&path)?.contains("IRQD_AFFINITY_MANAGED"))
+    };
+    let told: Option<Vec<bool>> = lines.iter().map(state).collect();
+    Some(match told {
+        None => Finding::unknown(
+            "shown by debugfs only, where the kernel has it (GENERIC_IRQ_DEBUGFS) and root asks",
+            "whether interrupts can be moved is not known; those of NVMe queues usually cannot",
+        ),
+        Some(managed) if managed.iter().all(|&m| m) => Finding::pass(
+            "every line in use is managed by the kernel",
+            "each queue's interrupts stay on its own CPUs",
+        ),
+        Some(_) => Finding::pass(
+            "not every line in use is managed by the kernel",
+            "its CPUs are those of smp_affinity: they can be chosen, and a balancer can move them",
+        ),
+    })
+}
+
+/// A line that several devices share counts interrupts of all.
+pub(super) fn shared(scene: &Scene) -> Option<Finding> {
+    let lines = used_lines(scene)?;
+    let shared: Vec<String> = lines
+        .iter()
+        .filter(|l| l.name.contains(", "))
+        .map(|l| format!("{} ({})", l.irq, l.name))
+        .collect();
+    Some(match shared.is_empty() {
+        true => Finding::pass(
+            "no line is shared with another device",
+            "counted interrupts are the device's",
+        ),
+        false => Finding::invalidates(
+            &["effective-mode"],
+            format!("lines shared with other devices: {}", shared.join("; ")),
+            "other devices' interrupts count as this one's: that polling was not interrupted cannot be proved",
+        ),
+    })
+}
+
+/// The device's lines that have counted; `None` where there is no device or no such line.
+fn used_lines(scene: &Scene) -> Option<Vec<IrqLine>> {
+    let all = Interrupts::read(scene.roots, scene.leaf.as_ref()?).ok()?;
+    let used: Vec<IrqLine> = all
+        .lines
+        .into_iter()
+        .filter(|l| l.counts.values().any(|&n| n > 0))
+        .collect();
+    (!used.is_empty()).then_some(used)
 }

@@ -1,17 +1,19 @@
 //! What the kernel allows and offers.
 
-use super::scene::{Finding, RingProbe, Scene, write_line};
+use super::finding::{Finding, write_line};
+use super::scene::{RingProbe, Scene};
 
 /// io_uring may be switched off by a sysctl, or refused by a container's filter, which only a try shows.
 pub(super) fn io_uring(scene: &Scene) -> Option<Finding> {
     const GONE: &str =
         "no io_uring method can run: interrupt, poll, hybrid and sqpoll on io_uring are left out";
+    const URING: &[&str] = &["io_uring", "io_uring_cmd"];
     const SYSCTL: &str = "/proc/sys/kernel/io_uring_disabled";
     let sysctl = scene.proc("sys/kernel/io_uring_disabled");
     let shown = sysctl
         .as_deref()
         .map_or("no sysctl".to_owned(), |v| format!("io_uring_disabled={v}"));
-    let forbidden = |found| Finding::invalidates(found, GONE).fix(write_line("0", SYSCTL));
+    let forbidden = |found| Finding::invalidates(URING, found, GONE).fix(write_line("0", SYSCTL));
     Some(match (&scene.ring, sysctl.as_deref()) {
         (Some(RingProbe::Works), _) => Finding::pass(
             format!("a ring came up ({shown})"),
@@ -19,6 +21,7 @@ pub(super) fn io_uring(scene: &Scene) -> Option<Finding> {
         ),
         (Some(RingProbe::Refused(why)), Some("1" | "2")) => forbidden(format!("{why} ({shown})")),
         (Some(RingProbe::Refused(why)), _) => Finding::invalidates(
+            URING,
             format!("setting up a ring failed: {why} ({shown}); a container's filter?"),
             GONE,
         ),
@@ -35,7 +38,7 @@ pub(super) fn io_uring(scene: &Scene) -> Option<Finding> {
             shown,
             "the kernel is new enough for io_uring; a ring was not tried",
         ),
-        (None, _) => Finding::invalidates(format!("kernel {}", scene.machine.kernel), GONE),
+        (None, _) => Finding::invalidates(URING, format!("kernel {}", scene.machine.kernel), GONE),
     })
 }
 
@@ -72,10 +75,12 @@ pub(super) fn hybrid_kernel(scene: &Scene) -> Option<Finding> {
             "hybrid-kernel exists (io_poll_delay with polled preadv2)",
         ),
         (4, _) | (0..=3, _) => Finding::invalidates(
+            &["hybrid-kernel"],
             found,
             "hybrid-kernel needs Linux 4.10 to 5.18: this one is too old",
         ),
         _ => Finding::invalidates(
+            &["hybrid-kernel", "hipri"],
             found,
             "hybrid-kernel needs Linux 4.10 to 5.18: since 5.19 synchronous direct I/O ignores RWF_HIPRI, and \
              io_poll_delay is inert; use hybrid on io_uring",
@@ -91,7 +96,7 @@ pub(super) fn hybrid_uring(scene: &Scene) -> Option<Finding> {
         version if version >= (6, 13) => {
             Finding::pass(found, "hybrid-uring exists (IORING_SETUP_HYBRID_IOPOLL)")
         }
-        _ => Finding::invalidates(found, "hybrid-uring needs Linux 6.13"),
+        _ => Finding::invalidates(&["hybrid-uring"], found, "hybrid-uring needs Linux 6.13"),
     })
 }
 

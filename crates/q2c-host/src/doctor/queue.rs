@@ -1,6 +1,13 @@
 //! The target's request queue.
 
-use super::scene::{Finding, Scene, write_line};
+use super::finding::{Finding, write_line};
+use super::scene::Scene;
+use crate::attr;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Columns that need poll queues.
+pub(super) const POLLED: &[&str] = &["iopoll", "hybrid-uring", "hybrid-kernel", "hipri"];
 
 fn path(disk: &str, attribute: &str) -> String {
     format!("/sys/block/{disk}/queue/{attribute}")
@@ -25,7 +32,11 @@ pub(super) fn poll_queues(scene: &Scene) -> Option<Finding> {
               the device still interrupts; results say so"
         }
     };
-    let finding = Finding::invalidates(format!("{disk}: io_poll={value}, no poll queues"), means);
+    let finding = Finding::invalidates(
+        POLLED,
+        format!("{disk}: io_poll={value}, no poll queues"),
+        means,
+    );
     Some(match driver_option(disk) {
         Some(option) => finding.fix(option),
         None => finding,
@@ -132,4 +143,74 @@ pub(super) fn nr_requests(scene: &Scene) -> Option<Finding> {
             "jobs wait for a free request at high depth: time between queued and got-request grows, the device idles",
         ).fix(write_line("256", &path(disk, "nr_requests"))),
     })
+}
+
+/// Read-ahead fetches what nobody asked for, for buffered readers.
+pub(super) fn read_ahead(scene: &Scene) -> Option<Finding> {
+    let (disk, value) = scene.queue("read_ahead_kb")?;
+    Some(Finding::pass(
+        format!("{disk}: read_ahead_kb={value}"),
+        "direct I/O is not touched by it; buffered readers fetch up to so much more than they ask for",
+    ))
+}
+
+/// One hardware queue is a lock for all CPUs.
+pub(super) fn hardware_queues(scene: &Scene) -> Option<Finding> {
+    let disk = &scene.leaf.as_ref()?.disk;
+    let queues = attr::entries(&disk.dir.join("mq"));
+    let cpus = scene.online().len();
+    let found = format!(
+        "{}: {}{}",
+        disk.name,
+        counted(&queues),
+        types(scene, &queues)
+    );
+    Some(match queues.len() {
+        0 => Finding::warn(
+            format!("{}: none, it takes bios", disk.name),
+            "no tags, no scheduler, no polling: jobs meet in the driver's own locks",
+        ),
+        1 if cpus > 1 => Finding::warn(
+            found,
+            "all CPUs share one queue and its tags, and the kernel picks a scheduler for it unless told otherwise",
+        ),
+        n if n < cpus => Finding::pass(
+            found,
+            "CPUs share queues: jobs on CPUs of one queue share its tags",
+        ),
+        _ => Finding::pass(found, "every CPU has a queue of its own"),
+    })
+}
+
+/// `4 queues, 1023 tags each`; what a sweep asked for and the driver cut shows here.
+fn counted(queues: &[PathBuf]) -> String {
+    let tags = queues.iter().filter_map(|q| attr::text(&q.join("nr_tags")));
+    let mut tags: Vec<String> = tags.collect();
+    tags.dedup();
+    match tags.is_empty() {
+        true => format!("{} queues", queues.len()),
+        false => format!("{} queues, {} tags each", queues.len(), tags.join(" or ")),
+    }
+}
+
+/// How many queues are of each type, from debugfs (root only).
+fn types(scene: &Scene, queues: &[PathBuf]) -> String {
+    let Some(leaf) = &scene.leaf else {
+        return String::new();
+    };
+    let kind = |queue: &PathBuf| {
+        let (disk, number) = (&leaf.disk.name, attr::name(queue));
+        scene.sys(&format!("kernel/debug/block/{disk}/hctx{number}/type"))
+    };
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for kind in queues.iter().filter_map(kind) {
+        *kinds.entry(kind).or_insert(0) += 1;
+    }
+    match kinds.is_empty() {
+        true => String::new(),
+        false => {
+            let each = kinds.iter().map(|(kind, n)| format!("{n} {kind}"));
+            format!(" ({})", each.collect::<Vec<_>>().join(", "))
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Every check, in the order of the report.
 
-use super::scene::{Finding, Scene};
-use super::{cpu, idle, irq, kernel, queue, target, tool};
+use super::finding::Finding;
+use super::scene::Scene;
+use super::{build, cpu, idle, irq, kernel, numa, nvme, queue, target, thermal, tool};
 use q2c_result::{Check, DoctorReport};
 
 /// A check: `None` where it does not apply.
@@ -15,28 +16,56 @@ const REGISTRY: &[(&str, &str, Look)] = &[
     ("kernel", "hybrid-uring", kernel::hybrid_uring),
     ("kernel", "defer-taskrun", kernel::defer_taskrun),
     ("kernel", "mitigations", kernel::mitigations),
+    ("kernel", "command-line", build::command_line),
+    ("kernel", "preempt", build::preempt),
+    ("kernel", "tick", build::tick),
+    ("kernel", "debug-options", build::debug),
+    ("kernel", "irq-time", build::irq_time),
+    ("kernel", "aio-limit", build::aio),
+    ("kernel", "hugepages", build::hugepages),
     ("cpu", "governor", cpu::governor),
+    ("cpu", "energy-preference", cpu::preference),
     ("cpu", "boost", cpu::boost),
     ("cpu", "smt", cpu::smt),
     ("cpu", "isolated", cpu::isolated),
     ("cpu", "load", cpu::load),
     ("cpu", "steal", cpu::steal),
     ("idle", "idle-states", idle::states),
+    ("idle", "idle-governor", idle::governor),
     ("idle", "idle-accounting", idle::accounting),
+    ("thermal", "throttling", thermal::throttling),
+    ("thermal", "device-temperature", thermal::device),
+    ("thermal", "pcie-link", thermal::link),
+    ("numa", "device-node", numa::node),
+    ("numa", "numa-balancing", numa::balancing),
     ("irq", "irq-cpus", irq::placement),
     ("irq", "irqbalance", irq::balancer),
     ("irq", "completion-cpu", irq::completion),
+    ("irq", "irq-managed", irq::managed),
+    ("irq", "irq-shared", irq::shared),
+    ("queue", "hardware-queues", queue::hardware_queues),
     ("queue", "poll-queues", queue::poll_queues),
     ("queue", "scheduler", queue::scheduler),
     ("queue", "nomerges", queue::nomerges),
     ("queue", "iostats", queue::iostats),
     ("queue", "wbt", queue::write_throttling),
     ("queue", "nr-requests", queue::nr_requests),
+    ("queue", "read-ahead", queue::read_ahead),
+    ("nvme", "nvme-queues", nvme::queues),
+    ("nvme", "nvme-power", nvme::power),
+    ("nvme", "nvme-state", nvme::state),
     ("target", "target-kind", target::kind),
     ("target", "target-proved", target::proved),
     ("target", "target-size", target::size),
+    ("target", "target-written", target::written),
+    ("target", "target-memory", target::memory),
+    ("target", "mounted", target::mounted),
+    ("target", "write-cache", target::write_cache),
+    ("target", "block-size", target::block_size),
     ("tool", "clock", tool::clock),
     ("tool", "tsc", tool::tsc),
+    ("tool", "clock-cost", tool::clock_cost),
+    ("tool", "empty-loop", tool::empty_loop),
     ("tool", "restore-pending", tool::restore_pending),
 ];
 
@@ -49,6 +78,7 @@ pub fn run(scene: &Scene) -> DoctorReport {
             id: (*id).to_owned(),
             group: (*group).to_owned(),
             verdict: found.verdict,
+            columns: found.columns,
             found: found.found,
             means: found.means,
             fix: found.fix,

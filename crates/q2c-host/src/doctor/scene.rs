@@ -1,9 +1,11 @@
-//! What a check looks at, and what it finds.
+//! What a check looks at.
 
 use crate::block::{self, Leaf};
+use crate::kernel_config::KernelConfig;
+use crate::topology::Topology;
 use crate::{Roots, attr, machine};
 use q2c_model::CpuId;
-use q2c_result::{Machine, Target, Verdict};
+use q2c_result::{Machine, Target};
 use std::path::{Path, PathBuf};
 
 /// How a real `io_uring_setup` ended. The doctor does no I/O itself: the caller tries and tells.
@@ -13,6 +15,15 @@ pub enum RingProbe {
     Works,
     /// It was refused, with the error's text.
     Refused(String),
+}
+
+/// What q2c itself costs, measured by the caller.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ToolCosts {
+    /// One reading of the clock that dates I/Os, nanoseconds.
+    pub clock_ns: f64,
+    /// Thread CPU per I/O of an engine that does nothing, every sample recorded, nanoseconds.
+    pub empty_loop_ns: f64,
 }
 
 /// All that the checks look at.
@@ -30,6 +41,14 @@ pub struct Scene<'a> {
     pub(super) ring: Option<RingProbe>,
     /// The restore journals' folder.
     pub(super) journal: Option<PathBuf>,
+    /// Cores, sockets and nodes.
+    pub(super) topology: Topology,
+    /// The CPUs of the jobs; empty when none are named.
+    pub(super) jobs: Vec<CpuId>,
+    /// What q2c costs here.
+    pub(super) costs: Option<ToolCosts>,
+    /// How the kernel was built.
+    pub(super) config: Option<KernelConfig>,
 }
 
 impl<'a> Scene<'a> {
@@ -44,6 +63,10 @@ impl<'a> Scene<'a> {
             leaf: name.and_then(|n| block::of_disk_name(roots, &n).ok()),
             ring: None,
             journal: None,
+            topology: Topology::read(roots),
+            jobs: Vec::new(),
+            costs: None,
+            config: KernelConfig::read(roots),
         }
     }
 
@@ -61,6 +84,24 @@ impl<'a> Scene<'a> {
     pub fn with_journal(self, dir: &Path) -> Scene<'a> {
         Scene {
             journal: Some(dir.to_owned()),
+            ..self
+        }
+    }
+
+    /// With the CPUs that the jobs will run on.
+    #[must_use]
+    pub fn with_jobs(self, cpus: &[CpuId]) -> Scene<'a> {
+        Scene {
+            jobs: cpus.to_owned(),
+            ..self
+        }
+    }
+
+    /// With what q2c itself costs here.
+    #[must_use]
+    pub fn with_costs(self, costs: ToolCosts) -> Scene<'a> {
+        Scene {
+            costs: Some(costs),
             ..self
         }
     }
@@ -91,6 +132,26 @@ impl<'a> Scene<'a> {
         ))
     }
 
+    /// The disk's folder and those above it up to its bus; of a stacked disk, those of the first one below.
+    pub(super) fn device_dirs(&self) -> Vec<PathBuf> {
+        let Some(leaf) = &self.leaf else {
+            return Vec::new();
+        };
+        let disk = leaf.below.first().unwrap_or(&leaf.disk);
+        let devices = std::fs::canonicalize(self.roots.sys("devices")).unwrap_or_default();
+        let inside = disk
+            .dir
+            .ancestors()
+            .take_while(|d| d.starts_with(&devices) && *d != devices);
+        inside.map(Path::to_owned).collect()
+    }
+
+    /// An attribute of every CPU online that has it.
+    pub(super) fn of_cpus(&self, attribute: &str) -> Vec<String> {
+        let text = |&cpu: &CpuId| attr::text(&self.roots.cpu(cpu, attribute));
+        self.online().iter().filter_map(text).collect()
+    }
+
     /// A command line item of the kernel.
     pub(super) fn command_line(&self, item: &str) -> Option<String> {
         let line = self.proc("cmdline")?;
@@ -99,53 +160,4 @@ impl<'a> Scene<'a> {
             .find_map(|w| w.strip_prefix(item)?.strip_prefix('='));
         found.map(str::to_owned)
     }
-}
-
-/// What a check found: the result's check without its name and group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Finding {
-    pub verdict: Verdict,
-    pub found: String,
-    pub means: String,
-    pub fix: Option<String>,
-}
-
-impl Finding {
-    fn new(verdict: Verdict, found: impl Into<String>, means: &str) -> Finding {
-        Finding {
-            verdict,
-            found: found.into(),
-            means: means.to_owned(),
-            fix: None,
-        }
-    }
-
-    pub fn pass(found: impl Into<String>, means: &str) -> Finding {
-        Finding::new(Verdict::Pass, found, means)
-    }
-
-    pub fn warn(found: impl Into<String>, means: &str) -> Finding {
-        Finding::new(Verdict::Warn, found, means)
-    }
-
-    pub fn invalidates(found: impl Into<String>, means: &str) -> Finding {
-        Finding::new(Verdict::Invalidates, found, means)
-    }
-
-    pub fn unknown(found: impl Into<String>, means: &str) -> Finding {
-        Finding::new(Verdict::Unknown, found, means)
-    }
-
-    /// With the line that would change it.
-    pub fn fix(self, line: impl Into<String>) -> Finding {
-        Finding {
-            fix: Some(line.into()),
-            ..self
-        }
-    }
-}
-
-/// The line that writes a value to a file of sysfs or procfs.
-pub(super) fn write_line(value: &str, path: &str) -> String {
-    format!("echo {value} > {path}")
 }

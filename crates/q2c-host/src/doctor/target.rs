@@ -1,6 +1,10 @@
 //! The target itself; whether it is fit was decided when it was opened.
 
-use super::scene::{Finding, Scene};
+use super::finding::Finding;
+use super::queue::POLLED;
+use super::scene::Scene;
+use crate::attr;
+use crate::target::UNASKED;
 
 /// A file brings its file system's work along.
 pub(super) fn kind(scene: &Scene) -> Option<Finding> {
@@ -12,6 +16,7 @@ pub(super) fn kind(scene: &Scene) -> Option<Finding> {
             "no file system in the way",
         ),
         (_, Some("btrfs")) => Finding::invalidates(
+            POLLED,
             format!("{}: file on btrfs", target.path),
             "btrfs has no polled I/O: poll and hybrid in the kernel are impossible on its files",
         ),
@@ -35,6 +40,7 @@ pub(super) fn proved(scene: &Scene) -> Option<Finding> {
             "interrupts and requests of the device can be counted against ours",
         ),
         (_, None) => Finding::invalidates(
+            &["effective-mode"],
             format!("no device: {}", target.unproved.join("; ")),
             "that I/O happened, and how it completed, cannot be proved by the device's counters",
         ),
@@ -56,6 +62,114 @@ pub(super) fn size(scene: &Scene) -> Option<Finding> {
         false => Finding::warn(
             found,
             "it may fit into the device's or the host's cache: latencies can be the cache's, not the medium's",
+        ),
+    })
+}
+
+/// Whether reads find data, or blocks that were never written, which are answered without the medium.
+pub(super) fn written(scene: &Scene) -> Option<Finding> {
+    let target = scene.target?;
+    let doubt = target.unproved.iter().find(|u| u.starts_with(UNASKED));
+    Some(match (target.kind.as_str(), doubt) {
+        ("file", None) => Finding::pass(
+            format!("{}: every extent is mapped and written", target.path),
+            "reads reach the medium; refused otherwise",
+        ),
+        ("file", Some(doubt)) => Finding::unknown(
+            doubt.as_str(),
+            "holes are answered without the device: fill the file with random data",
+        ),
+        _ => Finding::unknown(
+            format!(
+                "{}: the kernel does not know which blocks were ever written",
+                target.path
+            ),
+            "trimmed or fresh blocks are answered without the medium: fill the device with random data, twice for NAND",
+        ),
+    })
+}
+
+/// A file system's own I/O on the measured device.
+pub(super) fn mounted(scene: &Scene) -> Option<Finding> {
+    let target = scene.target.filter(|t| t.kind == "block")?;
+    let leaf = scene.leaf.as_ref()?;
+    let table = scene.proc("self/mountinfo")?;
+    let numbers = numbers(scene);
+    // ID, parent, device number, root, place.
+    let places: Vec<&str> = table
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split(' ').skip(2);
+            let number = words.next()?;
+            numbers.iter().any(|n| n == number).then(|| words.nth(1))?
+        })
+        .collect();
+    Some(match places.is_empty() {
+        true => Finding::pass(
+            format!("no file system of {} is mounted", leaf.disk.name),
+            "the device serves nobody else",
+        ),
+        false => Finding::warn(
+            format!("{}: mounted at {}", target.path, places.join(", ")),
+            "the file system's own I/O mixes with the jobs', and writes to the device are refused",
+        ),
+    })
+}
+
+/// Device numbers of the disk and its partitions.
+fn numbers(scene: &Scene) -> Vec<String> {
+    let Some(leaf) = &scene.leaf else {
+        return Vec::new();
+    };
+    let partitions = attr::entries(&leaf.disk.dir)
+        .into_iter()
+        .filter(|dir| dir.join("partition").exists());
+    let dirs = std::iter::once(leaf.disk.dir.clone()).chain(partitions);
+    dirs.filter_map(|dir| attr::text(&dir.join("dev")))
+        .collect()
+}
+
+/// A volatile cache acknowledges writes before they are safe.
+pub(super) fn write_cache(scene: &Scene) -> Option<Finding> {
+    let (disk, value) = scene.queue("write_cache")?;
+    let found = format!("{disk}: {value}");
+    Some(match value.as_str() {
+        "write through" => Finding::pass(
+            found,
+            "a finished write is safe, and its latency the medium's",
+        ),
+        "write back" => Finding::warn(
+            found,
+            "writes finish in the device's volatile cache: their latency is the cache's until it is full or flushed",
+        ),
+        _ => Finding::unknown(found, "where a write ends is not known"),
+    })
+}
+
+/// The unit the medium works in against the one it is addressed in.
+pub(super) fn block_size(scene: &Scene) -> Option<Finding> {
+    let (disk, logical) = scene.queue("logical_block_size")?;
+    let (_, physical) = scene.queue("physical_block_size")?;
+    let found = format!("{disk}: {logical} B blocks on {physical} B");
+    let (logical, physical): (u64, u64) = (logical.parse().ok()?, physical.parse().ok()?);
+    Some(match logical < physical {
+        false => Finding::pass(found, "requests of one block are whole units of the medium"),
+        true => Finding::warn(
+            found,
+            "requests below the larger size, or not aligned to it, read and write back a whole unit",
+        ),
+    })
+}
+
+/// What fits into memory may be served from it by whoever caches below.
+pub(super) fn memory(scene: &Scene) -> Option<Finding> {
+    let (target, memory) = (scene.target?, scene.machine.memory?);
+    let found = format!("{} of target, {memory} of memory", target.size);
+    Some(match target.size > memory {
+        true => Finding::pass(found, "no cache in memory holds it all"),
+        false => Finding::warn(
+            found,
+            "it fits into memory: buffered readers, loop devices and hosts of virtual machines may serve it from there",
         ),
     })
 }

@@ -1,6 +1,7 @@
 //! What q2c itself stands on.
 
-use super::scene::{Finding, Scene, write_line};
+use super::finding::{Finding, write_line};
+use super::scene::Scene;
 use crate::machine;
 use crate::restore;
 
@@ -48,6 +49,42 @@ pub(super) fn tsc(scene: &Scene) -> Option<Finding> {
         false => Finding::warn(
             "not invariant",
             "the TSC changes its rate or stops in idle states: time stamps come from the kernel's clock instead",
+        ),
+    })
+}
+
+/// What each time stamp adds to an I/O.
+pub(super) fn clock_cost(scene: &Scene) -> Option<Finding> {
+    /// A depth-1 loop takes three stamps per I/O: 1 % of 10 us.
+    const CHEAP: f64 = 33.0;
+    let ns = scene.costs?.clock_ns;
+    let found = format!("{ns:.0} ns per time stamp");
+    Some(match ns <= CHEAP {
+        true => Finding::pass(
+            found,
+            "three stamps are below 1 % of the fastest device's I/O",
+        ),
+        false => Finding::warn(
+            found,
+            "three stamps per I/O show in IOPS and CPU of fast devices",
+        ),
+    })
+}
+
+/// What the loop costs without a device: nothing faster can be measured.
+pub(super) fn empty_loop(scene: &Scene) -> Option<Finding> {
+    /// The engine's own budget with recording on.
+    const BUDGET: f64 = 40.0;
+    let ns = scene.costs?.empty_loop_ns;
+    let found = format!(
+        "{ns:.0} ns of CPU per empty I/O, {:.1} M/s per core",
+        1e3 / ns.max(f64::MIN_POSITIVE)
+    );
+    Some(match ns <= BUDGET {
+        true => Finding::pass(found, "no device in use is limited by it"),
+        false => Finding::warn(
+            found,
+            "the tool costs more than it should: a slow or busy CPU, or a build for debugging",
         ),
     })
 }

@@ -7,6 +7,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+/// How the words begin that say that nobody knows.
+pub(crate) const UNASKED: &str = "whether the file is fully written";
 /// Stored within metadata: reads do not go to the file's own blocks.
 const ELSEWHERE: u32 = Extent::INLINE | Extent::TAIL;
 /// No place on the device yet.
@@ -46,9 +48,7 @@ pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, 
 }
 
 fn unasked(error: &io::Error) -> String {
-    format!(
-        "whether the file is fully written: its file system does not tell where it lies ({error})"
-    )
+    format!("{UNASKED}: its file system does not tell where it lies ({error})")
 }
 
 /// The first place that a read would not find on the device.

@@ -8,6 +8,7 @@ mod machine;
 mod occupied;
 mod restore;
 mod target;
+mod topology;
 mod tree;
 
 /// Leaves the rest of a test out, said aloud and counted.

@@ -8,6 +8,7 @@ use q2c_host::Roots;
 use q2c_host::target::{Wanted, WriteLeave, open};
 use q2c_model::Bytes;
 use q2c_result::{Exit, Target};
+use q2c_sys::Clock;
 
 /// Examines the machine, and the target when one is named.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
@@ -29,7 +30,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         }
         None => None,
     };
-    let report = examine(&roots, target.as_ref());
+    let report = examine(&roots, target.as_ref(), &[], Clock::new());
     match args.json {
         true => print_json(&report)?,
         false => print(&q2c_report::terminal::doctor(&report, screen()))?,

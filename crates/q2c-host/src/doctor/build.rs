@@ -1,0 +1,208 @@
+//! How the kernel was built, and what it was told at boot.
+
+use super::finding::{Finding, write_line};
+use super::scene::Scene;
+use crate::kernel_config::KernelConfig;
+
+/// Options that check every memory access or lock: they multiply the cost of an I/O.
+const HEAVY: [&str; 7] = [
+    "KASAN",
+    "KCSAN",
+    "KMSAN",
+    "PROVE_LOCKING",
+    "DEBUG_OBJECTS",
+    "DEBUG_KMEMLEAK",
+    "SLUB_DEBUG_ON",
+];
+/// Options that make locks dearer.
+const LIGHT: [&str; 5] = [
+    "LOCK_STAT",
+    "DEBUG_SPINLOCK",
+    "DEBUG_MUTEXES",
+    "DEBUG_PREEMPT",
+    "DEBUG_ATOMIC_SLEEP",
+];
+
+fn no_config() -> &'static str {
+    "the kernel keeps no copy of its options (/proc/config.gz), and none lies in /boot or /lib/modules"
+}
+
+/// Checks of the kernel's own developers.
+pub(super) fn debug(scene: &Scene) -> Option<Finding> {
+    let Some(config) = &scene.config else {
+        return Some(Finding::unknown(
+            no_config(),
+            "whether it checks itself at every I/O cannot be told",
+        ));
+    };
+    let on = |names: &[&str]| {
+        let on: Vec<&str> = names.iter().copied().filter(|n| config.has(n)).collect();
+        (!on.is_empty()).then(|| on.join(", "))
+    };
+    Some(match (on(&HEAVY), on(&LIGHT)) {
+        (Some(heavy), _) => Finding::invalidates(
+            &["iops", "latency", "cpu", "kiops-per-core"],
+            heavy,
+            "the kernel checks itself at every access or lock: no number compares with another kernel's",
+        ),
+        (None, Some(light)) => Finding::warn(light, "locks cost more than in other kernels"),
+        (None, None) => Finding::pass(
+            "no debug option that costs",
+            "I/O costs what it costs elsewhere",
+        ),
+    })
+}
+
+/// The tick's rate: it interrupts pollers, and samples where CPU time went.
+pub(super) fn tick(scene: &Scene) -> Option<Finding> {
+    let Some(config) = &scene.config else {
+        return Some(Finding::unknown(
+            no_config(),
+            "how often the tick interrupts a busy CPU is not known",
+        ));
+    };
+    let hz = config.value("HZ").unwrap_or("not told");
+    let found = format!("HZ={hz}");
+    Some(match config.has("HZ_PERIODIC") {
+        true => Finding::warn(
+            format!("{found}, periodic"),
+            "idle CPUs are woken at every tick: idle states and accounting differ from other kernels",
+        ),
+        false => Finding::pass(
+            found,
+            "a busy CPU is interrupted so often per second, an idle one is not",
+        ),
+    })
+}
+
+/// Whether the softirq column can be trusted.
+pub(super) fn irq_time(scene: &Scene) -> Option<Finding> {
+    let Some(config) = &scene.config else {
+        return Some(Finding::unknown(
+            no_config(),
+            "whether interrupt time is measured or sampled is not known",
+        ));
+    };
+    let exact = ["IRQ_TIME_ACCOUNTING", "VIRT_CPU_ACCOUNTING_NATIVE"];
+    Some(match exact.into_iter().find(|option| config.has(option)) {
+        Some(option) => Finding::pass(
+            option,
+            "time in interrupts and softirqs is measured by the clock",
+        ),
+        None => Finding::warn(
+            "no IRQ_TIME_ACCOUNTING",
+            "time in interrupts and softirqs is sampled by the tick, an estimate, and counts as the thread's that it hit",
+        ),
+    })
+}
+
+/// Who may take the CPU from a thread in the kernel.
+pub(super) fn preempt(scene: &Scene) -> Option<Finding> {
+    let Some(model) = model(scene) else {
+        return Some(Finding::unknown(
+            "the kernel does not tell",
+            "which preemption model is in force is not known",
+        ));
+    };
+    Some(match model.as_str() {
+        "none" | "voluntary" | "lazy" | "none or voluntary" => {
+            Finding::pass(model, "system calls are seldom cut short")
+        }
+        "full" | "PREEMPT" => Finding::warn(
+            model,
+            "system calls can be cut short at any point: more switches, other tails; compare only with the same model",
+        ),
+        "PREEMPT_RT" => Finding::warn(
+            model,
+            "interrupt handlers are threads and locks sleep: interrupt columns compare only with the same model",
+        ),
+        other => Finding::unknown(
+            other,
+            "which model is in force shows debugfs, which needs root",
+        ),
+    })
+}
+
+/// The model in force. A kernel that can change it (PREEMPT_DYNAMIC) and shows no debugfs has the one it was booted with,
+/// or else the one it was built for, unless root changed it since.
+fn model(scene: &Scene) -> Option<String> {
+    let told = scene.machine.preempt.clone()?;
+    if told != "PREEMPT_DYNAMIC" {
+        return Some(told);
+    }
+    let built = |config: &KernelConfig| {
+        let options = [
+            ("PREEMPT_NONE", "none"),
+            ("PREEMPT_VOLUNTARY", "voluntary"),
+            ("PREEMPT_LAZY", "lazy"),
+            ("PREEMPT", "full"),
+        ];
+        let (_, model) = options.into_iter().find(|(name, _)| config.has(name))?;
+        Some(model.to_owned())
+    };
+    let booted = scene.command_line("preempt");
+    let built = || scene.config.as_ref().and_then(built);
+    Some(booted.or_else(built).unwrap_or(told))
+}
+
+/// What was asked of the kernel at boot and changes what is measured.
+pub(super) fn command_line(scene: &Scene) -> Option<Finding> {
+    let items = scene.machine.other.iter().filter_map(|(key, value)| {
+        let key = key.strip_prefix("command line ")?;
+        Some(match value.is_empty() {
+            true => key.to_owned(),
+            false => format!("{key}={value}"),
+        })
+    });
+    let items: Vec<String> = items.collect();
+    let found = match items.is_empty() {
+        true => "nothing that changes what is measured".to_owned(),
+        false => items.join(" "),
+    };
+    Some(match scene.command_line("idle").as_deref() {
+        Some("poll") => Finding::warn(
+            found,
+            "idle CPUs spin and never sleep: interrupts look faster than elsewhere, siblings are slowed",
+        ),
+        _ => Finding::pass(
+            found,
+            "on record; compare only with machines that were told the same",
+        ),
+    })
+}
+
+/// SPDK lives on huge pages.
+pub(super) fn hugepages(scene: &Scene) -> Option<Finding> {
+    let text = scene.proc("meminfo")?;
+    let line = text
+        .lines()
+        .find_map(|l| l.strip_prefix("HugePages_Total:"))?;
+    let number: u64 = line.trim().parse().ok()?;
+    let found = format!("{number} huge pages set aside");
+    Some(match number {
+        0 => Finding::invalidates(
+            &["spdk"],
+            found,
+            "SPDK cannot run without huge pages; nothing else needs them",
+        )
+        .fix(write_line("1024", "/proc/sys/vm/nr_hugepages")),
+        _ => Finding::pass(found, "SPDK can take its memory from them"),
+    })
+}
+
+/// libaio contexts of the whole machine share one limit.
+pub(super) fn aio(scene: &Scene) -> Option<Finding> {
+    /// 128 jobs at depth 128 and as much again.
+    const ENOUGH: u64 = 32_768;
+    let number = |name: &str| scene.proc(&format!("sys/fs/{name}"))?.parse::<u64>().ok();
+    let (used, limit) = (number("aio-nr")?, number("aio-max-nr")?);
+    let found = format!("{used} of {limit} libaio requests are set aside");
+    Some(match limit.saturating_sub(used) >= ENOUGH {
+        true => Finding::pass(found, "libaio jobs find room"),
+        false => Finding::warn(
+            found,
+            "libaio jobs at high depth are refused (EAGAIN at set-up)",
+        )
+        .fix(write_line("1048576", "/proc/sys/fs/aio-max-nr")),
+    })
+}

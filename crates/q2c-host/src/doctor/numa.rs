@@ -1,0 +1,79 @@
+//! Where the device is, seen from the CPUs.
+
+use super::finding::{Finding, write_line};
+use super::scene::Scene;
+use crate::cpu_list;
+use crate::topology::device_node;
+use q2c_model::CpuId;
+
+/// The device's node against the jobs' CPUs.
+pub(super) fn node(scene: &Scene) -> Option<Finding> {
+    let leaf = scene.leaf.as_ref()?;
+    let name = &leaf.disk.name;
+    if scene.topology.nodes.len() < 2 {
+        return Some(match scene.topology.nodes.is_empty() {
+            true => Finding::unknown(
+                "the kernel tells no nodes",
+                "whether memory is remote cannot be told",
+            ),
+            false => Finding::pass(
+                "one NUMA node",
+                "every CPU is as near to the device and to memory",
+            ),
+        });
+    }
+    let Some(node) = device_node(scene.roots, leaf) else {
+        return Some(Finding::unknown(
+            format!("the node of {name} is not told"),
+            "jobs cannot be placed near to it: take CPUs of one node and compare with the other",
+        ));
+    };
+    let far: Vec<CpuId> = scene
+        .jobs
+        .iter()
+        .copied()
+        .filter(|&c| !on(scene, c, node))
+        .collect();
+    let near: Vec<CpuId> = scene
+        .online()
+        .iter()
+        .copied()
+        .filter(|&c| on(scene, c, node))
+        .collect();
+    let found = format!("{name} is on node {node} (CPUs {})", cpu_list::show(&near));
+    Some(match far.is_empty() {
+        true => Finding::pass(
+            found,
+            "jobs there reach it without crossing sockets; further ones do",
+        ),
+        false => Finding::warn(
+            format!("{found}; jobs on CPUs {}", cpu_list::show(&far)),
+            "those jobs reach device and buffers over the link between nodes: higher latency, less bandwidth",
+        ),
+    })
+}
+
+fn on(scene: &Scene, cpu: CpuId, node: u32) -> bool {
+    scene
+        .topology
+        .cpu(cpu)
+        .is_some_and(|c| c.node == Some(node))
+}
+
+/// The kernel moves memory between nodes behind a run's back.
+pub(super) fn balancing(scene: &Scene) -> Option<Finding> {
+    const SWITCH: &str = "sys/kernel/numa_balancing";
+    if scene.topology.nodes.len() < 2 {
+        return None;
+    }
+    let value = scene.proc(SWITCH)?;
+    let found = format!("numa_balancing={value}");
+    Some(match value.as_str() {
+        "0" => Finding::pass(found, "memory stays where it was allocated"),
+        _ => Finding::warn(
+            found,
+            "the kernel unmaps pages to learn who uses them: page faults in the middle of a run",
+        )
+        .fix(write_line("0", &format!("/proc/{SWITCH}"))),
+    })
+}

@@ -1,0 +1,110 @@
+//! What the NVMe driver and the drive were told. Left out where the disk is no NVMe namespace.
+
+use super::finding::{Finding, write_line};
+use super::queue::POLLED;
+use super::scene::Scene;
+use crate::attr;
+use std::path::PathBuf;
+
+const ON_BOOT: &str = "on the kernel command line, and reboot";
+
+fn disk<'a>(scene: &'a Scene) -> Option<&'a str> {
+    let name = scene.leaf.as_ref()?.disk.name.as_str();
+    name.starts_with("nvme").then_some(name)
+}
+
+fn parameter(scene: &Scene, module: &str, name: &str) -> Option<String> {
+    scene.sys(&format!("module/{module}/parameters/{name}"))
+}
+
+/// The controller's folder: the one above the namespace that has a `state`.
+fn controller(scene: &Scene) -> Option<PathBuf> {
+    let dirs = scene.device_dirs();
+    dirs.into_iter().find(|d| d.join("state").is_file())
+}
+
+/// Queues set aside for polling and for writes.
+pub(super) fn queues(scene: &Scene) -> Option<Finding> {
+    let disk = disk(scene)?;
+    let Some(poll) = parameter(scene, "nvme", "poll_queues") else {
+        return Some(Finding::unknown(
+            "the driver tells no poll_queues",
+            "whether it has poll queues shows io_poll alone",
+        ));
+    };
+    let write = parameter(scene, "nvme", "write_queues").unwrap_or_else(|| "not told".to_owned());
+    let found = format!("nvme.poll_queues={poll}, write_queues={write}");
+    let polls = scene.queue("io_poll").is_some_and(|(_, v)| v == "1");
+    Some(match (poll.as_str(), polls) {
+        ("0", false) => Finding::invalidates(
+            POLLED,
+            found,
+            "no queue is polled (0 is the default): polled columns are interrupts, or errors",
+        )
+        .fix(format!("nvme.poll_queues=2 {ON_BOOT}")),
+        ("0", true) => Finding::warn(
+            found,
+            "the parameter was changed after the device came up with poll queues: a reset takes them away",
+        ),
+        (_, true) => Finding::pass(
+            found,
+            "polled requests have queues of their own, beside those for interrupts",
+        ),
+        (_, false) => Finding::invalidates(
+            POLLED,
+            found,
+            "the parameter was changed after the device came up: it has no poll queues yet",
+        )
+        .fix(write_line(
+            "1",
+            &format!(
+                "/sys/class/nvme/{}/reset_controller",
+                controller_name(scene, disk)
+            ),
+        )),
+    })
+}
+
+fn controller_name(scene: &Scene, disk: &str) -> String {
+    match controller(scene) {
+        Some(dir) => attr::name(&dir),
+        None => disk.rsplit_once('n').map_or(disk, |(c, _)| c).to_owned(),
+    }
+}
+
+/// Autonomous power states: a drive that dozes between requests.
+pub(super) fn power(scene: &Scene) -> Option<Finding> {
+    disk(scene)?;
+    let own =
+        controller(scene).and_then(|d| attr::text(&d.join("power/pm_qos_latency_tolerance_us")));
+    let default = parameter(scene, "nvme_core", "default_ps_max_latency_us");
+    let Some(us) = own.or(default) else {
+        return Some(Finding::unknown(
+            "the driver tells no latency tolerance",
+            "whether the drive dozes between requests cannot be told",
+        ));
+    };
+    let found = format!("the drive may take {us} us to wake up");
+    Some(match us.as_str() {
+        "0" => Finding::pass("autonomous power states are off", "the drive stays awake"),
+        _ => Finding::warn(
+            found,
+            "the drive may doze when idle: the first requests after a pause are late, low rates look slow",
+        )
+        .fix(format!("nvme_core.default_ps_max_latency_us=0 {ON_BOOT}")),
+    })
+}
+
+/// A controller that resets or is on its way out serves no honest number.
+pub(super) fn state(scene: &Scene) -> Option<Finding> {
+    disk(scene)?;
+    let state = attr::text(&controller(scene)?.join("state"))?;
+    Some(match state.as_str() {
+        "live" => Finding::pass(state, "the controller is in service"),
+        _ => Finding::invalidates(
+            &["iops", "latency"],
+            state,
+            "the controller resets, connects or leaves: look into the kernel's log",
+        ),
+    })
+}

@@ -1,0 +1,100 @@
+//! Heat, and a link that is narrower than it could be.
+
+use super::finding::Finding;
+use super::scene::Scene;
+use crate::attr;
+use std::path::PathBuf;
+
+/// A device this near to its limit, in degrees, throttles within a long run.
+const NEAR_LIMIT: i64 = 5;
+
+/// Throttle events since boot.
+pub(super) fn throttling(scene: &Scene) -> Option<Finding> {
+    let cores = scene.of_cpus("thermal_throttle/core_throttle_count");
+    let packages = scene.of_cpus("thermal_throttle/package_throttle_count");
+    if cores.is_empty() && packages.is_empty() {
+        return Some(Finding::unknown(
+            "the kernel counts none (a virtual machine, or not an Intel processor)",
+            "whether the clock falls by heat cannot be told",
+        ));
+    }
+    let number = |counts: &[String]| counts.iter().filter_map(|c| c.parse::<u64>().ok()).max();
+    let most = number(&cores).max(number(&packages))?;
+    let found = format!("most throttle events of a CPU since boot: {most}");
+    Some(match most {
+        0 => Finding::pass(found, "heat has not slowed a CPU"),
+        _ => Finding::warn(
+            found,
+            "the processor gets too hot: late points of a sweep look worse than early ones",
+        ),
+    })
+}
+
+/// The device's own temperature against the limit it names.
+pub(super) fn device(scene: &Scene) -> Option<Finding> {
+    let name = &scene.leaf.as_ref()?.disk.name;
+    let dirs = scene.device_dirs();
+    let Some(sensor) = dirs.iter().flat_map(sensors).next() else {
+        return Some(Finding::unknown(
+            format!("{name} tells no temperature"),
+            "whether it throttles by heat cannot be told",
+        ));
+    };
+    // Millidegrees.
+    let degrees = |name: &str| attr::value::<i64>(&sensor.join(name)).map(|t| t / 1000);
+    let now = degrees("temp1_input")?;
+    let limit = degrees("temp1_max").or_else(|| degrees("temp1_crit"));
+    Some(match limit {
+        None => Finding::unknown(
+            format!("{name}: {now} C, limit not told"),
+            "whether it is near to throttling cannot be told",
+        ),
+        Some(limit) if now + NEAR_LIMIT > limit => Finding::warn(
+            format!("{name}: {now} C, limit {limit} C"),
+            "the device throttles or is about to: late points of a sweep look worse than early ones",
+        ),
+        Some(limit) => Finding::pass(
+            format!("{name}: {now} C, limit {limit} C"),
+            "far from throttling; a long run heats it",
+        ),
+    })
+}
+
+/// `hwmonN` folders, which drivers hang directly below the device or into a folder `hwmon`.
+fn sensors(dir: &PathBuf) -> Vec<PathBuf> {
+    let both = attr::entries(dir)
+        .into_iter()
+        .chain(attr::entries(&dir.join("hwmon")));
+    let named = |p: &PathBuf| {
+        attr::name(p)
+            .strip_prefix("hwmon")
+            .is_some_and(|n| !n.is_empty())
+    };
+    both.filter(|p| named(p) && p.join("temp1_input").exists())
+        .collect()
+}
+
+/// Speed and width of the device's own PCIe link; what is not on PCIe has none.
+pub(super) fn link(scene: &Scene) -> Option<Finding> {
+    let dirs = scene.device_dirs();
+    let dir = dirs
+        .iter()
+        .find(|d| d.join("current_link_speed").exists())?;
+    let read = |name: &str| attr::text(&dir.join(name)).unwrap_or_default();
+    let [speed, best_speed] = ["current_link_speed", "max_link_speed"].map(read);
+    let [width, best_width] = ["current_link_width", "max_link_width"].map(read);
+    let found = format!("{speed} x{width} of {best_speed} x{best_width}");
+    let rate = |text: &str| text.split_whitespace().next()?.parse::<f64>().ok();
+    let at_best = |now: &str, best: &str| Some(rate(now)? >= rate(best)?);
+    Some(
+        match (at_best(&speed, &best_speed), at_best(&width, &best_width)) {
+            (Some(true), Some(true)) => Finding::pass(found, "the link is as fast as the device"),
+            (Some(false), _) | (_, Some(false)) => Finding::warn(
+                found,
+                "the link is slower than the device: a ceiling of throughput that is not the medium's (slot, cable, or a \
+             link that saves power while idle)",
+            ),
+            _ => Finding::unknown(found, "how fast the link is cannot be told"),
+        },
+    )
+}

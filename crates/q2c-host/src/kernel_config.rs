@@ -1,0 +1,104 @@
+//! How the kernel was built, where it tells: `/proc/config.gz`, or the file that distributions keep beside the kernel.
+
+use crate::{Roots, attr};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+
+/// A built kernel's text of options is below 1 MiB; no more is read of a file that claims to be one.
+const MOST: u64 = 8 << 20;
+
+/// The options that were set, without `CONFIG_`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelConfig {
+    options: BTreeMap<String, String>,
+}
+
+impl KernelConfig {
+    /// Reads it; `None` where the kernel keeps no copy and no file of its release is found.
+    #[must_use]
+    pub fn read(roots: &Roots) -> Option<KernelConfig> {
+        let release = attr::text(&roots.proc("sys/kernel/osrelease")).unwrap_or_default();
+        let files = [
+            roots.boot.join(format!("config-{release}")),
+            roots.modules.join(&release).join("config"),
+        ];
+        let beside = || files.iter().find_map(|path| attr::text(path));
+        packed(roots)
+            .or_else(beside)
+            .as_deref()
+            .map(KernelConfig::parse)
+    }
+
+    /// From lines `CONFIG_X=y`; options not set stand in comments.
+    #[must_use]
+    pub fn parse(text: &str) -> KernelConfig {
+        let option = |line: &str| {
+            let (name, value) = line.trim().strip_prefix("CONFIG_")?.split_once('=')?;
+            Some((name.to_owned(), value.trim_matches('"').to_owned()))
+        };
+        KernelConfig {
+            options: text.lines().filter_map(option).collect(),
+        }
+    }
+
+    /// Whether an option is built in or a module.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.value(name).is_some_and(|v| v == "y" || v == "m")
+    }
+
+    /// An option's value.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.options.get(name).map(String::as_str)
+    }
+}
+
+fn packed(roots: &Roots) -> Option<String> {
+    let file = File::open(roots.proc("config.gz")).ok()?;
+    let mut text = String::new();
+    let mut unpacked = flate2::read::GzDecoder::new(file).take(MOST);
+    unpacked.read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::Write;
+
+    const TEXT: &str = "# comment\nCONFIG_HZ=250\nCONFIG_NVME=m\n# CONFIG_KASAN is not set\nCONFIG_CC=\"gcc 12\"\n";
+
+    #[test]
+    fn from_each_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots::under(dir.path());
+        fs::create_dir_all(roots.proc("sys/kernel")).unwrap();
+        fs::write(roots.proc("sys/kernel/osrelease"), "6.1.0-9\n").unwrap();
+        assert_eq!(KernelConfig::read(&roots), None);
+        let modules = roots.modules.join("6.1.0-9");
+        fs::create_dir_all(&modules).unwrap();
+        fs::write(modules.join("config"), TEXT).unwrap();
+        let config = KernelConfig::read(&roots).unwrap();
+        assert!(config.has("NVME") && !config.has("KASAN") && !config.has("HZ"));
+        assert_eq!(
+            (config.value("HZ"), config.value("CC")),
+            (Some("250"), Some("gcc 12"))
+        );
+        fs::create_dir_all(&roots.boot).unwrap();
+        fs::write(roots.boot.join("config-6.1.0-9"), "CONFIG_HZ=100").unwrap();
+        assert_eq!(KernelConfig::read(&roots).unwrap().value("HZ"), Some("100"));
+        let file = File::create(roots.proc("config.gz")).unwrap();
+        let mut packer = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        packer.write_all(b"CONFIG_HZ=1000\n").unwrap();
+        packer.finish().unwrap();
+        assert_eq!(
+            KernelConfig::read(&roots).unwrap().value("HZ"),
+            Some("1000")
+        );
+        fs::write(roots.proc("config.gz"), "no gzip").unwrap();
+        assert_eq!(KernelConfig::read(&roots).unwrap().value("HZ"), Some("100"));
+    }
+}

@@ -1,0 +1,7 @@
+//! Cores, their threads, sockets and NUMA nodes, and the order in which jobs are given CPUs.
+
+mod order;
+mod read;
+
+pub use order::{Border, CpuOrder, Placed, cpu_order};
+pub use read::{Node, Topology, TopologyCpu, device_node};

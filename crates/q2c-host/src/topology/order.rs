@@ -1,0 +1,144 @@
+//! The order in which jobs are given CPUs.
+
+use super::read::{Topology, TopologyCpu};
+use crate::cpu_list;
+use q2c_model::CpuId;
+
+/// A CPU in its place in the order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// How many CPUs of its core come before it: 0 has the core for itself so far, 1 is its sibling.
+    pub sibling: u32,
+    /// Its NUMA node.
+    pub node: Option<u32>,
+    /// Its socket.
+    pub package: Option<u32>,
+}
+
+/// Where one more job begins a new kind of place: a curve may step there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Border {
+    /// The largest number of jobs before it.
+    pub jobs: u32,
+    /// What the next CPUs are, in words.
+    pub next: String,
+}
+
+/// CPUs for jobs 1, 2, 3 and so on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuOrder {
+    /// The CPUs; job n takes the n-th, and from the start again beyond the last.
+    pub cpus: Vec<Placed>,
+    /// The order in words.
+    pub words: String,
+    /// The steps in it, ascending.
+    pub borders: Vec<Border>,
+}
+
+/// Every core before any SMT sibling; among each, the device's node first, then the other nodes by distance from it,
+/// then sockets, and CPUs by number. Only CPUs that are online and `allowed`; a CPU whose sibling is not allowed has its
+/// core for itself.
+#[must_use]
+pub fn cpu_order(topology: &Topology, device_node: Option<u32>, allowed: &[CpuId]) -> CpuOrder {
+    let usable: Vec<&TopologyCpu> = topology
+        .cpus
+        .iter()
+        .filter(|c| allowed.contains(&c.id))
+        .collect();
+    let mut cpus: Vec<Placed> = usable
+        .iter()
+        .map(|cpu| Placed {
+            cpu: cpu.id,
+            sibling: earlier_siblings(cpu, &usable),
+            node: cpu.node,
+            package: cpu.package,
+        })
+        .collect();
+    cpus.sort_by_key(|p| {
+        let far = far(topology, device_node, p.node);
+        (p.sibling, far, p.node, p.package, p.cpu)
+    });
+    let groups: Vec<&[Placed]> = cpus.chunk_by(same_kind).collect();
+    let words = words(&groups, device_node, topology);
+    let borders = borders(&groups, device_node);
+    CpuOrder {
+        words,
+        borders,
+        cpus,
+    }
+}
+
+impl CpuOrder {
+    /// The CPUs of `jobs` jobs; none when no CPU may be used.
+    #[must_use]
+    pub fn first(&self, jobs: usize) -> Vec<CpuId> {
+        let all = self.cpus.iter().map(|p| p.cpu);
+        all.cycle().take(jobs).collect()
+    }
+}
+
+fn earlier_siblings(cpu: &TopologyCpu, usable: &[&TopologyCpu]) -> u32 {
+    let shares = |other: &&&TopologyCpu| other.id < cpu.id && cpu.siblings.contains(&other.id);
+    usable.iter().filter(shares).count() as u32
+}
+
+/// 0 for the device's node, else the distance from it; all nodes are alike when the device's is not known.
+fn far(topology: &Topology, device_node: Option<u32>, node: Option<u32>) -> u32 {
+    match (device_node, node) {
+        (None, _) => 0,
+        (Some(device), Some(own)) if device == own => 0,
+        (Some(device), own) => own
+            .and_then(|own| topology.distance(device, own))
+            .unwrap_or(u32::MAX),
+    }
+}
+
+fn same_kind(a: &Placed, b: &Placed) -> bool {
+    (a.sibling, a.node, a.package) == (b.sibling, b.node, b.package)
+}
+
+/// `0-3 (cores of node 0, the device's), then 8-11 (SMT siblings of node 0, the device's)`.
+fn words(groups: &[&[Placed]], device_node: Option<u32>, topology: &Topology) -> String {
+    let group = |g: &&[Placed]| {
+        let cpus: Vec<CpuId> = g.iter().map(|p| p.cpu).collect();
+        format!("{} ({})", cpu_list::show(&cpus), kind(&g[0], device_node))
+    };
+    let mut words: Vec<String> = vec![groups.iter().map(group).collect::<Vec<_>>().join(", then ")];
+    if device_node.is_none() && topology.nodes.len() > 1 {
+        words.push("the device's node is not known".to_owned());
+    }
+    if !topology.untold.is_empty() {
+        words.push(format!("not told: {}", topology.untold.join(", ")));
+    }
+    words.join("; ")
+}
+
+fn kind(place: &Placed, device_node: Option<u32>) -> String {
+    let what = match place.sibling {
+        0 => "cores",
+        _ => "SMT siblings",
+    };
+    let place_words = match (place.node, place.package) {
+        (Some(n), _) if device_node == Some(n) => format!(" of node {n}, the device's"),
+        (Some(n), Some(p)) => format!(" of node {n}, socket {p}"),
+        (Some(n), None) => format!(" of node {n}"),
+        (None, Some(p)) => format!(" of socket {p}"),
+        (None, None) => String::new(),
+    };
+    format!("{what}{place_words}")
+}
+
+fn borders(groups: &[&[Placed]], device_node: Option<u32>) -> Vec<Border> {
+    let mut jobs = 0;
+    let mut found = Vec::new();
+    for pair in groups.windows(2) {
+        jobs += pair[0].len() as u32;
+        found.push(Border {
+            jobs,
+            next: kind(&pair[1][0], device_node),
+        });
+    }
+    found
+}

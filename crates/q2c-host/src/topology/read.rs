@@ -1,0 +1,157 @@
+//! The topology as sysfs tells it.
+
+use crate::block::Leaf;
+use crate::{Roots, attr, cpu_list, machine};
+use q2c_model::CpuId;
+use std::collections::BTreeMap;
+
+/// One online CPU (hardware thread).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopologyCpu {
+    /// The CPU.
+    pub id: CpuId,
+    /// Online threads of its core, itself included, ascending; itself alone where sysfs does not tell.
+    pub siblings: Vec<CpuId>,
+    /// Core's number within its package.
+    pub core: Option<u32>,
+    /// Socket.
+    pub package: Option<u32>,
+    /// NUMA node.
+    pub node: Option<u32>,
+}
+
+/// One NUMA node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Node {
+    /// Its CPUs, those offline as well where the kernel lists them.
+    pub cpus: Vec<CpuId>,
+    /// Distance to each node (10 is itself), by the order of node numbers; empty where sysfs does not tell.
+    pub distances: Vec<u32>,
+}
+
+/// The machine's CPUs and nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topology {
+    /// The CPUs online, ascending.
+    pub cpus: Vec<TopologyCpu>,
+    /// The nodes by number; empty on a kernel without NUMA.
+    pub nodes: BTreeMap<u32, Node>,
+    /// What sysfs did not tell, in words.
+    pub untold: Vec<String>,
+}
+
+impl Topology {
+    /// Reads it. What is missing is said in `untold`, never guessed.
+    #[must_use]
+    pub fn read(roots: &Roots) -> Topology {
+        let nodes = nodes(roots);
+        let online = machine::online(roots);
+        let mut cpus: Vec<TopologyCpu> = online.iter().map(|&id| cpu(roots, id, &nodes)).collect();
+        let untold = untold(roots, &cpus);
+        for cpu in &mut cpus {
+            cpu.siblings.retain(|s| online.contains(s));
+            if !cpu.siblings.contains(&cpu.id) {
+                cpu.siblings = vec![cpu.id];
+            }
+        }
+        Topology {
+            cpus,
+            nodes,
+            untold,
+        }
+    }
+
+    /// A CPU by its number, when it is online.
+    #[must_use]
+    pub fn cpu(&self, id: CpuId) -> Option<&TopologyCpu> {
+        self.cpus.iter().find(|c| c.id == id)
+    }
+
+    /// Distance between two nodes, where sysfs tells.
+    #[must_use]
+    pub fn distance(&self, from: u32, to: u32) -> Option<u32> {
+        let at = self.nodes.keys().position(|&n| n == to)?;
+        self.nodes.get(&from)?.distances.get(at).copied()
+    }
+}
+
+/// The node of a disk: that of its nearest ancestor with one, or the one node all disks below a stacked one share.
+/// `None` where there is none: virtual devices, and firmware that does not tell (-1).
+#[must_use]
+pub fn device_node(roots: &Roots, leaf: &Leaf) -> Option<u32> {
+    let own = [leaf.disk.clone()];
+    let disks = match leaf.below.is_empty() {
+        true => &own[..],
+        false => &leaf.below,
+    };
+    let devices = std::fs::canonicalize(roots.sys("devices")).ok()?;
+    let node = |dir: &std::path::Path| {
+        let ancestors = dir.ancestors().take_while(|d| d.starts_with(&devices));
+        let mut told = ancestors.filter_map(|d| attr::value::<i64>(&d.join("numa_node")));
+        told.next().and_then(|n| u32::try_from(n).ok())
+    };
+    let first = node(&disks.first()?.dir)?;
+    disks
+        .iter()
+        .all(|d| node(&d.dir) == Some(first))
+        .then_some(first)
+}
+
+fn nodes(roots: &Roots) -> BTreeMap<u32, Node> {
+    let read = |dir: &std::path::PathBuf| {
+        let number = attr::name(dir).strip_prefix("node")?.parse().ok()?;
+        let distances = attr::text(&dir.join("distance")).unwrap_or_default();
+        let list = attr::text(&dir.join("cpulist")).unwrap_or_default();
+        Some((
+            number,
+            Node {
+                cpus: cpu_list::parse(&list)?,
+                distances: distances
+                    .split_whitespace()
+                    .filter_map(|d| d.parse().ok())
+                    .collect(),
+            },
+        ))
+    };
+    let dirs = attr::entries(&roots.sys("devices/system/node"));
+    dirs.iter().filter_map(read).collect()
+}
+
+fn cpu(roots: &Roots, id: CpuId, nodes: &BTreeMap<u32, Node>) -> TopologyCpu {
+    let file = |name: &str| roots.cpu(id, &format!("topology/{name}"));
+    // core_cpus_list since Linux 5.2; the older name is still there beside it.
+    let list =
+        attr::text(&file("core_cpus_list")).or_else(|| attr::text(&file("thread_siblings_list")));
+    let number = |name| attr::value::<i64>(&file(name)).and_then(|n| u32::try_from(n).ok());
+    TopologyCpu {
+        id,
+        siblings: list.and_then(|t| cpu_list::parse(&t)).unwrap_or_default(),
+        core: number("core_id"),
+        package: number("physical_package_id"),
+        node: nodes
+            .iter()
+            .find(|(_, node)| node.cpus.contains(&id))
+            .map(|(&n, _)| n),
+    }
+}
+
+fn untold(roots: &Roots, cpus: &[TopologyCpu]) -> Vec<String> {
+    let without = |missing: fn(&TopologyCpu) -> bool, words: &str| {
+        let ids: Vec<CpuId> = cpus.iter().filter(|c| missing(c)).map(|c| c.id).collect();
+        (!ids.is_empty()).then(|| format!("{words} of CPUs {}", cpu_list::show(&ids)))
+    };
+    let none = "which CPUs are online";
+    let none = cpus.is_empty().then(|| {
+        format!(
+            "{none} ({})",
+            roots.sys("devices/system/cpu/online").display()
+        )
+    });
+    let parts = [
+        none,
+        without(|c| c.siblings.is_empty(), "SMT siblings"),
+        without(|c| c.package.is_none(), "socket"),
+        without(|c| c.node.is_none(), "NUMA node"),
+    ];
+    parts.into_iter().flatten().collect()
+}

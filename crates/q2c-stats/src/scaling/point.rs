@@ -1,0 +1,68 @@
+//! What a curve is made of.
+
+use crate::Interval;
+
+/// The trials at one number of jobs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Jobs.
+    pub jobs: u32,
+    /// Throughput of each trial, in any one unit.
+    pub trials: Vec<f64>,
+}
+
+impl Point {
+    /// A point of several trials.
+    #[must_use]
+    pub fn new(jobs: u32, trials: &[f64]) -> Point {
+        Point {
+            jobs,
+            trials: trials.to_vec(),
+        }
+    }
+
+    /// Median and range of the trials.
+    #[must_use]
+    pub fn interval(&self) -> Interval {
+        Interval::of(&self.trials)
+    }
+}
+
+/// Points that are no curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Bad {
+    /// No point at all.
+    #[error("analyse scaling: no point was measured")]
+    Empty,
+    /// No jobs, no trials, or a throughput that is no positive number.
+    #[error(
+        "analyse scaling: at {jobs} jobs there is no trial, or one that is not above 0; measure the point again"
+    )]
+    NotPositive {
+        /// Where.
+        jobs: u32,
+    },
+    /// One number of jobs twice.
+    #[error("analyse scaling: {jobs} jobs are there twice; put their trials into one point")]
+    Twice {
+        /// Which.
+        jobs: u32,
+    },
+}
+
+/// The points by ascending jobs.
+pub(super) fn in_order(points: &[Point]) -> Result<Vec<Point>, Bad> {
+    let good = |p: &Point| {
+        p.jobs > 0 && !p.trials.is_empty() && p.trials.iter().all(|&x| x > 0.0 && x.is_finite())
+    };
+    if let Some(p) = points.iter().find(|p| !good(p)) {
+        return Err(Bad::NotPositive { jobs: p.jobs });
+    }
+    let mut sorted = points.to_vec();
+    sorted.sort_by_key(|p| p.jobs);
+    match sorted.windows(2).find(|w| w[0].jobs == w[1].jobs) {
+        Some(w) => Err(Bad::Twice { jobs: w[0].jobs }),
+        None if sorted.is_empty() => Err(Bad::Empty),
+        None => Ok(sorted),
+    }
+}

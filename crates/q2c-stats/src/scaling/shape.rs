@@ -1,0 +1,123 @@
+//! Knee, peak and collapse, by definition and not by eye.
+
+use super::point::{Bad, Point, in_order};
+use crate::Interval;
+use serde::{Deserialize, Serialize};
+
+/// A job that adds less than this share of what one job alone does is past the knee.
+pub const KNEE_SHARE: f64 = 0.10;
+/// A fall of the median from the peak by less than this share is no collapse.
+pub const COLLAPSE_DROP: f64 = 0.05;
+
+/// One point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Jobs, N.
+    pub jobs: u32,
+    /// Throughput X(N).
+    pub x: Interval,
+    /// X(N) / (N X(1)): 1 is linear scaling.
+    pub efficiency: f64,
+    /// Change of the median per added job since the point before; none at the first.
+    pub gain_per_job: Option<f64>,
+}
+
+/// The shape of a curve. Medians decide; where intervals are asked for, they are `[min, max]` of the trials: with one
+/// trial they are points and decide nothing, so the trials stand beside every number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shape {
+    /// The points by ascending jobs.
+    pub steps: Vec<Step>,
+    /// X(1). Where one job was not measured: throughput per job at the smallest number of jobs.
+    pub one_job: f64,
+    /// First N whose gain per added job is below 10 % of X(1): the jobs up to the point before paid.
+    pub knee: Option<u32>,
+    /// N of the highest median; the smallest one of several.
+    pub peak: u32,
+    /// X at the peak.
+    pub peak_x: Interval,
+    /// Smallest N above the peak whose interval lies wholly below the peak's, at least 5 % below it by the medians,
+    /// where the next point is so as well.
+    pub collapse: Option<u32>,
+    /// The last point, when it alone is so: a point behind it would confirm the collapse or not.
+    pub unconfirmed: Option<u32>,
+    /// X(largest N) / X(peak), 0..=1.
+    pub retained: f64,
+    /// The lowest X behind the peak over X(peak), 0..=1; 1 when the peak is the last point.
+    pub lowest: f64,
+}
+
+impl Shape {
+    /// The shape of the points, in any order.
+    ///
+    /// # Errors
+    /// See [`Bad`].
+    pub fn of(points: &[Point]) -> Result<Shape, Bad> {
+        let steps = steps(&in_order(points)?);
+        let at = peak(&steps);
+        let (first, top) = (&steps[0], &steps[at].x);
+        let one_job = first.x.median / f64::from(first.jobs);
+        let behind = &steps[at + 1..];
+        let share = |s: &Step| s.x.median / top.median;
+        let fallen: Vec<bool> = behind.iter().map(|s| fell(&s.x, top)).collect();
+        let confirmed = fallen.windows(2).position(|w| w[0] && w[1]);
+        let alone = confirmed.is_none() && fallen.last() == Some(&true);
+        let (peak, peak_x) = (steps[at].jobs, *top);
+        Ok(Shape {
+            one_job,
+            knee: knee(&steps, one_job),
+            peak,
+            peak_x,
+            collapse: confirmed.map(|i| behind[i].jobs),
+            unconfirmed: behind.last().filter(|_| alone).map(|s| s.jobs),
+            retained: behind.last().map_or(1.0, share),
+            lowest: behind.iter().map(share).fold(1.0, f64::min),
+            steps,
+        })
+    }
+
+    /// The point at `jobs`.
+    #[must_use]
+    pub fn at(&self, jobs: u32) -> Option<&Step> {
+        self.steps.iter().find(|s| s.jobs == jobs)
+    }
+}
+
+fn steps(points: &[Point]) -> Vec<Step> {
+    let one_job = points[0].interval().median / f64::from(points[0].jobs);
+    let mut steps: Vec<Step> = Vec::with_capacity(points.len());
+    for point in points {
+        let x = point.interval();
+        let gain =
+            |before: &Step| (x.median - before.x.median) / f64::from(point.jobs - before.jobs);
+        steps.push(Step {
+            jobs: point.jobs,
+            x,
+            efficiency: x.median / (f64::from(point.jobs) * one_job),
+            gain_per_job: steps.last().map(gain),
+        });
+    }
+    steps
+}
+
+/// Index of the highest median, the first of equal ones.
+fn peak(steps: &[Step]) -> usize {
+    let higher = |best: usize, i: usize| match steps[i].x.median > steps[best].x.median {
+        true => i,
+        false => best,
+    };
+    (0..steps.len()).fold(0, higher)
+}
+
+fn knee(steps: &[Step], one_job: f64) -> Option<u32> {
+    let flat = |s: &&Step| {
+        s.gain_per_job
+            .is_some_and(|gain| gain < KNEE_SHARE * one_job)
+    };
+    steps.iter().find(flat).map(|s| s.jobs)
+}
+
+/// Wholly below the peak's interval, and by enough to matter.
+fn fell(x: &Interval, peak: &Interval) -> bool {
+    peak.above(x) && x.median <= (1.0 - COLLAPSE_DROP) * peak.median
+}

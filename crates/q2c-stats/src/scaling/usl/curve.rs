@@ -1,0 +1,84 @@
+//! From points to the nearest law.
+
+use super::Usl;
+use super::least_squares::{Row, non_negative};
+use crate::mean;
+
+/// Steps of the refinement; it ends before, when no step helps.
+const MOST_STEPS: usize = 300;
+/// Damping of the first step, as a share of each column's size.
+const FIRST_DAMPING: f64 = 1e-3;
+/// With this much a step moves nothing that counts.
+const MOST_DAMPING: f64 = 1e6;
+/// A gain of less than this share of the cost ends the refinement.
+const LEAST_GAIN: f64 = 1e-12;
+
+/// The law nearest to (jobs, X) by relative residuals.
+pub(super) fn curve(data: &[(f64, f64)]) -> Option<Usl> {
+    // In units of the mean of y, so that X per second and X in millions are one problem.
+    let y: Vec<f64> = data.iter().map(|(n, x)| n / x).collect();
+    let unit = mean(&y);
+    let data: Vec<(f64, f64)> = data
+        .iter()
+        .zip(&y)
+        .map(|(&(n, _), y)| (n, y / unit))
+        .collect();
+    let start: Vec<Row> = data
+        .iter()
+        .map(|&(n, y)| (terms(n).map(|t| t / y), 1.0))
+        .collect();
+    let [a, b, c] = refined(&data, non_negative(&start)?);
+    Some(Usl {
+        lambda: 1.0 / (a * unit),
+        sigma: b / a,
+        kappa: c / a,
+    })
+}
+
+fn terms(n: f64) -> [f64; 3] {
+    [1.0, n - 1.0, n * (n - 1.0)]
+}
+
+fn model(p: &[f64; 3], n: f64) -> f64 {
+    terms(n).iter().zip(p).map(|(t, p)| t * p).sum()
+}
+
+/// Sum of the squared relative residuals: (X - model) / X = 1 - y / model(y).
+fn cost(data: &[(f64, f64)], p: &[f64; 3]) -> f64 {
+    data.iter()
+        .map(|&(n, y)| (1.0 - y / model(p, n)).powi(2))
+        .sum()
+}
+
+/// Levenberg-Marquardt on 1 - y/m, until no step helps: little damping near the solution, more where a step was bad.
+fn refined(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
+    let (mut p, mut now, mut damping) = (start, cost(data, &start), FIRST_DAMPING);
+    for _ in 0..MOST_STEPS {
+        let better = step(data, &p, damping).map(|q| (q, cost(data, &q)));
+        match better.filter(|(_, cost)| *cost < now) {
+            Some((_, cost)) if now - cost < LEAST_GAIN * now => break,
+            Some((q, cost)) => (p, now, damping) = (q, cost, damping / 8.0),
+            None if damping > MOST_DAMPING => break,
+            None => damping *= 4.0,
+        }
+    }
+    p
+}
+
+/// The slope of 1 - y/m over the parameters is (y / m^2) terms, so the undamped next point solves
+/// (y / m^2) terms p = 2 y / m - 1. Damping adds, for each parameter in the size of its column, that it stay.
+fn step(data: &[(f64, f64)], p: &[f64; 3], damping: f64) -> Option<[f64; 3]> {
+    let row = |&(n, y): &(f64, f64)| {
+        let m = model(p, n);
+        (terms(n).map(|t| t * y / (m * m)), 2.0 * y / m - 1.0)
+    };
+    let mut rows: Vec<Row> = data.iter().map(row).collect();
+    for i in 0..p.len() {
+        let size: f64 = rows.iter().take(data.len()).map(|(f, _)| f[i] * f[i]).sum();
+        let weight = (damping * size).sqrt();
+        let mut factors = [0.0; 3];
+        factors[i] = weight;
+        rows.push((factors, weight * p[i]));
+    }
+    non_negative(&rows)
+}

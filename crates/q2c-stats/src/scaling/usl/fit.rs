@@ -1,0 +1,150 @@
+//! The fit, and when there is none.
+
+use super::Usl;
+use super::curve::curve;
+use super::resample::{self, Intervals};
+use crate::scaling::point::{Bad, Point, in_order};
+use crate::scaling::shape::Shape;
+use crate::{Interval, mean};
+use serde::{Deserialize, Serialize};
+
+/// Fewer points say nothing about three parameters.
+pub const FIT_POINTS: usize = 6;
+
+/// Why no fit was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The data are no curve.
+    #[error(transparent)]
+    Bad(#[from] Bad),
+    /// Too few numbers of jobs.
+    #[error(
+        "fit the scalability law: {found} points, and it needs {FIT_POINTS}; measure more numbers of jobs"
+    )]
+    FewPoints {
+        /// Points.
+        found: usize,
+    },
+    /// The curve still rises at its end.
+    #[error(
+        "fit the scalability law: no point lies behind the peak at {peak} jobs, so kappa is not identified (a curve \
+         that only rises fits many); measure more jobs"
+    )]
+    NothingBehindPeak {
+        /// The last point.
+        peak: u32,
+    },
+    /// The curve falls from its start, which is not one job.
+    #[error(
+        "fit the scalability law: no point lies before the peak at {peak} jobs, so lambda and sigma are not \
+         identified; measure fewer jobs"
+    )]
+    NothingBeforePeak {
+        /// The first point.
+        peak: u32,
+    },
+    /// No law with costs at 0 or above comes near the data.
+    #[error(
+        "fit the scalability law: no solution with sigma and kappa at 0 or above; look at the points"
+    )]
+    NoSolution,
+}
+
+/// A point beside its fit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fitted {
+    /// Jobs.
+    pub jobs: u32,
+    /// The law's X.
+    pub x: f64,
+    /// (measured median - law) / measured median.
+    pub relative_residual: f64,
+}
+
+/// A fit. It describes the points it was made from; how well, the residuals say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    /// The parameters.
+    pub usl: Usl,
+    /// The law's own peak in jobs, between points too; none with kappa at 0.
+    pub peak: Option<f64>,
+    /// Every point with its residual.
+    pub points: Vec<Fitted>,
+    /// Root mean square of the relative residuals. Far above the spread of trials: the curve has a step, and the
+    /// parameters mean nothing.
+    pub rms_relative: f64,
+    /// 1 - residual sum of squares / total sum of squares, of the medians; below 0 when a constant would be nearer.
+    pub r_squared: f64,
+    /// Ranges of the parameters; none where a point has fewer than three trials.
+    pub intervals: Option<Intervals>,
+}
+
+/// Fits the law to the medians of the points, in any order. The ranges come from resampling the trials, with `seed`.
+///
+/// # Errors
+/// See [`Refused`].
+pub fn fit(points: &[Point], seed: u64) -> Result<Fit, Refused> {
+    if points.len() < FIT_POINTS {
+        let found = points.len();
+        return Err(Refused::FewPoints { found });
+    }
+    let points = in_order(points)?;
+    let peak = Shape::of(&points)?.peak;
+    identified(&points, peak)?;
+    let medians: Vec<(f64, f64)> = points
+        .iter()
+        .map(|p| (f64::from(p.jobs), p.interval().median))
+        .collect();
+    let usl = curve(&medians).ok_or(Refused::NoSolution)?;
+    let intervals = resample::intervals(&points, seed);
+    Ok(judged(usl, &points, intervals))
+}
+
+/// Points on both sides of the peak. One job tells lambda by itself, so nothing is missed before it.
+fn identified(points: &[Point], peak: u32) -> Result<(), Refused> {
+    let (first, last) = (points[0].jobs, points[points.len() - 1].jobs);
+    match peak {
+        _ if peak == last => Err(Refused::NothingBehindPeak { peak }),
+        _ if peak == first && first > 1 => Err(Refused::NothingBeforePeak { peak }),
+        _ => Ok(()),
+    }
+}
+
+fn judged(usl: Usl, points: &[Point], intervals: Option<Intervals>) -> Fit {
+    let medians: Vec<f64> = points
+        .iter()
+        .map(|p| Interval::of(&p.trials).median)
+        .collect();
+    let fitted: Vec<Fitted> = points
+        .iter()
+        .zip(&medians)
+        .map(|(p, &x)| {
+            let law = usl.at(f64::from(p.jobs));
+            Fitted {
+                jobs: p.jobs,
+                x: law,
+                relative_residual: (x - law) / x,
+            }
+        })
+        .collect();
+    let squares: Vec<f64> = fitted.iter().map(|f| f.relative_residual.powi(2)).collect();
+    Fit {
+        peak: usl.peak(),
+        rms_relative: mean(&squares).sqrt(),
+        r_squared: r_squared(&fitted, &medians),
+        points: fitted,
+        usl,
+        intervals,
+    }
+}
+
+fn r_squared(fitted: &[Fitted], medians: &[f64]) -> f64 {
+    let middle = mean(medians);
+    let total: f64 = medians.iter().map(|x| (x - middle).powi(2)).sum();
+    let left: f64 = fitted
+        .iter()
+        .zip(medians)
+        .map(|(f, x)| (x - f.x).powi(2))
+        .sum();
+    1.0 - left / total
+}

@@ -1,0 +1,59 @@
+//! Scaling curves of known shape: published, made by the law, with steps, flat, rising.
+
+mod shape;
+mod usl;
+
+use q2c_stats::Rng;
+use q2c_stats::scaling::{Point, Usl};
+
+/// A point per pair of jobs and throughput, one trial each.
+fn single(curve: &[(u32, f64)]) -> Vec<Point> {
+    curve.iter().map(|&(n, x)| Point::new(n, &[x])).collect()
+}
+
+/// SPDK issue 3097: million I/Os per second at 1..22 CPUs, single runs.
+const SPDK: [(u32, f64); 7] = [
+    (1, 2.08),
+    (2, 4.37),
+    (6, 12.06),
+    (10, 17.78),
+    (14, 7.42),
+    (18, 5.61),
+    (22, 6.84),
+];
+
+/// Near to normal, mean 0, deviation 1: twelve uniform numbers less 6 (Irwin-Hall).
+fn normal(rng: &mut Rng) -> f64 {
+    (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
+}
+
+/// Trials of `truth` at each number of jobs, each off by a relative error of deviation `noise`.
+fn noisy(
+    jobs: &[u32],
+    trials: usize,
+    noise: f64,
+    seed: u64,
+    truth: impl Fn(f64) -> f64,
+) -> Vec<Point> {
+    let mut rng = Rng::new(seed);
+    let mut point = |&n: &u32| {
+        let x = truth(f64::from(n));
+        let trials: Vec<f64> = (0..trials)
+            .map(|_| x * (1.0 + noise * normal(&mut rng)))
+            .collect();
+        Point::new(n, &trials)
+    };
+    jobs.iter().map(&mut point).collect()
+}
+
+/// The law written out as in the literature, apart from the code under test.
+fn law(usl: Usl) -> impl Fn(f64) -> f64 {
+    move |n| {
+        let Usl {
+            lambda,
+            sigma,
+            kappa,
+        } = usl;
+        (lambda * n) / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
+    }
+}

@@ -1,0 +1,148 @@
+//! Knee, peak and collapse.
+
+use crate::{SPDK, law, noisy, single};
+use proptest::prelude::*;
+use q2c_stats::scaling::{Bad, Point, Scaling, Shape, Usl};
+
+#[test]
+fn the_published_case() {
+    let shape = Shape::of(&single(&SPDK)).unwrap();
+    assert_eq!((shape.peak, shape.collapse), (10, Some(14)));
+    // 6.84 / 17.78 and 5.61 / 17.78.
+    assert_eq!((shape.retained * 100.0).round(), 38.0);
+    assert_eq!((shape.lowest * 100.0).round(), 32.0);
+    // Gains per added CPU: 2.29, 1.92, 1.43, then -2.59: up to 10 every CPU paid more than 0.208.
+    assert_eq!(shape.knee, Some(14));
+    // 17.78 / 20.8.
+    assert!((shape.at(10).unwrap().efficiency - 0.854_8).abs() < 1e-4);
+    assert_eq!(shape.unconfirmed, None);
+}
+
+#[test]
+fn a_point_alone_is_no_collapse() {
+    let without_the_rest = Shape::of(&single(&SPDK[..5])).unwrap();
+    assert_eq!(
+        (without_the_rest.collapse, without_the_rest.unconfirmed),
+        (None, Some(14))
+    );
+    // One low point between good ones is an accident.
+    let dip = Shape::of(&single(&[
+        (1, 10.0),
+        (2, 20.0),
+        (3, 9.0),
+        (4, 19.8),
+        (5, 19.9),
+    ]))
+    .unwrap();
+    assert_eq!((dip.peak, dip.collapse, dip.unconfirmed), (2, None, None));
+    assert_eq!(dip.lowest, 0.45);
+}
+
+#[test]
+fn intervals_that_touch_are_no_collapse() {
+    let at = |jobs, lowest: f64| Point::new(jobs, &[lowest, lowest + 1.0, lowest + 4.0]);
+    // The peak's interval is 100..104; 92..96 lies below it and its median 8 % below.
+    let clear = Shape::of(&[at(1, 50.0), at(2, 100.0), at(4, 92.0), at(8, 91.0)]).unwrap();
+    assert_eq!(clear.collapse, Some(4));
+    let wide = |jobs| Point::new(jobs, &[90.0, 92.0, 100.0]);
+    let touching = Shape::of(&[at(1, 50.0), at(2, 100.0), wide(4), wide(8)]).unwrap();
+    assert_eq!(touching.collapse, None);
+    // Apart, but 96 is less than 5 % below 100.
+    let near = Shape::of(&single(&[(1, 50.0), (2, 100.0), (4, 96.0), (8, 95.5)])).unwrap();
+    assert_eq!((near.collapse, near.unconfirmed), (None, None));
+}
+
+#[test]
+fn curves_by_hand() {
+    // A ceiling of 400 000: the fifth job adds nothing.
+    let ceiling = |n: u32| (n, 100e3 * f64::from(n.min(4)));
+    let step = Shape::of(&single(&[1, 2, 3, 4, 5, 6, 8].map(ceiling))).unwrap();
+    assert_eq!((step.knee, step.peak, step.collapse), (Some(5), 4, None));
+    assert_eq!((step.retained, step.lowest), (1.0, 1.0));
+    assert_eq!(step.at(8).unwrap().efficiency, 0.5);
+    let flat = Shape::of(&single(&[1, 2, 4, 8].map(|n| (n, 7.0)))).unwrap();
+    assert_eq!((flat.knee, flat.peak, flat.collapse), (Some(2), 1, None));
+    let rising = Shape::of(&single(&[1, 2, 4, 8].map(|n| (n, 3.0 * f64::from(n))))).unwrap();
+    assert_eq!((rising.knee, rising.peak, rising.collapse), (None, 8, None));
+    assert!(rising.steps.iter().all(|s| s.efficiency == 1.0));
+    assert_eq!(rising.retained, 1.0);
+}
+
+#[test]
+fn where_a_law_collapses() {
+    // sigma 0.02, kappa 0.0005: X(48) = 15 645, X(64) = 14 967 (-4.3 %), X(96) = 12 868 (-18 %), X(128) = 10 970.
+    let usl = Usl {
+        lambda: 1_000.0,
+        sigma: 0.02,
+        kappa: 0.000_5,
+    };
+    let jobs = [1, 2, 4, 8, 16, 32, 48, 64, 96, 128];
+    for seed in 0..20 {
+        let shape = Shape::of(&noisy(&jobs, 5, 0.003, seed, law(usl))).unwrap();
+        assert_eq!((shape.peak, shape.collapse), (48, Some(96)), "seed {seed}");
+        assert!(
+            (shape.retained - 10_970.0 / 15_645.0).abs() < 0.02,
+            "{shape:?}"
+        );
+    }
+}
+
+#[test]
+fn a_start_above_one_job_is_counted_per_job() {
+    let shape = Shape::of(&single(&[(4, 400.0), (8, 800.0), (16, 816.0)])).unwrap();
+    assert_eq!((shape.one_job, shape.knee), (100.0, Some(16)));
+    assert_eq!(shape.at(16).unwrap().efficiency, 0.51);
+}
+
+#[test]
+fn data_that_are_no_curve() {
+    let bad = |points: &[Point]| Shape::of(points).unwrap_err();
+    assert_eq!(bad(&[]), Bad::Empty);
+    for x in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(
+            bad(&single(&[(1, 1.0), (2, x)])),
+            Bad::NotPositive { jobs: 2 }
+        );
+    }
+    assert_eq!(bad(&[Point::new(3, &[])]), Bad::NotPositive { jobs: 3 });
+    assert_eq!(bad(&single(&[(0, 1.0)])), Bad::NotPositive { jobs: 0 });
+    assert_eq!(
+        bad(&single(&[(2, 1.0), (1, 1.0), (2, 1.0)])),
+        Bad::Twice { jobs: 2 }
+    );
+}
+
+#[test]
+fn everything_of_one_curve() {
+    let all = Scaling::of(&single(&SPDK), None, 1).unwrap();
+    assert_eq!(all.shape.peak, 10);
+    assert!(all.usl.is_some() && all.usl_refused.is_none());
+    // The points up to the border are too few for a fit; the shape has them all.
+    let cut = Scaling::of(&single(&SPDK), Some(10), 1).unwrap();
+    assert_eq!(cut.shape, all.shape);
+    assert!(cut.usl.is_none() && cut.usl_refused.unwrap().contains("4 points"));
+}
+
+proptest! {
+    #[test]
+    fn of_any_curve(curve in prop::collection::btree_map(1u32..200, prop::collection::vec(1.0..1e7f64, 1..6), 1..12),
+                    unit in 1e-6..1e6f64, seed: u64) {
+        let mut points: Vec<Point> = curve.iter().map(|(&n, t)| Point::new(n, t)).collect();
+        let shape = Shape::of(&points).unwrap();
+        let top = shape.peak_x.median;
+        prop_assert!(shape.steps.iter().all(|s| s.x.median <= top));
+        prop_assert!(shape.lowest <= shape.retained && shape.retained <= 1.0 && shape.lowest > 0.0);
+        if let Some(n) = shape.collapse {
+            prop_assert!(n > shape.peak && shape.unconfirmed.is_none());
+            let x = shape.at(n).unwrap().x;
+            prop_assert!(x.max < shape.peak_x.min && x.median <= 0.95 * top);
+        }
+        // Neither the order of the points nor the unit matters (a factor of two changes no digit).
+        q2c_stats::Rng::new(seed).shuffle(&mut points);
+        let unit = 2f64.powi(unit.log2() as i32);
+        points.iter_mut().flat_map(|p| &mut p.trials).for_each(|x| *x *= unit);
+        let same = Shape::of(&points).unwrap();
+        prop_assert_eq!((same.knee, same.peak, same.collapse), (shape.knee, shape.peak, shape.collapse));
+        prop_assert_eq!(same.retained, shape.retained);
+    }
+}

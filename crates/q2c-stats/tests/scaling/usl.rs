@@ -1,0 +1,223 @@
+//! The fit against curves of known parameters and against a search over a grid.
+
+use crate::{SPDK, law, noisy, single};
+use proptest::prelude::*;
+use q2c_stats::scaling::{Bad, Fit, Point, Refused, Usl, fit};
+
+const JOBS: [u32; 9] = [1, 2, 4, 8, 16, 32, 48, 64, 96];
+/// Peak at sqrt(0.98 / 0.0005) = 44.27 jobs.
+const TRUTH: Usl = Usl {
+    lambda: 1_000.0,
+    sigma: 0.02,
+    kappa: 0.000_5,
+};
+
+fn near(a: f64, b: f64, share: f64) -> bool {
+    (a - b).abs() <= share * b.abs()
+}
+
+/// Sum of squared relative residuals, written apart from the fit.
+fn cost(points: &[Point], usl: Usl) -> f64 {
+    let residual = |p: &Point| 1.0 - law(usl)(f64::from(p.jobs)) / p.interval().median;
+    points.iter().map(|p| residual(p).powi(2)).sum()
+}
+
+/// The lowest cost on a grid of sigma and kappa, with the best lambda of each in closed form.
+fn by_grid(points: &[Point], top: f64) -> f64 {
+    let mut least = f64::INFINITY;
+    for (i, j) in (0..400).flat_map(|i| (0..400).map(move |j| (i, j))) {
+        let (sigma, kappa) = (
+            top * f64::from(i) / 400.0,
+            top * f64::from(j) / 400.0 / 10.0,
+        );
+        let one = law(Usl {
+            lambda: 1.0,
+            sigma,
+            kappa,
+        });
+        let shares = points
+            .iter()
+            .map(|p| one(f64::from(p.jobs)) / p.interval().median);
+        let (sum, squares) = shares.fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));
+        least = least.min(cost(
+            points,
+            Usl {
+                lambda: sum / squares,
+                sigma,
+                kappa,
+            },
+        ));
+    }
+    least
+}
+
+#[test]
+fn an_exact_curve_gives_its_parameters_back() {
+    let found = fit(&noisy(&JOBS, 1, 0.0, 1, law(TRUTH)), 1).unwrap();
+    let Usl {
+        lambda,
+        sigma,
+        kappa,
+    } = found.usl;
+    assert!(near(lambda, 1_000.0, 1e-9) && near(sigma, 0.02, 1e-7) && near(kappa, 0.000_5, 1e-7));
+    assert!(near(found.peak.unwrap(), 44.271_887, 1e-6));
+    assert!(found.rms_relative < 1e-9 && found.r_squared > 1.0 - 1e-12);
+    assert_eq!(found.intervals, None, "single trials have no spread");
+}
+
+/// Over many noisy sweeps: how often the ranges hold the truth, by parameter.
+#[test]
+fn ranges_hold_the_truth() {
+    const SWEEPS: u64 = 30;
+    let mut held = [0; 3];
+    for seed in 0..SWEEPS {
+        let found = fit(&noisy(&JOBS, 5, 0.02, seed, law(TRUTH)), seed).unwrap();
+        let ranges = found.intervals.unwrap();
+        let each = [
+            (ranges.lambda, TRUTH.lambda),
+            (ranges.sigma, TRUTH.sigma),
+            (ranges.kappa, TRUTH.kappa),
+        ];
+        for (count, (range, truth)) in held.iter_mut().zip(each) {
+            *count += u64::from(range.low <= truth && truth <= range.high);
+            assert!(
+                range.high < 1.5 * truth && range.low > 0.5 * truth,
+                "{range:?}"
+            );
+        }
+        assert!(near(found.usl.lambda, 1_000.0, 0.04), "{found:?}");
+        assert!(near(found.peak.unwrap(), 44.27, 0.10), "{found:?}");
+        assert!(found.rms_relative < 0.03);
+    }
+    // Nominal 95 %: 30 sweeps of that hold 26 or more in 98 of 100 cases.
+    assert!(held.iter().all(|&n| n >= 26), "{held:?}");
+}
+
+#[test]
+fn two_trials_tell_no_range() {
+    let with = |trials| {
+        fit(&noisy(&JOBS, trials, 0.02, 1, law(TRUTH)), 1)
+            .unwrap()
+            .intervals
+    };
+    assert!(with(2).is_none() && with(3).is_some());
+}
+
+#[test]
+fn the_seed_decides_the_ranges() {
+    let points = noisy(&JOBS, 5, 0.05, 3, law(TRUTH));
+    let of = |seed| fit(&points, seed).unwrap().intervals;
+    assert_eq!(of(1), of(1));
+    assert_ne!(of(1), of(2));
+}
+
+#[test]
+fn too_few_points_are_refused() {
+    let refused = |curve: &[(u32, f64)]| fit(&single(curve), 1).unwrap_err();
+    assert_eq!(refused(&SPDK[..5]), Refused::FewPoints { found: 5 });
+    let rising: Vec<(u32, f64)> = (1..=8).map(|n| (n, f64::from(n))).collect();
+    let only_up = refused(&rising);
+    assert_eq!(only_up, Refused::NothingBehindPeak { peak: 8 });
+    assert!(only_up.to_string().contains("kappa is not identified"));
+    let falling: Vec<(u32, f64)> = (2..=8).map(|n| (n, 10.0 - f64::from(n))).collect();
+    assert_eq!(refused(&falling), Refused::NothingBeforePeak { peak: 2 });
+    let mut holed = SPDK;
+    holed[3].1 = 0.0;
+    assert_eq!(refused(&holed), Refused::Bad(Bad::NotPositive { jobs: 10 }));
+}
+
+#[test]
+fn a_step_is_no_law_and_the_residuals_say_so() {
+    let spdk = fit(&single(&SPDK), 1).unwrap();
+    assert!(spdk.rms_relative > 0.15, "{spdk:?}");
+    assert_eq!(spdk.points.len(), 7);
+    // A ceiling at four jobs that leaks a little: no law bends so sharply.
+    let ceiling = |n: f64| if n <= 4.0 { 100.0 * n } else { 400.0 - n };
+    let ceiling = fit(&noisy(&[1, 2, 3, 4, 6, 8, 12, 16], 1, 0.0, 1, ceiling), 1).unwrap();
+    assert!(ceiling.rms_relative > 0.05, "{ceiling:?}");
+}
+
+#[test]
+fn contention_alone_never_falls() {
+    // Amdahl's curve with a last point a hair lower: kappa ends at or near 0 and never below it.
+    let amdahl = law(Usl {
+        lambda: 100.0,
+        sigma: 0.2,
+        kappa: 0.0,
+    });
+    let mut points = noisy(&[1, 2, 4, 8, 16, 32], 1, 0.0, 1, amdahl);
+    points[0].trials = vec![80.0];
+    points[5].trials = points[4].trials.clone();
+    points[4].trials[0] += 1.0;
+    let found = fit(&points, 1).unwrap();
+    assert!(found.usl.kappa >= 0.0 && found.usl.sigma >= 0.0);
+    assert_eq!(
+        Usl {
+            kappa: 0.0,
+            ..TRUTH
+        }
+        .peak(),
+        None
+    );
+    assert_eq!(
+        Usl {
+            sigma: 3.0,
+            ..TRUTH
+        }
+        .peak(),
+        Some(1.0)
+    );
+}
+
+#[test]
+fn no_grid_point_is_better() {
+    let curves = [
+        single(&SPDK),
+        noisy(&JOBS, 5, 0.05, 9, law(TRUTH)),
+        noisy(&[1, 2, 3, 4, 5, 6, 7, 8], 3, 0.1, 4, |n| {
+            n.min(3.0) - n / 50.0
+        }),
+    ];
+    for points in curves {
+        let found: Fit = fit(&points, 1).unwrap();
+        let (own, grid) = (cost(&points, found.usl), by_grid(&points, 1.0));
+        assert!(
+            own <= grid * (1.0 + 1e-9),
+            "{own} on the fit, {grid} on the grid: {found:?}"
+        );
+        let rms = (own / points.len() as f64).sqrt();
+        assert!(near(found.rms_relative, rms, 1e-9));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_exact_law_is_found(lambda in 1e-3..1e9f64, sigma in 0.0..0.5f64, peak in 3.0..60.0f64) {
+        let kappa = (1.0 - sigma) / (peak * peak);
+        let usl = Usl { lambda, sigma, kappa };
+        let jobs = [1, 2, 3, 5, 8, 12, 20, 40, 80, 160];
+        let found = fit(&noisy(&jobs, 1, 0.0, 1, law(usl)), 1).unwrap();
+        prop_assert!(near(found.usl.lambda, lambda, 1e-6), "{found:?}");
+        prop_assert!((found.usl.sigma - sigma).abs() < 1e-6, "{found:?}");
+        prop_assert!(near(found.usl.kappa, kappa, 1e-5), "{found:?}");
+        prop_assert!(near(found.peak.unwrap(), peak, 1e-5));
+    }
+
+    #[test]
+    fn costs_are_never_negative_and_nothing_near_is_better(
+        xs in prop::collection::vec(1.0..1e6f64, 7..12), nudge in prop::array::uniform3(-0.02..0.02f64),
+    ) {
+        let curve: Vec<(u32, f64)> = (1..).zip(xs).collect();
+        let points = single(&curve);
+        if let Ok(found) = fit(&points, 1) {
+            let Usl { lambda, sigma, kappa } = found.usl;
+            prop_assert!(lambda > 0.0 && sigma >= 0.0 && kappa >= 0.0);
+            let moved = Usl {
+                lambda: lambda * (1.0 + nudge[0]),
+                sigma: (sigma + sigma.max(1e-3) * nudge[1]).max(0.0),
+                kappa: (kappa + kappa.max(1e-3) * nudge[2]).max(0.0),
+            };
+            prop_assert!(cost(&points, found.usl) <= cost(&points, moved) * (1.0 + 1e-6) , "{found:?} {moved:?}");
+        }
+    }
+}
