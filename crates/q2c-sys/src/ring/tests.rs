@@ -151,14 +151,20 @@ fn a_helper_is_bound_where_it_was_asked_to() {
     };
     let ring = with(bound(cpu)).unwrap();
     assert_eq!(ring.names(), "SQPOLL|SQ_AFF");
-    let status = format!("/proc/self/task/{}/status", ring.helper().unwrap());
-    let status = std::fs::read_to_string(status).unwrap();
-    let allowed = status
-        .lines()
-        .find_map(|l| l.strip_prefix("Cpus_allowed_list:"));
-    assert_eq!(allowed.unwrap().trim(), cpu.to_string());
+    // It binds itself, soon after it has its name.
+    let until = crate::clock::monotonic_ns() + 5_000_000_000;
+    while cpus_of(ring.helper().unwrap()) != cpu.to_string() {
+        assert!(crate::clock::monotonic_ns() < until, "it is not bound");
+    }
     let error = with(bound(4000)).err().unwrap().to_string();
     assert!(error.contains("is 4000 one"), "{error}");
+}
+
+fn cpus_of(tid: u32) -> String {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{tid}/status")).unwrap();
+    let mut lines = status.lines();
+    let cpus = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    cpus.unwrap().trim().to_owned()
 }
 
 #[test]
