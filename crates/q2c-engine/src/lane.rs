@@ -1,6 +1,12 @@
 //! One lane's loop: nothing in it but the I/O, the sleep and the record.
 
-use crate::engine::{Completion, Engine, EngineError, Request};
+mod deep;
+mod flights;
+mod sleeping;
+
+pub(crate) use flights::Flights;
+
+use crate::engine::{Completion, Engine, EngineError, Request, Waits};
 use crate::pattern::Offsets;
 use crate::sample::{Recorder, Sample, short};
 use q2c_model::{Direction, Nanos};
@@ -14,9 +20,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub enum Wait {
     /// Until the interrupt.
     Interrupt,
-    /// By looking all the time.
+    /// By looking all the time. Where the engine polls in the kernel (IOPOLL, RWF_HIPRI) that is one call per wait.
     Poll,
-    /// As a sleep rule says: a sleep and then looking, looking at once, or until the interrupt. Depth 1 only.
+    /// As a sleep rule says: a sleep and then looking, looking at once, or until the interrupt. With several I/Os in flight the
+    /// lane sleeps for the oldest of them, once, and then looks for any.
     Hybrid(Box<dyn q2c_policy::Lane>),
 }
 
@@ -38,10 +45,16 @@ pub struct Lane<'a> {
     pub stop: &'a AtomicBool,
     /// Raise `stop` at the first failed I/O.
     pub stop_on_fault: bool,
+    /// What waiting in the engine is.
+    pub waits: Waits,
+    /// The kernel thread that works for the engine.
+    pub helper: Option<u32>,
     /// Requests in flight.
     pub depth: u16,
     /// Depth above 1: when and where each slot's request went.
     pub slots: Vec<(u64, u64)>,
+    /// Depth above 1, under a sleep rule: what is in flight.
+    pub flights: Flights,
     /// Depth above 1: requests in flight now.
     pub in_flight: u16,
     /// Depth above 1: what is in flight stays there from one call to the next, until [`Lane::drain`].
@@ -54,19 +67,17 @@ impl Lane<'_> {
     ///
     /// # Errors
     /// When the engine is broken.
-    ///
-    /// # Panics
-    /// With [`Wait::Hybrid`] at a depth above 1: the plan's check refuses it.
     pub fn run_until(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
         if self.depth > 1 {
-            assert!(
-                !matches!(wait, Wait::Hybrid(_)),
-                "hybrid polling is for depth 1"
-            );
-            return self.deep(matches!(wait, Wait::Poll), end);
+            return match wait {
+                Wait::Hybrid(rule) => self.deep_hybrid(rule.as_mut(), end),
+                Wait::Interrupt | Wait::Poll => self.deep(matches!(wait, Wait::Poll), end),
+            };
         }
         match wait {
             Wait::Interrupt => self.repeat(end, Self::interrupted),
+            // What is done in one call leaves no time to look in.
+            Wait::Poll if self.waits == Waits::Not => self.repeat(end, Self::interrupted),
             Wait::Poll => self.repeat(end, Self::polled),
             Wait::Hybrid(rule) => self.repeat(end, |lane, r| lane.hybrid(rule.as_mut(), r)),
         }
@@ -143,15 +154,7 @@ impl Lane<'_> {
         let submit_ns = self.clock.now();
         self.engine.submit(&[request])?;
         let submitted = self.clock.now();
-        let direction = if self.write {
-            Direction::Write
-        } else {
-            Direction::Read
-        };
-        let io = Io {
-            direction,
-            bytes: self.length,
-        };
+        let io = self.io();
         let (decision, token) = rule.decide(io, Nanos(submitted));
         let mut sample = Sample {
             submit_ns,
@@ -161,11 +164,12 @@ impl Lane<'_> {
             ..Sample::default()
         };
         let done = match decision {
-            Decision::Interrupt => {
+            Decision::Interrupt if self.waits == Waits::Asleep => {
                 sample.flags |= Sample::INTERRUPT;
                 self.engine.wait()?
             }
-            Decision::Poll | Decision::Sleep(Nanos::ZERO) => self.spin()?,
+            // Where completions raise no interrupt, polling is what comes next to it.
+            Decision::Interrupt | Decision::Poll | Decision::Sleep(Nanos::ZERO) => self.spin()?,
             Decision::Sleep(asked) => self.sleep_then_spin(asked, submitted, &mut sample)?,
         };
         let reaped = self.clock.now();
@@ -177,6 +181,19 @@ impl Lane<'_> {
         };
         rule.complete(io, token, outcome, Nanos(reaped));
         Ok(sample)
+    }
+
+    /// A request as a sleep rule knows it.
+    fn io(&self) -> Io {
+        let direction = if self.write {
+            Direction::Write
+        } else {
+            Direction::Read
+        };
+        Io {
+            direction,
+            bytes: self.length,
+        }
     }
 
     fn sleep_then_spin(
@@ -202,73 +219,15 @@ impl Lane<'_> {
 
     #[inline]
     fn spin(&mut self) -> Result<Completion, EngineError> {
+        if self.waits == Waits::Polling {
+            return self.engine.wait();
+        }
         loop {
             if let Some(done) = self.engine.poll()? {
                 return Ok(done);
             }
             std::hint::spin_loop();
         }
-    }
-
-    /// Reaps what a lane that carries its requests has in flight, in the way it did before.
-    ///
-    /// # Errors
-    /// When the engine is broken.
-    pub fn drain(&mut self, wait: &Wait) -> Result<(), EngineError> {
-        while self.in_flight > 0 {
-            self.reap(matches!(wait, Wait::Poll))?;
-            self.in_flight -= 1;
-        }
-        Ok(())
-    }
-
-    /// Keeps `depth` requests in flight: each completion is replaced at once.
-    fn deep(&mut self, poll: bool, end: u64) -> Result<(), EngineError> {
-        while self.in_flight < self.depth {
-            self.launch(self.in_flight)?;
-            self.in_flight += 1;
-        }
-        while self.in_flight > 0 {
-            let (slot, now) = self.reap(poll)?;
-            let (over, halted) = (now >= end, self.stop.load(Ordering::Relaxed));
-            if halted || over && !self.carries {
-                self.in_flight -= 1;
-                continue;
-            }
-            self.launch(slot)?;
-            if over {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes one completion: its slot and when it was seen.
-    fn reap(&mut self, poll: bool) -> Result<(u16, u64), EngineError> {
-        let done = if poll {
-            self.spin()?
-        } else {
-            self.engine.wait()?
-        };
-        let now = self.clock.now();
-        self.land(done, now);
-        Ok((done.slot, now))
-    }
-
-    fn launch(&mut self, slot: u16) -> Result<(), EngineError> {
-        let request = self.next_request(slot);
-        self.slots[slot as usize] = (self.clock.now(), request.offset);
-        self.engine.submit(&[request])
-    }
-
-    fn land(&mut self, done: Completion, now: u64) {
-        let (submit_ns, offset) = self.slots[done.slot as usize];
-        self.record(Sample::one_call(
-            submit_ns,
-            offset,
-            now - submit_ns,
-            done.result,
-        ));
     }
 }
 

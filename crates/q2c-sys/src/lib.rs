@@ -1,14 +1,19 @@
-//! The unsafe crate, small: rings, aligned buffers, clocks, sleeping, affinity.
+//! The unsafe crate, small: rings, kernel AIO, NVMe commands, aligned buffers, clocks, sleeping, affinity.
 //!
 //! Everything public here is safe to call. Each `unsafe` block names why it is sound.
 
+pub mod aio;
 pub mod buffer;
 pub mod clock;
 pub mod fiemap;
+pub mod nvme;
 pub mod ring;
 pub mod signal;
 pub mod thread;
+pub mod vectored;
 
+pub use aio::{Aio, AioError};
 pub use buffer::Buffers;
 pub use clock::Clock;
-pub use ring::{Done, Ring, RingError, RingFlags, Transfer};
+pub use ring::{CommandRing, Done, Ring, RingError, RingFlags, RingOptions, SqPoll, Transfer};
+pub use vectored::{Vectored, VectoredFlags};

@@ -251,7 +251,7 @@ pub fn engine(args: &WorkloadArgs, target: &str) -> Result<EngineSpec, Failure> 
         Err(error) if names_an_engine(target) && !Path::new(target).exists() => {
             Err(Failure::new(Exit::Usage, error))
         }
-        _ => Ok(EngineSpec::IoUring),
+        _ => Ok(EngineSpec::IO_URING),
     }
 }
 

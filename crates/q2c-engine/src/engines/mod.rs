@@ -1,7 +1,11 @@
 //! The engines, one file each, and their registry.
 
+mod command;
 mod fault;
+mod libaio;
+mod memory;
 mod null;
+mod pvsync2;
 mod sim;
 mod spec;
 mod uring;
@@ -9,3 +13,6 @@ mod uring;
 pub use fault::FaultKind;
 pub use sim::{Service, SimSpec};
 pub use spec::{ENGINES, EngineKind, EngineSpec, Medium, ParseEngineError};
+// What engines are set up with.
+pub use q2c_sys::aio::Reap;
+pub use q2c_sys::{RingFlags, RingOptions, SqPoll, VectoredFlags};

@@ -42,8 +42,8 @@ impl Engine for Null {
     fn facts(&self) -> Facts {
         Facts {
             polls_by: "memory",
-            flags: "",
             sleeps_undisturbed: true,
+            ..Facts::default()
         }
     }
 }

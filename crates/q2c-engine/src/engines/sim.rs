@@ -118,8 +118,8 @@ impl Engine for Sim {
     fn facts(&self) -> Facts {
         Facts {
             polls_by: "memory",
-            flags: "",
             sleeps_undisturbed: true,
+            ..Facts::default()
         }
     }
 }

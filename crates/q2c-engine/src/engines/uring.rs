@@ -1,7 +1,9 @@
-//! `io_uring`: one ring per lane, registered file and buffers, completions run only when the lane looks.
+//! `io_uring`: one ring per lane, registered file and buffers, completions run only when the lane looks. Its options say who
+//! submits and how completions are found.
 
-use crate::engine::{Completion, Engine, EngineError, Facts, Request};
-use q2c_sys::{Buffers, Ring};
+use super::memory::{buffers, own};
+use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
+use q2c_sys::{Ring, RingOptions};
 use std::fs::File;
 
 /// An open ring on a file or device.
@@ -11,19 +13,18 @@ pub struct Uring {
 
 impl Uring {
     /// Opens a ring on `file` with `slots` buffers of `size` bytes.
-    pub fn open(file: &File, slots: usize, size: usize) -> Result<Self, EngineError> {
-        let buffers = Buffers::new(slots, size).map_err(|source| EngineError::Buffers {
-            slots,
-            size,
-            source,
-        })?;
-        let file = file.try_clone().map_err(EngineError::Reopen)?;
-        Ok(Uring {
-            ring: Ring::new(file, buffers)?,
-        })
+    pub fn open(
+        file: &File,
+        slots: usize,
+        size: usize,
+        options: RingOptions,
+    ) -> Result<Self, EngineError> {
+        let ring = Ring::with(own(file)?, buffers(slots, size)?, options)?;
+        Ok(Uring { ring })
     }
 
-    /// Waiting returned, so a completion can be popped; anything else is the kernel's fault or ours.
+    /// Waiting returned, so a completion can be popped, or the kernel's polling was interrupted.
+    #[inline]
     fn popped(&mut self) -> Result<Completion, EngineError> {
         loop {
             if let Some(done) = self.ring.pop() {
@@ -65,11 +66,24 @@ impl Engine for Uring {
     }
 
     fn facts(&self) -> Facts {
-        let flags = self.ring.flags();
+        let (options, taskrun) = (self.ring.options(), self.ring.flags());
+        let helped = options.sqpoll.is_some();
         Facts {
-            polls_by: "ring",
-            flags: flags.names(),
-            sleeps_undisturbed: flags.sleeps_undisturbed(),
+            polls_by: match (helped, options.iopoll, options.hybrid) {
+                (_, false, _) => "ring",
+                (false, true, false) => "iopoll",
+                (false, true, true) => "iopoll, hybrid",
+                (true, true, false) => "ring, iopoll by helper",
+                (true, true, true) => "ring, iopoll and hybrid by helper",
+            },
+            waits: match options.polls_in_call() {
+                true => Waits::Polling,
+                false => Waits::Asleep,
+            },
+            flags: self.ring.names(),
+            // Polled completions, and those of a helper, bring no work to this thread.
+            sleeps_undisturbed: options.iopoll || helped || taskrun.sleeps_undisturbed(),
+            helper: self.ring.helper(),
         }
     }
 }

@@ -86,8 +86,11 @@ fn one(wait: &mut Wait) -> (Calls, u8) {
         length: 512,
         stop: &AtomicBool::new(false),
         stop_on_fault: false,
+        waits: Waits::Asleep,
+        helper: None,
         depth: 1,
         slots: Vec::new(),
+        flights: Flights::default(),
         in_flight: 0,
         carries: false,
     };

@@ -14,6 +14,8 @@ pub struct PhaseStats {
     pub ios: u64,
     /// Thread CPU, ns, all lanes.
     pub cpu_ns: u64,
+    /// CPU of the kernel threads that work for these lanes alone (SQPOLL), ns; not in `cpu_ns`.
+    pub helper_cpu_ns: u64,
     /// Voluntary context switches.
     pub voluntary: u64,
     /// Involuntary ones.
@@ -96,6 +98,8 @@ pub(crate) fn stats_of(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
         wall_ns: (end.t_ns - begin.t_ns) as f64,
         ios: data.ios,
         cpu_ns: end.cpu_ns - begin.cpu_ns,
+        // It may end with an engine that broke.
+        helper_cpu_ns: end.helper_cpu_ns.saturating_sub(begin.helper_cpu_ns),
         voluntary: end.switches.voluntary - begin.switches.voluntary,
         involuntary: end.switches.involuntary - begin.switches.involuntary,
         ..PhaseStats::default()
@@ -142,6 +146,7 @@ fn summed(each: &[PhaseStats]) -> PhaseStats {
     for lane in each {
         all.ios += lane.ios;
         all.cpu_ns += lane.cpu_ns;
+        all.helper_cpu_ns += lane.helper_cpu_ns;
         all.voluntary += lane.voluntary;
         all.involuntary += lane.involuntary;
         all.handled += lane.handled;

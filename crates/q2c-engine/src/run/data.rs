@@ -13,6 +13,8 @@ pub struct Mark {
     pub t_ns: u64,
     /// Thread CPU so far.
     pub cpu_ns: u64,
+    /// CPU so far of the kernel thread that works for the lane's engine alone (SQPOLL); 0 without one.
+    pub helper_cpu_ns: u64,
     /// Context switches so far.
     pub switches: Switches,
 }

@@ -94,16 +94,23 @@ fn check(job: &JobPlan, phases: usize) -> Result<(), RunError> {
         return wrong("the target is smaller than one block");
     }
     let mut activities = job.activities.iter();
-    activities.try_for_each(|activity| check_activity(&job.name, job.depth, activity))
+    activities.try_for_each(|activity| check_activity(&job.name, &job.engine, job.depth, activity))
 }
 
-pub(super) fn check_activity(lane: &str, depth: u16, activity: &Activity) -> Result<(), RunError> {
-    match activity {
-        Activity::Start(Wait::Hybrid(_)) if depth > 1 => Err(RunError::Plan {
+pub(super) fn check_activity(
+    lane: &str,
+    engine: &EngineSpec,
+    depth: u16,
+    activity: &Activity,
+) -> Result<(), RunError> {
+    let Activity::Start(wait) = activity else {
+        return Ok(());
+    };
+    let problem = engine.refuses(depth, wait);
+    problem.map_or(Ok(()), |problem| {
+        Err(RunError::Plan {
             lane: lane.to_owned(),
-            problem: "hybrid polling sleeps for one I/O: use depth 1, or interrupt or poll"
-                .to_owned(),
-        }),
-        _ => Ok(()),
-    }
+            problem,
+        })
+    })
 }

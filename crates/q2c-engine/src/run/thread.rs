@@ -4,13 +4,13 @@ use super::data::{LaneData, Mark, PhaseData};
 use super::plan::{Activity, JobPlan};
 use super::start::{NEVER, Start};
 use crate::engine::EngineError;
-use crate::lane::{Lane, Wait};
+use crate::lane::{Flights, Lane, Wait};
 use crate::pattern::Offsets;
 use crate::sample::Recorder;
 use q2c_model::Nanos;
 use q2c_sys::Clock;
 use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
-use q2c_sys::thread::{least_timer_slack, pin, sleep_until, switches};
+use q2c_sys::thread::{cpu_ns_of, least_timer_slack, pin, sleep_until, switches};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -74,8 +74,12 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
         source,
     })?;
     let (slots, size) = (job.depth as usize, job.bs.0 as usize);
+    let engine = job.engine.open(&job.medium, slots, size, job.seed)?;
+    let facts = engine.facts();
     Ok(Lane {
-        engine: job.engine.open(&job.medium, slots, size, job.seed)?,
+        waits: facts.waits,
+        helper: facts.helper,
+        engine,
         offsets: Offsets::new(job.pattern, job.bs, job.span, job.seed),
         clock,
         recorder: match job.tally {
@@ -88,6 +92,7 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
         stop_on_fault: job.stop_on_fault,
         depth: job.depth,
         slots: vec![(0, 0); slots],
+        flights: Flights::new(slots),
         in_flight: 0,
         carries: false,
     })
@@ -160,21 +165,17 @@ impl Way {
     }
 
     /// Takes in what a lane that carries its requests has in flight.
-    pub fn drain(&self, lane: &mut Lane<'_>) -> Result<(), EngineError> {
-        self.wait.as_ref().map_or(Ok(()), |wait| lane.drain(wait))
+    pub fn drain(&mut self, lane: &mut Lane<'_>) -> Result<(), EngineError> {
+        self.wait.as_mut().map_or(Ok(()), |wait| lane.drain(wait))
     }
 }
 
 fn phase(lane: &mut Lane<'_>, way: &mut Way, end: u64) -> Result<PhaseData, EngineError> {
-    let (begin, ios, first) = (
-        mark(lane.clock),
-        lane.recorder.ios(),
-        lane.recorder.recorded(),
-    );
+    let (begin, ios, first) = (mark(lane), lane.recorder.ios(), lane.recorder.recorded());
     way.go_on(lane, end)?;
     let data = PhaseData {
         begin,
-        end: mark(lane.clock),
+        end: mark(lane),
         ios: lane.recorder.ios() - ios,
         samples: first..lane.recorder.recorded(),
         tally: None,
@@ -185,10 +186,13 @@ fn phase(lane: &mut Lane<'_>, way: &mut Way, end: u64) -> Result<PhaseData, Engi
     })
 }
 
-pub(super) fn mark(clock: Clock) -> Mark {
+pub(super) fn mark(lane: &Lane<'_>) -> Mark {
+    // A helper lives as long as its engine.
+    let helper = lane.helper.and_then(|tid| cpu_ns_of(tid).ok());
     Mark {
-        t_ns: clock.now(),
+        t_ns: lane.clock.now(),
         cpu_ns: thread_cpu_ns(),
+        helper_cpu_ns: helper.unwrap_or(0),
         switches: switches(),
     }
 }

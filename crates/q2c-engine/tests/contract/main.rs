@@ -1,18 +1,15 @@
 //! What every engine keeps, whatever it does: one suite, run on each of them.
 
+mod files;
 mod opening;
 mod storm;
 
-use opening::{open, skip, target};
-use q2c_engine::engine::{Engine, EngineError, Request};
+use opening::open;
+use q2c_engine::engine::Engine;
 use q2c_engine::engines::ENGINES;
 use q2c_engine::{EngineSpec, Medium};
-use q2c_sys::RingError;
 use q2c_sys::thread::switches;
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{Read, Seek};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use storm::{By, Storm};
 
@@ -24,8 +21,22 @@ const SIZE: usize = 2 * BLOCK;
 const DEPTH: usize = 32;
 const BLOCKS: u64 = 256;
 
-const PLAIN: [&str; 5] = [
+const PLAIN: [&str; 19] = [
     "io_uring",
+    "io_uring:taskrun=coop",
+    "io_uring:taskrun=none",
+    "io_uring:sqpoll",
+    "io_uring:sqpoll,cpu=0",
+    "io_uring:iopoll",
+    "io_uring:iopoll,hybrid",
+    "io_uring:iopoll,sqpoll",
+    "io_uring:iopoll,hybrid,sqpoll",
+    "libaio",
+    "libaio:reap=kernel",
+    "pvsync2",
+    "pvsync2:hipri,dsync",
+    "io_uring_cmd",
+    "io_uring_cmd:iopoll",
     "null",
     "sim:20us",
     "sim:lognormal=20us/0.5,servers=1",
@@ -146,47 +157,6 @@ fn an_engine_may_be_dropped_with_requests_in_flight() {
             engine.submit(&batch[..n]).expect(SOUND);
         }
     }
-}
-
-/// Dropping waits for the kernel, which reads the buffers until the last write is done: every write is in the file.
-#[test]
-fn writes_in_flight_at_the_drop_are_whole() {
-    let spec = EngineSpec::IoUring;
-    let file = Arc::new(target());
-    let medium = Medium::File(Arc::clone(&file));
-    match spec.open(&medium, DEPTH, SIZE, 1) {
-        Ok(mut engine) => engine.submit(&writes()).unwrap(),
-        Err(EngineError::Ring(RingError::Forbidden(e))) => {
-            return skip(
-                "writes_in_flight_at_the_drop_are_whole",
-                &format!("io_uring_setup: {e}"),
-            );
-        }
-        Err(e) => panic!("{e}"),
-    }
-    // Buffered again: the reader's memory is not aligned.
-    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&*file));
-    let mut back = File::open(path).unwrap();
-    back.rewind().unwrap();
-    let mut content = Vec::new();
-    back.read_to_end(&mut content).unwrap();
-    let written = content.chunks(SIZE).take(DEPTH);
-    // The buffers hold random words: half a kilobyte of zeros among them was never written.
-    assert!(
-        written
-            .flat_map(|w| w.chunks(512))
-            .all(|part| part.iter().any(|&b| b != 0))
-    );
-}
-
-fn writes() -> Vec<Request> {
-    let write = |slot: u16| Request {
-        write: true,
-        offset: u64::from(slot) * SIZE as u64,
-        length: SIZE as u32,
-        slot,
-    };
-    (0..DEPTH as u16).map(write).collect()
 }
 
 #[test]

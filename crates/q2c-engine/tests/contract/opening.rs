@@ -1,17 +1,60 @@
 //! Opening an engine on a target, or saying why that is not possible here.
 
 use crate::{BLOCK, BLOCKS, DEPTH, SIZE};
-use q2c_engine::engine::{Engine, EngineError};
+use q2c_engine::engine::{Engine, EngineError, Request};
 use q2c_engine::{EngineSpec, Medium};
 use q2c_sys::RingError;
-pub use q2c_testkit::skip;
+use q2c_sys::nvme::NvmeError;
+use q2c_testkit::skip;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
+/// Names a namespace's character device for `io_uring_cmd`. Its first megabyte is overwritten.
+const CHARACTER_DEVICE: &str = "Q2C_TEST_NG";
+
+/// An engine on its target.
+pub struct Bench {
+    pub engine: Box<dyn Engine>,
+    pub direct: bool,
+    file: Option<Arc<File>>,
+}
+
+impl Bench {
+    /// What the file holds, read back through the page cache.
+    pub fn content(&self) -> Vec<u8> {
+        let file = self.file.as_ref().expect("an engine on a file");
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let mut content = Vec::new();
+        // Buffered: the reader's memory is not aligned.
+        let mut back = File::open(path).expect("the target once more");
+        back.read_to_end(&mut content).expect("the target's bytes");
+        content
+    }
+
+    /// The same, once the engine is gone.
+    pub fn content_behind_the_drop(self) -> Vec<u8> {
+        let Bench {
+            engine,
+            direct,
+            file,
+        } = self;
+        drop(engine);
+        let engine = EngineSpec::Null.open(&Medium::None, 1, SIZE, 1);
+        let engine = engine.expect("the null engine");
+        Bench {
+            engine,
+            direct,
+            file,
+        }
+        .content()
+    }
+}
+
 /// A target that is deleted with its handles: direct where the file system can, else buffered.
-pub fn target() -> File {
+fn target() -> (File, bool) {
     let folder = env!("CARGO_TARGET_TMPDIR");
     let mut named = tempfile::NamedTempFile::new_in(folder).expect("a temporary file");
     named
@@ -27,26 +70,92 @@ pub fn target() -> File {
         .clone()
         .custom_flags(libc::O_DIRECT)
         .open(named.path());
-    direct
-        .or_else(|_| options.open(named.path()))
-        .expect("the target again")
+    match direct {
+        Ok(file) => (file, true),
+        Err(_) => (options.open(named.path()).expect("the target again"), false),
+    }
 }
 
-/// The engine in the calling thread; `None` where the kernel forbids it, counted as a skip of `test`.
+/// The engine in the calling thread; `None` where it cannot run here, counted as a skip of `test`.
 pub fn open(spec: &EngineSpec, test: &str) -> Option<Box<dyn Engine>> {
-    let medium = match spec.needs_file() {
-        true => Medium::File(Arc::new(target())),
-        false => Medium::None,
-    };
-    match spec.open(&medium, DEPTH, SIZE, 7) {
-        Ok(engine) => Some(engine),
-        Err(EngineError::Ring(RingError::Forbidden(e))) => {
-            // Once per test, not for each fault around the same ring.
-            if *spec == EngineSpec::IoUring {
-                skip(test, &format!("io_uring_setup: {e}"));
+    bench(spec, test).map(|bench| bench.engine)
+}
+
+/// The engine and its target.
+pub fn bench(spec: &EngineSpec, test: &str) -> Option<Bench> {
+    match try_bench(spec) {
+        Ok(bench) => Some(bench),
+        Err(reason) => {
+            // Once per test, not for each fault around the same engine.
+            if !matches!(spec, EngineSpec::Fault { .. }) {
+                skip(test, &format!("{spec}: {reason}"));
             }
             None
         }
+    }
+}
+
+fn try_bench(spec: &EngineSpec) -> Result<Bench, String> {
+    let (file, direct) = match (spec.needs_character_device(), spec.needs_file()) {
+        (true, _) => (Some(character_device()?), true),
+        (_, true) => {
+            let (file, direct) = target();
+            (Some(file), direct)
+        }
+        (_, false) => (None, false),
+    };
+    let file = file.map(Arc::new);
+    let medium = file.clone().map_or(Medium::None, Medium::File);
+    let engine = match spec.open(&medium, DEPTH, SIZE, 7) {
+        Ok(engine) => engine,
+        Err(EngineError::Ring(e @ (RingError::Forbidden(_) | RingError::Options { .. }))) => {
+            return Err(e.to_string());
+        }
+        Err(EngineError::Nvme(e @ NvmeError::Identify { .. })) => return Err(e.to_string()),
         Err(e) => panic!("open {spec}: {e}"),
+    };
+    let engine = can_poll(spec, &medium, engine)?;
+    Ok(Bench {
+        engine,
+        direct,
+        file,
+    })
+}
+
+fn character_device() -> Result<File, String> {
+    let Some(path) = std::env::var_os(CHARACTER_DEVICE) else {
+        return Err(format!(
+            "no NVMe namespace: {CHARACTER_DEVICE} names a character device to be overwritten"
+        ));
+    };
+    let file = OpenOptions::new().read(true).write(true).open(&path);
+    file.map_err(|e| format!("open {}: {e}", path.display()))
+}
+
+/// One read by the engine tells whether the target has poll queues. Faults count their requests, so theirs is another engine.
+fn can_poll(
+    spec: &EngineSpec,
+    medium: &Medium,
+    engine: Box<dyn Engine>,
+) -> Result<Box<dyn Engine>, String> {
+    if !spec.to_string().contains("iopoll") {
+        return Ok(engine);
+    }
+    let facts = engine.facts();
+    let mut probe = match spec {
+        EngineSpec::Fault { .. } => spec.open(medium, 1, SIZE, 7).expect("once more"),
+        _ => engine,
+    };
+    let read = Request {
+        write: false,
+        offset: 0,
+        length: BLOCK as u32,
+        slot: 0,
+    };
+    probe.submit(&[read]).expect("an engine that is not broken");
+    let done = probe.wait().expect("an engine that is not broken");
+    match facts.cause(done.result) {
+        Some(cause) => Err(cause.to_owned()),
+        None => spec.open(medium, DEPTH, SIZE, 7).map_err(|e| e.to_string()),
     }
 }

@@ -256,11 +256,8 @@ fn contradictions_are_refused_with_a_reason() {
             other => panic!("{other:?}"),
         }
     };
-    let deep = wrong(|job| job.depth = 2);
-    assert!(
-        deep.contains("hybrid polling sleeps for one I/O: use depth 1"),
-        "{deep}"
-    );
+    let in_one_call = wrong(|job| job.engine = "pvsync2".parse().unwrap());
+    assert!(in_one_call.contains("no time to sleep in"), "{in_one_call}");
     assert!(wrong(|job| job.depth = 0).contains("depth"));
     assert!(wrong(|job| job.bs = Bytes(0)).contains("block size"));
     assert!(wrong(|job| job.span = Bytes(u64::from(BLOCK) - 1)).contains("smaller than one block"));

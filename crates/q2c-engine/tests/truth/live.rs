@@ -2,9 +2,13 @@
 
 use crate::plan::{Scripted, alone, clock, cpu, hybrid, job};
 use q2c_engine::engine::EngineError;
-use q2c_engine::{Activity, Heard, JobPlan, Live, LivePlan, LiveSlice, RunData, RunError, Wait};
+use q2c_engine::{
+    Activity, Heard, JobPlan, Live, LivePlan, LiveSlice, Medium, RunData, RunError, Wait,
+};
 use q2c_model::{CpuId, Nanos};
 use q2c_policy::Decision;
+use std::fs::File;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -243,19 +247,16 @@ fn a_deep_lane_is_emptied_before_it_rests() {
 #[test]
 fn orders_that_cannot_be_carried_out_are_refused() {
     let _machine = alone();
-    let mut deep = first("sim:1ms", Wait::Poll);
-    deep.depth = 2;
-    let ((few, asleep), _) = live(vec![deep], |live| {
+    let mut job = first("pvsync2", Wait::Interrupt);
+    job.medium = Medium::File(Arc::new(File::open("/dev/zero").unwrap()));
+    let ((few, asleep), _) = live(vec![job], |live| {
         let few = live.order(Vec::new()).unwrap_err().to_string();
         let asleep = live.order(vec![Activity::Start(hybrid("fixed:1us"))]);
         (few, asleep.unwrap_err().to_string())
     })
     .unwrap();
     assert!(few.contains("every lane needs an activity"), "{few}");
-    assert!(
-        asleep.contains("hybrid polling sleeps for one I/O: use depth 1"),
-        "{asleep}"
-    );
+    assert!(asleep.contains("no time to sleep in"), "{asleep}");
     let mut plan = LivePlan {
         jobs: vec![first("null", Wait::Poll)],
         slice: Nanos::ZERO,

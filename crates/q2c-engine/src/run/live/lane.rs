@@ -50,7 +50,7 @@ pub(super) fn in_slices(
     job.activities.into_iter().for_each(|first| way.take(first));
     lane.carries = true;
     rest_until(begin, lane.clock, lane.stop);
-    let (at, ios, order) = (mark(lane.clock), 0, 0);
+    let (at, ios, order) = (mark(&lane), 0, 0);
     let mut open = Open { at, ios, order };
     while !lane.stop.load(Ordering::Relaxed) {
         let number = hand.number(&lane, begin);
@@ -68,7 +68,7 @@ pub(super) fn in_slices(
             way.drain(&mut lane)?;
         }
         let now = Open {
-            at: mark(lane.clock),
+            at: mark(&lane),
             ios: lane.recorder.ios(),
             order: news.as_ref().map_or(open.order, |&(order, _)| order),
         };

@@ -12,6 +12,7 @@ use super::crew::crew;
 use super::plan::{Activity, JobPlan, check_activity, check_jobs};
 use super::{RunData, RunError};
 use crate::engine::Facts;
+use crate::engines::EngineSpec;
 use crate::lane::Lane;
 use crate::measure::{PhaseStats, stats_of};
 use crate::sample::{Sample, touched};
@@ -66,7 +67,8 @@ pub enum Heard {
 
 /// A run at work, in the hands of the one who listens.
 pub struct Live<'a> {
-    plan: Vec<(String, u16)>,
+    /// Each lane's name, engine and depth.
+    plan: Vec<(String, EngineSpec, u16)>,
     clock: Clock,
     slice: u64,
     start_ns: u64,
@@ -158,9 +160,9 @@ impl<'a> Live<'a> {
             }
         };
         let hands = plan.jobs.iter().enumerate().map(&mut hand).collect();
-        let names = plan.jobs.iter().map(|job| (job.name.clone(), job.depth));
+        let known = |job: &JobPlan| (job.name.clone(), job.engine.clone(), job.depth);
         let live = Live {
-            plan: names.collect(),
+            plan: plan.jobs.iter().map(known).collect(),
             clock: plan.clock,
             slice,
             start_ns: 0,
@@ -220,7 +222,9 @@ impl<'a> Live<'a> {
             return Err(wrong("order", "every lane needs an activity"));
         }
         let mut pairs = self.plan.iter().zip(&activities);
-        pairs.try_for_each(|((name, depth), activity)| check_activity(name, *depth, activity))?;
+        pairs.try_for_each(|((name, engine, depth), activity)| {
+            check_activity(name, engine, *depth, activity)
+        })?;
         let soon = self.clock.now() + NOTICE_NS;
         let from = soon.saturating_sub(self.start_ns) / self.slice + 1;
         Ok(self.board.post(from, activities))

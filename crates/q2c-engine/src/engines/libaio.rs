@@ -1,0 +1,58 @@
+//! `libaio`: kernel AIO by its system calls. Waiting is `io_getevents`; looking reads the mapped completion ring.
+
+use super::memory::{buffers, own};
+use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
+use q2c_sys::Aio;
+use q2c_sys::aio::Reap;
+use std::fs::File;
+
+/// An open context on a file or device.
+pub struct Libaio {
+    aio: Aio,
+}
+
+impl Libaio {
+    /// Opens a context on `file` with `slots` buffers of `size` bytes.
+    pub fn open(file: &File, slots: usize, size: usize, reap: Reap) -> Result<Self, EngineError> {
+        let aio = Aio::new(own(file)?, buffers(slots, size)?, reap)?;
+        Ok(Libaio { aio })
+    }
+}
+
+impl Engine for Libaio {
+    #[inline]
+    fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
+        requests.iter().for_each(|&request| self.aio.queue(request));
+        self.aio.submit();
+        Ok(())
+    }
+
+    #[inline]
+    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
+        Ok(if self.aio.look()? {
+            self.aio.pop()
+        } else {
+            None
+        })
+    }
+
+    fn wait(&mut self) -> Result<Completion, EngineError> {
+        self.aio.wait()?;
+        let done = self.aio.pop();
+        Ok(done.expect("waiting ends with a completion"))
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            polls_by: match self.aio.reap() {
+                Reap::Ring => "ring",
+                Reap::Kernel => "io_getevents",
+            },
+            waits: Waits::Asleep,
+            flags: "",
+            // A completion wakes only who waits in io_getevents.
+            sleeps_undisturbed: true,
+            helper: None,
+        }
+    }
+}

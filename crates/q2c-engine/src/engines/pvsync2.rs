@@ -1,0 +1,136 @@
+//! `pvsync2`: `preadv2` and `pwritev2`. The submission is the I/O: it returns when the request is complete.
+//!
+//! A request that RWF_NOWAIT turns away comes back with EAGAIN, as fio's engine of that name has it: it counts as failed, and
+//! is not tried again without the flag.
+
+use super::memory::{buffers, own};
+use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
+use q2c_sys::{Vectored, VectoredFlags};
+use std::fs::File;
+use std::sync::LazyLock;
+
+/// Calls on a file or device, one after the other.
+pub struct Pvsync2 {
+    calls: Vectored,
+    flags: VectoredFlags,
+    /// Done, not fetched, in the order of the calls from `next` on.
+    done: Vec<Completion>,
+    next: usize,
+}
+
+impl Pvsync2 {
+    /// With `slots` buffers of `size` bytes.
+    pub fn open(
+        file: &File,
+        slots: usize,
+        size: usize,
+        flags: VectoredFlags,
+    ) -> Result<Self, EngineError> {
+        Ok(Pvsync2 {
+            calls: Vectored::new(own(file)?, buffers(slots, size)?, flags),
+            flags,
+            done: Vec::with_capacity(slots),
+            next: 0,
+        })
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Completion> {
+        let done = self.done.get(self.next).copied()?;
+        self.next += 1;
+        if self.next == self.done.len() {
+            self.done.clear();
+            self.next = 0;
+        }
+        Some(done)
+    }
+
+    #[inline]
+    fn keep(&mut self, done: Completion) {
+        if self.done.len() == self.done.capacity() {
+            // What is in flight fits, so the room is at the front.
+            self.done.drain(..self.next);
+            self.next = 0;
+        }
+        self.done.push(done);
+    }
+}
+
+impl Engine for Pvsync2 {
+    #[inline]
+    fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
+        for &request in requests {
+            let done = self.calls.transfer(request);
+            self.keep(done);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
+        Ok(self.pop())
+    }
+
+    #[inline]
+    fn wait(&mut self) -> Result<Completion, EngineError> {
+        let done = self.pop();
+        Ok(done.expect("a request is in flight, as the contract says"))
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            polls_by: "call",
+            waits: Waits::Not,
+            flags: names(self.flags),
+            sleeps_undisturbed: true,
+            helper: None,
+        }
+    }
+}
+
+const NAMES: [&str; 5] = [
+    "RWF_HIPRI",
+    "RWF_NOWAIT",
+    "RWF_DSYNC",
+    "RWF_SYNC",
+    "RWF_APPEND",
+];
+
+/// Every set of flags there can be in words, by its bits in the order of [`NAMES`].
+static WORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let words = |set: usize| {
+        let named = NAMES.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
+        named.map(|(_, name)| *name).collect::<Vec<_>>().join("|")
+    };
+    (0..1 << NAMES.len()).map(words).collect()
+});
+
+fn names(flags: VectoredFlags) -> &'static str {
+    let VectoredFlags {
+        hipri,
+        nowait,
+        dsync,
+        sync,
+        append,
+    } = flags;
+    let bits = [hipri, nowait, dsync, sync, append].into_iter().enumerate();
+    let set: usize = bits.map(|(i, on)| usize::from(on) << i).sum();
+    &WORDS[set]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_named() {
+        let none = VectoredFlags::default();
+        assert_eq!(names(none), "");
+        let two = VectoredFlags {
+            hipri: true,
+            append: true,
+            ..none
+        };
+        assert_eq!(names(two), "RWF_HIPRI|RWF_APPEND");
+    }
+}

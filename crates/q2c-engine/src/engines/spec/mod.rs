@@ -1,0 +1,154 @@
+//! Engines by name: `io_uring`, `pvsync2:hipri`, `null`, `sim:50us`, `fault:eio@1000:io_uring`.
+
+mod parse;
+mod refuse;
+mod registry;
+mod text;
+
+pub use registry::{ENGINES, EngineKind, ParseEngineError};
+
+use super::command::Command;
+use super::fault::{Fault, FaultKind};
+use super::libaio::Libaio;
+use super::null::Null;
+use super::pvsync2::Pvsync2;
+use super::sim::{Sim, SimSpec};
+use super::uring::Uring;
+use crate::engine::{Engine, EngineError};
+use q2c_sys::aio::Reap;
+use q2c_sys::{RingOptions, SqPoll, VectoredFlags};
+use std::fs::File;
+use std::sync::Arc;
+
+/// An engine and its settings, ready to be opened in each lane's thread.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EngineSpec {
+    /// [`Uring`].
+    IoUring(RingOptions),
+    /// [`Command`].
+    IoUringCmd {
+        /// Completions are found by asking the device.
+        iopoll: bool,
+    },
+    /// [`Libaio`].
+    Libaio(Reap),
+    /// [`Pvsync2`].
+    Pvsync2(VectoredFlags),
+    /// [`Null`].
+    Null,
+    /// [`Sim`].
+    Sim(SimSpec),
+    /// [`Fault`] around another.
+    Fault {
+        /// What goes wrong.
+        kind: FaultKind,
+        /// At which completion, from 1.
+        nth: u64,
+        /// With whose requests.
+        inner: Box<EngineSpec>,
+    },
+}
+
+/// What the I/O goes to.
+#[derive(Clone, Debug)]
+pub enum Medium {
+    /// A file or block device, opened for direct I/O; for `io_uring_cmd` a namespace's character device.
+    File(Arc<File>),
+    /// Nothing: engines that simulate.
+    None,
+}
+
+impl EngineSpec {
+    /// `io_uring` by interrupts, with the best flags the kernel has.
+    pub const IO_URING: EngineSpec = EngineSpec::IoUring(RingOptions {
+        iopoll: false,
+        hybrid: false,
+        sqpoll: None,
+        taskrun: None,
+    });
+
+    /// Opens the engine in the calling thread, for `slots` requests of up to `size` bytes in flight.
+    ///
+    /// # Errors
+    /// When the engine needs a file and there is none, or the kernel refuses.
+    pub fn open(
+        &self,
+        medium: &Medium,
+        slots: usize,
+        size: usize,
+        seed: u64,
+    ) -> Result<Box<dyn Engine>, EngineError> {
+        let file = |name| match medium {
+            Medium::File(file) => Ok(file),
+            Medium::None => Err(EngineError::NoTarget(name)),
+        };
+        Ok(match self {
+            EngineSpec::IoUring(options) => {
+                Box::new(Uring::open(file("io_uring")?, slots, size, *options)?)
+            }
+            EngineSpec::IoUringCmd { iopoll } => {
+                Box::new(Command::open(file("io_uring_cmd")?, slots, size, *iopoll)?)
+            }
+            EngineSpec::Libaio(reap) => {
+                Box::new(Libaio::open(file("libaio")?, slots, size, *reap)?)
+            }
+            EngineSpec::Pvsync2(flags) => {
+                Box::new(Pvsync2::open(file("pvsync2")?, slots, size, *flags)?)
+            }
+            EngineSpec::Null => Box::new(Null::open(slots)),
+            EngineSpec::Sim(spec) => Box::new(Sim::open(spec, slots, seed)),
+            EngineSpec::Fault { kind, nth, inner } => Box::new(Fault::open(
+                inner.open(medium, slots, size, seed)?,
+                *kind,
+                *nth,
+            )),
+        })
+    }
+
+    /// Whether it does I/O on a file or device.
+    #[must_use]
+    pub fn needs_file(&self) -> bool {
+        !matches!(self.plain(), EngineSpec::Null | EngineSpec::Sim(_))
+    }
+
+    /// Whether its target is a namespace's character device instead of a file or block device.
+    #[must_use]
+    pub fn needs_character_device(&self) -> bool {
+        matches!(self.plain(), EngineSpec::IoUringCmd { .. })
+    }
+
+    /// Whether a kernel thread works for each job of it (SQPOLL): a job then needs two CPUs.
+    #[must_use]
+    pub fn has_helper(&self) -> bool {
+        matches!(self.plain(), EngineSpec::IoUring(options) if options.sqpoll.is_some())
+    }
+
+    /// The same with its helper on `cpu`; an engine without one, or with one that has a CPU already, stays as it is.
+    #[must_use]
+    pub fn with_helper_on(mut self, cpu: u32) -> Self {
+        let mut at = &mut self;
+        while let EngineSpec::Fault { inner, .. } = at {
+            at = inner;
+        }
+        if let EngineSpec::IoUring(RingOptions {
+            sqpoll: Some(sqpoll @ SqPoll { cpu: None }),
+            ..
+        }) = at
+        {
+            sqpoll.cpu = Some(cpu);
+        }
+        self
+    }
+
+    /// What does the work, without the faults around it.
+    pub(super) fn plain(&self) -> &EngineSpec {
+        let mut at = self;
+        while let EngineSpec::Fault { inner, .. } = at {
+            at = inner;
+        }
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! Each engine's options.
+
+use super::super::fault::FaultKind;
+use super::super::sim::{Service, SimSpec};
+use super::{EngineSpec, ParseEngineError};
+use q2c_model::{Nanos, parse_duration};
+use q2c_sys::aio::Reap;
+use q2c_sys::{RingFlags, RingOptions, SqPoll, VectoredFlags};
+
+type Parsed = Result<EngineSpec, String>;
+
+/// Options between commas; none of them is empty.
+fn options(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').filter(move |_| !text.is_empty())
+}
+
+fn unknown<T>(option: &str, known: &str) -> Result<T, String> {
+    Err(format!("`{option}` is none of its options: {known}"))
+}
+
+pub(super) fn io_uring(text: &str) -> Parsed {
+    const KNOWN: &str = "iopoll, hybrid, sqpoll, cpu=N, taskrun=defer|coop|none";
+    let (mut ring, mut cpu) = (RingOptions::default(), None);
+    for option in options(text) {
+        match option.split_once('=') {
+            None if option == "iopoll" => ring.iopoll = true,
+            None if option == "hybrid" => ring.hybrid = true,
+            None if option == "sqpoll" => ring.sqpoll = Some(SqPoll::default()),
+            Some(("cpu", n)) => cpu = Some(n.parse().map_err(|_| "cpu=N wants a CPU's number")?),
+            Some(("taskrun", "defer")) => ring.taskrun = Some(RingFlags::Deferred),
+            Some(("taskrun", "coop")) => ring.taskrun = Some(RingFlags::Cooperative),
+            Some(("taskrun", "none")) => ring.taskrun = Some(RingFlags::Default),
+            _ => return unknown(option, KNOWN),
+        }
+    }
+    match (&mut ring.sqpoll, cpu) {
+        (None, Some(_)) => return Err("cpu=N is the SQPOLL thread's: add sqpoll".to_owned()),
+        (Some(sqpoll), cpu) => sqpoll.cpu = cpu,
+        (None, None) => {}
+    }
+    if ring.hybrid && !ring.iopoll {
+        return Err("hybrid is a way of polling: add iopoll".to_owned());
+    }
+    if ring.sqpoll.is_some() && ring.taskrun.is_some() {
+        return Err("sqpoll runs completions in its own thread: leave taskrun out".to_owned());
+    }
+    Ok(EngineSpec::IoUring(ring))
+}
+
+pub(super) fn io_uring_cmd(text: &str) -> Parsed {
+    let mut iopoll = false;
+    for option in options(text) {
+        match option {
+            "iopoll" => iopoll = true,
+            _ => return unknown(option, "iopoll"),
+        }
+    }
+    Ok(EngineSpec::IoUringCmd { iopoll })
+}
+
+pub(super) fn libaio(text: &str) -> Parsed {
+    let mut reap = Reap::Ring;
+    for option in options(text) {
+        reap = match option {
+            "reap=ring" => Reap::Ring,
+            "reap=kernel" => Reap::Kernel,
+            _ => return unknown(option, "reap=ring, reap=kernel"),
+        };
+    }
+    Ok(EngineSpec::Libaio(reap))
+}
+
+pub(super) fn pvsync2(text: &str) -> Parsed {
+    let mut flags = VectoredFlags::default();
+    for option in options(text) {
+        let flag = match option {
+            "hipri" => &mut flags.hipri,
+            "nowait" => &mut flags.nowait,
+            "dsync" => &mut flags.dsync,
+            "sync" => &mut flags.sync,
+            "append" => &mut flags.append,
+            _ => return unknown(option, "hipri, nowait, dsync, sync, append"),
+        };
+        *flag = true;
+    }
+    Ok(EngineSpec::Pvsync2(flags))
+}
+
+pub(super) fn null(text: &str) -> Parsed {
+    match text {
+        "" => Ok(EngineSpec::Null),
+        _ => Err(format!("it takes no arguments, found `{text}`")),
+    }
+}
+
+pub(super) fn sim(args: &str) -> Parsed {
+    let (service, servers) = args.split_once(",servers=").unwrap_or((args, "1"));
+    let servers = servers.parse().ok().filter(|&n| n > 0);
+    let servers = servers.ok_or("servers must be a whole number above 0")?;
+    let service = match service.strip_prefix("lognormal=") {
+        Some(shape) => lognormal(shape)?,
+        None => Service::Constant(time(service)?),
+    };
+    Ok(EngineSpec::Sim(SimSpec { service, servers }))
+}
+
+fn lognormal(shape: &str) -> Result<Service, String> {
+    let (median, sigma) = shape
+        .split_once('/')
+        .ok_or("expected lognormal=MEDIAN/SIGMA")?;
+    let sigma: Option<f64> = sigma.parse().ok().filter(|s: &f64| (0.0..=5.0).contains(s));
+    Ok(Service::Lognormal {
+        median: time(median)?,
+        sigma: sigma.ok_or("sigma must lie between 0 and 5")?,
+    })
+}
+
+fn time(text: &str) -> Result<Nanos, String> {
+    parse_duration(text).map_err(|e| e.to_string())
+}
+
+pub(super) fn fault(args: &str) -> Parsed {
+    const SHAPE: &str = "expected KIND@N:ENGINE with KIND eio, short or late=DURATION";
+    let (fault, inner) = args.split_once(':').ok_or(SHAPE)?;
+    let (kind, nth) = fault.split_once('@').ok_or(SHAPE)?;
+    let nth = nth
+        .parse()
+        .ok()
+        .filter(|&n| n > 0)
+        .ok_or("N counts from 1")?;
+    let kind = match kind.split_once('=') {
+        None if kind == "eio" => FaultKind::Eio,
+        None if kind == "short" => FaultKind::Short,
+        Some(("late", by)) => FaultKind::Late(time(by)?),
+        _ => return Err(SHAPE.to_owned()),
+    };
+    let inner = inner.parse().map_err(|e: ParseEngineError| e.to_string())?;
+    Ok(EngineSpec::Fault {
+        kind,
+        nth,
+        inner: Box::new(inner),
+    })
+}

@@ -1,0 +1,52 @@
+//! What an engine cannot do, with the reason.
+
+use super::EngineSpec;
+use crate::lane::Wait;
+
+impl EngineSpec {
+    /// Why a lane of `depth` on this engine cannot wait in this way, and what to do; `None` where it can. What the machine or
+    /// the kernel lacks shows at the opening or in the results.
+    #[must_use]
+    pub fn refuses(&self, depth: u16, wait: &Wait) -> Option<String> {
+        let why = match self.plain() {
+            EngineSpec::Pvsync2(flags) => pvsync2(flags.hipri, depth, wait),
+            EngineSpec::IoUring(ring) if ring.polls_in_call() => polled(ring.hybrid, wait),
+            EngineSpec::IoUringCmd { iopoll: true } => polled(false, wait),
+            _ => None,
+        };
+        why.map(str::to_owned)
+    }
+}
+
+fn pvsync2(hipri: bool, depth: u16, wait: &Wait) -> Option<&'static str> {
+    match (wait, hipri) {
+        _ if depth > 1 => {
+            Some("pvsync2 does one I/O per call: use depth 1 and more jobs, or io_uring or libaio")
+        }
+        (Wait::Hybrid(_), _) => Some(
+            "pvsync2 returns when the I/O is complete, so there is no time to sleep in: use io_uring, or hipri with the \
+             kernel's own hybrid polling",
+        ),
+        (Wait::Poll, false) => {
+            Some("pvsync2 polls only within its call: use pvsync2:hipri, or wait for the interrupt")
+        }
+        (Wait::Interrupt, true) => {
+            Some("hipri polls within the call: poll, or leave hipri out to wait for the interrupt")
+        }
+        _ => None,
+    }
+}
+
+/// IOPOLL without a helper.
+fn polled(hybrid: bool, wait: &Wait) -> Option<&'static str> {
+    match wait {
+        Wait::Interrupt => Some(
+            "requests on an IOPOLL ring raise no interrupt: poll, or leave iopoll out to wait for the interrupt",
+        ),
+        Wait::Hybrid(_) if hybrid => Some(
+            "HYBRID_IOPOLL sleeps by a rule of the kernel's own, and a second one would sleep on top: poll, or leave \
+             hybrid out",
+        ),
+        _ => None,
+    }
+}

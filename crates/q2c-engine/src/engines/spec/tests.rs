@@ -1,0 +1,141 @@
+//! Names, lists, and what cannot be done.
+
+use super::*;
+use crate::lane::Wait;
+use q2c_policy::PolicySpec;
+
+fn spec(text: &str) -> EngineSpec {
+    text.parse().expect("a known engine")
+}
+
+#[test]
+fn names_round_trip() {
+    for text in [
+        "io_uring",
+        "io_uring:iopoll",
+        "io_uring:iopoll,hybrid",
+        "io_uring:sqpoll",
+        "io_uring:iopoll,sqpoll,cpu=3",
+        "io_uring:taskrun=defer",
+        "io_uring:taskrun=coop",
+        "io_uring:taskrun=none",
+        "io_uring_cmd",
+        "io_uring_cmd:iopoll",
+        "libaio",
+        "libaio:reap=kernel",
+        "pvsync2",
+        "pvsync2:hipri,nowait,dsync,sync,append",
+        "null",
+        "sim:50000ns,servers=2",
+        "sim:lognormal=50000ns/0.3,servers=1",
+        "fault:eio@7:io_uring",
+        "fault:eio@7:io_uring:sqpoll,cpu=1",
+        "fault:late=1000000ns@2:sim:1ns,servers=1",
+    ] {
+        assert_eq!(spec(text).to_string(), text);
+    }
+    assert_eq!(spec("io_uring"), EngineSpec::IO_URING);
+    assert_eq!(
+        spec("io_uring:sqpoll,iopoll"),
+        spec("io_uring:iopoll,sqpoll")
+    );
+}
+
+#[test]
+fn wrong_names_say_what_exists() {
+    for text in [
+        "uring",
+        "null:1",
+        "sim:fast",
+        "sim:50",
+        "sim:5us,servers=0",
+        "fault:eio:null",
+        "fault:eio@0:null",
+        "io_uring:",
+        "libaio:",
+    ] {
+        let parsed = text.parse::<EngineSpec>();
+        let Err(error) = parsed else {
+            assert!(text.ends_with(':'), "{text}");
+            continue;
+        };
+        let known = "engines are io_uring, libaio, pvsync2, io_uring_cmd, null, sim, fault";
+        assert!(error.to_string().contains(known), "{error}");
+    }
+}
+
+#[test]
+fn wrong_options_say_which_there_are_or_what_they_need() {
+    for (text, words) in [
+        ("io_uring:poll", "none of its options: iopoll, hybrid"),
+        ("io_uring:taskrun=maybe", "taskrun=defer|coop|none"),
+        ("io_uring:hybrid", "add iopoll"),
+        ("io_uring:cpu=1", "add sqpoll"),
+        ("io_uring:sqpoll,cpu=one", "a CPU's number"),
+        ("io_uring:sqpoll,taskrun=defer", "leave taskrun out"),
+        ("io_uring_cmd:sqpoll", "none of its options: iopoll"),
+        ("libaio:hipri", "reap=kernel"),
+        (
+            "pvsync2:hipri,iopoll",
+            "`iopoll` is none of its options: hipri",
+        ),
+    ] {
+        let error = text.parse::<EngineSpec>().unwrap_err().to_string();
+        assert!(error.contains(words), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_list_keeps_options_with_their_engine() {
+    let text = "io_uring:iopoll,hybrid,libaio,pvsync2:hipri,nowait,io_uring,sim:5us,servers=2";
+    let names = [
+        "io_uring:iopoll,hybrid",
+        "libaio",
+        "pvsync2:hipri,nowait",
+        "io_uring",
+        "sim:5us,servers=2",
+    ];
+    assert_eq!(EngineSpec::parse_list(text), Ok(names.map(spec).to_vec()));
+    assert!(EngineSpec::parse_list("libaio,uring").is_err());
+    assert!(EngineSpec::parse_list("").is_err());
+}
+
+#[test]
+fn a_helper_is_placed_once() {
+    let placed = spec("fault:eio@1:io_uring:sqpoll").with_helper_on(3);
+    assert_eq!(placed.to_string(), "fault:eio@1:io_uring:sqpoll,cpu=3");
+    assert_eq!(placed.clone().with_helper_on(4), placed);
+    assert_eq!(spec("libaio").with_helper_on(4), spec("libaio"));
+    assert!(placed.has_helper() && !spec("io_uring").has_helper());
+}
+
+/// Which of interrupt, poll and hybrid an engine refuses at a depth.
+fn refused(text: &str, depth: u16) -> [bool; 3] {
+    let rule: PolicySpec = "fixed:1us".parse().expect("a rule");
+    let hybrid = Wait::Hybrid(rule.build(1).remove(0));
+    [Wait::Interrupt, Wait::Poll, hybrid].map(|wait| spec(text).refuses(depth, &wait).is_some())
+}
+
+#[test]
+fn what_an_engine_cannot_do_is_refused() {
+    for (text, expected) in [
+        ("io_uring", [false, false, false]),
+        ("io_uring:sqpoll", [false, false, false]),
+        ("io_uring:iopoll", [true, false, false]),
+        ("io_uring:iopoll,hybrid", [true, false, true]),
+        ("io_uring:iopoll,sqpoll", [false, false, false]),
+        ("io_uring_cmd:iopoll", [true, false, false]),
+        ("libaio", [false, false, false]),
+        ("pvsync2", [false, true, true]),
+        ("pvsync2:hipri", [true, false, true]),
+        ("fault:eio@1:pvsync2", [false, true, true]),
+        ("null", [false, false, false]),
+    ] {
+        assert_eq!(refused(text, 1), expected, "{text}");
+        let deep = match text.contains("pvsync2") {
+            true => [true; 3],
+            false => expected,
+        };
+        assert_eq!(refused(text, 2), deep, "{text}, deep");
+    }
+}

@@ -1,0 +1,72 @@
+//! Several requests in flight, by interrupts or by polling.
+
+use super::{Lane, Wait};
+use crate::engine::{Completion, EngineError};
+use crate::sample::Sample;
+use std::sync::atomic::Ordering;
+
+impl Lane<'_> {
+    /// Reaps what a lane that carries its requests has in flight, in the way it did before.
+    ///
+    /// # Errors
+    /// When the engine is broken.
+    pub fn drain(&mut self, wait: &mut Wait) -> Result<(), EngineError> {
+        if let Wait::Hybrid(rule) = wait {
+            return self.drain_hybrid(rule.as_mut());
+        }
+        while self.in_flight > 0 {
+            self.reap(matches!(wait, Wait::Poll))?;
+            self.in_flight -= 1;
+        }
+        Ok(())
+    }
+
+    /// Keeps `depth` requests in flight: each completion is replaced at once.
+    pub(super) fn deep(&mut self, poll: bool, end: u64) -> Result<(), EngineError> {
+        while self.in_flight < self.depth {
+            self.launch(self.in_flight)?;
+            self.in_flight += 1;
+        }
+        while self.in_flight > 0 {
+            let (slot, now) = self.reap(poll)?;
+            let (over, halted) = (now >= end, self.stop.load(Ordering::Relaxed));
+            if halted || over && !self.carries {
+                self.in_flight -= 1;
+                continue;
+            }
+            self.launch(slot)?;
+            if over {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one completion: its slot and when it was seen.
+    fn reap(&mut self, poll: bool) -> Result<(u16, u64), EngineError> {
+        let done = if poll {
+            self.spin()?
+        } else {
+            self.engine.wait()?
+        };
+        let now = self.clock.now();
+        self.land(done, now);
+        Ok((done.slot, now))
+    }
+
+    fn launch(&mut self, slot: u16) -> Result<(), EngineError> {
+        let request = self.next_request(slot);
+        self.slots[slot as usize] = (self.clock.now(), request.offset);
+        self.engine.submit(&[request])
+    }
+
+    fn land(&mut self, done: Completion, now: u64) {
+        let (submit_ns, offset) = self.slots[done.slot as usize];
+        self.record(Sample::one_call(
+            submit_ns,
+            offset,
+            now - submit_ns,
+            done.result,
+        ));
+    }
+}

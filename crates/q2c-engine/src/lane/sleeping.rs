@@ -1,0 +1,180 @@
+//! Hybrid polling with several requests in flight.
+//!
+//! Every request is put to the rule when its submission has returned, and has its own token; what the rule asks ends at an
+//! instant of its own, its *due* time. The lane sleeps for one of them, the oldest in flight, until that is due, once;
+//! then it looks until something is complete, whatever it is, submits anew and turns to the oldest again. A request whose
+//! due time is over when it becomes the oldest is not slept for.
+//!
+//! A sample has [`Sample::SLEPT`] where the lane slept for it, and [`Sample::MISSED`] where the first look after that sleep found
+//! it complete: one such sleep is one switch, and `miss rate` means what it means at depth 1. What the rule is told is whether the
+//! request was complete at its due time, whoever was slept for: at the first look behind it, or before. For a request that was
+//! slept for the two are the same.
+
+use super::Lane;
+use super::flights::Flight;
+use crate::engine::{Completion, EngineError, Waits};
+use crate::sample::{Sample, short};
+use q2c_model::Nanos;
+use q2c_policy::{Decision, Outcome};
+use q2c_sys::clock::monotonic_ns;
+use q2c_sys::thread::sleep_until;
+use std::sync::atomic::Ordering;
+
+impl Lane<'_> {
+    /// Keeps `depth` requests in flight, as [`Lane::deep`].
+    pub(super) fn deep_hybrid(
+        &mut self,
+        rule: &mut dyn q2c_policy::Lane,
+        end: u64,
+    ) -> Result<(), EngineError> {
+        while self.in_flight < self.depth {
+            self.start(rule, self.in_flight)?;
+            self.in_flight += 1;
+        }
+        while self.in_flight > 0 {
+            self.find()?;
+            // All of them before any new one: a rule's time does not go back.
+            let over = self.finish(rule) >= end;
+            let halted = self.stop.load(Ordering::Relaxed);
+            let rests = halted || over && !self.carries;
+            while let Some((done, _)) = self.flights.found.pop() {
+                match rests {
+                    true => self.in_flight -= 1,
+                    false => self.start(rule, done.slot)?,
+                }
+            }
+            if over && !rests {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reaps all that is in flight.
+    pub(super) fn drain_hybrid(
+        &mut self,
+        rule: &mut dyn q2c_policy::Lane,
+    ) -> Result<(), EngineError> {
+        while self.in_flight > 0 {
+            self.find()?;
+            self.finish(rule);
+            self.in_flight -= self.flights.found.len() as u16;
+            self.flights.found.clear();
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, rule: &mut dyn q2c_policy::Lane, slot: u16) -> Result<(), EngineError> {
+        let request = self.next_request(slot);
+        let submit_ns = self.clock.now();
+        self.engine.submit(&[request])?;
+        let submitted = self.clock.now();
+        let (decision, token) = rule.decide(self.io(), Nanos(submitted));
+        let (asked, flags) = match decision {
+            Decision::Sleep(asked) => (asked.0, Sample::HYBRID),
+            Decision::Interrupt if self.waits == Waits::Asleep => {
+                (0, Sample::HYBRID | Sample::INTERRUPT)
+            }
+            Decision::Interrupt | Decision::Poll => (0, Sample::HYBRID),
+        };
+        let sample = Sample {
+            submit_ns,
+            offset: request.offset,
+            submit_len_ns: short(submitted - submit_ns),
+            flags,
+            ..Sample::default()
+        };
+        let flight = Flight {
+            sample,
+            submitted,
+            decision,
+            token,
+            due: submitted + asked,
+            missed: false,
+        };
+        self.flights.add(slot, flight);
+        Ok(())
+    }
+
+    /// Waits until at least one request is complete, as the oldest asks.
+    fn find(&mut self) -> Result<(), EngineError> {
+        loop {
+            self.look()?;
+            if !self.flights.found.is_empty() {
+                return Ok(());
+            }
+            let now = self.clock.now();
+            let Some(oldest) = self.flights.oldest() else {
+                return Ok(());
+            };
+            match oldest.decision {
+                Decision::Sleep(asked) if oldest.due > now => {
+                    sleep_until(monotonic_ns() + (oldest.due - now));
+                    let woke = self.clock.now();
+                    let sample = &mut oldest.sample;
+                    sample.asked_ns = short(asked.0);
+                    sample.slept_ns = short(woke - now);
+                    sample.woke_ns = short(woke - oldest.submitted);
+                    sample.flags |= Sample::SLEPT;
+                    // The two clocks may differ by a little: the sleep is over.
+                    oldest.due = oldest.due.min(woke);
+                }
+                Decision::Interrupt if self.waits == Waits::Asleep => {
+                    let done = self.engine.wait()?;
+                    let now = self.clock.now();
+                    self.note(done, now, now);
+                    // It is the first to complete: no other was before it.
+                    self.flights.looked = now;
+                    return Ok(());
+                }
+                _ => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// One look: takes everything that is complete.
+    #[inline]
+    fn look(&mut self) -> Result<(), EngineError> {
+        let before = self.flights.looked;
+        loop {
+            let now = self.clock.now();
+            match self.engine.poll()? {
+                Some(done) => self.note(done, now, before),
+                None => {
+                    self.flights.looked = now;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Notes a completion seen at `now`; until `unseen` nobody can have seen it.
+    fn note(&mut self, done: Completion, now: u64, unseen: u64) {
+        self.flights.found.push((done, now));
+        self.flights.judge(done.slot, unseen);
+    }
+
+    /// Records what was found, tells the rule, and gives the last instant.
+    fn finish(&mut self, rule: &mut dyn q2c_policy::Lane) -> u64 {
+        let io = self.io();
+        let mut last = 0;
+        for i in 0..self.flights.found.len() {
+            let (done, now) = self.flights.found[i];
+            let flight = self.flights.remove(done.slot);
+            let observed = now.saturating_sub(flight.submitted);
+            let sample = Sample {
+                wait_ns: short(observed),
+                result: done.result,
+                ..flight.sample
+            };
+            self.record(sample);
+            let outcome = Outcome {
+                observed: Nanos(observed),
+                missed: flight.missed,
+            };
+            rule.complete(io, flight.token, outcome, Nanos(now));
+            last = now;
+        }
+        last
+    }
+}

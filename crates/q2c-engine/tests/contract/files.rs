@@ -1,0 +1,114 @@
+//! Engines on a file for direct I/O: the right bytes, between the right slot and the right place.
+
+use crate::opening::{Bench, bench};
+use crate::storm::Storm;
+use crate::{BLOCK, BLOCKS, DEPTH, PLAIN, SIZE, SOUND};
+use q2c_engine::EngineSpec;
+use q2c_engine::engine::{Engine, Request};
+
+/// Every engine on a file; not on a device, where what is compared here could be anybody's data.
+fn for_each_on_a_file(test: &str, check: impl Fn(&EngineSpec, Bench)) {
+    let specs = PLAIN
+        .iter()
+        .map(|text| text.parse().expect("a known engine"));
+    for spec in specs.filter(|s: &EngineSpec| s.needs_file() && !s.needs_character_device()) {
+        if let Some(bench) = bench(&spec, test) {
+            check(&spec, bench);
+        }
+    }
+}
+
+fn at(write: bool, slot: u16, place: u64) -> Request {
+    Request {
+        write,
+        offset: place * SIZE as u64,
+        length: SIZE as u32,
+        slot,
+    }
+}
+
+/// Hands `requests` over at once and takes them back, all of them whole.
+fn all(engine: &mut dyn Engine, requests: &[Request]) {
+    engine.submit(requests).expect(SOUND);
+    for _ in requests {
+        assert_eq!(engine.wait().expect(SOUND).result, SIZE as i32);
+    }
+}
+
+/// Slots begin with random words, each its own. They are written to the first places, read into other slots, and written
+/// from there to the places behind: which therefore hold what the first ones do.
+#[test]
+fn what_is_read_into_a_slot_is_what_lies_at_its_place() {
+    for_each_on_a_file("what_is_read_into_a_slot", |spec, mut bench| {
+        let engine = bench.engine.as_mut();
+        let slots = DEPTH as u16;
+        // Seven and 32 have no common divisor: every slot is some other's.
+        let other = |slot: u16| slot * 7 % slots;
+        let write = |slot| at(true, slot, u64::from(slot));
+        all(engine, &(0..slots).map(write).collect::<Vec<_>>());
+        let read = |slot| at(false, other(slot), u64::from(slot));
+        all(engine, &(0..slots).map(read).collect::<Vec<_>>());
+        let again = |slot| at(true, other(slot), u64::from(slots + slot));
+        all(engine, &(0..slots).map(again).collect::<Vec<_>>());
+        let content = bench.content();
+        let places: Vec<&[u8]> = content.chunks(SIZE).collect();
+        let (first, behind) = places[..2 * DEPTH].split_at(DEPTH);
+        assert_eq!(first, behind, "{spec}");
+        let distinct: std::collections::BTreeSet<_> = first.iter().collect();
+        assert_eq!(distinct.len(), DEPTH, "{spec}: slots differ");
+    });
+}
+
+/// Dropping waits for the kernel, which reads the buffers until the last write is done: every write is in the file.
+#[test]
+fn writes_in_flight_at_the_drop_are_whole() {
+    for_each_on_a_file("writes_in_flight_at_the_drop", |spec, mut bench| {
+        let write = |slot| at(true, slot, u64::from(slot));
+        let writes: Vec<Request> = (0..DEPTH as u16).map(write).collect();
+        bench.engine.submit(&writes).expect(SOUND);
+        let content = bench.content_behind_the_drop();
+        let written = content.chunks(SIZE).take(DEPTH);
+        // The buffers hold random words: half a kilobyte of zeros among them was never written.
+        let mut parts = written.flat_map(|place| place.chunks(512));
+        assert!(parts.all(|part| part.iter().any(|&b| b != 0)), "{spec}");
+    });
+}
+
+#[test]
+fn a_read_over_the_end_is_short_and_one_behind_it_empty() {
+    for_each_on_a_file("a_read_over_the_end", |spec, mut bench| {
+        let over = Request {
+            offset: (BLOCKS - 1) * BLOCK as u64,
+            ..at(false, 3, 0)
+        };
+        let behind = Request {
+            offset: (BLOCKS + 8) * BLOCK as u64,
+            ..over
+        };
+        for (request, result) in [(over, BLOCK as i32), (behind, 0)] {
+            bench.engine.submit(&[request]).expect(SOUND);
+            let done = bench.engine.wait().expect(SOUND);
+            assert_eq!((done.slot, done.result), (3, result), "{spec}");
+        }
+    });
+}
+
+/// A request that the kernel refuses is data: here one whose place is not aligned for direct I/O.
+#[test]
+fn an_odd_request_comes_back_with_its_errno() {
+    for_each_on_a_file("an_odd_request", |spec, mut bench| {
+        if !bench.direct {
+            return;
+        }
+        let odd = Request {
+            offset: 1,
+            ..at(false, 5, 0)
+        };
+        let mut storm = Storm::new(2);
+        bench.engine.submit(&[odd]).expect(SOUND);
+        let done = bench.engine.wait().expect(SOUND);
+        assert_eq!((done.slot, done.result), (5, -libc::EINVAL), "{spec}");
+        // And the engine goes on.
+        storm.run(bench.engine.as_mut(), crate::storm::By::All, 5);
+    });
+}

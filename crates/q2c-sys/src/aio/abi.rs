@@ -1,0 +1,93 @@
+//! The kernel's side of AIO (include/uapi/linux/aio_abi.h) and its four calls.
+
+use std::io;
+use std::ptr;
+
+/// `struct iocb` for one buffer.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(super) struct Iocb {
+    pub data: u64,
+    /// `aio_key` and `aio_rw_flags`, in the order of the machine's bytes; both stay 0.
+    pub key_and_flags: [u32; 2],
+    pub opcode: u16,
+    pub priority: i16,
+    pub fd: u32,
+    pub buffer: u64,
+    pub bytes: u64,
+    pub offset: i64,
+    pub reserved: u64,
+    pub flags: u32,
+    pub resfd: u32,
+}
+
+/// `struct io_event`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(super) struct Event {
+    pub data: u64,
+    pub object: u64,
+    /// Bytes moved, or a negative errno.
+    pub result: i64,
+    pub result2: i64,
+}
+
+const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<Event>() == 32);
+
+/// IOCB_CMD_PREAD.
+pub(super) const READ: u16 = 0;
+/// IOCB_CMD_PWRITE.
+pub(super) const WRITE: u16 = 1;
+
+/// A context of the kernel, destroyed on drop, which waits for what is in flight.
+pub(super) struct Context(u64);
+
+impl Context {
+    /// With room for `depth` requests.
+    pub fn new(depth: u32) -> io::Result<Self> {
+        let mut context = 0u64;
+        // SAFETY: the kernel writes the context's id, eight bytes, to `context`.
+        let rc = unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) };
+        answer(rc).map(|_| Context(context))
+    }
+
+    /// The id, which is the address of the completion ring.
+    pub fn id(&self) -> u64 {
+        self.0
+    }
+
+    /// Submits the requests that the pointers name; how many the kernel took.
+    ///
+    /// # Safety
+    /// Each pointer names an `Iocb` for the call's length, and the memory each of those names is valid until its event.
+    #[inline]
+    pub unsafe fn submit(&self, requests: &[*mut Iocb]) -> io::Result<usize> {
+        let (n, first) = (requests.len() as libc::c_long, requests.as_ptr());
+        // SAFETY: `first` leads to `n` pointers, and the caller answers for what they name.
+        answer(unsafe { libc::syscall(libc::SYS_io_submit, self.0, n, first) })
+    }
+
+    /// Fetches up to `events.len()` events, at least `least`: with 0 it never sleeps.
+    #[inline]
+    pub fn events(&self, least: usize, events: &mut [Event]) -> io::Result<usize> {
+        let (least, most) = (least as libc::c_long, events.len() as libc::c_long);
+        let (first, for_ever) = (events.as_mut_ptr(), ptr::null::<libc::timespec>());
+        let call = libc::SYS_io_getevents;
+        // SAFETY: the kernel writes at most `most` events to the slice, which has room for them.
+        answer(unsafe { libc::syscall(call, self.0, least, most, first, for_ever) })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the id is that of a live context, which nothing uses any more.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.0) };
+    }
+}
+
+fn answer(rc: libc::c_long) -> io::Result<usize> {
+    match rc {
+        0.. => Ok(rc as usize),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,78 @@
+//! The completion ring that the kernel maps into the process: events can be taken out without a call.
+
+use super::abi::{Context, Event};
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// `struct aio_ring` (fs/aio.c); the events follow.
+#[repr(C)]
+struct Header {
+    id: u32,
+    entries: u32,
+    /// Next to be taken: moved by whoever takes.
+    head: AtomicU32,
+    /// Behind the last: moved by the kernel.
+    tail: AtomicU32,
+    magic: u32,
+    compatible: u32,
+    incompatible: u32,
+    length: u32,
+}
+
+const MAGIC: u32 = 0xa10a_10a1;
+/// The ring can be read by processes.
+const COMPATIBLE: u32 = 1;
+
+/// A context's ring. MUST NOT be used after its context.
+pub(super) struct UserRing {
+    header: ptr::NonNull<Header>,
+    entries: u32,
+}
+
+impl UserRing {
+    /// The context's ring, where its layout is the one known here.
+    pub fn of(context: &Context) -> Option<Self> {
+        let header = ptr::NonNull::new(context.id() as *mut Header)?;
+        // SAFETY: a context's id is the address at which the kernel mapped its ring, a page at least, for as long as
+        // the context lives.
+        let known = unsafe { header.as_ref() };
+        let fits = known.magic == MAGIC
+            && known.compatible & COMPATIBLE != 0
+            && known.incompatible == 0
+            && known.length as usize == size_of::<Header>()
+            && known.entries > 0;
+        fits.then_some(UserRing {
+            header,
+            entries: known.entries,
+        })
+    }
+
+    /// Takes what is there, as much as fits; how much that was.
+    #[inline]
+    pub fn take(&self, events: &mut [Event]) -> usize {
+        // SAFETY: the ring is mapped as long as the context lives, which the owner of both sees to.
+        let header = unsafe { self.header.as_ref() };
+        let mut head = header.head.load(Ordering::Relaxed);
+        let tail = header.tail.load(Ordering::Acquire);
+        let mut taken = 0;
+        while head != tail && taken < events.len() {
+            events[taken] = self.event(head);
+            taken += 1;
+            head = (head + 1) % self.entries;
+        }
+        if taken > 0 {
+            // Only behind the reads may the kernel write there again.
+            header.head.store(head, Ordering::Release);
+        }
+        taken
+    }
+
+    #[inline]
+    fn event(&self, index: u32) -> Event {
+        let events = self.header.as_ptr().wrapping_add(1).cast::<Event>();
+        let event = events.wrapping_add((index % self.entries) as usize);
+        // SAFETY: the index lies within the ring's entries, all of which are mapped behind the header; the kernel has
+        // finished writing this one, as the tail has passed it.
+        unsafe { event.read_volatile() }
+    }
+}

@@ -1,0 +1,178 @@
+//! NVMe passthrough: read and write commands through a ring to the controller's character device, past the block layer.
+//!
+//! Not run live so far: it needs an NVMe controller. The encoding is checked against the bytes of the specification.
+
+use super::core::Core;
+use super::{Done, RingError, RingFlags, RingOptions, Transfer, setup};
+use crate::Buffers;
+use crate::nvme::{Namespace, URING_CMD_IO, rw_command};
+use io_uring::{cqueue, opcode, squeue, types};
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// A ring with one registered NVMe namespace and its buffers. As [`Ring`](super::Ring), but its entries are commands.
+pub struct CommandRing {
+    core: Core<squeue::Entry128, cqueue::Entry32>,
+    namespace: Namespace,
+    /// Transfers that no command can express, to be popped.
+    refused: Vec<Done>,
+    /// Whether commands may name a registered buffer.
+    fixed: bool,
+    buffers: Buffers,
+    _file: OwnedFd,
+}
+
+impl CommandRing {
+    /// Makes the ring on a namespace's character device (`/dev/ng0n1`); with `iopoll` completions are found by asking the
+    /// device (6.1 and later, needs poll queues).
+    ///
+    /// # Errors
+    /// As [`Ring::new`](super::Ring::new).
+    pub fn new(
+        file: File,
+        namespace: Namespace,
+        buffers: Buffers,
+        iopoll: bool,
+    ) -> Result<Self, RingError> {
+        let options = RingOptions {
+            iopoll,
+            ..RingOptions::default()
+        };
+        let core: Core<squeue::Entry128, cqueue::Entry32> =
+            Core::new(buffers.slots() as u32, options)?;
+        let file = OwnedFd::from(file);
+        core.ring
+            .submitter()
+            .register_files(&[file.as_raw_fd()])
+            .map_err(RingError::Register)?;
+        // Registered buffers in commands came with Linux 6.1, as DEFER_TASKRUN did.
+        let fixed = core.taskrun == RingFlags::Deferred;
+        if fixed {
+            setup::register_buffers(&core.ring, &buffers)?;
+        }
+        Ok(CommandRing {
+            core,
+            namespace,
+            refused: Vec::with_capacity(buffers.slots()),
+            fixed,
+            buffers,
+            _file: file,
+        })
+    }
+
+    /// The completion flags in force.
+    #[must_use]
+    pub fn flags(&self) -> RingFlags {
+        self.core.taskrun
+    }
+
+    /// All flags in force, as the kernel names them; `none` when there are none.
+    #[must_use]
+    pub fn names(&self) -> &'static str {
+        self.core.options.names(self.core.taskrun)
+    }
+
+    /// Queues one transfer; [`CommandRing::submit`] hands it to the kernel. One that is not in whole blocks comes back with
+    /// EINVAL.
+    ///
+    /// # Panics
+    /// When the slot does not exist, is too small, or more transfers are queued than there are slots.
+    #[inline]
+    pub fn queue(&mut self, transfer: Transfer) {
+        assert!(transfer.length as usize <= self.buffers.size());
+        let address = self.buffers.address(transfer.slot as usize);
+        let Some(command) = rw_command(self.namespace, transfer, address as u64) else {
+            let (slot, result) = (transfer.slot, -libc::EINVAL);
+            assert!(self.refused.len() < self.refused.capacity());
+            return self.refused.push(Done { slot, result });
+        };
+        let entry = opcode::UringCmd80::new(types::Fixed(0), URING_CMD_IO)
+            .buf_index(self.fixed.then_some(transfer.slot))
+            .cmd(command)
+            .build()
+            // The completion does not tell the length.
+            .user_data(u64::from(transfer.slot) | u64::from(transfer.length) << 16);
+        // SAFETY: the slot is large enough, and outlives the ring: both are fields of `self`, the ring is dropped
+        // first, and dropping waits until nothing is in flight.
+        unsafe { self.core.push(&entry) };
+    }
+
+    /// Hands everything queued to the kernel.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    #[inline]
+    pub fn submit(&mut self) -> Result<(), RingError> {
+        self.core.submit()
+    }
+
+    /// One look without sleeping.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    #[inline]
+    pub fn look(&mut self) -> Result<bool, RingError> {
+        Ok(!self.refused.is_empty() || self.core.look()?)
+    }
+
+    /// In the kernel until a completion can be popped: asleep, or polling with `iopoll`.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    #[inline]
+    pub fn wait(&mut self) -> Result<(), RingError> {
+        match self.refused.is_empty() {
+            true => self.core.wait(),
+            false => Ok(()),
+        }
+    }
+
+    /// Submits and waits: one system call.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    #[inline]
+    pub fn submit_and_wait(&mut self) -> Result<(), RingError> {
+        match self.refused.is_empty() {
+            true => self.core.submit_and_wait(),
+            false => self.core.submit(),
+        }
+    }
+
+    /// Takes the next finished transfer.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Done> {
+        if let Some(done) = self.refused.pop() {
+            return Some(done);
+        }
+        let entry: cqueue::Entry = self.core.pop()?.into();
+        Some(done(entry.user_data(), entry.result()))
+    }
+}
+
+/// 0 is success; below an errno of the kernel; above a status of the device, which is an I/O error.
+fn done(user_data: u64, result: i32) -> Done {
+    let result = match result {
+        0 => (user_data >> 16) as i32,
+        1.. => -libc::EIO,
+        errno => errno,
+    };
+    let slot = user_data as u16;
+    Done { slot, result }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0x281 is an unrecovered read error (media errors, status code 81h).
+    #[test]
+    fn a_status_is_an_io_error_and_success_has_the_length_asked() {
+        let user_data = 3 | 8192 << 16;
+        let result = |result| done(user_data, result).result;
+        assert_eq!(result(0), 8192);
+        assert_eq!(result(0x281), -libc::EIO);
+        assert_eq!(result(-libc::EOPNOTSUPP), -libc::EOPNOTSUPP);
+        assert_eq!(done(user_data, 0).slot, 3);
+    }
+}

@@ -1,0 +1,204 @@
+//! The ring itself: queues, submits, looks, waits, whatever the entries are.
+
+use super::options::{RingFlags, RingOptions};
+use super::setup::{Made, build, register_ring, unregister_ring};
+use super::{RingError, helper};
+use io_uring::{IoUring, cqueue, squeue};
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::AsRawFd;
+
+// IORING_ENTER_* (include/uapi/linux/io_uring.h).
+const GETEVENTS: u32 = 1;
+const SQ_WAKEUP: u32 = 1 << 1;
+const REGISTERED_RING: u32 = 1 << 4;
+
+/// A ring in use by one thread.
+pub(super) struct Core<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
+    pub ring: IoUring<S, C>,
+    pub options: RingOptions,
+    pub taskrun: RingFlags,
+    pub helper: Option<u32>,
+    pub in_flight: u32,
+    depth: u32,
+    /// What `io_uring_enter` is given: the descriptor, or the index it is registered under.
+    fd: i32,
+    /// [`REGISTERED_RING`] or nothing.
+    pub fd_flag: u32,
+    /// The index means this ring in the thread that registered it only.
+    _thread: PhantomData<*const ()>,
+}
+
+impl<S, C> Core<S, C>
+where
+    S: squeue::EntryMarker,
+    C: cqueue::EntryMarker,
+    IoUring<S, C>: Made,
+{
+    pub fn new(depth: u32, options: RingOptions) -> Result<Self, RingError> {
+        let (ring, taskrun) = build::<IoUring<S, C>>(depth, &options)?;
+        let (fd, fd_flag) = match register_ring(&ring) {
+            Some(index) => (index as i32, REGISTERED_RING),
+            None => (ring.as_raw_fd(), 0),
+        };
+        let helper = options.sqpoll.and_then(|_| helper::sq_thread(&ring));
+        Ok(Core {
+            ring,
+            options,
+            taskrun,
+            helper,
+            in_flight: 0,
+            depth,
+            fd,
+            fd_flag,
+            _thread: PhantomData,
+        })
+    }
+}
+
+impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
+    /// Queues an entry.
+    ///
+    /// # Safety
+    /// The memory that the entry names must stay valid until its completion.
+    ///
+    /// # Panics
+    /// When more entries are queued than the ring has.
+    #[inline]
+    pub unsafe fn push(&mut self, entry: &S) {
+        assert!(self.in_flight < self.depth, "more requests than slots");
+        // SAFETY: the caller sees to the memory; the descriptor in the entry is registered with this ring.
+        let pushed = unsafe { self.ring.submission().push(entry) };
+        assert!(
+            pushed.is_ok(),
+            "the submission queue has as many entries as there are slots"
+        );
+        self.in_flight += 1;
+    }
+
+    /// Hands everything queued to the kernel; runs no completions.
+    #[inline]
+    pub fn submit(&mut self) -> Result<(), RingError> {
+        if self.options.sqpoll.is_some() {
+            return self.wake(0, 0);
+        }
+        loop {
+            let queued = self.ring.submission().len() as u32;
+            // The kernel may take fewer than offered; one left behind would never complete.
+            if queued == 0 || self.enter(queued, 0, 0)? >= queued {
+                return Ok(());
+            }
+        }
+    }
+
+    /// With SQPOLL: calls the kernel only where its thread has gone to sleep, or `flags` say what else to do.
+    #[inline]
+    fn wake(&mut self, want: u32, flags: u32) -> Result<(), RingError> {
+        // Looks at the flag behind a full barrier: either the thread sees the new entries, or we see it asleep.
+        let wakeup = match self.ring.submission().need_wakeup() {
+            true => SQ_WAKEUP,
+            false => 0,
+        };
+        match flags | wakeup {
+            0 => Ok(()),
+            flags => self.enter(0, want, flags).map(drop),
+        }
+    }
+
+    /// One look without sleeping: runs pending completion work, or asks the device, where nothing is there yet.
+    #[inline]
+    pub fn look(&mut self) -> Result<bool, RingError> {
+        if !self.ring.completion().is_empty() {
+            return Ok(true);
+        }
+        let pending = self.options.polls_in_call()
+            || self.taskrun != RingFlags::Default && self.ring.submission().taskrun();
+        if !pending {
+            return Ok(false);
+        }
+        self.uninterrupted(|core| core.enter(0, 0, GETEVENTS).map(drop))?;
+        Ok(!self.ring.completion().is_empty())
+    }
+
+    /// In the kernel until at least one completion can be popped, or a little less: the caller looks again.
+    #[inline]
+    pub fn wait(&mut self) -> Result<(), RingError> {
+        match self.options.sqpoll {
+            None => self.uninterrupted(|core| core.enter(0, 1, GETEVENTS).map(drop)),
+            Some(_) => self.uninterrupted(|core| core.wake(1, GETEVENTS)),
+        }
+    }
+
+    /// Hands everything queued to the kernel and waits: one system call, but with SQPOLL, whose thread takes the submissions.
+    #[inline]
+    pub fn submit_and_wait(&mut self) -> Result<(), RingError> {
+        if self.options.sqpoll.is_some() {
+            return self.wait();
+        }
+        let queued = self.ring.submission().len() as u32;
+        match self.enter(queued, 1, GETEVENTS) {
+            Err(RingError::Enter(e)) if e.kind() == io::ErrorKind::Interrupted => self.wait(),
+            Ok(taken) if taken < queued => self.submit().and_then(|()| self.wait()),
+            other => other.map(drop),
+        }
+    }
+
+    /// The next completion. Call it again when [`Core::wait`] returned without one.
+    #[inline]
+    pub fn pop(&mut self) -> Option<C> {
+        let entry = self.ring.completion().next()?;
+        self.in_flight -= 1;
+        Some(entry)
+    }
+
+    /// Takes back everything in flight: the kernel must not write into buffers that are gone.
+    pub fn drain(&mut self) {
+        while self.in_flight > 0 && self.submit_and_wait().is_ok() {
+            while self.pop().is_some() {}
+        }
+    }
+
+    fn uninterrupted(
+        &mut self,
+        call: impl Fn(&mut Self) -> Result<(), RingError>,
+    ) -> Result<(), RingError> {
+        loop {
+            match call(self) {
+                Err(RingError::Enter(e)) if e.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// How many entries the kernel took.
+    #[inline]
+    fn enter(&mut self, submit: u32, want: u32, flags: u32) -> Result<u32, RingError> {
+        let flags = flags | self.fd_flag;
+        let no_signals = std::ptr::null::<libc::sigset_t>();
+        // SAFETY: no memory of ours is handed over but the ring's own; counts and flags are values the kernel checks.
+        let taken = unsafe {
+            libc::syscall(
+                libc::SYS_io_uring_enter,
+                self.fd,
+                submit,
+                want,
+                flags,
+                no_signals,
+                0usize,
+            )
+        };
+        match taken {
+            0.. => Ok(taken as u32),
+            _ => Err(RingError::Enter(io::Error::last_os_error())),
+        }
+    }
+}
+
+impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Drop for Core<S, C> {
+    fn drop(&mut self) {
+        self.drain();
+        if self.fd_flag != 0 {
+            unregister_ring(&self.ring, self.fd as u32);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! One io_uring for one lane: registered file and buffers, completions run only when the lane asks for them.
+//!
+//! Contract: a [`Ring`] is made and used by one thread. Completions become visible through [`Ring::pop`] after
+//! [`Ring::look`] (never sleeps) or [`Ring::wait`] (in the kernel until there is one). With `DEFER_TASKRUN` nothing wakes
+//! the lane in between: a completion during a timed sleep stays pending until the next look. That is what hybrid
+//! polling needs; with the default flags task work interrupts the sleep and falsifies it.
+//!
+//! How a ring completes is a matter of its [`RingOptions`]:
+//!
+//! | options | look | wait |
+//! |---|---|---|
+//! | none | the ring; the kernel where work is pending | sleeps until the interrupt |
+//! | `iopoll` | the ring, else one look at the device in the kernel | the kernel polls the device |
+//! | `iopoll`, `hybrid` | as `iopoll` | the kernel sleeps once for each I/O, then polls |
+//! | `sqpoll` | the ring | sleeps until the helper thread has a completion |
+//! | `sqpoll`, `iopoll` | the ring | sleeps; the helper polls the device |
+
+mod command;
+mod core;
+mod error;
+mod helper;
+mod options;
+mod setup;
+
+pub use command::CommandRing;
+pub use error::RingError;
+pub use options::{RingFlags, RingOptions, SqPoll};
+
+use self::core::Core;
+use crate::Buffers;
+use io_uring::{cqueue, opcode, squeue, types};
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// One transfer between the registered file and a buffer slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// To the file, else from it.
+    pub write: bool,
+    /// Byte offset in the file.
+    pub offset: u64,
+    /// Bytes, at most a slot's size.
+    pub length: u32,
+    /// Buffer slot; no other transfer may be using it.
+    pub slot: u16,
+}
+
+/// A finished transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The slot given at submission.
+    pub slot: u16,
+    /// Bytes transferred, or a negative errno.
+    pub result: i32,
+}
+
+/// A ring with one registered file and its buffers.
+pub struct Ring {
+    /// First, so that it is gone, with nothing in flight, before the memory and the file are.
+    core: Core<squeue::Entry, cqueue::Entry>,
+    buffers: Buffers,
+    /// Kept open as long as the kernel may use it.
+    _file: OwnedFd,
+}
+
+impl Ring {
+    /// Makes the ring with the best flags the kernel has, registers `file` and `buffers`.
+    ///
+    /// # Errors
+    /// When io_uring is forbidden or absent, memory may not be pinned, or the file cannot be registered.
+    pub fn new(file: File, buffers: Buffers) -> Result<Self, RingError> {
+        Self::with(file, buffers, RingOptions::default())
+    }
+
+    /// Makes the ring with `options`, registers `file` and `buffers`.
+    ///
+    /// # Errors
+    /// When the kernel refuses the options; otherwise as [`Ring::new`].
+    pub fn with(file: File, buffers: Buffers, options: RingOptions) -> Result<Self, RingError> {
+        let core = Core::new(buffers.slots() as u32, options)?;
+        let file = OwnedFd::from(file);
+        core.ring
+            .submitter()
+            .register_files(&[file.as_raw_fd()])
+            .map_err(RingError::Register)?;
+        setup::register_buffers(&core.ring, &buffers)?;
+        Ok(Ring {
+            core,
+            buffers,
+            _file: file,
+        })
+    }
+
+    /// The completion flags in force.
+    #[must_use]
+    pub fn flags(&self) -> RingFlags {
+        self.core.taskrun
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn options(&self) -> RingOptions {
+        self.core.options
+    }
+
+    /// All flags in force, as the kernel names them; `none` when there are none.
+    #[must_use]
+    pub fn names(&self) -> &'static str {
+        self.core.options.names(self.core.taskrun)
+    }
+
+    /// The helper's thread id, with SQPOLL, where it can be told.
+    #[must_use]
+    pub fn helper(&self) -> Option<u32> {
+        self.core.helper
+    }
+
+    /// Transfers queued or submitted, not yet popped.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.core.in_flight
+    }
+
+    /// Queues one transfer; [`Ring::submit`] hands it to the kernel. With SQPOLL its thread may take it at once.
+    ///
+    /// # Panics
+    /// When the slot does not exist, is too small, or more transfers are queued than there are slots.
+    #[inline]
+    pub fn queue(&mut self, transfer: Transfer) {
+        assert!(transfer.length as usize <= self.buffers.size());
+        let address = self.buffers.address(transfer.slot as usize);
+        let entry = entry(transfer, address);
+        // SAFETY: the buffer slot is registered, checked to be large enough, and outlives the ring: both are
+        // fields of `self`, the ring is dropped first, and dropping waits until nothing is in flight.
+        unsafe { self.core.push(&entry) };
+    }
+
+    /// Hands everything queued to the kernel; runs no completions.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    #[inline]
+    pub fn submit(&mut self) -> Result<(), RingError> {
+        self.core.submit()
+    }
+
+    /// One look without sleeping: runs pending completion work, or asks the device with IOPOLL, then tells whether a
+    /// completion can be popped.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    #[inline]
+    pub fn look(&mut self) -> Result<bool, RingError> {
+        self.core.look()
+    }
+
+    /// In the kernel until a completion can be popped: asleep, or polling with IOPOLL. A loop there may end early: look again.
+    ///
+    /// # Errors
+    /// When the kernel refuses; interruptions by signals are resumed.
+    #[inline]
+    pub fn wait(&mut self) -> Result<(), RingError> {
+        self.core.wait()
+    }
+
+    /// Hands everything queued to the kernel and waits until one completion can be popped: one system call (with
+    /// SQPOLL its thread takes what is queued).
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    #[inline]
+    pub fn submit_and_wait(&mut self) -> Result<(), RingError> {
+        self.core.submit_and_wait()
+    }
+
+    /// Takes the next finished transfer.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Done> {
+        let entry = self.core.pop()?;
+        Some(Done {
+            slot: entry.user_data() as u16,
+            result: entry.result(),
+        })
+    }
+}
+
+fn entry(transfer: Transfer, address: *mut u8) -> squeue::Entry {
+    let Transfer {
+        write,
+        offset,
+        length,
+        slot,
+    } = transfer;
+    let entry = if write {
+        opcode::WriteFixed::new(types::Fixed(0), address, length, slot)
+            .offset(offset)
+            .build()
+    } else {
+        opcode::ReadFixed::new(types::Fixed(0), address, length, slot)
+            .offset(offset)
+            .build()
+    };
+    entry.user_data(u64::from(slot))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! What a ring can be asked to be, and what it became.
+
+use std::sync::LazyLock;
+
+/// When completion work runs: what decides whether a sleep can be disturbed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RingFlags {
+    /// SINGLE_ISSUER, DEFER_TASKRUN, TASKRUN_FLAG (6.1 and later): completions wait for the lane.
+    Deferred,
+    /// COOP_TASKRUN, TASKRUN_FLAG (5.19 and later): no interrupt is sent, yet a sleeper is woken early.
+    Cooperative,
+    /// None: task work interrupts the lane whenever it comes.
+    Default,
+}
+
+/// A kernel thread that takes the submissions out of the ring (SQPOLL).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SqPoll {
+    /// The CPU it is bound to; else it runs wherever the scheduler puts it.
+    pub cpu: Option<u32>,
+}
+
+/// What a ring is asked to be. The default: interrupts, no helper, the best [`RingFlags`] the kernel has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RingOptions {
+    /// Completions are found by asking the device (IOPOLL); needs poll queues and direct I/O.
+    pub iopoll: bool,
+    /// The kernel sleeps before it polls (HYBRID_IOPOLL, 6.13 and later); only with `iopoll`.
+    pub hybrid: bool,
+    /// Submission by a kernel thread.
+    pub sqpoll: Option<SqPoll>,
+    /// These and no other; not with `sqpoll`, whose thread runs all completion work.
+    pub taskrun: Option<RingFlags>,
+}
+
+impl RingFlags {
+    const ORDER: [RingFlags; 3] = [
+        RingFlags::Deferred,
+        RingFlags::Cooperative,
+        RingFlags::Default,
+    ];
+
+    /// The kernel's names.
+    #[must_use]
+    pub const fn names(self) -> &'static str {
+        match self {
+            RingFlags::Deferred => "SINGLE_ISSUER|DEFER_TASKRUN|TASKRUN_FLAG",
+            RingFlags::Cooperative => "COOP_TASKRUN|TASKRUN_FLAG",
+            RingFlags::Default => "none",
+        }
+    }
+
+    /// Whether a timed sleep lasts although the I/O completes meanwhile.
+    #[must_use]
+    pub const fn sleeps_undisturbed(self) -> bool {
+        matches!(self, RingFlags::Deferred)
+    }
+
+    /// Setup bits (include/uapi/linux/io_uring.h).
+    const fn bits(self) -> u32 {
+        match self {
+            RingFlags::Deferred => TASKRUN_FLAG | SINGLE_ISSUER | DEFER_TASKRUN,
+            RingFlags::Cooperative => TASKRUN_FLAG | COOP_TASKRUN,
+            RingFlags::Default => 0,
+        }
+    }
+}
+
+// IORING_SETUP_* (include/uapi/linux/io_uring.h).
+const IOPOLL: u32 = 1;
+const SQPOLL: u32 = 1 << 1;
+const SQ_AFF: u32 = 1 << 2;
+const COOP_TASKRUN: u32 = 1 << 8;
+const TASKRUN_FLAG: u32 = 1 << 9;
+const SINGLE_ISSUER: u32 = 1 << 12;
+const DEFER_TASKRUN: u32 = 1 << 13;
+const HYBRID_IOPOLL: u32 = 1 << 17;
+
+const NAMES: [(u32, &str); 8] = [
+    (IOPOLL, "IOPOLL"),
+    (HYBRID_IOPOLL, "HYBRID_IOPOLL"),
+    (SQPOLL, "SQPOLL"),
+    (SQ_AFF, "SQ_AFF"),
+    (SINGLE_ISSUER, "SINGLE_ISSUER"),
+    (DEFER_TASKRUN, "DEFER_TASKRUN"),
+    (COOP_TASKRUN, "COOP_TASKRUN"),
+    (TASKRUN_FLAG, "TASKRUN_FLAG"),
+];
+
+impl RingOptions {
+    /// The sets of completion flags to try, best first.
+    pub(super) fn taskruns(&self) -> &[RingFlags] {
+        match (&self.taskrun, self.sqpoll) {
+            (Some(only), _) => std::slice::from_ref(only),
+            // SQPOLL with COOP_TASKRUN or DEFER_TASKRUN is EINVAL.
+            (None, Some(_)) => &[RingFlags::Default],
+            (None, None) => &RingFlags::ORDER,
+        }
+    }
+
+    /// Setup bits with `taskrun`.
+    pub(super) fn bits(&self, taskrun: RingFlags) -> u32 {
+        let bit = |on: bool, bit: u32| if on { bit } else { 0 };
+        let bound = self.sqpoll.is_some_and(|sqpoll| sqpoll.cpu.is_some());
+        taskrun.bits()
+            | bit(self.iopoll, IOPOLL)
+            | bit(self.hybrid, HYBRID_IOPOLL)
+            | bit(self.sqpoll.is_some(), SQPOLL)
+            | bit(bound, SQ_AFF)
+    }
+
+    /// Whether waiting in the kernel is polling there, in the caller's own thread.
+    #[must_use]
+    pub const fn polls_in_call(&self) -> bool {
+        self.iopoll && self.sqpoll.is_none()
+    }
+
+    /// The kernel's names of all flags in force with `taskrun`; `none` when there are none.
+    #[must_use]
+    pub fn names(&self, taskrun: RingFlags) -> &'static str {
+        let bits = self.bits(taskrun);
+        let known = ALL.iter().find(|(set, _)| *set == bits);
+        known.map_or("unknown", |(_, names)| names)
+    }
+
+    /// What the options need that the kernel may lack.
+    pub(super) fn needs(&self) -> String {
+        let mut needs = Vec::new();
+        if self.hybrid {
+            needs.push("HYBRID_IOPOLL needs IOPOLL and Linux 6.13".to_owned());
+        }
+        match self.sqpoll {
+            Some(SqPoll { cpu: Some(cpu) }) => needs.push(format!(
+                "SQPOLL needs Linux 5.11 (or root), no DEFER_TASKRUN or COOP_TASKRUN, and an online CPU of this \
+                 process's set: is {cpu} one?"
+            )),
+            Some(SqPoll { cpu: None }) => needs.push(
+                "SQPOLL needs Linux 5.11 (or root), and no DEFER_TASKRUN or COOP_TASKRUN".to_owned(),
+            ),
+            None => {}
+        }
+        match self.taskrun {
+            Some(RingFlags::Deferred) => needs.push("DEFER_TASKRUN needs Linux 6.1".to_owned()),
+            Some(RingFlags::Cooperative) => needs.push("COOP_TASKRUN needs Linux 5.19".to_owned()),
+            Some(RingFlags::Default) | None => {}
+        }
+        needs.join("; ")
+    }
+}
+
+/// Every set of flags there can be, with its names: made once, so that names are plain words everywhere.
+static ALL: LazyLock<Vec<(u32, String)>> = LazyLock::new(|| {
+    let ways = [0, IOPOLL, HYBRID_IOPOLL, IOPOLL | HYBRID_IOPOLL];
+    let helpers = [0, SQPOLL, SQPOLL | SQ_AFF];
+    let sets = RingFlags::ORDER.iter().flat_map(|taskrun| {
+        let with = move |way| helpers.map(|helper| taskrun.bits() | way | helper);
+        ways.into_iter().flat_map(with)
+    });
+    sets.map(|bits| (bits, joined(bits))).collect()
+});
+
+fn joined(bits: u32) -> String {
+    let names = NAMES.iter().filter(|(bit, _)| bits & bit != 0);
+    let names: Vec<&str> = names.map(|(_, name)| *name).collect();
+    match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join("|"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_flags_alone_and_together() {
+        let plain = RingOptions::default();
+        for taskrun in RingFlags::ORDER {
+            assert_eq!(plain.names(taskrun), taskrun.names());
+        }
+        let all = RingOptions {
+            iopoll: true,
+            hybrid: true,
+            sqpoll: Some(SqPoll { cpu: Some(1) }),
+            taskrun: None,
+        };
+        assert_eq!(all.taskruns(), [RingFlags::Default]);
+        let names = "IOPOLL|HYBRID_IOPOLL|SQPOLL|SQ_AFF";
+        assert_eq!(all.names(RingFlags::Default), names);
+    }
+}

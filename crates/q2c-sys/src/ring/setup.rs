@@ -1,0 +1,189 @@
+//! `io_uring_setup`, with any flag the kernel has: the `io-uring` crate has no name for HYBRID_IOPOLL.
+
+use super::options::{RingFlags, RingOptions};
+use super::{Buffers, RingError};
+use io_uring::{IoUring, Parameters, cqueue, squeue};
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// `struct io_uring_params` (include/uapi/linux/io_uring.h).
+#[repr(C)]
+#[derive(Default)]
+struct Params {
+    sq_entries: u32,
+    cq_entries: u32,
+    flags: u32,
+    sq_thread_cpu: u32,
+    sq_thread_idle: u32,
+    features: u32,
+    wq_fd: u32,
+    resv: [u32; 3],
+    sq_off: [u64; 5],
+    cq_off: [u64; 5],
+}
+
+const _: () = assert!(size_of::<Params>() == 120 && size_of::<Parameters>() == 120);
+
+/// A ring of `depth` entries with these flags.
+fn plain(depth: u32, flags: u32, cpu: Option<u32>) -> io::Result<IoUring> {
+    let mut params = Params {
+        flags,
+        sq_thread_cpu: cpu.unwrap_or(0),
+        ..Params::default()
+    };
+    // SAFETY: the kernel reads and writes exactly one `io_uring_params`, which `params` is, for the call's length.
+    let fd = unsafe { libc::syscall(libc::SYS_io_uring_setup, depth, &raw mut params) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `Parameters` is documented as a transparent wrapper of `io_uring_params` that may be made from its
+    // memory; the sizes are equal, as checked above, and the kernel has filled it in.
+    let params: Parameters = unsafe { std::mem::transmute(params) };
+    // SAFETY: the descriptor is a ring just made, owned by nobody else, and the parameters are its own.
+    unsafe { IoUring::from_fd(fd as i32, params) }
+}
+
+/// Rings that can be made.
+pub(super) trait Made: Sized {
+    /// With these options and one set of completion flags.
+    fn make(depth: u32, options: &RingOptions, taskrun: RingFlags) -> io::Result<Self>;
+}
+
+impl Made for IoUring {
+    fn make(depth: u32, options: &RingOptions, taskrun: RingFlags) -> io::Result<Self> {
+        let cpu = options.sqpoll.and_then(|sqpoll| sqpoll.cpu);
+        plain(depth, options.bits(taskrun), cpu)
+    }
+}
+
+/// Rings with room for a device's commands, without a helper thread and without HYBRID_IOPOLL.
+impl Made for IoUring<squeue::Entry128, cqueue::Entry32> {
+    fn make(depth: u32, options: &RingOptions, taskrun: RingFlags) -> io::Result<Self> {
+        let mut builder = IoUring::<squeue::Entry128, cqueue::Entry32>::builder();
+        if options.iopoll {
+            builder.setup_iopoll();
+        }
+        match taskrun {
+            RingFlags::Deferred => builder
+                .setup_single_issuer()
+                .setup_defer_taskrun()
+                .setup_taskrun_flag(),
+            RingFlags::Cooperative => builder.setup_coop_taskrun().setup_taskrun_flag(),
+            RingFlags::Default => &mut builder,
+        };
+        builder.build(depth)
+    }
+}
+
+/// The ring with the best completion flags the kernel has: older kernels answer EINVAL to flags they do not know.
+pub(super) fn build<R: Made>(
+    depth: u32,
+    options: &RingOptions,
+) -> Result<(R, RingFlags), RingError> {
+    let mut refused = None;
+    for &taskrun in options.taskruns() {
+        match R::make(depth, options, taskrun) {
+            Ok(ring) => return Ok((ring, taskrun)),
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => refused = Some((e, taskrun)),
+            Err(e) => return Err(other(e, depth, options, taskrun)),
+        }
+    }
+    let (source, taskrun) = refused.expect("there is at least one set to try");
+    Err(refusal(source, depth, options, taskrun))
+}
+
+/// EINVAL: to what was asked for, or to the ring as such.
+fn refusal(source: io::Error, depth: u32, options: &RingOptions, taskrun: RingFlags) -> RingError {
+    let todo = options.needs();
+    match todo.is_empty() {
+        true => RingError::Setup { depth, source },
+        false => RingError::Options {
+            flags: options.names(taskrun),
+            source,
+            todo,
+        },
+    }
+}
+
+/// EPERM is no ring at all, or no helper thread for this user: a ring without one tells which.
+fn other(source: io::Error, depth: u32, options: &RingOptions, taskrun: RingFlags) -> RingError {
+    match source.raw_os_error() {
+        Some(libc::EPERM) if options.sqpoll.is_some() && plain(1, 0, None).is_ok() => {
+            refusal(source, depth, options, taskrun)
+        }
+        Some(libc::EPERM | libc::ENOSYS | libc::EACCES) => RingError::Forbidden(source),
+        _ => RingError::Setup { depth, source },
+    }
+}
+
+/// Pins all slots as the ring's fixed buffers, each under its number.
+pub(super) fn register_buffers<S, C>(
+    ring: &IoUring<S, C>,
+    buffers: &Buffers,
+) -> Result<(), RingError>
+where
+    S: squeue::EntryMarker,
+    C: cqueue::EntryMarker,
+{
+    let slot = |i| libc::iovec {
+        iov_base: buffers.address(i).cast(),
+        iov_len: buffers.size(),
+    };
+    let vectors: Vec<libc::iovec> = (0..buffers.slots()).map(slot).collect();
+    // SAFETY: the vectors describe live, distinct slots that outlive the registration: the owner of the ring keeps
+    // them until the ring is gone.
+    let registered = unsafe { ring.submitter().register_buffers(&vectors) };
+    registered.map_err(|source| RingError::Memlock {
+        bytes: buffers.slots() * buffers.size(),
+        limit: memlock_limit(),
+        source,
+    })
+}
+
+fn memlock_limit() -> String {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
+    limit.map_or("unlimited".to_owned(), |bytes| {
+        format!("{} KiB", bytes / 1024)
+    })
+}
+
+/// Registers the ring's own descriptor, which spares its look-up in every call; its index, or `None` before 5.18
+/// and when the thread has no place left (16).
+pub(super) fn register_ring(fd: &impl AsRawFd) -> Option<u32> {
+    let mut update = RsrcUpdate {
+        offset: u32::MAX,
+        resv: 0,
+        data: fd.as_raw_fd() as u64,
+    };
+    let done = register(fd, REGISTER_RING_FDS, &mut update);
+    (done == 1).then_some(update.offset)
+}
+
+/// Gives the place back: a registered ring outlives its descriptor.
+pub(super) fn unregister_ring(fd: &impl AsRawFd, index: u32) {
+    let mut update = RsrcUpdate {
+        offset: index,
+        resv: 0,
+        data: 0,
+    };
+    register(fd, UNREGISTER_RING_FDS, &mut update);
+}
+
+/// `struct io_uring_rsrc_update`.
+#[repr(C)]
+struct RsrcUpdate {
+    offset: u32,
+    resv: u32,
+    data: u64,
+}
+
+/// IORING_REGISTER_RING_FDS.
+const REGISTER_RING_FDS: libc::c_uint = 20;
+/// IORING_UNREGISTER_RING_FDS.
+const UNREGISTER_RING_FDS: libc::c_uint = 21;
+
+fn register(fd: &impl AsRawFd, operation: libc::c_uint, update: &mut RsrcUpdate) -> libc::c_long {
+    let (fd, update) = (fd.as_raw_fd(), std::ptr::from_mut(update));
+    // SAFETY: both operations read and write one `io_uring_rsrc_update`, which `update` is, for the call's length.
+    unsafe { libc::syscall(libc::SYS_io_uring_register, fd, operation, update, 1) }
+}

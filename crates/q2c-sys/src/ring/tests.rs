@@ -1,0 +1,218 @@
+//! Rings on files.
+
+use super::*;
+use std::io::{Read, Seek, Write};
+
+fn file(content: &[u8]) -> File {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(content).unwrap();
+    file
+}
+
+/// Waits for the one transfer in flight.
+fn finish(ring: &mut Ring) -> Done {
+    ring.submit().unwrap();
+    ring.wait().unwrap();
+    ring.pop().unwrap()
+}
+
+#[test]
+fn reads_come_into_their_slot() {
+    let content: Vec<u8> = (0..8192u32).map(|i| (i / 4096 + 1) as u8).collect();
+    let mut ring = Ring::new(file(&content), Buffers::new(2, 4096).unwrap()).unwrap();
+    ring.queue(Transfer {
+        write: false,
+        offset: 4096,
+        length: 4096,
+        slot: 1,
+    });
+    assert_eq!(
+        finish(&mut ring),
+        Done {
+            slot: 1,
+            result: 4096
+        }
+    );
+    assert!(ring.buffers.slot_mut(1).iter().all(|&b| b == 2));
+    assert_eq!(ring.in_flight(), 0);
+}
+
+#[test]
+fn writes_reach_the_file() {
+    let target = file(&[0; 4096]);
+    let mut back = target.try_clone().unwrap();
+    let mut buffers = Buffers::new(1, 4096).unwrap();
+    buffers.slot_mut(0).fill(9);
+    let mut ring = Ring::new(target, buffers).unwrap();
+    ring.queue(Transfer {
+        write: true,
+        offset: 0,
+        length: 4096,
+        slot: 0,
+    });
+    assert_eq!(finish(&mut ring).result, 4096);
+    let mut content = Vec::new();
+    back.rewind().unwrap();
+    back.read_to_end(&mut content).unwrap();
+    assert!(content.len() == 4096 && content.iter().all(|&b| b == 9));
+}
+
+#[test]
+fn a_read_past_the_end_is_short_and_an_odd_one_is_an_errno() {
+    let mut ring = Ring::new(file(&[1; 1000]), Buffers::new(1, 4096).unwrap()).unwrap();
+    ring.queue(Transfer {
+        write: false,
+        offset: 0,
+        length: 4096,
+        slot: 0,
+    });
+    assert_eq!(finish(&mut ring).result, 1000);
+    let write_only = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/null")
+        .unwrap();
+    let mut ring = Ring::new(write_only, Buffers::new(1, 4096).unwrap()).unwrap();
+    ring.queue(Transfer {
+        write: false,
+        offset: 0,
+        length: 512,
+        slot: 0,
+    });
+    assert_eq!(finish(&mut ring).result, -libc::EBADF);
+}
+
+#[test]
+fn looking_never_sleeps_and_finds_the_completion_in_the_end() {
+    let mut ring = Ring::new(file(&[1; 4096]), Buffers::new(1, 4096).unwrap()).unwrap();
+    assert!(!ring.look().unwrap(), "nothing was submitted");
+    ring.queue(Transfer {
+        write: false,
+        offset: 0,
+        length: 4096,
+        slot: 0,
+    });
+    ring.submit().unwrap();
+    while !ring.look().unwrap() {}
+    assert_eq!(
+        ring.pop(),
+        Some(Done {
+            slot: 0,
+            result: 4096
+        })
+    );
+}
+
+fn read(slot: u16) -> Transfer {
+    Transfer {
+        write: false,
+        offset: 0,
+        length: 4096,
+        slot,
+    }
+}
+
+fn with(options: RingOptions) -> Result<Ring, RingError> {
+    Ring::with(file(&[1; 4096]), Buffers::new(2, 4096).unwrap(), options)
+}
+
+/// The first two reads find the helper awake; a second later it sleeps and has to be woken.
+#[test]
+fn a_helper_takes_submissions_and_is_woken() {
+    let options = RingOptions {
+        sqpoll: Some(SqPoll { cpu: None }),
+        ..RingOptions::default()
+    };
+    let mut ring = with(options).unwrap();
+    assert_eq!((ring.flags(), ring.names()), (RingFlags::Default, "SQPOLL"));
+    let helper = ring.helper().expect("the kernel tells its helper's thread");
+    let before = crate::thread::cpu_ns_of(helper).unwrap();
+    for pause_ms in [0, 0, 1_300] {
+        std::thread::sleep(std::time::Duration::from_millis(pause_ms));
+        ring.queue(read(1));
+        assert_eq!(finish(&mut ring).result, 4096);
+    }
+    let spent = crate::thread::cpu_ns_of(helper).unwrap() - before;
+    assert!(spent > 100_000_000, "it spins for a second: {spent} ns");
+    drop(ring);
+    // The kernel ends it behind the close.
+    let until = crate::clock::monotonic_ns() + 5_000_000_000;
+    while crate::thread::cpu_ns_of(helper).is_ok() {
+        assert!(crate::clock::monotonic_ns() < until, "it outlives its ring");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_helper_is_bound_where_it_was_asked_to() {
+    let cpu = crate::thread::allowed_cpus().unwrap().pop().unwrap().0;
+    let bound = |cpu| RingOptions {
+        sqpoll: Some(SqPoll { cpu: Some(cpu) }),
+        ..RingOptions::default()
+    };
+    let ring = with(bound(cpu)).unwrap();
+    assert_eq!(ring.names(), "SQPOLL|SQ_AFF");
+    // It binds itself, soon after it has its name.
+    let until = crate::clock::monotonic_ns() + 5_000_000_000;
+    while cpus_of(ring.helper().unwrap()) != cpu.to_string() {
+        assert!(crate::clock::monotonic_ns() < until, "it is not bound");
+    }
+    let error = with(bound(4000)).err().unwrap().to_string();
+    assert!(error.contains("is 4000 one"), "{error}");
+}
+
+fn cpus_of(tid: u32) -> String {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{tid}/status")).unwrap();
+    let mut lines = status.lines();
+    let cpus = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    cpus.unwrap().trim().to_owned()
+}
+
+#[test]
+fn options_that_exclude_each_other_say_what_they_need() {
+    let hybrid_alone = RingOptions {
+        hybrid: true,
+        ..RingOptions::default()
+    };
+    let error = with(hybrid_alone).err().unwrap().to_string();
+    assert!(
+        error.contains("HYBRID_IOPOLL") && error.contains("6.13"),
+        "{error}"
+    );
+    let deferred_helper = RingOptions {
+        sqpoll: Some(SqPoll::default()),
+        taskrun: Some(RingFlags::Deferred),
+        ..RingOptions::default()
+    };
+    let error = with(deferred_helper).err().unwrap().to_string();
+    assert!(error.contains("no DEFER_TASKRUN"), "{error}");
+}
+
+/// A file in memory has no poll queues: from Linux 6.10 or so that is an error, before it was an interrupt.
+#[test]
+fn polling_without_poll_queues_is_an_errno_or_works_by_interrupt() {
+    let options = RingOptions {
+        iopoll: true,
+        ..RingOptions::default()
+    };
+    let mut ring = with(options).unwrap();
+    assert!(ring.names().starts_with("IOPOLL|"), "{}", ring.names());
+    ring.queue(read(0));
+    ring.submit().unwrap();
+    let done = loop {
+        if ring.look().unwrap() {
+            break ring.pop().unwrap();
+        }
+    };
+    assert!([4096, -libc::EOPNOTSUPP].contains(&done.result), "{done:?}");
+}
+
+/// Places for registered rings are given back: a thread has 16 of them, and a ring left there would never end.
+#[test]
+fn rings_leave_nothing_behind() {
+    for _ in 0..40 {
+        let mut ring = with(RingOptions::default()).unwrap();
+        assert_ne!(ring.core.fd_flag, 0, "the ring's descriptor is registered");
+        ring.queue(read(0));
+        assert_eq!(finish(&mut ring).result, 4096);
+    }
+}

@@ -1,0 +1,146 @@
+//! `preadv2` and `pwritev2`: one transfer per call, with the flags of the call.
+
+use crate::{Buffers, Done, Transfer};
+use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
+use std::fs::File;
+use std::io::{IoSlice, IoSliceMut};
+
+/// Flags of every call (include/uapi/linux/fs.h).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct VectoredFlags {
+    /// RWF_HIPRI: the call polls for its completion, where the device has poll queues; Linux 5.19 and later ignore it.
+    pub hipri: bool,
+    /// RWF_NOWAIT: a transfer that would have to wait for something else than the device fails with EAGAIN.
+    pub nowait: bool,
+    /// RWF_DSYNC: a write is on the medium when the call returns.
+    pub dsync: bool,
+    /// RWF_SYNC: and so is what describes it.
+    pub sync: bool,
+    /// RWF_APPEND: a write goes to the end of the file, whatever its offset, and makes it longer.
+    pub append: bool,
+}
+
+impl VectoredFlags {
+    fn bits(self) -> ReadWriteFlags {
+        let flags = [
+            (self.hipri, ReadWriteFlags::HIPRI),
+            (self.nowait, ReadWriteFlags::NOWAIT),
+            (self.dsync, ReadWriteFlags::DSYNC),
+            (self.sync, ReadWriteFlags::SYNC),
+            (self.append, ReadWriteFlags::APPEND),
+        ];
+        let set = flags.into_iter().filter(|(on, _)| *on);
+        set.map(|(_, flag)| flag).collect()
+    }
+}
+
+/// A file and its buffers, transferred by calls that return when the transfer is done.
+pub struct Vectored {
+    file: File,
+    buffers: Buffers,
+    flags: ReadWriteFlags,
+}
+
+impl Vectored {
+    /// Transfers between `file` and `buffers`, each with `flags`.
+    #[must_use]
+    pub fn new(file: File, buffers: Buffers, flags: VectoredFlags) -> Self {
+        let flags = flags.bits();
+        Vectored {
+            file,
+            buffers,
+            flags,
+        }
+    }
+
+    /// Does one transfer. Whatever goes wrong is its result.
+    ///
+    /// # Panics
+    /// When the slot does not exist or is too small.
+    #[inline]
+    pub fn transfer(&mut self, transfer: Transfer) -> Done {
+        let slot = self.buffers.slot_mut(transfer.slot as usize);
+        let memory = &mut slot[..transfer.length as usize];
+        let (file, offset, flags) = (&self.file, transfer.offset, self.flags);
+        let moved = loop {
+            let moved = match transfer.write {
+                true => pwritev2(file, &[IoSlice::new(memory)], offset, flags),
+                false => preadv2(file, &mut [IoSliceMut::new(memory)], offset, flags),
+            };
+            if moved != Err(Errno::INTR) {
+                break moved;
+            }
+        };
+        Done {
+            slot: transfer.slot,
+            result: moved.map_or_else(|errno| -errno.raw_os_error(), |bytes| bytes as i32),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::FileExt;
+
+    fn target(content: &[u8]) -> (Vectored, File) {
+        target_with(content, VectoredFlags::default())
+    }
+
+    fn target_with(content: &[u8], flags: VectoredFlags) -> (Vectored, File) {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(content).unwrap();
+        let back = file.try_clone().unwrap();
+        let buffers = Buffers::new(2, 4096).unwrap();
+        (Vectored::new(file, buffers, flags), back)
+    }
+
+    fn at(write: bool, offset: u64, length: u32) -> Transfer {
+        Transfer {
+            write,
+            offset,
+            length,
+            slot: 1,
+        }
+    }
+
+    #[test]
+    fn a_read_comes_into_its_slot_and_is_short_at_the_end() {
+        let (mut target, _) = target(&[5; 1000]);
+        let done = target.transfer(at(false, 512, 4096));
+        assert_eq!((done.slot, done.result), (1, 488));
+        assert!(target.buffers.slot_mut(1)[..488].iter().all(|&b| b == 5));
+        assert_ne!(target.buffers.slot_mut(0)[..488], [5; 488]);
+    }
+
+    #[test]
+    fn flags_reach_the_kernel() {
+        let append = VectoredFlags {
+            append: true,
+            ..VectoredFlags::default()
+        };
+        let (mut target, file) = target_with(&[5; 1000], append);
+        assert_eq!(target.transfer(at(true, 0, 512)).result, 512);
+        assert_eq!(file.metadata().unwrap().len(), 1512, "at the end, not at 0");
+        let mut first = [0; 512];
+        file.read_exact_at(&mut first, 0).unwrap();
+        assert_eq!(first, [5; 512]);
+        let all = VectoredFlags {
+            hipri: true,
+            nowait: true,
+            dsync: true,
+            sync: true,
+            append: true,
+        };
+        // RWF_HIPRI 1, DSYNC 2, SYNC 4, NOWAIT 8, APPEND 16.
+        assert_eq!(all.bits().bits(), 31);
+    }
+
+    #[test]
+    fn an_error_is_a_result() {
+        let (mut target, _) = target(&[]);
+        target.file = File::options().write(true).open("/dev/null").unwrap();
+        assert_eq!(target.transfer(at(false, 0, 512)).result, -libc::EBADF);
+    }
+}
