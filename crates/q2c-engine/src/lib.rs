@@ -11,6 +11,7 @@ pub mod measure;
 mod pattern;
 mod run;
 mod sample;
+pub mod spdk;
 
 pub use engines::{EngineSpec, Medium};
 pub use lane::Wait;
