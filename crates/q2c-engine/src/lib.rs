@@ -11,6 +11,7 @@ pub mod measure;
 mod pattern;
 mod run;
 mod sample;
+pub mod spdk;
 mod tally;
 
 pub use engines::{EngineSpec, Medium};

@@ -34,6 +34,7 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
     let stop = signals.stop();
     match command {
         Command::Tune(args) => commands::tune::run(&args, &stop),
+        Command::Bench(args) => commands::bench::run(&args, &stop),
         Command::Calibrate(args) => commands::calibrate::run(&args, &stop),
         Command::Poll(args) => commands::poll::run(&args, &stop),
         Command::Trace(args) => commands::trace::run(&args, &stop),

@@ -38,8 +38,8 @@ pub(crate) struct Flights {
     /// Neighbours in the order of submission, two per slot; the last entry closes the ring.
     older: Vec<u32>,
     newer: Vec<u32>,
-    /// Seen complete and not recorded yet, with the instant.
-    pub found: Vec<(Completion, u64)>,
+    /// Seen complete by one look, to be recorded.
+    pub found: Vec<Completion>,
     /// When a look last found nothing (more): all that was in flight then was not complete.
     pub looked: u64,
 }

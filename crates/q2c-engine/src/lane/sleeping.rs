@@ -33,16 +33,18 @@ impl Lane<'_> {
         }
         while self.in_flight > 0 {
             self.find()?;
-            // All of them before any new one: a rule's time does not go back.
-            let over = self.finish(rule) >= end;
-            let halted = self.stop.load(Ordering::Relaxed);
-            let rests = halted || over && !self.carries;
-            while let Some((done, _)) = self.flights.found.pop() {
+            let (mut over, mut rests) = (false, false);
+            // As without a rule: each is replaced before the next is taken, which therefore waits that long.
+            for i in 0..self.flights.found.len() {
+                let slot = self.flights.found[i].slot;
+                over |= self.finish(rule, i) >= end;
+                rests = self.stop.load(Ordering::Relaxed) || over && !self.carries;
                 match rests {
                     true => self.in_flight -= 1,
-                    false => self.start(rule, done.slot)?,
+                    false => self.start(rule, slot)?,
                 }
             }
+            self.flights.found.clear();
             if over && !rests {
                 break;
             }
@@ -57,8 +59,10 @@ impl Lane<'_> {
     ) -> Result<(), EngineError> {
         while self.in_flight > 0 {
             self.find()?;
-            self.finish(rule);
-            self.in_flight -= self.flights.found.len() as u16;
+            for i in 0..self.flights.found.len() {
+                self.finish(rule, i);
+                self.in_flight -= 1;
+            }
             self.flights.found.clear();
         }
         Ok(())
@@ -122,7 +126,7 @@ impl Lane<'_> {
                 Decision::Interrupt if self.waits == Waits::Asleep => {
                     let done = self.engine.wait()?;
                     let now = self.clock.now();
-                    self.note(done, now, now);
+                    self.note(done, now);
                     // It is the first to complete: no other was before it.
                     self.flights.looked = now;
                     return Ok(());
@@ -139,7 +143,7 @@ impl Lane<'_> {
         loop {
             let now = self.clock.now();
             match self.engine.poll()? {
-                Some(done) => self.note(done, now, before),
+                Some(done) => self.note(done, before),
                 None => {
                     self.flights.looked = now;
                     return Ok(());
@@ -148,33 +152,28 @@ impl Lane<'_> {
         }
     }
 
-    /// Notes a completion seen at `now`; until `unseen` nobody can have seen it.
-    fn note(&mut self, done: Completion, now: u64, unseen: u64) {
-        self.flights.found.push((done, now));
+    /// Notes a completion; until `unseen` nobody can have seen it.
+    #[inline]
+    fn note(&mut self, done: Completion, unseen: u64) {
         self.flights.judge(done.slot, unseen);
+        self.flights.found.push(done);
     }
 
-    /// Records what was found, tells the rule, and gives the last instant.
-    fn finish(&mut self, rule: &mut dyn q2c_policy::Lane) -> u64 {
-        let io = self.io();
-        let mut last = 0;
-        for i in 0..self.flights.found.len() {
-            let (done, now) = self.flights.found[i];
-            let flight = self.flights.remove(done.slot);
-            let observed = now.saturating_sub(flight.submitted);
-            let sample = Sample {
-                wait_ns: short(observed),
-                result: done.result,
-                ..flight.sample
-            };
-            self.record(sample);
-            let outcome = Outcome {
-                observed: Nanos(observed),
-                missed: flight.missed,
-            };
-            rule.complete(io, flight.token, outcome, Nanos(now));
-            last = now;
-        }
-        last
+    /// Records what was found as number `i`, tells the rule, and gives the instant.
+    fn finish(&mut self, rule: &mut dyn q2c_policy::Lane, i: usize) -> u64 {
+        let (done, now) = (self.flights.found[i], self.clock.now());
+        let flight = self.flights.remove(done.slot);
+        let observed = now.saturating_sub(flight.submitted);
+        self.record(Sample {
+            wait_ns: short(observed),
+            result: done.result,
+            ..flight.sample
+        });
+        let outcome = Outcome {
+            observed: Nanos(observed),
+            missed: flight.missed,
+        };
+        rule.complete(self.io(), flight.token, outcome, Nanos(now));
+        now
     }
 }

@@ -108,14 +108,18 @@ pub(super) fn through_phases(
     let (mut way, mut end) = (Way::default(), begin);
     let mut data = Vec::with_capacity(phases.len());
     rest_until(begin, lane.clock, lane.stop);
-    for (activity, length) in job.activities.into_iter().zip(phases) {
+    let mut activities = job.activities.into_iter().zip(phases).peekable();
+    while let Some((activity, length)) = activities.next() {
         end += length.0;
         way.take(activity);
+        // Where the next phase goes on in the same way, what is in flight stays there: its end would show otherwise.
+        lane.carries = matches!(activities.peek(), Some((Activity::Continue, _)));
         data.push(phase(&mut lane, &mut way, end)?);
         if lane.stop.load(Ordering::Relaxed) {
             break;
         }
     }
+    way.drain(&mut lane)?;
     Ok(LaneData {
         phases: data,
         ..left_behind(lane, job.name)

@@ -9,10 +9,10 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
-const SIZE: usize = 8 << 20;
+pub const SIZE: usize = 8 << 20;
 
 /// A fully written file for direct I/O; `None` where the file system has none.
-fn target() -> Option<File> {
+pub fn target() -> Option<File> {
     let mut named =
         tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary file");
     named

@@ -177,7 +177,9 @@ pub(crate) fn first_fault(data: &RunData) -> Option<String> {
         errno => format!("failed: {}", std::io::Error::from_raw_os_error(-errno)),
     };
     let name = &lane.name;
+    let cause = lane.facts.cause(result);
+    let cause = cause.unwrap_or("the kernel log (dmesg) may tell why");
     Some(format!(
-        "do I/O: {name}, I/O {nth} of {asked} bytes at byte {offset} {ended}; the kernel log (dmesg) may tell why"
+        "do I/O: {name}, I/O {nth} of {asked} bytes at byte {offset} {ended}; {cause}"
     ))
 }

@@ -1,5 +1,6 @@
 //! Results in a terminal: compact tables, 100 columns and up read best.
 
+mod bench;
 mod doctor;
 mod screen;
 mod sweep;
@@ -7,6 +8,7 @@ mod table;
 mod tune;
 mod watch;
 
+pub use bench::bench;
 pub use doctor::doctor;
 pub use screen::Screen;
 pub use sweep::sweep;

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod bench;
 mod calibrate;
 mod common;
 mod doctor;
@@ -13,6 +14,7 @@ mod trace;
 mod tune;
 mod watch;
 
+pub use bench::{BenchArgs, Counts, Engines, Methods};
 pub use calibrate::CalibrateArgs;
 pub use common::WorkloadArgs;
 pub use doctor::DoctorArgs;
@@ -49,6 +51,8 @@ pub struct Cli {
 pub enum Command {
     /// Find the best way to wait for I/O on a device: calibrate, record, simulate, verify live, report
     Tune(TuneArgs),
+    /// Compare I/O interfaces and methods over jobs, depths and block sizes
+    Bench(BenchArgs),
     /// Measure what sleeping, waking, polling and interrupts cost here
     Calibrate(CalibrateArgs),
     /// Simulate sleep rules on a trace, or watch them at work

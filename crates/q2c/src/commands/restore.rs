@@ -49,7 +49,7 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn usual_folder() -> Result<PathBuf, Failure> {
+pub fn usual_folder() -> Result<PathBuf, Failure> {
     let root = rustix::process::geteuid().is_root();
     let (state, home) = (std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
     let folder = default_folder(

@@ -238,7 +238,7 @@ fn identity(bench: &Workbench) -> Identity {
 }
 
 /// The version, and a hash of the program itself where it can be read.
-fn binary() -> String {
+pub fn binary() -> String {
     let program = std::env::current_exe().and_then(std::fs::read);
     let mut hasher = DefaultHasher::new();
     program.unwrap_or_default().hash(&mut hasher);
@@ -281,7 +281,7 @@ fn conclude(
 }
 
 /// A run that ended early keeps its scratch file, or `--resume` would have nothing to go on with.
-fn keep_for_resume(bench: Workbench, folder: &Path) {
+pub fn keep_for_resume(bench: Workbench, folder: &Path) {
     if let Some(scratch) = bench.keep_scratch() {
         say(&format!(
             "kept {} for --resume {}; remove it when it is not wanted",

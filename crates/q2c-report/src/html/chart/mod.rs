@@ -7,6 +7,7 @@ mod fidelity;
 mod heat_map;
 mod latency;
 mod line;
+pub(super) mod over_jobs;
 mod over_time;
 mod pareto;
 pub(super) mod timeline;

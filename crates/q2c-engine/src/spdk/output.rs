@@ -1,0 +1,107 @@
+//! The summary that `spdk_nvme_perf` prints.
+//!
+//! A head line with `Device Information`, the columns IOPS, MiB/s, Average, min and max (latencies in microseconds), one line per namespace and core, and a
+//! `Total` line. With `-L` a list of percentiles follows for each namespace and core.
+
+/// A result as the program tells it: sums and extremes over all namespaces and cores.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpdkResult {
+    /// I/Os per second.
+    pub iops: f64,
+    /// MiB per second.
+    pub mib_s: f64,
+    /// Mean latency, us.
+    pub avg_us: f64,
+    /// Least, us.
+    pub min_us: f64,
+    /// Greatest, us.
+    pub max_us: f64,
+    /// Namespaces times cores that took part.
+    pub workers: usize,
+    /// Percentiles of each namespace and core, which cannot be joined into one list; empty without `-L`.
+    pub latencies: Vec<Latency>,
+}
+
+/// The percentiles of one namespace on one core.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Latency {
+    /// Which, in the program's words.
+    pub of: String,
+    /// Percent, and the latency in us that so many I/Os do not exceed; ascending.
+    pub percentiles: Vec<(f64, f64)>,
+}
+
+/// Reads the whole output.
+pub(super) fn parse(output: &str) -> Result<SpdkResult, String> {
+    let mut lines = output.lines().skip_while(|line| !is_head(line));
+    lines.next().ok_or(
+        "expected a table under `Device Information`, found none: did it attach to the device?",
+    )?;
+    let (mut workers, mut total) = (0, None);
+    for line in lines.by_ref() {
+        match row(line) {
+            Some(("Total", numbers)) => {
+                total = Some(numbers);
+                break;
+            }
+            Some(_) => workers += 1,
+            None => {}
+        }
+    }
+    let [iops, mib_s, avg_us, min_us, max_us] =
+        total.ok_or("expected a `Total` line of five numbers under `Device Information`")?;
+    Ok(SpdkResult {
+        iops,
+        mib_s,
+        avg_us,
+        min_us,
+        max_us,
+        workers,
+        latencies: latencies(lines)?,
+    })
+}
+
+fn is_head(line: &str) -> bool {
+    line.starts_with("Device Information") && line.contains("IOPS")
+}
+
+/// `NAME : IOPS MiB/s Average min max`; the name may hold colons (a PCI address).
+fn row(line: &str) -> Option<(&str, [f64; 5])> {
+    let (name, numbers) = line.rsplit_once(':')?;
+    let numbers: Result<Vec<f64>, _> = numbers.split_whitespace().map(str::parse).collect();
+    let numbers = <[f64; 5]>::try_from(numbers.ok()?).ok()?;
+    Some((name.trim(), numbers))
+}
+
+fn latencies<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<Latency>, String> {
+    let mut all: Vec<Latency> = Vec::new();
+    for line in lines {
+        if let Some(of) = line.strip_prefix("Summary latency data for ") {
+            all.push(Latency {
+                of: of
+                    .trim_end_matches(':')
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" "),
+                ..Latency::default()
+            });
+        } else if line.starts_with("Latency histogram") {
+            // With -LL the same again in every detail.
+            break;
+        } else if let (Some(latency), Some(entry)) = (all.last_mut(), percentile(line)) {
+            latency.percentiles.push(entry);
+        }
+    }
+    match all.iter().find(|latency| latency.percentiles.is_empty()) {
+        Some(empty) => Err(format!("expected percentiles of {}, found none", empty.of)),
+        None => Ok(all),
+    }
+}
+
+/// `  50.00000% :    74.133us`.
+fn percentile(line: &str) -> Option<(f64, f64)> {
+    let (percent, time) = line.split_once(':')?;
+    let percent = percent.trim().strip_suffix('%')?.parse().ok()?;
+    let time = time.trim().strip_suffix("us")?.trim().parse().ok()?;
+    Some((percent, time))
+}

@@ -1,0 +1,139 @@
+//! Hybrid polling with several requests in flight, on devices of known truth.
+
+use crate::plan::{Scripted, alone, hybrid, job, plan, run};
+use q2c_engine::engines::{Service, SimSpec};
+use q2c_engine::measure::{PhaseStats, phase_stats};
+use q2c_engine::{Activity, EngineSpec, LaneData, Sample, Wait};
+use q2c_model::Nanos;
+use q2c_policy::{Decision, Io, Lane, Outcome, Token};
+use std::sync::{Arc, Mutex};
+
+/// One lane with four in flight for 200 ms.
+fn four(engine: &str, wait: Wait) -> (LaneData, PhaseStats) {
+    let mut job = job(engine, vec![Activity::Start(wait)]);
+    job.depth = 4;
+    let data = run(plan(&[200], vec![job])).expect("a run");
+    let lane = data.lanes.into_iter().next().expect("a lane");
+    let stats = phase_stats(&lane, 0);
+    (lane, stats)
+}
+
+/// Four servers of 2 ms: four requests take turns in 2 ms. Asleep for most of it, the lane needs a small part of its CPU. Tries,
+/// for a machine with other work.
+#[test]
+fn a_lane_sleeps_for_its_oldest_and_loses_nothing() {
+    let _machine = alone();
+    let good = (0..8).any(|_| {
+        let (lane, stats) = four("sim:2ms,servers=4", hybrid("fixed:1500us"));
+        assert!(lane.samples.iter().all(|s| s.is(Sample::HYBRID)));
+        assert!(stats.slept > 50, "{} of {}", stats.slept, stats.ios);
+        // A sleep is a switch, and there are hardly any others: none belongs to a request that was not slept for.
+        let in_flight = stats.iops() * q2c_stats::mean(&stats.latencies) / 1e9;
+        assert!((3.7..4.05).contains(&in_flight), "{in_flight} in flight");
+        let switches = stats.voluntary as f64 / stats.slept as f64;
+        stats.iops() > 1_800.0
+            && stats.cpu_pct() < 45.0
+            && stats.miss_rate() < 0.05
+            && (0.9..1.2).contains(&switches)
+    });
+    assert!(good);
+}
+
+/// A sleep of 3 ms on a device of 1 ms: whatever was slept for is complete at the first look.
+#[test]
+fn whoever_sleeps_too_long_misses() {
+    let _machine = alone();
+    let (lane, stats) = four("sim:1ms,servers=4", hybrid("fixed:3ms"));
+    assert!(stats.slept > 20 && stats.misses == stats.slept, "{stats:?}");
+    let slept = lane.samples.iter().filter(|s| s.is(Sample::SLEPT));
+    for sample in slept {
+        assert!(sample.woke_ns >= 2_990_000 && sample.wait_ns >= sample.woke_ns);
+        assert_eq!(sample.asked_ns, 3_000_000);
+    }
+}
+
+/// Tells what it is told: the number that `decide` gave the request, and the outcome.
+struct Hears(u64, Arc<Mutex<Vec<(u64, Outcome)>>>);
+
+impl Lane for Hears {
+    fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
+        self.0 += 1;
+        (Decision::Sleep(Nanos(3_000_000)), Token(self.0))
+    }
+
+    fn complete(&mut self, _: Io, token: Token, outcome: Outcome, _: Nanos) {
+        let mut heard = self.1.lock().expect("a lock");
+        heard.push((token.0, outcome));
+    }
+}
+
+/// Each request comes back to the rule once, with its own token and time. All were complete before their 3 ms were over, also those
+/// that were not slept for; so all are told as missed.
+#[test]
+fn a_rule_hears_of_every_request_by_its_token() {
+    let _machine = alone();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let rule = Box::new(Hears(0, Arc::clone(&heard)));
+    let (lane, stats) = four("sim:1ms,servers=4", Wait::Hybrid(rule));
+    let heard = heard.lock().expect("a lock");
+    let mut tokens: Vec<u64> = heard.iter().map(|(token, _)| *token).collect();
+    tokens.sort_unstable();
+    assert_eq!(tokens, (1..=stats.ios).collect::<Vec<_>>());
+    assert!(heard.iter().all(|(_, outcome)| outcome.missed));
+    for (sample, (_, outcome)) in lane.samples.iter().zip(heard.iter()) {
+        assert_eq!(u64::from(sample.wait_ns), outcome.observed.0);
+    }
+}
+
+/// The first of every five takes 10 ms, the others 1 ms. Two in flight: the slow one is the oldest nearly all the time and is slept for
+/// once, 500 us; behind that the lane looks, and finds the fast ones one after the other without another sleep.
+#[test]
+fn the_oldest_is_slept_for_once() {
+    let _machine = alone();
+    let service = Service::List([10, 1, 1, 1, 1].map(Nanos::from_millis).to_vec());
+    let engine = EngineSpec::Sim(SimSpec {
+        service,
+        servers: 2,
+    });
+    let mut job = job("null", vec![Activity::Start(hybrid("fixed:500us"))]);
+    (job.engine, job.depth) = (engine, 2);
+    let data = run(plan(&[100], vec![job])).expect("a run");
+    let samples = &data.lanes[0].samples;
+    // In the order of reaping: the fast ones behind the first slow one, which comes in the end.
+    let slow = samples.iter().position(|s| s.wait_ns > 9_000_000);
+    let slow = slow.expect("a slow one");
+    assert!((3..=9).contains(&slow), "{slow}");
+    assert!(samples[slow].is(Sample::SLEPT) && !samples[slow].is(Sample::MISSED));
+    let fast = samples[..slow].iter().filter(|s| s.is(Sample::SLEPT));
+    assert_eq!(fast.count(), 0);
+    assert!((500_000..5_000_000).contains(&samples[slow].slept_ns));
+}
+
+/// A rule may answer anything at any depth. One server of 1 ms: a request becomes the oldest 3 ms after its submission, and half
+/// a millisecond of the sleep that it was given is left.
+#[test]
+fn every_answer_is_carried_out() {
+    let _machine = alone();
+    let answers = |n: u64| match n % 3 {
+        0 => Decision::Interrupt,
+        1 => Decision::Poll,
+        _ => Decision::Sleep(Nanos(3_500_000)),
+    };
+    let (lane, stats) = four("sim:1ms", Scripted::wait(answers));
+    assert!(stats.ios > 50 && lane.faults == 0, "{}", stats.ios);
+    let left = lane.samples.iter().filter(|s| s.is(Sample::INTERRUPT));
+    let left = left.count() as u64;
+    assert!(left.abs_diff(stats.ios / 3) <= 2, "{left} of {}", stats.ios);
+    assert!(
+        stats.slept > stats.ios / 6,
+        "{} of {}",
+        stats.slept,
+        stats.ios
+    );
+    assert!(
+        stats.slept <= stats.ios / 3 + 2,
+        "{} of {}",
+        stats.slept,
+        stats.ios
+    );
+}

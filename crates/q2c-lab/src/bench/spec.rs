@@ -1,0 +1,105 @@
+//! What is to be run: axes, and the points that exist on them.
+
+use super::method::{Abilities, Method, Way};
+use q2c_engine::{EngineSpec, Pattern};
+use q2c_model::Bytes;
+use q2c_result::bench::{BenchPoint, LeftOut};
+use serde::{Deserialize, Serialize};
+
+/// A run as `plan.toml` has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchSpec {
+    /// Path, or a simulated device.
+    pub target: String,
+    /// Interfaces.
+    pub engines: Vec<String>,
+    /// Methods.
+    pub methods: Vec<String>,
+    /// Numbers of jobs.
+    pub jobs: Vec<u32>,
+    /// Requests in flight of each.
+    pub depths: Vec<u16>,
+    /// Block sizes.
+    pub sizes: Vec<Bytes>,
+    /// Patterns.
+    pub patterns: Vec<String>,
+    /// Measured part of a trial.
+    pub seconds: f64,
+    /// Warm-up at most.
+    pub warm_up_seconds: f64,
+    /// Trials per point.
+    pub trials: u32,
+    /// More of them until a median's interval is narrower than this share of it.
+    pub precision: Option<f64>,
+    /// CPUs in the order in which jobs take them.
+    pub cpus: Vec<u32>,
+    /// That order in words.
+    pub cpu_order: String,
+    /// Submissions of each job per second (open loop).
+    pub rate: Option<f64>,
+    /// What the vendor says the device does.
+    pub rating: Option<f64>,
+    /// Time for all trials.
+    pub budget_s: Option<f64>,
+    /// Seed of offsets and of the order of trials.
+    pub seed: u64,
+}
+
+/// A point that exists, as a cell of the plan.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Spot {
+    pub point: BenchPoint,
+    pub way: Way,
+    pub pattern: Pattern,
+}
+
+/// All points of the axes, in the order of jobs within methods within interfaces; and those that do not exist.
+///
+/// # Errors
+/// When a name on an axis is none.
+pub(super) fn spots(spec: &BenchSpec, can: Abilities) -> Result<(Vec<Spot>, Vec<LeftOut>), String> {
+    let (mut spots, mut left_out) = (Vec::new(), Vec::new());
+    for point in points(spec) {
+        let engine: EngineSpec = point.engine.parse().map_err(|e| format!("{e}"))?;
+        let method: Method = point.method.parse().map_err(|e| format!("{e}"))?;
+        let pattern: Pattern = point.rw.parse().map_err(|e| format!("{e}"))?;
+        match Way::of(&engine, &method, point.depth, can) {
+            Ok(way) => spots.push(Spot {
+                point,
+                way,
+                pattern,
+            }),
+            Err(reason) => left_out.push(LeftOut { point, reason }),
+        }
+    }
+    Ok((spots, left_out))
+}
+
+fn points(spec: &BenchSpec) -> Vec<BenchPoint> {
+    let mut points = Vec::new();
+    for (rw, bs, depth) in outer(spec) {
+        for engine in &spec.engines {
+            for method in &spec.methods {
+                points.extend(spec.jobs.iter().map(|&jobs| BenchPoint {
+                    engine: engine.clone(),
+                    method: method.clone(),
+                    jobs,
+                    depth,
+                    bs,
+                    rw: rw.clone(),
+                }));
+            }
+        }
+    }
+    points
+}
+
+fn outer(spec: &BenchSpec) -> impl Iterator<Item = (String, Bytes, u16)> {
+    spec.patterns.iter().flat_map(move |rw| {
+        spec.sizes.iter().flat_map(move |&bs| {
+            spec.depths
+                .iter()
+                .map(move |&depth| (rw.clone(), bs, depth))
+        })
+    })
+}

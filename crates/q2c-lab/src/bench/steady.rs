@@ -1,0 +1,73 @@
+//! Which part of a trial counts.
+
+use std::ops::Range;
+
+/// Slices over which a trend is looked for.
+const LOOK: usize = 4;
+/// A trend over them of less than this share of their mean is steady.
+const SLOPE: f64 = 0.05;
+
+/// The slices that count, and whether the warm-up had become steady before them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    pub slices: Range<usize>,
+    pub steady: bool,
+}
+
+/// The first `measured` slices from which on the throughput has no trend any more, after `warm_up` slices at the latest. The
+/// least-squares line over four slices decides (as fio's steady state does with `iops_slope`).
+pub(super) fn window(iops: &[f64], warm_up: usize, measured: usize) -> Window {
+    let steady = |from: &usize| {
+        iops.get(*from..*from + LOOK)
+            .is_some_and(|some| trend(some).abs() < SLOPE)
+    };
+    // The first slice holds the start itself.
+    let first = (1..=warm_up).find(steady);
+    let from = first.unwrap_or(warm_up);
+    Window {
+        slices: from..(from + measured).min(iops.len()),
+        steady: first.is_some(),
+    }
+}
+
+/// Change from the first to the last value along the least-squares line, as a share of the mean.
+fn trend(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let middle = (n - 1.0) / 2.0;
+    let x = |i: usize| i as f64 - middle;
+    let along: f64 = values
+        .iter()
+        .enumerate()
+        .map(|(i, v)| x(i) * (v - mean))
+        .sum();
+    let square: f64 = (0..values.len()).map(|i| x(i) * x(i)).sum();
+    along / square * (n - 1.0) / mean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trend_is_the_change_along_the_line() {
+        assert!((trend(&[100.0, 110.0, 120.0, 130.0]) - 30.0 / 115.0).abs() < 1e-12);
+        assert!(trend(&[100.0, 104.0, 96.0, 100.0]).abs() < 0.13);
+        assert_eq!(trend(&[5.0, 5.0, 5.0]), 0.0);
+    }
+
+    #[test]
+    fn the_warm_up_ends_when_the_rise_does() {
+        let mut iops = vec![10.0, 40.0, 70.0, 90.0];
+        iops.extend([100.0; 10]);
+        let got = window(&iops, 6, 8);
+        assert_eq!((got.slices, got.steady), (4..12, true));
+    }
+
+    #[test]
+    fn what_never_settles_counts_from_the_end_of_the_warm_up() {
+        let iops: Vec<f64> = (0..12).map(|i| 100.0 * 1.2f64.powi(i)).collect();
+        let got = window(&iops, 4, 8);
+        assert_eq!((got.slices, got.steady), (4..12, false));
+    }
+}

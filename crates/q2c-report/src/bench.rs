@@ -1,0 +1,151 @@
+//! What tables of `q2c bench` show, in a terminal and in a page alike.
+
+use crate::quantity::{count, duration, number};
+use q2c_model::Bytes;
+use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Curve};
+use q2c_stats::Interval;
+
+/// Heads of the columns.
+pub(crate) const HEAD: [&str; 10] = [
+    "interface, method",
+    "jobs",
+    "KIOPS",
+    "[min, max]",
+    "mean",
+    "p50 / p99",
+    "CPU jobs+helpers",
+    "busy",
+    "KIOPS/core",
+    "what it was",
+];
+
+/// What one table is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    pub rw: String,
+    pub bs: Bytes,
+    pub depth: u16,
+}
+
+impl Section {
+    pub fn title(&self) -> String {
+        format!("{} {}, depth {}", self.bs, self.rw, self.depth)
+    }
+
+    pub fn holds(&self, point: &BenchPoint) -> bool {
+        (&self.rw, self.bs, self.depth) == (&point.rw, point.bs, point.depth)
+    }
+}
+
+/// The sections in the order measured.
+pub(crate) fn sections(result: &BenchResult) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    for cell in &result.cells {
+        let BenchPoint { rw, bs, depth, .. } = cell.point.clone();
+        let section = Section { rw, bs, depth };
+        if !sections.contains(&section) {
+            sections.push(section);
+        }
+    }
+    sections
+}
+
+/// The name of a point's line.
+pub(crate) fn name(point: &BenchPoint) -> String {
+    format!("{} {}", point.engine, point.method)
+}
+
+/// One row; the first field is the line's name.
+pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
+    let Interval {
+        median, min, max, ..
+    } = cell.iops;
+    let kiops = |iops: f64| number(iops / 1e3);
+    if cell.iops.trials == 0 {
+        let mut row: [String; 10] = std::array::from_fn(|_| "-".to_owned());
+        row[0] = name(&cell.point);
+        row[1] = cell.point.jobs.to_string();
+        row[9] = cell
+            .failures
+            .first()
+            .cloned()
+            .unwrap_or("not run".to_owned());
+        return row;
+    }
+    let us = |ns: f64| duration(ns, "u");
+    let lat = &cell.lat_ns;
+    let own = cell.cpu.job_s.median + cell.cpu.helper_s.median;
+    [
+        name(&cell.point),
+        format!(
+            "{}{}",
+            cell.point.jobs,
+            if cell.oversubscribed { "*" } else { "" }
+        ),
+        kiops(median),
+        format!("[{}, {}]", kiops(min), kiops(max)),
+        us(lat.mean),
+        format!("{} / {}", us(lat.p50), us(lat.p99)),
+        format!("{own:.2}"),
+        format!("{:.2}", cell.cpu.busy_s.median),
+        number(cell.kiops_per_core.median),
+        cell.effective_mode.was.clone(),
+    ]
+}
+
+/// What the table's marks mean.
+pub(crate) const LEGEND: &str = "Medians over trials. CPU: seconds per second, CPUs; busy: the whole machine. * more jobs and helper threads than \
+     CPUs. Latency: submission to reaping.";
+
+/// A curve in a sentence.
+pub(crate) fn curve(curve: &Curve) -> String {
+    let at = |n: Option<u32>| n.map_or_else(|| "none".to_owned(), |n| format!("{n} jobs"));
+    let mut text = format!(
+        "{}, {} {} depth {}: knee {}, peak {}, collapse {}",
+        name(&curve.first),
+        curve.first.bs,
+        curve.first.rw,
+        curve.first.depth,
+        at(curve.knee),
+        at(curve.peak),
+        at(curve.collapse)
+    );
+    if let Some(shape) = &curve.shape {
+        text += &format!(
+            ", {:.0} % of the peak kept at the end",
+            shape.retained * 100.0
+        );
+    }
+    match (&curve.usl, &curve.refused) {
+        (Some(fit), _) => {
+            text += &format!(
+                "; scalability law: lambda {} IOPS, sigma {:.4}, kappa {:.6}, residuals {:.1} %",
+                count(fit.usl.lambda as u64),
+                fit.usl.sigma,
+                fit.usl.kappa,
+                fit.rms_relative * 100.0
+            );
+        }
+        (None, Some(why)) => text += &format!("; no scalability law: {why}"),
+        (None, None) => {}
+    }
+    text
+}
+
+/// Points that do not exist, by reason: names and the reason.
+pub(crate) fn left_out(result: &BenchResult) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for left in &result.left_out {
+        let name = name(&left.point);
+        match reasons
+            .iter_mut()
+            .find(|(reason, _)| *reason == left.reason)
+        {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => reasons.push((left.reason.clone(), vec![name])),
+        }
+    }
+    let line = |(reason, names): (String, Vec<String>)| format!("{}: {reason}", names.join(", "));
+    reasons.into_iter().map(line).collect()
+}

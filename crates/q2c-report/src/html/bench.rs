@@ -1,0 +1,148 @@
+//! A benchmark as a page: a table and a chart for each block size, pattern and depth; curves, warnings, the machine.
+
+use super::chart::{Chart, over_jobs};
+use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy};
+use super::plotly;
+use crate::bench::{HEAD, LEGEND, Section, curve, left_out, row, sections};
+use crate::label::{self, Mode};
+use askama::Template;
+use q2c_result::bench::{BenchCell, BenchResult};
+
+/// A row of a table.
+struct Row {
+    name: String,
+    fields: Vec<String>,
+    suspect: bool,
+    title: String,
+}
+
+struct Panel {
+    id: usize,
+    name: String,
+    rows: Vec<Row>,
+    charts: Vec<Chart>,
+}
+
+/// A curve and what may have bent it.
+struct Told {
+    text: String,
+    suspects: Vec<String>,
+    not_looked_at: String,
+}
+
+#[derive(Template)]
+#[template(path = "bench.html")]
+struct Page<'a> {
+    result: &'a BenchResult,
+    policy: String,
+    style: &'static str,
+    plotly: &'static str,
+    script: &'static str,
+    figures: String,
+    job: String,
+    columns: Vec<&'static str>,
+    legend: &'static str,
+    panels: Vec<Panel>,
+    curves: Vec<Told>,
+    left_out: Vec<String>,
+    facts: Vec<(String, String)>,
+}
+
+/// The whole result as one page.
+///
+/// # Errors
+/// When the template cannot be filled, which its types leave no way for.
+pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
+    let sections = sections(result);
+    let panels: Vec<Panel> = sections
+        .iter()
+        .enumerate()
+        .map(|(id, section)| panel(result, section, id))
+        .collect();
+    let told = |line| Told {
+        text: curve(line),
+        suspects: line.suspects.clone(),
+        not_looked_at: line.not_looked_at.join(", "),
+    };
+    let job = &result.job;
+    let page = Page {
+        policy: policy(),
+        style: STYLE,
+        plotly: &plotly::SCRIPT,
+        script: SCRIPT,
+        figures: figures_of(panels.iter().flat_map(|panel| &panel.charts)),
+        job: format!(
+            "{} trials of {} s, shuffled; CPUs {}",
+            job.trials, job.trial_seconds, job.cpu_order
+        ),
+        columns: HEAD.to_vec(),
+        legend: LEGEND,
+        panels,
+        curves: result.scaling.iter().map(told).collect(),
+        left_out: left_out(result),
+        facts: facts(result),
+        result,
+    };
+    Ok(page.render()?)
+}
+
+fn panel(result: &BenchResult, section: &Section, id: usize) -> Panel {
+    let cells = result.cells.iter().filter(|c| section.holds(&c.point));
+    Panel {
+        id,
+        name: section.title(),
+        rows: cells.map(table_row).collect(),
+        charts: vec![over_jobs::chart(result, section, id)],
+    }
+}
+
+fn table_row(cell: &BenchCell) -> Row {
+    let [name, fields @ ..] = row(cell);
+    let differs = matches!(label::mode(&cell.effective_mode), Mode::Differs);
+    let proof = cell.effective_mode.proof.iter();
+    let proof: Vec<String> = proof
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    Row {
+        name,
+        fields: fields.to_vec(),
+        suspect: differs || cell.too_good.is_some() || cell.iops.trials == 0,
+        title: match &cell.too_good {
+            Some(why) => why.clone(),
+            None => proof.join("; "),
+        },
+    }
+}
+
+fn facts(result: &BenchResult) -> Vec<(String, String)> {
+    let machine = &result.machine;
+    let fact = |name: &str, value: String| (name.to_owned(), value);
+    let mut facts = vec![
+        fact("kernel", machine.kernel.clone()),
+        fact("CPU", machine.cpu_model.clone().unwrap_or_default()),
+        fact(
+            "busy at rest",
+            format!("{:.2} CPUs", result.job.idle_busy_cpus),
+        ),
+        fact(
+            "harness",
+            format!(
+                "{:.0} ns CPU per I/O on an engine that does nothing",
+                result.harness_floor_ns
+            ),
+        ),
+    ];
+    if let Some(device) = &result.target.device {
+        let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not told".to_owned());
+        facts.push(fact(
+            "device",
+            format!("{} ({})", device.name, told(&device.model)),
+        ));
+        facts.push(fact("scheduler", told(&device.scheduler)));
+        let queues = device
+            .hw_queues
+            .map_or("not told".to_owned(), |n| n.to_string());
+        facts.push(fact("hardware queues", queues));
+    }
+    facts
+}

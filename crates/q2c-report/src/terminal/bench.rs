@@ -1,0 +1,95 @@
+//! `q2c bench` in a terminal: a table per block size, pattern and depth, the curves, and what qualifies them.
+
+use super::screen::{Screen, Tone, printable};
+use super::table;
+use crate::bench::{HEAD, LEGEND, curve, left_out, row, sections};
+use crate::label::{self, Mode};
+use crate::quantity::seconds;
+use comfy_table::{CellAlignment, ColumnConstraint};
+use q2c_result::bench::{BenchCell, BenchResult};
+
+/// Everything that a run says.
+#[must_use]
+pub fn bench(result: &BenchResult, screen: Screen) -> String {
+    let job = &result.job;
+    let mut text = screen.note(
+        Tone::Strong,
+        &result.target.path,
+        &format!(
+            "· {} trials of {} s · CPUs {} · took {}",
+            job.trials,
+            job.trial_seconds,
+            job.cpu_order,
+            seconds(result.seconds)
+        ),
+    );
+    if !result.complete {
+        let what = "the run was stopped early; what is shown is valid, points are missing";
+        text += &screen.note(Tone::Bad, "incomplete:", what);
+    }
+    for section in sections(result) {
+        let title = screen.paint(Tone::Strong, &section.title());
+        let cells = result.cells.iter().filter(|c| section.holds(&c.point));
+        text += &format!("\n{title}\n{}", rows(cells, screen));
+    }
+    text += &format!("{LEGEND}\n");
+    text += &qualified(result, screen);
+    text
+}
+
+fn rows<'a>(cells: impl Iterator<Item = &'a BenchCell>, screen: Screen) -> String {
+    let mut table = table::empty(screen);
+    table.set_header(HEAD.map(|head| screen.cell(Tone::Strong, head)));
+    for cell in cells {
+        let tone = match label::mode(&cell.effective_mode) {
+            _ if cell.iops.trials == 0 || cell.too_good.is_some() => Tone::Bad,
+            Mode::Differs => Tone::Caution,
+            _ => Tone::Plain,
+        };
+        let fields = row(cell);
+        table.add_row(fields.iter().enumerate().map(|(column, field)| {
+            let tone = if column == 9 { tone } else { Tone::Plain };
+            screen.cell(tone, &printable(field))
+        }));
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+        if (1..9).contains(&column.index) {
+            column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    table::text(&table)
+}
+
+fn qualified(result: &BenchResult, screen: Screen) -> String {
+    let mut text = String::new();
+    for line in &result.scaling {
+        text += &screen.note(Tone::Strong, "scaling:", &curve(line));
+        for suspect in &line.suspects {
+            text += &screen.note(Tone::Caution, "  suspect", suspect);
+        }
+        if !line.suspects.is_empty() || line.collapse.is_some() {
+            let missing = line.not_looked_at.join(", ");
+            if !missing.is_empty() {
+                text += &screen.note(Tone::Dim, "  not looked at:", &missing);
+            }
+        }
+    }
+    for line in left_out(result) {
+        text += &screen.note(Tone::Dim, "left out:", &printable(&line));
+    }
+    let floor = format!(
+        "{:.0} ns CPU per I/O on an engine that does nothing",
+        result.harness_floor_ns
+    );
+    text += &screen.note(Tone::Dim, "harness:", &floor);
+    for warning in &result.warnings {
+        let words = format!(
+            "{}; {}. To do: {}",
+            warning.found, warning.means, warning.todo
+        );
+        text += &screen.note(Tone::Caution, &format!("warning {}:", warning.id), &words);
+    }
+    text
+}

@@ -1,0 +1,228 @@
+//! `q2c bench`.
+
+use super::WorkloadArgs;
+use clap::Args;
+use q2c_engine::{EngineSpec, Pattern};
+use q2c_lab::bench::method::Method;
+use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Compare interfaces and methods over jobs.
+#[derive(Clone, Debug, Args)]
+pub struct BenchArgs {
+    /// File or block device; or a simulated device such as sim:50us,servers=8
+    pub target: Option<String>,
+    /// Use a scratch file of this size instead, made now, filled with random data, removed at the end
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
+    pub scratch: Option<Bytes>,
+    /// Interfaces, separated by commas [default: io_uring,libaio,pvsync2, or the simulated target]
+    #[arg(long, value_name = "LIST")]
+    pub engine: Option<Engines>,
+    /// Methods, separated by commas: interrupt, poll, sqpoll, sqpoll-iopoll, hybrid-uring, hybrid-kernel, hybrid:RULE
+    #[arg(long, value_name = "LIST", default_value = "interrupt,poll")]
+    pub method: Methods,
+    /// Numbers of threads: 1,2,4 or 1..8
+    #[arg(long, value_name = "LIST", default_value = "1")]
+    pub jobs: Counts,
+    /// Requests in flight of each thread
+    #[arg(long, value_name = "LIST", default_value = "1")]
+    pub depth: Counts,
+    /// Block sizes
+    #[arg(long, value_name = "LIST", default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
+    pub bs: Vec<Bytes>,
+    /// Patterns: randread, randwrite, read, write
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "randread",
+        value_delimiter = ','
+    )]
+    pub rw: Vec<Pattern>,
+    /// Measured part of each trial, seconds
+    #[arg(long, default_value_t = 3.0, value_parser = seconds)]
+    pub seconds: f64,
+    /// Warm-up before it at most, seconds: it ends when throughput has settled
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    pub warm_up: f64,
+    /// Trials of each point
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub trials: u32,
+    /// Add trials until the median's interval is narrower than this share of it, such as 3%
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub precision: Option<f64>,
+    /// CPUs in the order in which jobs take them [default: cores before SMT siblings, the device's NUMA node first]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub cpus: Vec<u32>,
+    /// The device's rating in IOPS: what lies above it is flagged
+    #[arg(long, value_name = "IOPS")]
+    pub rating: Option<f64>,
+    /// Time for all trials, such as 10m: fewer trials are run when they do not fit
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub budget: Option<Nanos>,
+    /// Go on with this interrupted run
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch"])]
+    pub resume: Option<PathBuf>,
+    /// Allow writing to this existing file or block device: name the target again
+    #[arg(long, value_name = "PATH")]
+    pub allow_write: Vec<PathBuf>,
+    /// Folder for runs and scratch files
+    #[arg(long, default_value = "runs", value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// Seed of offsets and of the order of trials
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..1 << 62))]
+    pub seed: u64,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl BenchArgs {
+    /// What the opening of the target needs to know.
+    pub fn workload(&self) -> WorkloadArgs {
+        let writes = self.rw.iter().find(|pattern| pattern.write);
+        WorkloadArgs {
+            target: self.target.clone(),
+            scratch: self.scratch,
+            rw: writes.copied().unwrap_or(Pattern {
+                random: true,
+                write: false,
+            }),
+            bs: self.bs.clone(),
+            jobs: 1,
+            cpu: Vec::new(),
+            background: Vec::new(),
+            engine: None,
+            allow_write: self.allow_write.clone(),
+            out: self.out.clone(),
+            seed: self.seed,
+            json: self.json,
+        }
+    }
+}
+
+/// Names between commas where a name may have commas itself: a part that begins none belongs to the one before.
+fn names(text: &str, begins: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        match names.last_mut() {
+            Some(last) if !begins(part) => {
+                last.push(',');
+                last.push_str(part);
+            }
+            _ => names.push(part.to_owned()),
+        }
+    }
+    names
+}
+
+/// Interfaces.
+#[derive(Clone, Debug)]
+pub struct Engines(pub Vec<EngineSpec>);
+
+impl FromStr for Engines {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let begins = |part: &str| {
+            let name = part.split(':').next().unwrap_or(part);
+            let mut kinds = q2c_engine::engines::ENGINES.iter();
+            kinds.any(|kind| kind.name == name)
+        };
+        let each = names(text, begins).into_iter();
+        let all = each.map(|name| name.parse().map_err(|e| format!("{e}")));
+        all.collect::<Result<_, _>>().map(Engines)
+    }
+}
+
+/// Methods.
+#[derive(Clone, Debug)]
+pub struct Methods(pub Vec<Method>);
+
+impl FromStr for Methods {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let each = names(text, Method::begins).into_iter();
+        let all = each.map(|name| name.parse().map_err(|e| format!("{e}")));
+        all.collect::<Result<_, _>>().map(Methods)
+    }
+}
+
+/// Whole numbers from 1, each once, in the order given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts(pub Vec<u16>);
+
+impl FromStr for Counts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!("expected whole numbers from 1 to 1024, such as 1,2,4 or 1..8, found `{text}`")
+        };
+        let one = |part: &str| {
+            let n: Option<u16> = part.trim().parse().ok();
+            n.filter(|n| (1..=1024).contains(n)).ok_or_else(wrong)
+        };
+        let mut counts: Vec<u16> = Vec::new();
+        for part in text.split(',') {
+            let (from, to) = part.split_once("..").unwrap_or((part, part));
+            let (from, to) = (one(from)?, one(to)?);
+            if from > to {
+                return Err(wrong());
+            }
+            counts.extend(
+                (from..=to)
+                    .filter(|n| !counts.contains(n))
+                    .collect::<Vec<_>>(),
+            );
+        }
+        Ok(Counts(counts))
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();
+    value
+        .filter(|s| (0.2..=3600.0).contains(s))
+        .ok_or_else(|| "expected 0.2 to 3600 seconds".to_owned())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let value = value.filter(|p| *p > 0.0 && *p < 100.0);
+    let value = value.ok_or_else(|| "expected a percentage above 0 and below 100".to_owned());
+    value.map(|p| p / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_within_names_stay_there() {
+        let Methods(methods) = "interrupt,hybrid:min:70%,10ms,poll".parse().unwrap();
+        let texts: Vec<String> = methods.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            texts,
+            ["interrupt", "hybrid:min:ratio=70%,period=10ms", "poll"]
+        );
+        let Engines(engines) = "io_uring:sqpoll,cpu=1,libaio".parse().unwrap();
+        let texts: Vec<String> = engines.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["io_uring:sqpoll,cpu=1", "libaio"]);
+        assert!(
+            "interrupt,often"
+                .parse::<Methods>()
+                .unwrap_err()
+                .contains("often")
+        );
+    }
+
+    #[test]
+    fn counts_are_lists_and_ranges() {
+        assert_eq!("1..3,8,2".parse(), Ok(Counts(vec![1, 2, 3, 8])));
+        for wrong in ["", "0", "4..2", "a", "1,,2"] {
+            assert!(wrong.parse::<Counts>().is_err(), "{wrong}");
+        }
+    }
+}
