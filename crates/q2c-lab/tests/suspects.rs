@@ -61,7 +61,7 @@ fn with(change: fn(&mut Evidence)) -> Suspects {
 }
 
 /// The one suspect of `found`: its name, its number of jobs and its sentence.
-fn only(found: Suspects) -> (String, u32, String) {
+fn only(found: &Suspects) -> (String, u32, String) {
     assert!(found.not_looked_at.is_empty(), "{found:?}");
     let [one] = &found.named[..] else {
         panic!("expected one suspect, found {found:?}");
@@ -91,10 +91,10 @@ fn nothing_found_is_not_nothing_looked_at() {
 
 #[test]
 fn each_by_its_evidence() {
-    let scheduler = only(with(|e| e.scheduler = Some("mq-deadline".into())));
+    let scheduler = only(&with(|e| e.scheduler = Some("mq-deadline".into())));
     assert_eq!((scheduler.0.as_str(), scheduler.1), ("scheduler", 14));
     assert!(scheduler.2.contains("passes the scheduler mq-deadline"));
-    let flipped = only(with(|e| {
+    let flipped = only(&with(|e| {
         e.scheduler = Some(if e.jobs < 14 { "mq-deadline" } else { "none" }.into());
     }));
     assert!(
@@ -104,20 +104,20 @@ fn each_by_its_evidence() {
         "{flipped:?}"
     );
     // 14 x 32 = 448 requests in 400 places; 10 x 32 = 320 fit.
-    let tags = only(with(|e| e.tags.as_mut().expect("tags").limit = 400));
+    let tags = only(&with(|e| e.tags.as_mut().expect("tags").limit = 400));
     assert_eq!((tags.0.as_str(), tags.1), ("tags", 14));
     assert!(
         tags.2
             .contains("448 requests are in flight and the queues take 400"),
         "{tags:?}"
     );
-    let workers = only(with(|e| e.workers = Some(if e.jobs > 10 { 5 } else { 1 })));
+    let workers = only(&with(|e| e.workers = Some(if e.jobs > 10 { 5 } else { 1 })));
     assert!(
         workers.0 == "workers" && workers.2.contains("from 1 to 5"),
         "{workers:?}"
     );
     // 14 jobs with a thread each want 28 of 24 CPUs, 10 jobs 20.
-    let threads = only(with(|e| e.submission_threads = Some(e.jobs)));
+    let threads = only(&with(|e| e.submission_threads = Some(e.jobs)));
     assert_eq!((threads.0.as_str(), threads.1), ("oversubscribed", 14));
     assert!(threads.2.contains("14 jobs and 14 threads"), "{threads:?}");
     // Too few CPUs from six jobs on, and throughput rose to ten all the same.
@@ -127,7 +127,7 @@ fn each_by_its_evidence() {
 
 #[test]
 fn softirqs_steal_and_heat() {
-    let softirq = only(with(|e| {
+    let softirq = only(&with(|e| {
         e.softirq_share = Some(if e.jobs > 10 { 0.3 } else { 0.1 })
     }));
     assert!(softirq.0 == "softirq" && softirq.2.contains("30 %") && softirq.2.contains("10 %"));
@@ -136,12 +136,12 @@ fn softirqs_steal_and_heat() {
         with(|e| e.softirq_share = Some(f64::from(e.jobs) / 50.0)),
         Suspects::default()
     );
-    let steal = only(with(|e| e.steal_share = Some(f64::from(e.jobs) / 400.0)));
+    let steal = only(&with(|e| e.steal_share = Some(f64::from(e.jobs) / 400.0)));
     assert!(
         steal.0 == "steal" && steal.2.contains("3.5 %") && steal.2.contains("2.5 %"),
         "{steal:?}"
     );
-    let heat = only(with(|e| e.throttles = Some(u64::from(e.jobs / 7))));
+    let heat = only(&with(|e| e.throttles = Some(u64::from(e.jobs / 7))));
     assert!(
         heat.0 == "thermal" && heat.2.contains("throttled 2 times"),
         "{heat:?}"
@@ -162,11 +162,11 @@ fn steps_of_the_topology() {
         };
         suspects(&fallen(), &site, &evidence)
     };
-    let step = only(found(vec![at(4), at(12)]));
+    let step = only(&found(vec![at(4), at(12)]));
     assert_eq!((step.0.as_str(), step.1), ("topology", 13));
     assert!(step.2.contains("from 13 jobs on") && step.2.contains("SMT siblings"));
     // The tenth job is the last before the border, the fourteenth the first behind it.
-    assert_eq!(only(found(vec![at(10)])).1, 11);
+    assert_eq!(only(&found(vec![at(10)])).1, 11);
     assert!(found(vec![at(9), at(14)]).named.is_empty());
 }
 
@@ -182,7 +182,7 @@ fn a_ceiling_explains_a_knee() {
         }),
         ..site()
     };
-    let at = only(suspects(&flat, &rated(400.0), &evidence));
+    let at = only(&suspects(&flat, &rated(400.0), &evidence));
     assert!(
         at.0 == "ceiling" && at.2.contains("98 % of the vendor's rating"),
         "{at:?}"

@@ -187,9 +187,13 @@ fn counted(queues: &[PathBuf]) -> String {
     let tags = queues.iter().filter_map(|q| attr::text(&q.join("nr_tags")));
     let mut tags: Vec<String> = tags.collect();
     tags.dedup();
+    let queues = match queues.len() {
+        1 => "1 queue".to_owned(),
+        n => format!("{n} queues"),
+    };
     match tags.is_empty() {
-        true => format!("{} queues", queues.len()),
-        false => format!("{} queues, {} tags each", queues.len(), tags.join(" or ")),
+        true => queues,
+        false => format!("{queues}, {} tags each", tags.join(" or ")),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use super::scene::Scene;
 use crate::attr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A device this near to its limit, in degrees, throttles within a long run.
 const NEAR_LIMIT: i64 = 5;
@@ -34,7 +34,7 @@ pub(super) fn throttling(scene: &Scene) -> Option<Finding> {
 pub(super) fn device(scene: &Scene) -> Option<Finding> {
     let name = &scene.leaf.as_ref()?.disk.name;
     let dirs = scene.device_dirs();
-    let Some(sensor) = dirs.iter().flat_map(sensors).next() else {
+    let Some(sensor) = dirs.iter().flat_map(|dir| sensors(dir)).next() else {
         return Some(Finding::unknown(
             format!("{name} tells no temperature"),
             "whether it throttles by heat cannot be told",
@@ -61,7 +61,7 @@ pub(super) fn device(scene: &Scene) -> Option<Finding> {
 }
 
 /// `hwmonN` folders, which drivers hang directly below the device or into a folder `hwmon`.
-fn sensors(dir: &PathBuf) -> Vec<PathBuf> {
+fn sensors(dir: &Path) -> Vec<PathBuf> {
     let both = attr::entries(dir)
         .into_iter()
         .chain(attr::entries(&dir.join("hwmon")));

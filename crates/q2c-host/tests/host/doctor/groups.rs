@@ -368,7 +368,10 @@ fn one_queue_for_all_cpus() {
     for queue in ["0", "1"] {
         std::fs::remove_dir_all(tree.path(&format!("{NVME}/nvme0n1/mq/{queue}"))).unwrap();
     }
-    assert_eq!(verdict(&tree, &good_target(), "hardware-queues"), Warn);
+    let checks = report(&tree, &good_target(), None);
+    let check = find(&checks, "hardware-queues");
+    assert_eq!(check.verdict, Warn);
+    assert_eq!(check.found, "nvme0n1: 1 queue, 1023 tags each (1 poll)");
 }
 
 #[test]
