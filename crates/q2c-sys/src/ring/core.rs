@@ -36,7 +36,9 @@ where
     IoUring<S, C>: Made,
 {
     pub fn new(depth: u32, options: RingOptions) -> Result<Self, RingError> {
-        let (ring, taskrun) = build::<IoUring<S, C>>(depth, &options)?;
+        // The helper frees entries only after it has handed them on: a completion may be seen, and its slot used again, before.
+        let entries = if options.sqpoll.is_some() { 2 * depth } else { depth };
+        let (ring, taskrun) = build::<IoUring<S, C>>(entries, &options)?;
         let (fd, fd_flag) = match register_ring(&ring) {
             Some(index) => (index as i32, REGISTERED_RING),
             None => (ring.as_raw_fd(), 0),
@@ -71,7 +73,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         let pushed = unsafe { self.ring.submission().push(entry) };
         assert!(
             pushed.is_ok(),
-            "the submission queue has as many entries as there are slots"
+            "the submission queue has entries for every slot"
         );
         self.in_flight += 1;
     }

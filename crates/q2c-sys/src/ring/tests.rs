@@ -142,6 +142,22 @@ fn a_helper_takes_submissions_and_is_woken() {
     }
 }
 
+/// Completions of reads from memory come before the helper has given their entries back.
+#[test]
+fn a_slot_may_be_used_again_as_soon_as_its_completion_is_seen() {
+    let options = RingOptions {
+        sqpoll: Some(SqPoll { cpu: None }),
+        ..RingOptions::default()
+    };
+    let mut ring = Ring::with(file(&[1; 4096]), Buffers::new(1, 4096).unwrap(), options).unwrap();
+    for _ in 0..20_000 {
+        ring.queue(read(0));
+        ring.submit().unwrap();
+        while !ring.look().unwrap() {}
+        assert_eq!(ring.pop().unwrap().result, 4096);
+    }
+}
+
 #[test]
 fn a_helper_is_bound_where_it_was_asked_to() {
     let cpu = crate::thread::allowed_cpus().unwrap().pop().unwrap().0;

@@ -98,7 +98,9 @@ fn simulates_again(folder: &Path, run: &Path, result: &Value) {
         let again = &again["methods"][at];
         for field in ["/iops", "/cpu_pct", "/effective_sleep_ns", "/p99_ns"] {
             let (a, b) = (number(again, field), number(swept, field));
-            assert!((a - b).abs() <= 1e-3 * b.abs(), "{at} {field}: {a} {b}");
+            // A sweep's percentiles are the middles of classes 1.6 % wide.
+            let within = if field == "/p99_ns" { 8e-3 } else { 1e-3 };
+            assert!((a - b).abs() <= within * b.abs(), "{at} {field}: {a} {b}");
         }
     }
     assert!(number(&again, "/methods/0/iops") > 0.0);
