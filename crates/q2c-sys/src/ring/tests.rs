@@ -142,20 +142,16 @@ fn a_helper_takes_submissions_and_is_woken() {
     }
 }
 
-/// Completions of reads from memory come before the helper has given their entries back.
+/// A completion may be seen, and its slot used again, before the helper has given the entry back: seen with disks about once in
+/// 10,000 reads, too rarely to be provoked here.
 #[test]
-fn a_slot_may_be_used_again_as_soon_as_its_completion_is_seen() {
+fn a_ring_with_a_helper_has_two_entries_per_slot() {
     let options = RingOptions {
         sqpoll: Some(SqPoll { cpu: None }),
         ..RingOptions::default()
     };
-    let mut ring = Ring::with(file(&[1; 4096]), Buffers::new(1, 4096).unwrap(), options).unwrap();
-    for _ in 0..20_000 {
-        ring.queue(read(0));
-        ring.submit().unwrap();
-        while !ring.look().unwrap() {}
-        assert_eq!(ring.pop().unwrap().result, 4096);
-    }
+    let ring = with(options).unwrap();
+    assert_eq!(ring.core.ring.params().sq_entries(), 4);
 }
 
 #[test]
