@@ -37,7 +37,11 @@ where
 {
     pub fn new(depth: u32, options: RingOptions) -> Result<Self, RingError> {
         // The helper frees entries only after it has handed them on: a completion may be seen, and its slot used again, before.
-        let entries = if options.sqpoll.is_some() { 2 * depth } else { depth };
+        let entries = if options.sqpoll.is_some() {
+            2 * depth
+        } else {
+            depth
+        };
         let (ring, taskrun) = build::<IoUring<S, C>>(entries, &options)?;
         let (fd, fd_flag) = match register_ring(&ring) {
             Some(index) => (index as i32, REGISTERED_RING),

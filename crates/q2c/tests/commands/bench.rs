@@ -1,0 +1,119 @@
+//! `q2c bench` on devices of known truth.
+
+use crate::program::{number, q2c};
+use serde_json::Value;
+
+fn bench(more: &[&str]) -> crate::program::Ended {
+    let folder = tempfile::tempdir().unwrap();
+    let short = ["--seconds", "1", "--warm-up", "0.25", "--trials", "2"];
+    q2c(folder.path(), &[&["bench"], more, &short[..]].concat())
+}
+
+fn cell<'a>(result: &'a Value, method: &str, jobs: u64, depth: u64) -> &'a Value {
+    let cells = result["cells"].as_array().unwrap().iter();
+    let mut mine =
+        cells.filter(|c| c["method"] == method && c["jobs"] == jobs && c["depth"] == depth);
+    mine.next()
+        .unwrap_or_else(|| panic!("no {method} {jobs} {depth}: {result:#}"))
+}
+
+/// Each job has a device of its own that serves two requests at once, 5 ms each: 200 per second at depth 1, 400 from depth 2 on,
+/// twice that for two jobs.
+#[test]
+fn throughput_is_that_of_the_device() {
+    let result = bench(&[
+        "sim:5ms,servers=2",
+        "--method",
+        "interrupt",
+        "--jobs",
+        "1,2,4",
+        "--depth",
+        "1,2,4",
+        "--json",
+    ])
+    .json();
+    assert_eq!(result["schema"], "q2c.bench/1");
+    assert_eq!(result["cells"].as_array().unwrap().len(), 9);
+    for (jobs, depth, wanted) in [
+        (1, 1, 200.0),
+        (1, 2, 400.0),
+        (1, 4, 400.0),
+        (2, 1, 400.0),
+        (4, 2, 1600.0),
+    ] {
+        let cell = cell(&result, "interrupt", jobs, depth);
+        let iops = number(cell, "/iops/median");
+        // A timer wakes late, never early.
+        assert!(
+            iops <= wanted * 1.02 && iops > wanted * 0.8,
+            "{jobs} x {depth}: {iops}"
+        );
+        let mean = number(cell, "/lat_ns/mean");
+        let little = f64::from(jobs as u32) * depth as f64 / iops * 1e9;
+        assert!(
+            (mean / little - 1.0).abs() < 0.05,
+            "Little's law: {mean} against {little}"
+        );
+        assert_eq!(cell["iops"]["trials"], 2);
+        assert_eq!(cell["effective_mode"]["was"], "interrupt");
+        assert!(number(cell, "/lat_ns/p99") >= number(cell, "/lat_ns/p50"));
+        assert!(number(cell, "/cpu/job_s/median") < 0.5 * f64::from(jobs as u32));
+    }
+    let curves = result["scaling"].as_array().unwrap();
+    assert_eq!(curves.len(), 3, "one per depth");
+    assert_eq!(
+        (&curves[0]["peak"], &curves[0]["collapse"]),
+        (&4.into(), &Value::Null)
+    );
+    let refused = curves[0]["refused"].as_str().unwrap();
+    assert!(
+        refused.contains("point"),
+        "three points are too few for a fit: {refused}"
+    );
+}
+
+#[test]
+fn a_rule_that_sleeps_too_long_misses_and_polling_takes_the_cpu() {
+    let result = bench(&["sim:2ms", "--method", "poll,hybrid:fixed:4ms", "--json"]).json();
+    let rule = result["cells"][1]["method"].as_str().unwrap().to_owned();
+    let (poll, hybrid) = (cell(&result, "poll", 1, 1), cell(&result, &rule, 1, 1));
+    assert!(number(poll, "/cpu/job_s/median") > 0.7, "{poll:#}");
+    assert_eq!(number(hybrid, "/miss_rate/median"), 1.0);
+    assert_eq!(poll["miss_rate"], Value::Null);
+    assert!(number(hybrid, "/lat_ns/p50") >= 4e6 * 0.99);
+    assert!(
+        hybrid["effective_mode"]["was"]
+            .as_str()
+            .unwrap()
+            .starts_with("hybrid")
+    );
+}
+
+#[test]
+fn points_that_do_not_exist_are_told_and_nothing_else_is_an_error() {
+    let ended = bench(&["sim:5ms", "--method", "interrupt,sqpoll", "--json"]);
+    let result = ended.json();
+    assert_eq!(result["cells"].as_array().unwrap().len(), 1);
+    let left = &result["left_out"][0];
+    assert_eq!(left["method"], "sqpoll");
+    assert!(
+        left["reason"].as_str().unwrap().contains("no sqpoll"),
+        "{left}"
+    );
+    let ended = bench(&["sim:5ms", "--method", "sqpoll"]);
+    ended.refused(2, &["none of the points exists", "no sqpoll"]);
+    let ended = bench(&["sim:5ms", "--method", "interrupt,often"]);
+    ended.refused(2, &["often", "hybrid:RULE"]);
+    let ended = bench(&["sim:5ms", "--jobs", "0"]);
+    ended.refused(2, &["1,2,4 or 1..8"]);
+}
+
+/// A device that fails its 100th request: no number of that trial is kept, and the reason is.
+#[test]
+fn a_failed_request_leaves_no_number() {
+    let result = bench(&["fault:eio@100:sim:2ms", "--method", "interrupt", "--json"]).json();
+    let cell = &result["cells"][0];
+    assert_eq!(cell["iops"]["trials"], 0, "{cell:#}");
+    let reason = cell["failures"][0].as_str().unwrap();
+    assert!(reason.contains("Input/output error"), "{reason}");
+}
