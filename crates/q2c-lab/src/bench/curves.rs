@@ -89,7 +89,7 @@ fn curve(
             evidence(
                 bench,
                 &cells[i].point,
-                summary.cells[i].outcomes().collect(),
+                &summary.cells[i].outcomes().collect::<Vec<_>>(),
             )
         })
         .collect();
@@ -126,7 +126,7 @@ fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> Site {
     }
 }
 
-fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: Vec<&BenchTrial>) -> Evidence {
+fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> Evidence {
     let device = bench.target.device.as_ref();
     let mid = |of: &dyn Fn(&BenchTrial) -> Option<f64>| {
         let values: Option<Vec<f64>> = trials.iter().map(|t| of(t)).collect();

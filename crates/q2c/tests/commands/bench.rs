@@ -117,3 +117,37 @@ fn a_failed_request_leaves_no_number() {
     let reason = cell["failures"][0].as_str().unwrap();
     assert!(reason.contains("Input/output error"), "{reason}");
 }
+
+/// A ring's kernel thread spins beside its job: its time belongs to the job's cost, and no tool that asks for the job's own usage sees it.
+#[test]
+fn the_kernel_thread_of_sqpoll_is_charged() {
+    let result = bench(&[
+        "--scratch",
+        "4m",
+        "--engine",
+        "io_uring",
+        "--method",
+        "interrupt,sqpoll",
+        "--json",
+    ])
+    .json();
+    let (interrupt, sqpoll) = (
+        cell(&result, "interrupt", 1, 1),
+        cell(&result, "sqpoll", 1, 1),
+    );
+    assert_eq!(
+        sqpoll["failures"].as_array().unwrap().len(),
+        0,
+        "{sqpoll:#}"
+    );
+    assert_eq!(number(interrupt, "/cpu/helper_s/median"), 0.0);
+    // It shares the machine with whatever else runs here, but it never rests.
+    let helper = number(sqpoll, "/cpu/helper_s/median");
+    assert!(helper > 0.15 && helper < 1.1, "{helper} CPUs");
+    let (busy, own) = (
+        number(sqpoll, "/cpu/busy_s/median"),
+        number(sqpoll, "/cpu/job_s/median"),
+    );
+    assert!(busy > 0.8 * (helper + own), "{busy} {helper} {own}");
+    assert_eq!(sqpoll["effective_mode"]["proof"]["sqpoll_threads"], "1");
+}

@@ -7,6 +7,7 @@ use crate::html::escape::chart_text;
 use q2c_result::bench::{BenchCell, BenchResult, Curve};
 use q2c_stats::Interval;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 const COLOURS: [&str; 9] = [
     "@interrupt",
@@ -62,10 +63,14 @@ const MEASURES: [Measure; 4] = [
 ];
 
 pub(in crate::html) fn chart(result: &BenchResult, section: &Section, id: usize) -> Chart {
+    let own = result.cells.iter().filter(|c| section.holds(&c.point));
+    let jobs: BTreeSet<u32> = own.map(|c| c.point.jobs).collect();
+    let mut over = axis::from_zero("jobs");
+    over["tickvals"] = json!(jobs);
     let view = |measure: &Measure| View {
         label: measure.label,
         traces: traces(result, section, measure),
-        layout: axis::single(&axis::from_zero("jobs"), &axis::from_zero(measure.axis)),
+        layout: axis::single(&over, &axis::from_zero(measure.axis)),
     };
     Chart {
         id: format!("jobs-{id}"),
