@@ -1,0 +1,19 @@
+# Words to the terminal, the cache's place and its lock. Sourced.
+
+say() { printf '%s\n' "guest: $*" >&2; }
+
+# Where kernels, images and package lists are kept, outside the repository.
+readonly cache=${Q2C_GUEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/q2c/guest}
+
+# The hash of standard input, short enough for a folder's name.
+short_hash() { sha256sum | cut -c 1-24; }
+
+# Lines of a table file without comments and empty ones.
+table() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$1"; }
+
+# One runner at a time writes the cache; released when this process ends.
+lock_cache() {
+    mkdir -p "$cache"
+    exec {cache_lock}>"$cache/lock"
+    flock "$cache_lock"
+}
