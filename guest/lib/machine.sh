@@ -7,9 +7,9 @@ run_machine() { # KERNEL FOLDER, IMAGE, WORK, KERNEL ARGUMENTS, QEMU ARGUMENTS..
     local kernel=$1 image=$2 work=$3 words=$4
     shift 4
     make_disks "$work"
-    qemu-system-x86_64 -accel tcg,thread=multi -cpu Skylake-Client -smp 4,sockets=1,cores=2,threads=2 -m 1536 \
+    qemu-system-x86_64 -accel tcg,thread=multi -cpu max,vendor=GenuineIntel,-monitor -smp 4,sockets=1,cores=2,threads=2 -m 1536 \
         -nodefaults -no-user-config -no-reboot -display none \
-        -kernel "$kernel/vmlinuz" -initrd "$image" -append "console=ttyS0 quiet loglevel=4 panic=-1 $words" \
+        -kernel "$kernel/vmlinuz" -initrd "$image" -append "console=ttyS0 quiet loglevel=4 panic=-1 tsc=reliable $words" \
         -drive "file=$work/raw.img,format=raw,if=none,id=raw,cache=unsafe" \
         -device nvme,serial=q2c-raw,drive=raw,max_ioqpairs=8 \
         -drive "file=$work/ext4.img,format=raw,if=none,id=ext4,cache=unsafe" \
