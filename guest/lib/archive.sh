@@ -51,12 +51,8 @@ open_archive() {
     refresh_archive || [ -e "$archive/fresh" ] || { echo "the package lists cannot be read"; return 1; }
 }
 
-# "VERSION PACKAGE" of all packages whose whole name fits, newest first.
-packages_named() {
-    private_apt apt-cache search --names-only "^$1\$" | awk '{ print $1 }' | while read -r name; do
-        printf '%s %s\n' "$(package_field "$name" Version)" "$name"
-    done | sort -rV
-}
+# All packages whose whole name fits; the version is part of a kernel's name, and the newest comes first.
+packages_named() { private_apt apt-cache search --names-only "^$1\$" | awk '{ print $1 }' | sort -rV; }
 
 # A field of a package's newest version: Version, SHA256, Depends ...
 package_field() { private_apt apt-cache show --no-all-versions "$1" | sed -n "s/^$2: //p" | head -n 1; }

@@ -36,15 +36,18 @@ tools_layer() {
         mv "$layer.new" "$layer"
         rm -r "$work"
     fi
+    touch "$layer"
     echo "$layer"
 }
 
-# The layer of q2c, the guest's init and the tests.
+# The layer of q2c, the guest's init and the tests; and programs that a developer asks for in GUEST_PROGRAMS, paths
+# separated by spaces.
 own_layer() { # Q2C, TO
     local root
     root=$(mktemp -d)
     mkdir -p "$root/q2c"
-    copy_programs "$root" "$1"
+    # shellcheck disable=SC2086
+    copy_programs "$root" "$1" ${GUEST_PROGRAMS:-}
     mv "$root$1" "$root/q2c/q2c"
     strip "$root/q2c/q2c"
     cp guest/init "$root/init"

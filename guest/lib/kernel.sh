@@ -1,14 +1,19 @@
 # Kernels: choosing a package by query and probe, and keeping what a guest needs of it. Sourced.
 #
-# Kept per kernel, in a folder named after the hash of what it is made from: vmlinuz, config, modules.cpio, version.
+# Kept per kernel, in a folder named after the hash of what it is made from: vmlinuz, config, modules.cpio, version (package and version).
 
-# "VERSION PACKAGE" of the kernels that a row of guest/kernels may boot, newest first.
+readonly candidates_tried=3 # packages tried for one kernel, newest first
+
+# The packages that a row of guest/kernels may boot.
 kernel_candidates() { # NAME
-    local pattern oldest version package
+    local pattern oldest package count=0
     read -r pattern oldest < <(table guest/kernels | awk -v name="$1" '$1 == name { print $3, $4 }')
-    packages_named "$pattern" | while read -r version package; do
-        if [ "$(printf '%s\n%s\n' "$oldest" "$version" | sort -V | head -n 1)" = "$oldest" ]; then echo "$version $package"; fi
-    done
+    while [ $count -lt $candidates_tried ] && read -r package; do
+        if [ "$(printf '%s\n%s\n' "$oldest" "${package#linux-image-}" | sort -V | head -n 1)" = "$oldest" ]; then
+            echo "$package"
+            count=$((count + 1))
+        fi
+    done < <(packages_named "$pattern")
 }
 
 # The package, and those of its own build that it depends on: newer kernels are split (binary, modules, base).
@@ -38,9 +43,11 @@ have_kernel() { # PACKAGE
         work=$(mktemp -d "$cache/making.XXXXXX")
         unpack_packages "$work" "${packages[@]}" || { rm -rf "$work"; echo "$1 cannot be fetched"; return 1; }
         keep_kernel "$work" || { rm -rf "$work"; return 1; }
+        echo "$1 $(package_field "$1" Version)" >"$work/version"
         rm -rf "$work/root"
         mv "$work" "$folder"
     fi
+    touch "$folder"
     probe_kernel "$folder/config" || return 1
     echo "$folder"
 }
@@ -53,7 +60,6 @@ keep_kernel() { # WORK, with root/ inside
     cp "$(find "$work/root" -type f \( -path "*/boot/vmlinuz-$version" -o -path "*/$version/vmlinuz" \))" "$work/vmlinuz" &&
         cp "$(find "$work/root" -type f \( -path "*/boot/config-$version" -o -path "*/$version/config" \))" "$work/config" ||
         { echo "its packages hold no vmlinuz or no config"; return 1; }
-    echo "$version" >"$work/version"
     keep_modules "$modules" "$work/layer/lib/modules/$version" || return 1
     pack_layer "$work/layer" >"$work/modules.cpio"
     rm -r "$work/layer"
@@ -99,7 +105,6 @@ keep_module() { # TO, NAME
     case $path in
         *.ko) cp "$path" "$file" ;;
         *.xz) xz -dc "$path" >"$file" ;;
-        *.zst) zstd -qdc "$path" >"$file" ;;
         *) return 1 ;;
     esac
     for needed in $(tr '\0' '\n' <"$file" | sed -n 's/^depends=//p' | tr ',' ' '); do

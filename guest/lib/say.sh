@@ -11,9 +11,11 @@ short_hash() { sha256sum | cut -c 1-24; }
 # Lines of a table file without comments and empty ones.
 table() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$1"; }
 
-# One runner at a time writes the cache; released when this process ends.
-lock_cache() {
+# Runs a function of ours alone in the cache: others wait.
+alone() {
     mkdir -p "$cache"
-    exec {cache_lock}>"$cache/lock"
-    flock "$cache_lock"
+    (flock 9 && "$@") 9>"$cache/lock"
 }
+
+# What was not used for two months goes.
+prune_cache() { find "$cache" -mindepth 1 -maxdepth 1 \( -name 'kernel-*' -o -name 'tools-*' -o -name 'making.*' \) -mtime +60 -exec rm -rf {} +; }
