@@ -47,7 +47,8 @@ boot() { # NAME, FOLDER
     local name=$1 folder=$2 begun=$SECONDS
     say "$name: booting $(cat "$folder/version")"
     cat "$folder/modules.cpio" "$tools" "$work/own.cpio" >"$work/image"
-    : >"$logs/$name.results"
+    rm -f "$logs/$name".{log,results,qemu}
+    touch "$logs/$name".{log,results}
     timeout -k 5 "$guest_seconds" bash -c '. guest/lib/machine.sh; run_machine "$@"' bash \
         "$folder" "$work/image" "$work" "q2c.kernel=$name q2c.topics=$topics" \
         -serial "file:$logs/$name.log" -serial "file:$logs/$name.results" </dev/null >"$logs/$name.qemu" 2>&1 &
@@ -75,8 +76,10 @@ collect() { # NAME, FOLDER
 last_words() { # NAME
     if grep -aq 'Kernel panic' "$logs/$1.log"; then
         grep -a -m 1 'Kernel panic' "$logs/$1.log" | tr -d '\r'
+    elif [ -s "$logs/$1.qemu" ]; then
+        tail -n 1 "$logs/$1.qemu"
     else
-        echo "stopped after $guest_seconds s at most, or powered off; log: $logs/$1.log"
+        echo "it powered off or was stopped; log: $logs/$1.log"
     fi
 }
 

@@ -136,6 +136,9 @@ other_packages() {
     if [ "$what" = test-guest ]; then guest_packages; fi
 }
 
+# Guests' kernels are looked for where this machine's own packages come from: apt's lists tell where.
+knows_archive() { [ "$what" != test-guest ] || LC_ALL=C apt-get indextargets --format '$(ORIGIN)' 2>/dev/null | grep -qx Debian; }
+
 guest_packages() { # an emulator, and what a guest's first file system is made with and of
     has qemu-system-x86_64 || printf '%s\n' qemu-system-x86
     has busybox || printf '%s\n' busybox-static
@@ -183,7 +186,7 @@ need_packages() {
 need_all_packages() {
     local rust=() other=() required=()
     mapfile -t other < <(other_packages)
-    if ! rust_is_complete || [ ${#other[@]} -gt 0 ]; then refresh_lists; fi
+    if ! rust_is_complete || [ ${#other[@]} -gt 0 ] || ! knows_archive; then refresh_lists; fi
     if ! rust_is_complete; then
         local listed
         listed=$(rust_packages) || { tell_where_rust_is; exit 1; }

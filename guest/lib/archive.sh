@@ -33,8 +33,10 @@ source_lines() {
 
 refresh_archive() {
     say "reading the archive's package lists"
-    private_apt apt-get update -qq </dev/null >&2 && touch "$archive/fresh"
+    private_apt apt-get update -qq -o APT::Update::Error-Mode=any </dev/null >&2 && touch "$archive/fresh"
 }
+
+have_lists() { compgen -G "$archive/lists/*_Packages*" >/dev/null; }
 
 # Makes the archive ready to be asked; old lists serve when it cannot be reached. On failure says why, on stdout.
 open_archive() {
@@ -48,7 +50,9 @@ open_archive() {
         rm -f "$archive/fresh"
     fi
     if [ -n "$(find "$archive/fresh" -mmin -$((lists_hours * 60)) 2>/dev/null)" ]; then return; fi
-    refresh_archive || [ -e "$archive/fresh" ] || { echo "the package lists cannot be read"; return 1; }
+    if refresh_archive; then return; fi
+    have_lists || { echo "the archive's package lists cannot be read"; return 1; }
+    say "not all package lists could be read; going on with those that are here"
 }
 
 # All packages whose whole name fits; the version is part of a kernel's name, and the newest comes first.

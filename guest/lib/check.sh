@@ -1,5 +1,6 @@
 # What a topic of guest/tests tells its results with. Sourced in the guest. Set are TOPIC, KERNEL (its row in guest/kernels)
-# and the names of the NVMe devices: RAW (1 GiB, empty), EXT4 (at /mnt) and SMALL (64 MiB, may be taken away).
+# and the names of the NVMe devices: RAW (1 GiB, empty), EXT4 (at /mnt), SMALL (64 MiB, may be taken
+# away) and SLOW (1 GiB of zeros, every request takes 1 ms).
 
 # One line of results; line ends and carriage returns would break the form.
 tell() { printf 'q2c-guest: %s\n' "$(printf '%s' "$*" | tr '\n\r\t' '   ')" | tee -a /tmp/told /dev/ttyS1; }
