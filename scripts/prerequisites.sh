@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks what building, running or testing q2c needs, installs what is missing where it may, then runs COMMAND.
 #
-#   scripts/prerequisites.sh run|test [COMMAND...]
+#   scripts/prerequisites.sh run|test|test-guest [COMMAND...]
 #
 # As root on a system with apt the missing packages are installed; otherwise the exact command to do so is printed and the
 # script ends with 1. No question is asked and stdin is not read. COMMAND gets, besides its own environment,
@@ -133,6 +133,20 @@ other_packages() {
     if [ "$what" = test ] && ! has_browser; then
         printf '%s\n' chromium
     fi
+    if [ "$what" = test-guest ]; then guest_packages; fi
+}
+
+# Guests' kernels are looked for where this machine's own packages come from: apt's lists tell where.
+knows_archive() { [ "$what" != test-guest ] || LC_ALL=C apt-get indextargets --format '$(ORIGIN)' 2>/dev/null | grep -qx Debian; }
+
+guest_packages() { # an emulator, and what a guest's first file system is made with and of
+    has qemu-system-x86_64 || printf '%s\n' qemu-system-x86
+    has busybox || printf '%s\n' busybox-static
+    has fio || printf '%s\n' fio
+    has strip || printf '%s\n' binutils
+    has xz || printf '%s\n' xz-utils
+    PATH=$PATH:/usr/sbin:/sbin has mke2fs || printf '%s\n' e2fsprogs
+    if has apt-get && ! [ -r /usr/share/keyrings/debian-archive-keyring.gpg ]; then printf '%s\n' debian-archive-keyring; fi
 }
 
 links_c() { # a C compiler, a linker and the C library's headers
@@ -172,7 +186,7 @@ need_packages() {
 need_all_packages() {
     local rust=() other=() required=()
     mapfile -t other < <(other_packages)
-    if ! rust_is_complete || [ ${#other[@]} -gt 0 ]; then refresh_lists; fi
+    if ! rust_is_complete || [ ${#other[@]} -gt 0 ] || ! knows_archive; then refresh_lists; fi
     if ! rust_is_complete; then
         local listed
         listed=$(rust_packages) || { tell_where_rust_is; exit 1; }
@@ -202,8 +216,8 @@ need_browser_or_leave() {
 
 what=${1:-}
 case $what in
-    run | test) shift ;;
-    *) say "usage: scripts/prerequisites.sh run|test [COMMAND...]"; exit 2 ;;
+    run | test | test-guest) shift ;;
+    *) say "usage: scripts/prerequisites.sh run|test|test-guest [COMMAND...]"; exit 2 ;;
 esac
 
 if ! has cargo && [ -x "${CARGO_HOME:-${HOME:-}/.cargo}/bin/cargo" ]; then
