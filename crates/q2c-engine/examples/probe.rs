@@ -63,6 +63,7 @@ fn main() {
             activities: acts,
             capacity: 4_000_000,
             tally: false,
+            rate: None,
             stop_on_fault: true,
         }],
         interval: Nanos::from_millis(100),

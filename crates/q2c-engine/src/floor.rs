@@ -65,6 +65,7 @@ fn once(clock: Clock, cpu: CpuId) -> Result<PhaseData, RunError> {
         activities: vec![Activity::Start(Wait::Poll)],
         capacity: CAPACITY,
         tally: false,
+        rate: None,
         stop_on_fault: true,
     };
     let plan = RunPlan {

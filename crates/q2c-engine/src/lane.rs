@@ -2,9 +2,11 @@
 
 mod deep;
 mod flights;
+mod paced;
 mod sleeping;
 
 pub(crate) use flights::Flights;
+pub(crate) use paced::Pace;
 
 use crate::engine::{Completion, Engine, EngineError, Request, Waits};
 use crate::pattern::Offsets;
@@ -59,6 +61,8 @@ pub struct Lane<'a> {
     pub in_flight: u16,
     /// Depth above 1: what is in flight stays there from one call to the next, until [`Lane::drain`].
     pub carries: bool,
+    /// Open loop: when submissions are due.
+    pub pace: Option<Pace>,
 }
 
 impl Lane<'_> {
@@ -68,6 +72,9 @@ impl Lane<'_> {
     /// # Errors
     /// When the engine is broken.
     pub fn run_until(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
+        if self.pace.is_some() {
+            return self.paced(wait, end);
+        }
         if self.depth > 1 {
             return match wait {
                 Wait::Hybrid(rule) => self.deep_hybrid(rule.as_mut(), end),

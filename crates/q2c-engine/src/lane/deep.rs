@@ -60,7 +60,7 @@ impl Lane<'_> {
         self.engine.submit(&[request])
     }
 
-    fn land(&mut self, done: Completion, now: u64) {
+    pub(super) fn land(&mut self, done: Completion, now: u64) {
         let (submit_ns, offset) = self.slots[done.slot as usize];
         self.record(Sample::one_call(
             submit_ns,

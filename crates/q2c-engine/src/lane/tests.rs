@@ -93,6 +93,7 @@ fn one(wait: &mut Wait) -> (Calls, u8) {
         flights: Flights::default(),
         in_flight: 0,
         carries: false,
+        pace: None,
     };
     lane.run_until(wait, 0).expect("one I/O");
     let samples = lane.recorder.into_samples();

@@ -45,6 +45,9 @@ pub struct JobPlan {
     pub capacity: usize,
     /// Count every I/O in classes, phase by phase: [`PhaseData::tally`](super::PhaseData::tally).
     pub tally: bool,
+    /// Open loop: so many submissions per second, as a Poisson process; latency counts from the intended times. With several in
+    /// flight only by polling.
+    pub rate: Option<f64>,
     /// Stop the whole run at its first failed I/O.
     pub stop_on_fault: bool,
 }
@@ -92,6 +95,15 @@ fn check(job: &JobPlan, phases: usize) -> Result<(), RunError> {
     }
     if job.span < job.bs {
         return wrong("the target is smaller than one block");
+    }
+    if job.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
+        return wrong("the rate must be above 0 and at most 10^9 per second");
+    }
+    let waits_deep = |a: &Activity| matches!(a, Activity::Start(Wait::Interrupt | Wait::Hybrid(_)));
+    if job.rate.is_some() && job.depth > 1 && job.activities.iter().any(waits_deep) {
+        return wrong(
+            "an open loop with several in flight has to see completions and due times at once: use poll, or depth 1 and more jobs",
+        );
     }
     let mut activities = job.activities.iter();
     activities.try_for_each(|activity| check_activity(&job.name, &job.engine, job.depth, activity))

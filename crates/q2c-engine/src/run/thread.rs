@@ -4,7 +4,7 @@ use super::data::{LaneData, Mark, PhaseData};
 use super::plan::{Activity, JobPlan};
 use super::start::{NEVER, Start};
 use crate::engine::EngineError;
-use crate::lane::{Flights, Lane, Wait};
+use crate::lane::{Flights, Lane, Pace, Wait};
 use crate::pattern::Offsets;
 use crate::sample::Recorder;
 use q2c_model::Nanos;
@@ -18,6 +18,9 @@ use std::thread;
 
 /// How long anything sleeps without looking whether to stop.
 pub(super) const NAP_NS: u64 = 50_000_000;
+
+/// Offsets and times are drawn apart.
+const PACE_SEED: u64 = 0x70ac_e000_0000_0000;
 
 /// A thread that panics must not leave the others at work until the run's planned end.
 pub(super) struct HaltsOnPanic<'a>(pub &'a AtomicBool);
@@ -95,6 +98,9 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
         flights: Flights::new(slots),
         in_flight: 0,
         carries: false,
+        pace: job
+            .rate
+            .map(|rate| Pace::new(rate, job.depth, job.seed ^ PACE_SEED)),
     })
 }
 

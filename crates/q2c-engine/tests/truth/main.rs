@@ -12,6 +12,7 @@ mod interrupts;
 mod intervals;
 mod live;
 mod methods;
+mod paced;
 mod phases;
 mod plan;
 mod sleeps;

@@ -43,6 +43,7 @@ pub fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
         activities,
         capacity: 100_000,
         tally: false,
+        rate: None,
         stop_on_fault: false,
     }
 }

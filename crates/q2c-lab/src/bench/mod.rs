@@ -162,6 +162,7 @@ impl Bench<'_> {
             clock: self.clock,
             seconds: self.spec.seconds,
             warm_up_s: self.spec.warm_up_seconds,
+            rate: self.spec.rate,
         }
     }
 

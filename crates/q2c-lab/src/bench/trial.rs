@@ -72,6 +72,7 @@ pub(super) struct Place<'a> {
     pub clock: Clock,
     pub seconds: f64,
     pub warm_up_s: f64,
+    pub rate: Option<f64>,
 }
 
 /// Why a trial gave nothing.
@@ -173,6 +174,7 @@ impl Place<'_> {
                 .collect(),
             capacity: 0,
             tally: true,
+            rate: self.rate,
             stop_on_fault: true,
         };
         waits.into_iter().enumerate().map(plan).collect()

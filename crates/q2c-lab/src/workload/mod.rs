@@ -167,6 +167,7 @@ impl Workload {
                 activities,
                 capacity,
                 tally: false,
+                rate: None,
                 stop_on_fault: true,
             })
             .collect()
@@ -191,6 +192,7 @@ impl Workload {
             activities: (0..stages).map(|stage| spec.activity(stage)).collect(),
             capacity: 0,
             tally: false,
+            rate: None,
             stop_on_fault: true,
         };
         jobs.enumerate().map(job).collect()

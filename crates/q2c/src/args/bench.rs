@@ -51,6 +51,9 @@ pub struct BenchArgs {
     /// Add trials until the median's interval is narrower than this share of it, such as 3%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub precision: Option<f64>,
+    /// Open loop: submissions of each job per second, as a Poisson process; latency counts from the intended time
+    #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
+    pub rate: Option<f64>,
     /// CPUs in the order in which jobs take them [default: cores before SMT siblings, the device's NUMA node first]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub cpus: Vec<u32>,
@@ -186,6 +189,12 @@ fn seconds(text: &str) -> Result<f64, String> {
     value
         .filter(|s| (0.2..=3600.0).contains(s))
         .ok_or_else(|| "expected 0.2 to 3600 seconds".to_owned())
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.parse().ok();
+    let value = value.filter(|r| *r > 0.0 && *r <= 1e9);
+    value.ok_or_else(|| "expected a number above 0 and up to 10^9".to_owned())
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -178,7 +178,7 @@ fn spec(args: &BenchArgs, target: &str, facts: &Target, order: &Order) -> BenchS
         precision: args.precision,
         cpus: order.0.clone(),
         cpu_order: order.2.clone(),
-        rate: None,
+        rate: args.rate,
         rating: args.rating,
         budget_s: args.budget.map(|b| b.as_secs_f64()),
         seed: args.seed,

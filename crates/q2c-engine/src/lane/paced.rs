@@ -1,0 +1,174 @@
+//! Open loop: submissions come when they are due, whether or not completions have.
+//!
+//! Latency counts from the intended time: a request that had to wait for its turn has waited, and hiding that is known as
+//! coordinated omission.
+
+use super::{Lane, Wait};
+use crate::engine::{EngineError, Request};
+use crate::sample::{Sample, short};
+use q2c_stats::Rng;
+use q2c_sys::clock::monotonic_ns;
+use q2c_sys::thread::sleep_until;
+use std::sync::atomic::Ordering;
+
+/// A timer that is set so much before the due time; the rest is spun. Above the wake-up delays seen on virtual machines.
+const MARGIN_NS: u64 = 80_000;
+/// A lane that rests looks so often whether it is to stop.
+const LOOK_NS: u64 = 50_000_000;
+
+/// When submissions are due: a Poisson process.
+pub struct Pace {
+    gap_ns: f64,
+    rng: Rng,
+    /// On the run's clock; 0 before the first.
+    due: u64,
+    /// Depth above 1: slots without a request.
+    free: Vec<u16>,
+}
+
+impl Pace {
+    /// `rate` submissions per second on average, with up to `depth` in flight.
+    pub fn new(rate: f64, depth: u16, seed: u64) -> Self {
+        Pace {
+            gap_ns: 1e9 / rate,
+            rng: Rng::new(seed),
+            due: 0,
+            free: (0..depth).rev().collect(),
+        }
+    }
+
+    /// Goes on to the next.
+    fn next(&mut self) {
+        let gap = -(1.0 - self.rng.unit()).ln() * self.gap_ns;
+        self.due += gap as u64;
+    }
+}
+
+impl Lane<'_> {
+    /// Open loop until the run's clock shows `end`, or `stop` is raised.
+    pub(super) fn paced(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
+        if self.depth > 1 {
+            return self.deep_paced(end);
+        }
+        match wait {
+            Wait::Interrupt => self.in_time(end, Self::interrupted),
+            Wait::Poll if self.waits == crate::engine::Waits::Not => {
+                self.in_time(end, Self::interrupted)
+            }
+            Wait::Poll => self.in_time(end, Self::polled),
+            Wait::Hybrid(rule) => self.in_time(end, |lane, r| lane.hybrid(rule.as_mut(), r)),
+        }
+    }
+
+    fn in_time(
+        &mut self,
+        end: u64,
+        mut one: impl FnMut(&mut Self, Request) -> Result<Sample, EngineError>,
+    ) -> Result<(), EngineError> {
+        while let Some(due) = self.take_due(end) {
+            let request = self.next_request(0);
+            let mut sample = one(self, request)?;
+            let late = short(sample.submit_ns - due);
+            match sample.is(Sample::ONE_CALL) {
+                true => sample.wait_ns = sample.wait_ns.saturating_add(late),
+                false => sample.submit_len_ns = sample.submit_len_ns.saturating_add(late),
+            }
+            sample.submit_ns = due;
+            self.record(sample);
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the next submission is due, and goes on to the one after it; `None` when that is not before `end`.
+    fn take_due(&mut self, end: u64) -> Option<u64> {
+        let due = self.due();
+        if due >= end {
+            self.rest_until(end);
+            return None;
+        }
+        self.rest_until(due);
+        if let Some(pace) = &mut self.pace {
+            pace.next();
+        }
+        (!self.stop.load(Ordering::Relaxed)).then_some(due)
+    }
+
+    /// When the next submission is due; the first one now.
+    fn due(&mut self) -> u64 {
+        let now = self.clock.now();
+        let Some(pace) = &mut self.pace else {
+            return now;
+        };
+        if pace.due == 0 {
+            pace.due = now;
+        }
+        pace.due
+    }
+
+    /// Sleeps, then spins, until the run's clock shows `until`.
+    fn rest_until(&self, until: u64) {
+        loop {
+            let left = until.saturating_sub(self.clock.now());
+            if left == 0 || self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            match left.checked_sub(MARGIN_NS) {
+                Some(sleep) if sleep > 0 => sleep_until(monotonic_ns() + sleep.min(LOOK_NS)),
+                _ => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// Several in flight: submits what is due, looks for what is complete.
+    fn deep_paced(&mut self, end: u64) -> Result<(), EngineError> {
+        loop {
+            let (now, stops) = (self.clock.now(), self.stop.load(Ordering::Relaxed));
+            let over = now >= end || stops;
+            if over && (self.in_flight == 0 || self.carries && !stops) {
+                return Ok(());
+            }
+            while !over && self.launch_due(now)? {}
+            if self.in_flight > 0 {
+                self.land_one()?;
+            } else if !over {
+                let due = self.due();
+                self.rest_until(due.min(end));
+            }
+        }
+    }
+
+    /// Launches a request that is due and has a slot; whether there was one.
+    fn launch_due(&mut self, now: u64) -> Result<bool, EngineError> {
+        let due = self.due();
+        let slot = match &mut self.pace {
+            Some(pace) if due <= now => pace.free.pop(),
+            _ => None,
+        };
+        let Some(slot) = slot else {
+            return Ok(false);
+        };
+        if let Some(pace) = &mut self.pace {
+            pace.next();
+        }
+        let request = self.next_request(slot);
+        self.slots[slot as usize] = (due, request.offset);
+        self.engine.submit(&[request])?;
+        self.in_flight += 1;
+        Ok(true)
+    }
+
+    fn land_one(&mut self) -> Result<(), EngineError> {
+        if let Some(done) = self.engine.poll()? {
+            let now = self.clock.now();
+            self.land(done, now);
+            self.in_flight -= 1;
+            if let Some(pace) = &mut self.pace {
+                pace.free.push(done.slot);
+            }
+        }
+        Ok(())
+    }
+}
