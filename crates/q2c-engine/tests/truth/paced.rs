@@ -9,7 +9,10 @@ fn paced(engine: &str, wait: Wait, rate: f64, depth: u16, ms: u64) -> LaneData {
         depth,
         ..job(engine, vec![Activity::Start(wait), Activity::Continue])
     };
-    run(plan(&[ms, ms], vec![job])).unwrap().lanes.remove(0)
+    run(plan(&[ms, ms], vec![job]))
+        .expect("a run that can be done")
+        .lanes
+        .remove(0)
 }
 
 fn gaps(lane: &LaneData) -> Vec<f64> {

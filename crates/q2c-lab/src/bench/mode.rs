@@ -14,6 +14,13 @@ const LEFT_CPU: f64 = 0.5;
 
 /// The mode of all trials of a point together.
 pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
+    if trials.is_empty() {
+        return EffectiveMode {
+            asked: spot.point.method.clone(),
+            was: "not run".to_owned(),
+            ..EffectiveMode::default()
+        };
+    }
     let seen = Seen::of(trials);
     EffectiveMode {
         asked: spot.point.method.clone(),

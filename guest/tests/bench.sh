@@ -1,0 +1,57 @@
+# q2c bench: what each interface and method really is on this kernel, proved by the device's interrupts and the jobs' switches.
+
+# A line per point that ran: engine, method, what it was, interrupts and switches per 1000 I/Os; words separated by tabs.
+bench_modes() { # FILE
+    awk -F'": "' '
+        function value() { v = $2; sub(/",?$/, "", v); return v }
+        /"engine":/ { v = value(); if (v !~ /:/) engine = v }
+        /"method":/ { method = value() }
+        /"was":/ { was = value() }
+        /"device_interrupts_per_io":/ { irqs = value() }
+        /"voluntary_switches_per_io":/ { print engine "\t" method "\t" was "\t" int(irqs * 1000) "\t" int(value() * 1000) }' "$1"
+}
+
+# Runs it and shows the table.
+benched() { # NAME, DEVICE, OPTIONS...
+    local name=$1 device=$2
+    shift 2
+    run "$name" 0 "/tmp/$name.json" q2c bench "/dev/$device" --cpus 2,3 --seconds 1 --warm-up 0.5 --trials 1 --out /tmp/bench --json "$@" || return 1
+    sed -n '/^{/,$p' "/tmp/$name.json" >"/tmp/$name.result"
+    bench_modes "/tmp/$name.result" | tee "/tmp/$name.modes"
+}
+
+# Checks one point: expect_mode NAME FILE ENGINE METHOD PATTERN IRQS-AT-MOST SWITCHES-AT-LEAST SWITCHES-AT-MOST
+expect_mode() {
+    local name=$1 file=$2 line was irqs switches
+    line=$(awk -F'\t' -v e="$3" -v m="$4" '$1 == e && $2 == m' "/tmp/$file.modes")
+    was=$(echo "$line" | cut -f 3) irqs=$(echo "$line" | cut -f 4) switches=$(echo "$line" | cut -f 5)
+    case $was in $5) [ "$irqs" -le "$6" ] && [ "$switches" -ge "$7" ] && [ "$switches" -le "$8" ] ;; *) false ;; esac
+    expect "$name" $? = 0 "$3 $4: $was; per 1000 I/Os $irqs interrupts, $switches switches"
+}
+
+benched fast "$RAW" --engine io_uring,libaio,pvsync2 --method interrupt,poll || return 0
+for engine in io_uring libaio pvsync2; do
+    expect_mode "$engine-interrupt" fast "$engine" interrupt interrupt 5000 500 5000
+done
+expect_mode io_uring-polls-the-device fast io_uring poll 'poll (iopoll)' 1 0 100
+if kernel_at_least 5.19; then
+    expect_mode hipri-is-ignored-and-told fast pvsync2 poll 'interrupt*ignored*' 5000 500 5000
+    expect hipri-warned "$(grep -c '"mode-ignored"' /tmp/fast.result)" = 1 "the warning says so"
+else
+    expect_mode hipri-polls fast pvsync2 poll 'poll (call)' 1 0 100
+fi
+
+benched slow "$SLOW" --engine io_uring,pvsync2 --method poll,hybrid-uring,hybrid-kernel || return 0
+before=$(cat "/sys/block/$SLOW/queue/io_poll_delay" 2>/dev/null)
+if kernel_at_least 5.19; then
+    expect kernel-hybrid-left-out "$(grep -c 'hybrid-kernel needs Linux 4.10 to 5.18' /tmp/slow.result)" -ge 1 "with the reason"
+else
+    expect_mode kernel-hybrid-sleeps slow pvsync2 hybrid-kernel 'hybrid in the kernel*' 1 500 5000
+    expect_mode kernel-classic slow pvsync2 poll 'poll (call)' 1 0 100
+    expect poll-delay-restored "$before" = -1 "io_poll_delay"
+fi
+if kernel_at_least 6.13; then
+    expect_mode uring-hybrid-sleeps slow io_uring hybrid-uring 'hybrid in the kernel*' 1 500 5000
+else
+    expect uring-hybrid-refused "$(grep -c 'HYBRID_IOPOLL' /tmp/slow.result)" -ge 1 "$(grep -m 1 'HYBRID_IOPOLL' /tmp/slow.result)"
+fi
