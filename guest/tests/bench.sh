@@ -35,7 +35,7 @@ for engine in io_uring libaio pvsync2; do
 done
 expect_mode io_uring-polls-the-device fast io_uring poll 'poll (iopoll)' 1 0 100
 if kernel_at_least 5.19; then
-    expect_mode hipri-is-ignored-and-told fast pvsync2 poll 'interrupt*ignored*' 5000 500 5000
+    expect_mode hipri-is-ignored-and-told fast pvsync2 poll 'interrupt*ignored*' 5000 100 5000
     expect hipri-warned "$(grep -c '"mode-ignored"' /tmp/fast.result)" = 1 "the warning says so"
 else
     expect_mode hipri-polls fast pvsync2 poll 'poll (call)' 1 0 100
