@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_rule_that_never_slept_is_said_to() {
-        let rule = spot("io_uring", "hybrid:fixed:0ns");
+        let rule = spot("io_uring", "hybrid:fixed:1us");
         assert_eq!(
             effective(&rule, &[&trial(Some(990), 0, "ring")]).was,
             "poll (ring), no sleep"
