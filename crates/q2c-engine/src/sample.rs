@@ -1,6 +1,7 @@
 //! What one I/O leaves behind: a few words into memory that was touched before the run.
 
 use q2c_model::Nanos;
+use q2c_sys::cache::expect_writes_behind;
 
 /// One finished I/O. Instants count from the run clock's zero, durations saturate at 4.29 s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,6 +129,7 @@ impl Recorder {
     pub fn push(&mut self, sample: Sample, asked: u32) -> bool {
         if self.samples.len() < self.capacity {
             self.samples.push(sample);
+            expect_writes_behind(&self.samples);
         }
         self.ios += 1;
         let good = sample.result == asked as i32;
