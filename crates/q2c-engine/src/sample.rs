@@ -2,6 +2,7 @@
 
 use crate::tally::Tally;
 use q2c_model::Nanos;
+use q2c_sys::cache::expect_writes_behind;
 
 /// One finished I/O. Instants count from the run clock's zero, durations saturate at 4.29 s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,6 +146,7 @@ impl Recorder {
     pub fn push(&mut self, sample: Sample, asked: u32) -> bool {
         if self.samples.len() < self.capacity {
             self.samples.push(sample);
+            expect_writes_behind(&self.samples);
         }
         if let Some(tally) = &mut self.tally {
             tally.count(&sample);

@@ -69,7 +69,8 @@ pub struct Token(pub u64);
 pub struct Outcome {
     /// From the submission's return to the moment the completion was seen.
     pub observed: Nanos,
-    /// The first poll after the wake-up already found the completion. False for an I/O that did not sleep.
+    /// The first poll after the wake-up already found the completion. False for an I/O that did not sleep. With several in flight: the
+    /// first look at or after the end of this one's sleep, whoever the caller slept for, or a look before, found it complete.
     pub missed: bool,
 }
 

@@ -4,6 +4,7 @@
 
 pub mod aio;
 pub mod buffer;
+pub mod cache;
 pub mod clock;
 pub mod fiemap;
 pub mod nvme;
