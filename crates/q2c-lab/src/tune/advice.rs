@@ -60,6 +60,7 @@ pub(super) fn recommend(
         why: why.join("; "),
         over_linux,
         apply: apply_rule(
+            &tune.spec.engine,
             &policy,
             live,
             tune.target.device.as_ref().map_or("DEVICE", |d| &d.name),
@@ -158,6 +159,9 @@ fn without_sleep(
                 ),
                 "interrupts take less CPU at fewer IOPS: choose them where CPU is short".to_owned(),
             ],
+            _ if is_aio(engine) => vec![format!(
+                "{engine}: io_submit, then io_getevents with a minimum of 1"
+            )],
             _ => vec![format!(
                 "{engine}: submit and wait in one io_uring_enter call (min_complete = 1)"
             )],
@@ -165,12 +169,24 @@ fn without_sleep(
     }
 }
 
-fn apply_rule(policy: &str, live: &Cell, device: &str) -> Vec<String> {
+fn is_aio(engine: &str) -> bool {
+    engine.starts_with("libaio")
+}
+
+fn apply_rule(engine: &str, policy: &str, live: &Cell, device: &str) -> Vec<String> {
+    let ring = match is_aio(engine) {
+        true => {
+            "libaio: look at the completion ring mapped at the context's address; no completion ends a sleep"
+        }
+        false => {
+            "ring: IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, so that a completion does not end the sleep"
+        }
+    };
     let asked = Nanos(live.measured.effective_sleep_ns.median as u64);
     let us = (asked.0 / 1000).max(1);
     vec![
         format!("method hybrid:{policy} of q2c's engine is what was measured"),
-        "ring: IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, so that a completion does not end the sleep".to_owned(),
+        ring.to_owned(),
         "thread: prctl(PR_SET_TIMERSLACK, 1); after the submission returned, clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME), then poll".to_owned(),
         format!("the rule asked {asked} per I/O here; a fixed sleep of that length does not follow the device when it changes"),
         format!("kernels 4.10 to 5.18 with poll queues: echo {us} > /sys/block/{device}/queue/io_poll_delay (fixed, whole microseconds)"),
