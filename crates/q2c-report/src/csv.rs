@@ -1,6 +1,7 @@
 //! The measured cells as CSV: one row per cell, every column's unit in its name.
 
 use crate::columns::{self, Column as Whole};
+use q2c_result::bench::{BenchCell, BenchResult};
 use q2c_result::sweep::SweepResult;
 use q2c_result::tune::{Cell, Measured, Prediction, TuneResult};
 use q2c_stats::Interval;
@@ -44,6 +45,70 @@ pub fn cells(result: &TuneResult) -> Result<String, ::csv::Error> {
     }
     let bytes = writer.into_inner().map_err(|e| e.into_error())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+const BENCH: [Column<BenchCell, Interval>; 7] = [
+    ("iops", |c| c.iops),
+    ("kiops_per_core", |c| c.kiops_per_core),
+    ("cpu_job_s", |c| c.cpu.job_s),
+    ("cpu_helper_s", |c| c.cpu.helper_s),
+    ("cpu_softirq_s", |c| c.cpu.softirq_s),
+    ("cpu_busy_s", |c| c.cpu.busy_s),
+    ("cpu_ns_per_io", |c| c.cpu.ns_per_io),
+];
+
+/// A benchmark's points, one row each. What was not measured is an empty field.
+///
+/// # Errors
+/// When the CSV writer refuses a row, which its types leave no way for.
+pub fn bench(result: &BenchResult) -> Result<String, ::csv::Error> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let point = [
+        "engine",
+        "method",
+        "effective_mode",
+        "jobs",
+        "depth",
+        "bs_bytes",
+        "rw",
+        "trials",
+    ];
+    let latency = ["lat_mean_ns", "lat_p50_ns", "lat_p99_ns", "lat_p999_ns"];
+    let intervals = BENCH
+        .iter()
+        .flat_map(|(name, _)| ["", "_min", "_max"].map(|end| format!("{name}{end}")));
+    let head = point.iter().chain(&latency).map(|&name| name.to_owned());
+    writer.write_record(head.chain(intervals))?;
+    for cell in &result.cells {
+        writer.write_record(bench_row(cell))?;
+    }
+    let bytes = writer.into_inner().map_err(|e| e.into_error())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn bench_row(cell: &BenchCell) -> Vec<String> {
+    let point = &cell.point;
+    let mut row = vec![
+        point.engine.clone(),
+        point.method.clone(),
+        cell.effective_mode.was.clone(),
+        point.jobs.to_string(),
+        point.depth.to_string(),
+        point.bs.0.to_string(),
+        point.rw.clone(),
+        cell.iops.trials.to_string(),
+    ];
+    let lat = &cell.lat_ns;
+    let measured = |number: f64, of: u32| {
+        if of == 0 {
+            String::new()
+        } else {
+            number.to_string()
+        }
+    };
+    row.extend([lat.mean, lat.p50, lat.p99, lat.p999].map(|ns| measured(ns, cell.iops.trials)));
+    row.extend(BENCH.iter().flat_map(|(_, of)| interval(&of(cell))));
+    row
 }
 
 /// A sweep's cells, one row each. A parameter that a rule does not have is an empty field.

@@ -4,25 +4,61 @@ use crate::args::ReportArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
 use q2c_result::Exit;
-use q2c_result::tune::{SCHEMA, TuneResult};
+use q2c_result::bench::{self, BenchResult};
+use q2c_result::tune::{self, TuneResult};
 use serde::Deserialize;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+/// A result of any command whose reports can be drawn again.
+enum Kept {
+    Tune(Box<TuneResult>),
+    Bench(Box<BenchResult>),
+}
+
+impl Kept {
+    fn page(&self) -> Result<String, Failure> {
+        match self {
+            Kept::Tune(result) => q2c_report::html::tune(result).or_exit(Exit::Internal),
+            Kept::Bench(result) => q2c_report::html::bench(result).or_exit(Exit::Internal),
+        }
+    }
+
+    fn csv(&self) -> Result<String, Failure> {
+        match self {
+            Kept::Tune(result) => q2c_report::csv::cells(result).or_exit(Exit::Internal),
+            Kept::Bench(result) => q2c_report::csv::bench(result).or_exit(Exit::Internal),
+        }
+    }
+
+    fn json(&self) -> Result<(), Failure> {
+        match self {
+            Kept::Tune(result) => print_json(result),
+            Kept::Bench(result) => print_json(result),
+        }
+    }
+
+    fn table(&self) -> String {
+        match self {
+            Kept::Tune(result) => q2c_report::terminal::tune(result, screen()),
+            Kept::Bench(result) => q2c_report::terminal::bench(result, screen()),
+        }
+    }
+}
+
 /// Draws what is asked: the table when nothing is.
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let result = result(&args.run)?;
     if let Some(path) = &args.html {
-        let page = q2c_report::html::tune(&result).or_exit(Exit::Internal)?;
-        write_new(path, page.as_bytes())?;
+        write_new(path, result.page()?.as_bytes())?;
         say(&format!("report: {}", path.display()));
     }
     match (args.csv, args.json) {
-        (true, _) => print(&q2c_report::csv::cells(&result).or_exit(Exit::Internal)?)?,
-        (_, true) => print_json(&result)?,
+        (true, _) => print(&result.csv()?)?,
+        (_, true) => result.json()?,
         _ if args.html.is_some() => {}
-        _ => print(&q2c_report::terminal::tune(&result, screen()))?,
+        _ => print(&result.table())?,
     }
     Ok(Exit::Done)
 }
@@ -33,7 +69,7 @@ struct Head {
     schema: String,
 }
 
-fn result(run: &Path) -> Result<TuneResult, Failure> {
+fn result(run: &Path) -> Result<Kept, Failure> {
     let path: PathBuf = match run.is_dir() {
         true => run.join("result.json"),
         false => run.to_owned(),
@@ -41,19 +77,24 @@ fn result(run: &Path) -> Result<TuneResult, Failure> {
     let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
     let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
         io::ErrorKind::NotFound if run.is_dir() => bad(
-            "expected the result of q2c tune, found none: the run has not ended, or was another command's".to_owned(),
+            "expected the result of q2c tune or bench, found none: the run has not ended, or was another command's".to_owned(),
         ),
         _ => bad(e.to_string()),
     })?;
     let head: Head = serde_json::from_str(&text)
-        .map_err(|e| bad(format!("expected a result of q2c tune, found {e}")))?;
-    if head.schema != SCHEMA {
-        let found = head.schema.escape_debug();
-        return Err(bad(format!(
-            "expected schema {SCHEMA}, found `{found}`; use the q2c that wrote it"
-        )));
+        .map_err(|e| bad(format!("expected a result of q2c, found {e}")))?;
+    let schema = head.schema.as_str();
+    let unlike = |e: serde_json::Error| bad(format!("expected schema {schema}, found {e}"));
+    match schema {
+        tune::SCHEMA => serde_json::from_str(&text).map(Kept::Tune).map_err(unlike),
+        bench::SCHEMA => serde_json::from_str(&text).map(Kept::Bench).map_err(unlike),
+        _ => Err(bad(format!(
+            "expected schema {} or {}, found `{}`; use the q2c that wrote it",
+            tune::SCHEMA,
+            bench::SCHEMA,
+            schema.escape_debug()
+        ))),
     }
-    serde_json::from_str(&text).map_err(|e| bad(format!("expected schema {SCHEMA}, found {e}")))
 }
 
 /// A file that is there already is not written over: it may be anything.

@@ -151,3 +151,38 @@ fn the_kernel_thread_of_sqpoll_is_charged() {
     assert!(busy > 0.8 * (helper + own), "{busy} {helper} {own}");
     assert_eq!(sqpoll["effective_mode"]["proof"]["sqpoll_threads"], "1");
 }
+
+/// Table, CSV, JSON and page once more, from what the run left.
+#[test]
+fn a_run_can_be_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let short = ["--seconds", "1", "--warm-up", "0.25", "--trials", "1"];
+    let printed = q2c(
+        folder,
+        &[&["bench", "sim:5ms", "--jobs", "1,2"], &short[..]].concat(),
+    )
+    .done();
+    assert!(
+        printed.contains("4 KiB randread, depth 1") && printed.contains("KIOPS/core"),
+        "{printed}"
+    );
+    let run = std::fs::read_dir(folder.join("runs"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let run = run.to_str().unwrap();
+    assert_eq!(q2c(folder, &["report", run]).done(), printed);
+    let result = q2c(folder, &["report", run, "--json"]).json();
+    let csv = q2c(folder, &["report", run, "--csv"]).done();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 1 + result["cells"].as_array().unwrap().len());
+    let column = lines[0].split(',').position(|name| name == "iops").unwrap();
+    let first: f64 = lines[1].split(',').nth(column).unwrap().parse().unwrap();
+    assert_eq!(first, number(&result["cells"][0], "/iops/median"));
+    q2c(folder, &["report", run, "--html", "again.html"]).done();
+    let page = std::fs::read_to_string(folder.join("again.html")).unwrap();
+    assert!(page.contains("Over the number of jobs") && page.contains("sim:5ms interrupt"));
+}

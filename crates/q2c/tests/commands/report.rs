@@ -127,6 +127,6 @@ fn what_is_no_result_is_refused() {
     .unwrap();
     q2c(folder.path(), &["report", "."]).refused(3, &["q2c.tune/1", "q2c.tune/99"]);
     fs::write(folder.path().join("result.json"), "[]").unwrap();
-    q2c(folder.path(), &["report", "."]).refused(3, &["expected a result of q2c tune"]);
+    q2c(folder.path(), &["report", "."]).refused(3, &["expected a result of q2c"]);
     q2c(folder.path(), &["report", ".", "--csv", "--json"]).refused(2, &["cannot be used"]);
 }
