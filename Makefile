@@ -1,14 +1,15 @@
 # The whole of the build's surface. `make` prints what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-guest
+.PHONY: help run test test-guest guest-shell
 
 help:
 	@echo 'make run         build q2c and tune hybrid polling on a 1 GiB scratch file, 4 KiB and 64 KiB reads'
 	@echo 'make test        format, clippy, crate rules, sizes, every test that needs no guest; skips are counted'
-	@echo 'make test-guest  tests in guests that boot their own kernel'
+	@echo 'make test-guest  tests in guests that boot their own kernel; KERNEL=5.10 and TOPIC=doctor,tune choose'
+	@echo 'make guest-shell KERNEL=5.10   a shell in a guest'
 	@echo
-	@echo 'Both run and test first look for what they need (scripts/prerequisites.sh): as root on a system with apt'
+	@echo 'All of them first look for what they need (scripts/prerequisites.sh): as root on a system with apt'
 	@echo 'they install it, else they print the command that does.'
 
 run:
@@ -18,4 +19,7 @@ test:
 	@scripts/prerequisites.sh test scripts/test.sh
 
 test-guest:
-	@echo '0 guest tests: none defined yet'
+	@scripts/prerequisites.sh test-guest guest/test.sh $(if $(KERNEL),--kernel $(KERNEL)) $(if $(TOPIC),--topic $(TOPIC))
+
+guest-shell:
+	@scripts/prerequisites.sh test-guest guest/shell.sh $(KERNEL)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks what building, running or testing q2c needs, installs what is missing where it may, then runs COMMAND.
 #
-#   scripts/prerequisites.sh run|test [COMMAND...]
+#   scripts/prerequisites.sh run|test|test-guest [COMMAND...]
 #
 # As root on a system with apt the missing packages are installed; otherwise the exact command to do so is printed and the
 # script ends with 1. No question is asked and stdin is not read. COMMAND gets, besides its own environment,
@@ -133,6 +133,17 @@ other_packages() {
     if [ "$what" = test ] && ! has_browser; then
         printf '%s\n' chromium
     fi
+    if [ "$what" = test-guest ]; then guest_packages; fi
+}
+
+guest_packages() { # an emulator, and what a guest's first file system is made with and of
+    has qemu-system-x86_64 || printf '%s\n' qemu-system-x86
+    has busybox || printf '%s\n' busybox-static
+    has fio || printf '%s\n' fio
+    has strip || printf '%s\n' binutils
+    has xz || printf '%s\n' xz-utils
+    PATH=$PATH:/usr/sbin:/sbin has mke2fs || printf '%s\n' e2fsprogs
+    if has apt-get && ! [ -r /usr/share/keyrings/debian-archive-keyring.gpg ]; then printf '%s\n' debian-archive-keyring; fi
 }
 
 links_c() { # a C compiler, a linker and the C library's headers
@@ -202,8 +213,8 @@ need_browser_or_leave() {
 
 what=${1:-}
 case $what in
-    run | test) shift ;;
-    *) say "usage: scripts/prerequisites.sh run|test [COMMAND...]"; exit 2 ;;
+    run | test | test-guest) shift ;;
+    *) say "usage: scripts/prerequisites.sh run|test|test-guest [COMMAND...]"; exit 2 ;;
 esac
 
 if ! has cargo && [ -x "${CARGO_HOME:-${HOME:-}/.cargo}/bin/cargo" ]; then

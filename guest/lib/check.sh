@@ -1,0 +1,75 @@
+# What a topic of guest/tests tells its results with. Sourced in the guest. Set are TOPIC, KERNEL (its row in guest/kernels)
+# and the names of the NVMe devices: RAW (1 GiB, empty), EXT4 (at /mnt) and SMALL (64 MiB, may be taken away).
+
+# One line of results; line ends and carriage returns would break the form.
+tell() { printf 'q2c-guest: %s\n' "$(printf '%s' "$*" | tr '\n\r\t' '   ')" | tee -a /tmp/told /dev/ttyS1; }
+
+pass() { verdict pass "$@"; } # NAME, DETAILS...
+fail() { verdict fail "$@"; } # NAME, DETAILS...
+skip() { verdict skip "$@"; } # NAME, REASON...
+verdict() {
+    local kind=$1 name=$2
+    shift 2
+    tell "$kind $TOPIC/$name $*"
+}
+
+# Passes when the numbers or words compare as said: expect NAME ACTUAL OPERATOR WANTED DETAILS...
+# Operators are those of test, for whole numbers and words.
+expect() {
+    local name=$1 actual=$2 operator=$3 wanted=$4
+    shift 4
+    if test "$actual" "$operator" "$wanted"; then pass "$name" "$*"; else fail "$name" "found '$actual', wanted $operator '$wanted'; $*"; fi
+}
+
+# Runs a command, its output kept in a file; fails NAME with the output's end unless it ends with STATUS.
+run() { # NAME STATUS FILE COMMAND...
+    local name=$1 wanted=$2 file=$3 status=0
+    shift 3
+    "$@" >"$file" 2>&1 </dev/null || status=$?
+    if [ "$status" = "$wanted" ]; then return 0; fi
+    cat "$file"
+    fail "$name" "ended with $status, wanted $wanted: $(tail -n 3 "$file")"
+    return 1
+}
+
+# Whether the running kernel is at least A.B.
+kernel_at_least() { [ "$(printf '%s\n%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" = "$1" ]; }
+
+# Interrupts of a block device's queues so far: every vector of its controller but the one for administration.
+interrupts() { # CONTROLLER, as nvme0
+    awk -v name="^$1q" '$NF ~ name && $NF !~ /q0$/ { for (i = 2; i <= NF && $i ~ /^[0-9]+$/; i++) sum += $i } END { print sum + 0 }' /proc/interrupts
+}
+
+# Two seconds of 4 KiB random reads by fio, depth 1, on CPU 2. Sets IOS, CTX (voluntary switches), CPU (percent, whole
+# number) and IRQS (interrupts of the queues).
+by_fio() { # DEVICE (as nvme0n1), FIO OPTIONS...
+    local device=$1 before line
+    shift
+    before=$(interrupts "${device%n1}")
+    line=$(fio --name=job --filename="/dev/$device" --direct=1 --rw=randread --bs=4k --runtime=2 --time_based \
+        --cpus_allowed=2 --output-format=terse --terse-version=3 "$@" 2>&1 | grep '^3;')
+    IRQS=$(($(interrupts "${device%n1}") - before))
+    IOS=$(echo "$line" | awk -F';' '{ print int($6 / 4) }')
+    CPU=$(echo "$line" | awk -F';' '{ print int($88 + $89) }')
+    CTX=$(echo "$line" | awk -F';' '{ print $90 }')
+    told_by_fio="fio: $IOS I/Os, $IRQS interrupts, $CTX switches, $CPU % CPU"
+}
+
+# A word of a check in what `q2c doctor --json` printed: verdict, found, means ...
+doctor_word() { # FILE, CHECK, WORD
+    awk -v id="\"id\": \"$2\"," -v word="\"$3\":" 'index($0, id) { here = 1 } here && index($0, word) { print; exit }' "$1" |
+        sed 's/^[^:]*: "\(.*\)",*$/\1/'
+}
+
+# The effective modes in what a command printed as JSON, a line each, words separated by tabs: asked, was, I/Os,
+# interrupts, switches per I/O, ring flags.
+modes() { # FILE
+    awk -F'": "' '
+        function value() { v = $2; sub(/",?$/, "", v); return v }
+        /"asked":/ { asked = value() }
+        /"was":/ { was = value() }
+        /"I\/Os":/ { ios = value() }
+        /"device interrupts":/ { irqs = value() }
+        /"ring flags":/ { flags = value() }
+        /"voluntary switches per/ { print asked "\t" was "\t" ios "\t" irqs "\t" value() "\t" flags }' "$1"
+}

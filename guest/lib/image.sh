@@ -1,0 +1,59 @@
+# The guest's first file system, in layers that the kernel unpacks one over the other. Sourced.
+
+# An archive as the kernel reads it (cpio, newc) of a folder.
+pack_layer() { (cd "$1" && find . | LC_ALL=C sort | busybox cpio -o -H newc -R 0:0 2>/dev/null); }
+
+# The files that a program needs to run: itself, its loader, its libraries.
+program_files() {
+    printf '%s\n' "$1"
+    ldd "$1" 2>/dev/null | sed -n -e 's/.* => \(\/[^ ]*\) .*/\1/p' -e 's/^[[:space:]]*\(\/[^ ]*\) .*/\1/p'
+}
+
+# Copies programs with their libraries to the places where they are on this machine.
+copy_programs() { # ROOT, PROGRAM...
+    local root=$1 program file
+    shift
+    for program in "$@"; do
+        program_files "$program" | while read -r file; do
+            mkdir -p "$root$(dirname "$file")"
+            cp -L "$file" "$root$file"
+        done
+    done
+}
+
+# The layer of the programs that are not ours; kept by the hash of their files. Prints its path.
+tools_layer() {
+    local busybox fio layer work
+    busybox=$(command -v busybox) fio=$(command -v fio)
+    layer=$cache/tools-$( { for file in $(program_files "$busybox") $(program_files "$fio"); do sha256sum "$file"; done
+        cat guest/lib/image.sh; } | short_hash).cpio
+    if [ ! -e "$layer" ]; then
+        work=$(mktemp -d "$cache/making.XXXXXX")
+        copy_programs "$work" "$busybox" "$fio"
+        mkdir -p "$work/bin"
+        [ -e "$work/bin/busybox" ] || cp "$busybox" "$work/bin/busybox"
+        pack_layer "$work" >"$layer.new"
+        mv "$layer.new" "$layer"
+        rm -r "$work"
+    fi
+    touch "$layer"
+    echo "$layer"
+}
+
+# The layer of q2c, the guest's init and the tests; and programs that a developer asks for in GUEST_PROGRAMS, paths
+# separated by spaces.
+own_layer() { # Q2C, TO
+    local root
+    root=$(mktemp -d)
+    mkdir -p "$root/q2c"
+    # shellcheck disable=SC2086
+    copy_programs "$root" "$1" ${GUEST_PROGRAMS:-}
+    mv "$root$1" "$root/q2c/q2c"
+    strip "$root/q2c/q2c"
+    cp guest/init "$root/init"
+    cp guest/lib/check.sh "$root/q2c/"
+    cp -r guest/tests "$root/q2c/"
+    chmod 755 "$root/init"
+    pack_layer "$root" >"$2"
+    rm -r "$root"
+}

@@ -1,0 +1,26 @@
+# The emulated machine. Sourced.
+#
+# 4 CPUs, two threads per core; three NVMe devices, known by their serial numbers: q2c-raw is empty, q2c-ext4 has a
+# file system, q2c-small is empty and may be taken away. No hypervisor is used, so that kernels boot anywhere, and time in
+# a guest says nothing about real devices. An idle CPU must halt: with MONITOR its waiting would keep a CPU of the host busy.
+
+# Runs the machine until it powers off; standard input, output and error are qemu's.
+run_machine() { # KERNEL FOLDER, IMAGE, WORK, KERNEL ARGUMENTS, QEMU ARGUMENTS...
+    local kernel=$1 image=$2 work=$3 words=$4 disks=() name
+    shift 4
+    make_disks "$work" || return 1
+    for name in raw ext4 small; do
+        disks+=(-drive "file=$work/$name.img,format=raw,if=none,id=$name,cache=unsafe"
+            -device "nvme,id=nvme-$name,serial=q2c-$name,drive=$name,max_ioqpairs=8")
+    done
+    qemu-system-x86_64 -accel tcg,thread=multi -cpu max,vendor=GenuineIntel,-monitor \
+        -smp 4,sockets=1,cores=2,threads=2 -m 1536 -nodefaults -no-user-config -no-reboot -display none \
+        -kernel "$kernel/vmlinuz" -initrd "$image" \
+        -append "console=ttyS0 quiet loglevel=4 panic=-1 tsc=reliable $words" "${disks[@]}" "$@"
+}
+
+make_disks() { # WORK
+    rm -f "$1"/{raw,ext4,small}.img
+    truncate -s 1G "$1/raw.img" && truncate -s 512M "$1/ext4.img" && truncate -s 64M "$1/small.img" &&
+        PATH=$PATH:/usr/sbin:/sbin mke2fs -q -t ext4 -F "$1/ext4.img"
+}

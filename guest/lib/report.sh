@@ -1,0 +1,51 @@
+# Results of all guests: one file per kernel, as the guest told them. Sourced.
+
+# From a guest's second serial line: "KIND NAME DETAILS" per check.
+checks_of() { tr -d '\r' <"$1" | sed -n 's/^q2c-guest: \(pass\|fail\|skip\) /\1 /p'; }
+
+told() { tr -d '\r' <"$1" | grep -q "^q2c-guest: $2"; } # FILE, WORD
+
+# What was found, check by check; a table, check by kernel; what was not passed; the closing line. Fails when a check
+# failed.
+print_report() { # FOLDER with NAME.checks files, in the order of NAME...
+    local folder=$1
+    shift
+    for name in "$@"; do sed "s/^/$name /" "$folder/$name.checks"; done | by_topic >"$folder/all"
+    printf '\n== what was found\n'
+    print_details <"$folder/all"
+    printf '\n== guests\n'
+    print_table "$@" <"$folder/all"
+    sed -n 's/^\([^ ]*\) \(fail\|skip\) \(.*\)/\2 \1 \3/p' "$folder/all"
+    cut -d ' ' -f 2 "$folder/all" |
+        awk '{ count[$1]++ } END { printf "%d passed, %d failed, %d skipped\n", count["pass"], count["fail"], count["skip"]; exit count["fail"] > 0 }'
+}
+
+# Lines "KERNEL KIND TOPIC/CHECK DETAILS", topics in their order.
+by_topic() { awk '{ topic = $3; sub(/\/.*/, "", topic); print topic, $0 }' | LC_ALL=C sort -s -k1,1 | cut -d ' ' -f 2-; }
+
+# The same lines by check, in the order in which checks were first seen.
+print_details() {
+    awk '
+        { if (!($3 in text)) rows[++n] = $3
+          details = $0
+          sub(/^[^ ]+ [^ ]+ [^ ]+ ?/, "", details)
+          text[$3] = text[$3] sprintf("  %-8s %s  %s\n", $1, $2, details) }
+        END { for (r = 1; r <= n; r++) printf "%s\n%s", rows[r], text[rows[r]] }'
+}
+
+# The same lines as a table; of several results of one name the worst counts.
+print_table() { # KERNELS...
+    awk -v kernels="$*" '
+        { if (!($3 in seen)) { seen[$3] = 1; rows[++n] = $3; if (length($3) > width) width = length($3) } if (!(($3, $1) in cell) || $2 < cell[$3, $1]) cell[$3, $1] = $2 }
+        END {
+            columns = split(kernels, kernel, " ")
+            printf "%-*s", width, "check"
+            for (c = 1; c <= columns; c++) printf "  %-8s", kernel[c]
+            print ""
+            for (r = 1; r <= n; r++) {
+                printf "%-*s", width, rows[r]
+                for (c = 1; c <= columns; c++) { v = cell[rows[r], kernel[c]]; printf "  %-8s", v == "" ? "-" : v }
+                print ""
+            }
+        }'
+}

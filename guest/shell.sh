@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# A shell in a guest, with q2c, fio and the devices of the tests.
+#
+#   guest/shell.sh [NAME of guest/kernels]
+#
+# GUEST_PROGRAMS names more programs of this machine to take along. Ctrl-a x ends the machine at once.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. guest/lib/say.sh
+. guest/lib/archive.sh
+. guest/lib/kernel.sh
+. guest/lib/image.sh
+. guest/lib/machine.sh
+
+name=${1:-5.10}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cargo build --release --locked --package q2c </dev/null
+tools=$(alone tools_layer)
+own_layer "$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c")" "$work/own.cpio"
+reason=$(alone open_archive) || { say "$reason"; exit 1; }
+read -r package < <(kernel_candidates "$name") || { say "no kernel $name in guest/kernels and the archive"; exit 1; }
+folder=$(alone have_kernel "$package") || { say "$package: $folder"; exit 1; }
+say "booting $(cat "$folder/version")"
+cat "$folder/modules.cpio" "$tools" "$work/own.cpio" >"$work/image"
+run_machine "$folder" "$work/image" "$work" "q2c.kernel=$name q2c.shell" -serial mon:stdio -serial null

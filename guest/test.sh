@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Boots every kernel of guest/kernels, runs guest/tests in it and prints what passed.
+#
+#   guest/test.sh [--kernel NAME] [--topic NAME,...]
+#
+# Ends with 1 when a check failed. A kernel that cannot be had is one skip, or with CI=true one failure.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. guest/lib/say.sh
+. guest/lib/archive.sh
+. guest/lib/kernel.sh
+. guest/lib/image.sh
+. guest/lib/machine.sh
+. guest/lib/report.sh
+
+readonly boot_seconds=90    # a guest that has not told that it is up by then is stopped
+readonly guest_seconds=600  # one that has not powered off by then is stopped
+
+usage() { echo "usage: guest/test.sh [--kernel NAME] [--topic NAME,...]" >&2; exit 2; }
+
+kernels=$(table guest/kernels | awk '{ print $1 }')
+topics=
+while [ $# -gt 0 ]; do
+    case $1 in
+        --kernel) kernels=${2:?} ;;
+        --topic) topics=${2:?} ;;
+        *) usage ;;
+    esac
+    shift 2
+done
+
+work=$(mktemp -d)
+machine=
+trap 'if [ -n "$machine" ]; then kill "$machine" 2>/dev/null || true; fi; rm -rf "$work"' EXIT
+logs=${CARGO_TARGET_DIR:-target}/guest
+mkdir -p "$logs"
+
+# A kernel that cannot be had: a check of its own.
+absent() { # NAME, REASON
+    local kind=skip
+    if [ "${CI:-}" = true ]; then kind=fail; fi
+    echo "$kind boot/kernel $2" >"$work/$1.checks"
+}
+
+# Boots one kernel and waits for its end. Returns 1 when it did not come up.
+boot() { # NAME, FOLDER
+    local name=$1 folder=$2 begun=$SECONDS
+    say "$name: booting $(cat "$folder/version")"
+    cat "$folder/modules.cpio" "$tools" "$work/own.cpio" >"$work/image"
+    : >"$logs/$name.results"
+    timeout -k 5 "$guest_seconds" bash -c '. guest/lib/machine.sh; run_machine "$@"' bash \
+        "$folder" "$work/image" "$work" "q2c.kernel=$name q2c.topics=$topics" \
+        -serial "file:$logs/$name.log" -serial "file:$logs/$name.results" </dev/null >"$logs/$name.qemu" 2>&1 &
+    machine=$!
+    while kill -0 "$machine" 2>/dev/null && ! told "$logs/$name.results" up; do
+        if [ $((SECONDS - begun)) -gt "$boot_seconds" ]; then kill "$machine"; fi
+        sleep 0.5
+    done
+    if told "$logs/$name.results" up; then say "$name: up after $((SECONDS - begun)) s"; fi
+    wait "$machine" || true
+    machine=
+    told "$logs/$name.results" up
+}
+
+# The checks of a guest that came up; one that ended before its tests did has one failed check more.
+collect() { # NAME, FOLDER
+    local name=$1
+    {
+        echo "pass boot/kernel $(cat "$2/version")"
+        checks_of "$logs/$name.results"
+        if ! told "$logs/$name.results" end; then echo "fail boot/end the guest ended before its tests did: $(last_words "$name")"; fi
+    } >"$work/$name.checks"
+}
+
+last_words() { # NAME
+    if grep -aq 'Kernel panic' "$logs/$1.log"; then
+        grep -a -m 1 'Kernel panic' "$logs/$1.log" | tr -d '\r'
+    else
+        echo "stopped after $guest_seconds s at most, or powered off; log: $logs/$1.log"
+    fi
+}
+
+test_kernel() { # NAME
+    local name=$1 package folder begun=$SECONDS reason="no package of its row in guest/kernels is in the archive" booted=
+    while read -r package; do
+        if ! folder=$(alone have_kernel "$package"); then
+            reason="$package: $folder"
+        elif boot "$name" "$folder"; then
+            collect "$name" "$folder"
+            say "$name: took $((SECONDS - begun)) s"
+            return
+        else
+            reason="$package did not come up: $(last_words "$name")"
+            booted=1
+        fi
+        say "$name: $reason"
+    done < <(kernel_candidates "$name")
+    if [ -n "$booted" ]; then echo "fail boot/kernel $reason" >"$work/$name.checks"; else absent "$name" "$reason"; fi
+}
+
+# Why no kernel can be had at all, on stdout; fails then.
+ready() {
+    if [ "$(uname -m)" != x86_64 ]; then
+        echo "guests are x86-64 and hold the q2c built here; this machine is $(uname -m)"
+        return 1
+    fi
+    alone open_archive
+}
+
+cargo build --release --locked --package q2c </dev/null
+tools=$(alone tools_layer)
+own_layer "$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c")" "$work/own.cpio"
+alone prune_cache
+if reason=$(ready); then
+    for name in $kernels; do test_kernel "$name"; done
+else
+    for name in $kernels; do absent "$name" "$reason"; done
+fi
+# shellcheck disable=SC2086
+print_report "$work" $kernels

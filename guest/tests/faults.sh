@@ -1,0 +1,32 @@
+# Devices that fail and go away under a run.
+
+# A controller taken away in the middle.
+removed() {
+    q2c poll watch "/dev/$SMALL" --out /tmp/removed --seconds 20 --interval 500ms --plain --policy poll >/tmp/removed.out 2>&1 </dev/null &
+    pid=$!
+    sleep 4
+    echo 1 >"/sys/class/nvme/${SMALL%n1}/device/remove"
+    wait $pid
+}
+started=$(cut -d . -f 1 /proc/uptime)
+removed
+status=$?
+took=$(($(cut -d . -f 1 /proc/uptime) - started))
+[ $status = 6 ] && [ $took -lt 19 ]
+expect removed $? = 0 "exit $status after $took s: $(tail -n 1 /tmp/removed.out)"
+
+# Sectors that cannot be read: a quarter of a small device (longer ranges are kept out of order by 5.10).
+modprobe null_blk nr_devices=0
+mount -t configfs config /sys/kernel/config 2>/dev/null
+bad=/sys/kernel/config/nullb/bad
+mkdir $bad
+echo 1 >$bad/size
+echo 1 >$bad/memory_backed
+echo +512-1023 >$bad/badblocks
+echo 1 >$bad/power
+disk=/dev/nullb$(cat $bad/index)
+if [ -b /dev/bad ]; then disk=/dev/bad; fi
+q2c poll watch "$disk" --out /tmp/eio --seconds 3 --plain --policy poll >/tmp/eio.out 2>&1 </dev/null
+expect eio $? = 6 "$(tail -n 1 /tmp/eio.out)"
+rmdir $bad
+modprobe -r null_blk

@@ -1,0 +1,13 @@
+# A second driver with poll queues, where the kernel's null_blk has them.
+
+if ! modinfo null_blk | grep -q poll_queues; then
+    skip polls "this kernel's null_blk has no poll_queues"
+    return 0
+fi
+modprobe null_blk nr_devices=1 submit_queues=4 poll_queues=2 gb=1
+expect polls "$(cat /sys/block/nullb0/queue/io_poll)" = 1 "io_poll of nullb0 with poll_queues=2"
+run doctor 0 /tmp/doctor q2c doctor --json /dev/nullb0 &&
+    expect doctor "$(doctor_word /tmp/doctor poll-queues verdict)" = pass "$(doctor_word /tmp/doctor poll-queues found)"
+run watch 0 /tmp/watch q2c poll watch /dev/nullb0 --out /tmp/null --seconds 2 --interval 500ms --plain --policy poll --json &&
+    expect watch "$(grep -c '"end_s"' /tmp/watch)" -ge 2 "$(grep '"was"' /tmp/watch | sort | uniq -c | tr -s ' ')"
+modprobe -r null_blk

@@ -1,0 +1,26 @@
+# What the kernel itself does with polled I/O, seen by fio and the interrupt counters: the truth that q2c is held to.
+
+delay=/sys/block/$RAW/queue/io_poll_delay
+
+by_fio "$RAW" --ioengine=pvsync2
+[ "$IRQS" -ge $((IOS * 9 / 10)) ] && [ "$IOS" -gt 100 ]
+expect pvsync2-interrupts $? = 0 "$told_by_fio"
+
+by_fio "$RAW" --ioengine=pvsync2 --hipri
+if kernel_at_least 5.19; then
+    [ "$IRQS" -ge $((IOS * 9 / 10)) ] && [ "$IOS" -gt 100 ]
+    expect pvsync2-hipri-does-not-poll $? = 0 "$told_by_fio"
+else
+    [ "$IRQS" = 0 ] && [ "$CTX" -lt $((IOS / 10)) ] && [ "$IOS" -gt 100 ]
+    expect pvsync2-hipri-polls $? = 0 "$told_by_fio"
+    classic=$CPU
+    echo 0 >$delay
+    by_fio "$RAW" --ioengine=pvsync2 --hipri
+    echo -1 >$delay
+    [ "$IRQS" = 0 ] && [ "$CTX" -ge $((IOS / 2)) ] && [ "$CPU" -lt "$classic" ] && [ "$IOS" -gt 100 ]
+    expect pvsync2-hybrid-sleeps $? = 0 "$told_by_fio; classic: $classic % CPU"
+fi
+
+by_fio "$RAW" --ioengine=io_uring --hipri
+[ "$IRQS" = 0 ] && [ "$CTX" -lt $((IOS / 10)) ] && [ "$IOS" -gt 100 ]
+expect uring-iopoll-polls $? = 0 "$told_by_fio"
