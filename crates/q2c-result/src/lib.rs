@@ -4,7 +4,9 @@
 
 pub mod doctor;
 pub mod exit;
+pub mod kernel_watch;
 pub mod machine;
+pub mod steer;
 pub mod sweep;
 pub mod tune;
 pub mod warning;

@@ -1,6 +1,7 @@
 //! Results in a terminal: compact tables, 100 columns and up read best.
 
 mod doctor;
+mod kernel_watch;
 mod screen;
 mod sweep;
 mod table;
@@ -8,6 +9,7 @@ mod tune;
 mod watch;
 
 pub use doctor::doctor;
+pub use kernel_watch::{kernel_watch_head, kernel_watch_line};
 pub use screen::Screen;
 pub use sweep::sweep;
 pub use tune::tune;
