@@ -4,8 +4,10 @@
 pub mod bench;
 pub mod calibrate;
 pub mod experiment;
+pub mod kernel_watch;
 pub mod run_dir;
 pub mod runner;
+pub mod steer;
 pub mod study;
 pub mod tune;
 pub mod watch;

@@ -5,7 +5,9 @@
 pub mod bench;
 pub mod doctor;
 pub mod exit;
+pub mod kernel_watch;
 pub mod machine;
+pub mod steer;
 pub mod sweep;
 pub mod tune;
 pub mod warning;

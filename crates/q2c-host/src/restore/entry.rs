@@ -27,7 +27,7 @@ pub struct Change {
 pub(super) enum Line {
     /// A change follows.
     Change(Change),
-    /// The kernel took another value than the one written (rounding): that value is ours, too.
+    /// This value is ours, too: the kernel took it instead of the one written (rounding), or it is written next.
     Settled { seq: u64, value: String },
     /// The change was undone, or never came about.
     Undone { seq: u64 },

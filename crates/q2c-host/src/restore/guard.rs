@@ -22,7 +22,8 @@ pub struct Guard {
 #[derive(Debug)]
 struct Applied {
     change: Change,
-    settled: Option<String>,
+    /// Further values that are ours.
+    others: Vec<String>,
     /// `None` when an earlier change of the same setting holds the lock.
     _lock: Option<ObjectLock>,
 }
@@ -84,12 +85,39 @@ impl Guard {
         }
         self.applied.push(Applied {
             change,
-            settled: None,
+            others: Vec::new(),
             _lock: lock,
         });
         let now = object::read(&object)?;
         self.settle(&now, value)?;
         Ok(setting(&now))
+    }
+
+    /// Sets `object` to `value`, time and again: the journal grows by each value's first use only, and the first change's old
+    /// value is what is put back. The value is not read back.
+    ///
+    /// # Errors
+    /// As [`Guard::set`].
+    pub fn vary(&mut self, object: &Path, value: &str) -> Result<(), RestoreError> {
+        let found = fs::canonicalize(object).map_err(|source| RestoreError::Object {
+            what: "find".into(),
+            path: object.to_owned(),
+            source,
+        })?;
+        let same = |a: &Applied| a.change.object == found;
+        let Some(at) = self.applied.iter().position(same) else {
+            return self.set(object, value).map(drop);
+        };
+        let Applied { change, others, .. } = &self.applied[at];
+        if change.written != value && !others.iter().any(|other| other == value) {
+            let line = Line::Settled {
+                seq: change.seq,
+                value: value.to_owned(),
+            };
+            self.log(&line)?;
+            self.applied[at].others.push(value.to_owned());
+        }
+        object::write(&found, value)
     }
 
     /// Undoes all changes, the last first, and removes the journal when every one is final.
@@ -105,7 +133,7 @@ impl Guard {
                 ..
             } = applied.change;
             let mut ours = vec![written.as_str()];
-            ours.extend(applied.settled.as_deref());
+            ours.extend(applied.others.iter().map(String::as_str));
             let outcome = object::put_back(&object, &old, &ours);
             if outcome.is_final() {
                 // Should this line fail to be written, a later restore finds the old value and does nothing.
@@ -153,7 +181,7 @@ impl Guard {
         let Some(last) = self.applied.last_mut().filter(|_| now != asked) else {
             return Ok(());
         };
-        last.settled = Some(now.to_owned());
+        last.others.push(now.to_owned());
         let seq = last.change.seq;
         self.log(&Line::Settled {
             seq,

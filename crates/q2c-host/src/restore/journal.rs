@@ -108,8 +108,8 @@ impl fmt::Display for Fault {
 /// What a journal says.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    /// Changes not undone, in the order they were made, with the settled value where it differed.
-    pub open: Vec<(Change, Option<String>)>,
+    /// Changes not undone, in the order they were made, with further values that are theirs.
+    pub open: Vec<(Change, Vec<String>)>,
     pub faults: Vec<Fault>,
 }
 
@@ -135,14 +135,14 @@ impl Contents {
     }
 
     fn parse(path: &Path, text: &str) -> Contents {
-        let mut changes: BTreeMap<u64, (Change, Option<String>)> = BTreeMap::new();
+        let mut changes: BTreeMap<u64, (Change, Vec<String>)> = BTreeMap::new();
         let mut faults = Vec::new();
         for (n, row) in text.split_inclusive('\n').enumerate() {
             let complete = row.ends_with('\n');
             match serde_json::from_str::<Line>(row) {
-                Ok(Line::Change(c)) if complete => drop(changes.insert(c.seq, (c, None))),
+                Ok(Line::Change(c)) if complete => drop(changes.insert(c.seq, (c, Vec::new()))),
                 Ok(Line::Settled { seq, value }) if complete => {
-                    changes.entry(seq).and_modify(|c| c.1 = Some(value));
+                    changes.entry(seq).and_modify(|c| c.1.push(value));
                 }
                 Ok(Line::Undone { seq }) if complete => drop(changes.remove(&seq)),
                 _ => faults.push(Fault {

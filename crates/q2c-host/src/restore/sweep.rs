@@ -96,9 +96,9 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
     }
     let Contents { open, faults } = Contents::of(&mut file, path)?;
     let mut all_final = free;
-    for (change, settled) in open.into_iter().rev() {
+    for (change, others) in open.into_iter().rev() {
         let outcome = match free && !change.owner.is_alive(roots) {
-            true => undo(roots, dir, &change, settled.as_deref()),
+            true => undo(roots, dir, &change, &others),
             false => Outcome::OwnerAlive,
         };
         all_final &= outcome.is_final();
@@ -120,7 +120,7 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
     }
 }
 
-fn undo(roots: &Roots, dir: &Path, change: &Change, settled: Option<&str>) -> Outcome {
+fn undo(roots: &Roots, dir: &Path, change: &Change, others: &[String]) -> Outcome {
     if !change.owner.of_this_boot(roots) {
         return Outcome::OtherBoot;
     }
@@ -130,7 +130,7 @@ fn undo(roots: &Roots, dir: &Path, change: &Change, settled: Option<&str>) -> Ou
         Err(e) => return Outcome::Failed { why: e.to_string() },
     };
     let mut ours = vec![change.written.as_str()];
-    ours.extend(settled);
+    ours.extend(others.iter().map(String::as_str));
     object::put_back(&change.object, &change.old, &ours)
 }
 

@@ -364,3 +364,28 @@ fn sweeps_and_runs_at_the_same_time() {
         assert_eq!(lost, 0);
     });
 }
+
+/// A daemon's setting: a journal line per new value, the first old value is put back, and after a kill any value of its own is.
+#[test]
+fn a_varied_setting_is_ours_at_every_value() {
+    let bench = Bench::new();
+    let a = bench.tree.path("sys/a");
+    let mut guard = bench.guard();
+    for value in ["7", "9", "7", "9", "12", "9"] {
+        guard.vary(&a, value).unwrap();
+        assert_eq!(bench.value("sys/a"), value);
+    }
+    let journal = fs::read_to_string(&bench.journals()[0]).unwrap();
+    assert_eq!(journal.lines().count(), 3, "{journal}");
+    guard.undo();
+    assert_eq!(bench.value("sys/a"), "1");
+    assert!(bench.journals().is_empty());
+
+    let tail = "{\"event\":\"settled\",\"seq\":0,\"value\":\"9\"}\n{\"event\":\"settled\",\"seq\":0,\"value\":\"12\"}\n";
+    for (present, wanted) in [("7", "1"), ("9", "1"), ("12", "1"), ("13", "13")] {
+        bench.leave(&dead(), &[("sys/a", "1", "7")], tail);
+        fs::write(&a, present).unwrap();
+        bench.outcomes();
+        assert_eq!(bench.value("sys/a"), wanted);
+    }
+}

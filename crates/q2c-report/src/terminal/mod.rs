@@ -2,6 +2,7 @@
 
 mod bench;
 mod doctor;
+mod kernel_watch;
 mod screen;
 mod sweep;
 mod table;
@@ -10,6 +11,7 @@ mod watch;
 
 pub use bench::bench;
 pub use doctor::doctor;
+pub use kernel_watch::{kernel_watch_head, kernel_watch_line};
 pub use screen::Screen;
 pub use sweep::sweep;
 pub use tune::tune;

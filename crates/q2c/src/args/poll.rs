@@ -1,13 +1,13 @@
 //! `q2c poll`.
 
-use super::{CostArgs, RuleArgs, SourceArgs, WatchArgs};
+use super::{CostArgs, RuleArgs, SourceArgs, SteerArgs, WatchArgs};
 use clap::{Args, Subcommand};
 use q2c_model::{Nanos, parse_duration};
 use q2c_policy::{Family, PolicySpec};
 use q2c_sim::{Arrival, Limits, Objective};
 use std::path::PathBuf;
 
-/// Hybrid polling: simulated, or watched at work.
+/// Hybrid polling: simulated, watched at work, or steered in the kernel.
 #[derive(Clone, Debug, Args)]
 pub struct PollArgs {
     /// What to do.
@@ -27,6 +27,9 @@ pub enum PollCommand {
     /// Watch a workload while it runs; its method, ratio and background are changed by key
     #[command(after_help = rules())]
     Watch(WatchArgs),
+    /// Let the kernel's own hybrid polling sleep by a rule of q2c's: follow a device's latencies, write io_poll_delay (Linux 5.8 to
+    /// 5.18)
+    Steer(SteerArgs),
 }
 
 /// Which rules on which trace, at which costs.

@@ -17,7 +17,7 @@ pub struct RuleArgs {
 }
 
 /// A period that windows can have.
-fn period(text: &str) -> Result<Nanos, String> {
+pub fn period(text: &str) -> Result<Nanos, String> {
     let period = parse_duration(text).map_err(|e| e.to_string())?;
     let any: PolicySpec = "rule:min".parse().expect("the rule of a statistic");
     let fits = any.with("period", period.0 as f64);

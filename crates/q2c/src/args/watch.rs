@@ -29,6 +29,10 @@ pub struct WatchArgs {
     /// Go on to the next method by itself each time this is over
     #[arg(long, value_name = "DURATION", value_parser = each)]
     pub every: Option<Nanos>,
+    /// Watch the kernel's own hybrid polling of this device instead (Linux 5.8 to 5.18), whoever uses it: no I/O is done, and the
+    /// options of a job mean nothing
+    #[arg(long, conflicts_with_all = ["policy", "rule", "every", "scratch", "background"])]
+    pub kernel: bool,
     /// A line per interval, as where there is no terminal
     #[arg(long)]
     pub plain: bool,
@@ -90,7 +94,8 @@ fn between(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+/// A length of time that somebody waits for.
+pub fn seconds(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();
     value
         .filter(|s| (0.1..=86_400.0).contains(s))

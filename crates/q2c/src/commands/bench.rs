@@ -1,6 +1,6 @@
 //! `q2c bench`.
 
-use super::restore::usual_folder;
+use super::restore;
 use super::tune::{binary, keep_for_resume};
 use crate::args::{BenchArgs, Counts, Engines, Methods};
 use crate::failure::{Fails, Failure};
@@ -46,7 +46,7 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         None => RunDir::create(&args.out, "bench", &spec, &identity).or_exit(Exit::Device)?,
     };
     say(&format!("run folder {}", folder.path().display()));
-    let restore_dir = usual_folder().ok();
+    let restore_dir = restore::folder(None).ok();
     let clock = place.workload.clock;
     let floor =
         q2c_engine::floor::measure(clock, CpuId(spec.cpus[0])).or_exit(Exit::Environment)?;

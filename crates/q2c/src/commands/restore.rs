@@ -11,10 +11,7 @@ use std::path::{Path, PathBuf};
 /// Finishes what killed runs left.
 pub fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
     let roots = Roots::live();
-    let folder = match &args.journal {
-        Some(folder) => folder.clone(),
-        None => usual_folder()?,
-    };
+    let folder = folder(args.journal.as_deref())?;
     if args.dry_run {
         let left = pending(&roots, &folder).or_exit(Exit::Environment)?;
         let lines: Vec<String> = left.iter().map(|(change, _)| format!("{change}")).collect();
@@ -49,7 +46,11 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
     })
 }
 
-pub fn usual_folder() -> Result<PathBuf, Failure> {
+/// The folder of the journals: as named, or the usual one.
+pub fn folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(named) = named {
+        return Ok(named.to_owned());
+    }
     let root = rustix::process::geteuid().is_root();
     let (state, home) = (std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
     let folder = default_folder(

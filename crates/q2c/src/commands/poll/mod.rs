@@ -1,13 +1,18 @@
 //! `q2c poll`.
 
 mod cost;
+mod kernel;
 mod sim;
 mod source;
+mod steer;
 mod sweep;
 
 use crate::args::{PollArgs, PollCommand};
-use crate::failure::Failure;
+use crate::failure::{Fails, Failure};
+use q2c_host::Roots;
+use q2c_host::block::{Leaf, of_disk_name, of_path};
 use q2c_result::Exit;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Runs one of its commands.
@@ -15,6 +20,29 @@ pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
         PollCommand::Sim(args) => sim::run(args, stop),
         PollCommand::Sweep(args) => sweep::run(args, stop),
+        PollCommand::Watch(args) if args.kernel => kernel::run(args, stop),
         PollCommand::Watch(args) => super::watch::run(args, stop),
+        PollCommand::Steer(args) => steer::run(args, stop),
     }
+}
+
+/// The disk of a device's path, of a file on it, or of a kernel name such as nvme0n1.
+fn device(roots: &Roots, name: &str) -> Result<Leaf, Failure> {
+    let path = Path::new(name);
+    let is_name = !name.contains('/') && !path.exists();
+    let leaf = match is_name {
+        true => of_disk_name(roots, name),
+        false => of_path(roots, path),
+    };
+    let leaf = leaf.or_exit(Exit::Target)?;
+    if leaf.below.is_empty() {
+        return Ok(leaf);
+    }
+    let below: Vec<&str> = leaf.below.iter().map(|disk| disk.name.as_str()).collect();
+    let why = format!(
+        "use the kernel's own hybrid polling of {}: it stands on other disks, name one of them: {}",
+        leaf.disk.name,
+        below.join(", ")
+    );
+    Err(Failure::new(Exit::Target, why))
 }

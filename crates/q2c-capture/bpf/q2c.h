@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What q2c's BPF programs need of the kernel's interface, and no header of
+ * the system: helpers by their numbers, maps, registers, and the fields of
+ * kernel types that are read (their places come from the running kernel's
+ * type information when a program is loaded).
+ */
+#ifndef Q2C_H
+#define Q2C_H
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef int s32;
+typedef unsigned long long u64;
+typedef long long s64;
+
+#define NULL ((void *)0)
+#define SEC(name) __attribute__((section(name), used))
+#define __always_inline inline __attribute__((always_inline))
+#define __uint(name, val) int(*name)[val]
+#define __type(name, val) typeof(val) *name
+
+/* uapi/linux/bpf.h: enum bpf_map_type, enum bpf_func_id, flags */
+#define MAP_HASH 1
+#define MAP_PERCPU_ARRAY 6
+#define MAP_LRU_HASH 9
+#define MAP_RINGBUF 27
+#define ANY 0
+#define RB_NO_WAKEUP 1ULL
+
+static void *(*map_lookup)(void *map, const void *key) = (void *)1;
+static long (*map_update)(void *map, const void *key, const void *value,
+			  u64 flags) = (void *)2;
+static long (*map_delete)(void *map, const void *key) = (void *)3;
+static u64 (*ktime_get_ns)(void) = (void *)5;
+static u64 (*get_current_pid_tgid)(void) = (void *)14;
+static long (*probe_read_kernel)(void *to, u32 size,
+				 const void *from) = (void *)113;
+static long (*ringbuf_output)(void *ring, void *data, u64 size,
+			      u64 flags) = (void *)130;
+
+/* A field of a kernel type, at the place it has in the running kernel. */
+#define READ(from, field)                                                    \
+	({                                                                   \
+		typeof((from)->field) __value = 0;                           \
+		probe_read_kernel(&__value, sizeof(__value),                 \
+				  __builtin_preserve_access_index(           \
+					  &(from)->field));                  \
+		__value;                                                     \
+	})
+#define FIELD_EXISTS(field) __builtin_preserve_field_info(field, 2)
+#define ENUM_EXISTS(type, value)                                             \
+	__builtin_preserve_enum_value(*(typeof(type) *)value, 0)
+#define ENUM_VALUE(type, value)                                              \
+	__builtin_preserve_enum_value(*(typeof(type) *)value, 1)
+
+#if defined(Q2C_X86_64)
+struct registers {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
+	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+#define ARG1(regs) ((regs)->di)
+#define ARG2(regs) ((regs)->si)
+/* At a function's entry its return address is on top of the stack. */
+#define RETURNS_TO(regs)                                                     \
+	({                                                                   \
+		u64 __to = 0;                                                \
+		probe_read_kernel(&__to, sizeof(__to), (void *)(regs)->sp);  \
+		__to;                                                        \
+	})
+#elif defined(Q2C_ARM64)
+struct registers {
+	unsigned long regs[31], sp, pc, pstate;
+};
+#define ARG1(regs) ((regs)->regs[0])
+#define ARG2(regs) ((regs)->regs[1])
+#define RETURNS_TO(regs) ((u64)(regs)->regs[30])
+#else
+#error "no registers known for this processor"
+#endif
+
+#pragma clang attribute push(__attribute__((preserve_access_index)),         \
+			     apply_to = record)
+struct gendisk {
+	int major;
+	int first_minor;
+};
+
+struct request_queue {
+	struct gendisk *disk; /* since 5.15 */
+};
+
+struct blk_mq_hw_ctx {
+	struct request_queue *queue;
+	unsigned int queue_num;
+};
+
+struct request {
+	struct request_queue *q;
+	struct blk_mq_hw_ctx *mq_hctx;
+	unsigned int cmd_flags;
+	int tag;
+	int internal_tag;
+	unsigned int __data_len;
+};
+
+struct request___disk { /* until 5.16 */
+	struct gendisk *rq_disk;
+};
+#pragma clang attribute pop
+
+/* The device asked for, set before the program is loaded. */
+volatile const u32 wanted_major = 0;
+volatile const u32 wanted_minor = 0;
+
+/*
+ * Its queue, known from the first request seen: a look at one pointer is all
+ * that requests of other devices cost then.
+ */
+u64 wanted_queue = 0;
+
+static __always_inline struct gendisk *disk_of(struct request *rq)
+{
+	struct request___disk *old = (void *)rq;
+	struct request_queue *q;
+
+	if (FIELD_EXISTS(old->rq_disk))
+		return READ(old, rq_disk);
+	q = READ(rq, q);
+	if (FIELD_EXISTS(q->disk))
+		return READ(q, disk);
+	return NULL;
+}
+
+static __always_inline int is_wanted(struct request *rq)
+{
+	u64 queue = (u64)READ(rq, q);
+	struct gendisk *disk;
+
+	if (wanted_queue)
+		return queue == wanted_queue;
+	disk = disk_of(rq);
+	if (!disk || (u32)READ(disk, major) != wanted_major ||
+	    (u32)READ(disk, first_minor) != wanted_minor)
+		return 0;
+	wanted_queue = queue;
+	return 1;
+}
+
+char gpl[] SEC("license") = "GPL";
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every completed request of one device with the time from its hand-over to
+ * the driver (block_rq_issue) to its completion (block_rq_complete): what the
+ * kernel's own statistics count.
+ */
+#include "q2c.h"
+
+struct completion {
+	u64 at_ns;	/* CLOCK_MONOTONIC */
+	u64 latency_ns;
+	u32 bytes;
+	u32 op;		/* enum req_op */
+};
+
+#define OP_MASK 255U /* REQ_OP_MASK */
+
+struct {
+	__uint(type, MAP_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u64);
+	__type(value, u64);
+} issued SEC(".maps");
+
+struct {
+	__uint(type, MAP_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} completions SEC(".maps");
+
+struct lost {
+	u64 no_room;	/* for a request in flight, or in the ring */
+	u64 unpaired;	/* completed without having been seen issued */
+};
+
+struct {
+	__uint(type, MAP_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct lost);
+} losses SEC(".maps");
+
+static __always_inline struct lost *lost_here(void)
+{
+	u32 zero = 0;
+
+	return map_lookup(&losses, &zero);
+}
+
+static __always_inline int issue(struct request *rq)
+{
+	u64 now_ns = ktime_get_ns(), key = (u64)rq;
+	struct lost *lost;
+
+	if (!is_wanted(rq))
+		return 0;
+	if (map_update(&issued, &key, &now_ns, ANY) != 0) {
+		lost = lost_here();
+		if (lost)
+			lost->no_room++;
+	}
+	return 0;
+}
+
+/* Since 5.11 the tracepoint has one argument, before it had two. */
+SEC("raw_tp/issue_one")
+int issue_one(u64 *args)
+{
+	return issue((void *)args[0]);
+}
+
+SEC("raw_tp/issue_two")
+int issue_two(u64 *args)
+{
+	return issue((void *)args[1]);
+}
+
+SEC("raw_tp/complete")
+int complete(u64 *args)
+{
+	struct request *rq = (void *)args[0];
+	u64 *begun, key = (u64)rq;
+	struct completion done = {};
+	struct lost *lost;
+
+	if (!is_wanted(rq))
+		return 0;
+	lost = lost_here();
+	begun = map_lookup(&issued, &key);
+	if (!begun) {
+		if (lost)
+			lost->unpaired++;
+		return 0;
+	}
+	done.at_ns = ktime_get_ns();
+	done.latency_ns = done.at_ns - *begun;
+	done.bytes = (u32)args[2];
+	done.op = READ(rq, cmd_flags) & OP_MASK;
+	map_delete(&issued, &key);
+	if (ringbuf_output(&completions, &done, sizeof(done), RB_NO_WAKEUP) &&
+	    lost)
+		lost->no_room++;
+	return 0;
+}

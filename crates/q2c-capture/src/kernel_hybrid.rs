@@ -1,0 +1,115 @@
+//! The kernel's own hybrid polling of one device, watched (Linux 5.8 to 5.18): what the sleeps of `io_poll_delay` do.
+//!
+//! Everything is counted when a polled request completes, so that the counts of an interval are of the same requests. A *miss* is a
+//! request that was complete by the end of the first poll after its sleep: `probes/kernel_hybrid/pairing.h`. Requests that
+//! complete before the first of the device was seen are not counted (one, as a rule).
+
+mod counts;
+mod support;
+
+pub use counts::Counts;
+pub use support::{Delay, check};
+
+use crate::ProbeError;
+use crate::object::Object;
+use crate::permission;
+use crate::symbols::Symbols;
+use aya::maps::{HashMap, MapData, PerCpuArray};
+use counts::FIELDS;
+use q2c_host::Roots;
+use q2c_host::block::Disk;
+
+/// The compiled program.
+static OBJECT: &[u8] =
+    aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/kernel_hybrid.bpf.o"));
+
+/// The block layer's poll function: until 5.15, since 5.16. Queue and cookie are its first arguments.
+const POLL: [&str; 2] = ["blk_poll", "blk_mq_poll"];
+/// What of it may begin the sleep; the compiler puts some into others.
+const SLEEPERS: [&str; 4] = [
+    "blk_poll",
+    "blk_mq_poll",
+    "blk_mq_poll_hybrid",
+    "blk_mq_poll_hybrid_sleep",
+];
+const TIMER: &str = "hrtimer_sleeper_start_expires";
+/// The drivers' poll functions.
+const DRIVERS: [&str; 6] = [
+    "nvme_poll",
+    "nvme_tcp_poll",
+    "nvme_rdma_poll",
+    "scsi_mq_poll",
+    "null_poll",
+    "virtblk_poll",
+];
+/// Places of code that the program's table holds.
+const CALLERS: usize = 8;
+
+/// The probe at work.
+pub struct KernelHybrid {
+    object: Object,
+}
+
+impl KernelHybrid {
+    /// Begins to watch a disk.
+    ///
+    /// # Errors
+    /// The kernel or the disk has no hybrid polling of its own, a permission is lacking, or the kernel refuses.
+    pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
+        check(roots, disk)?;
+        permission::check(roots)?;
+        let kprobes = roots.sys("bus/event_source/devices/kprobe/type");
+        if !kprobes.exists() {
+            return Err(ProbeError::NoKprobes { path: kprobes });
+        }
+        let symbols = Symbols::read(roots)?;
+        let entry = symbols.first_of(&POLL)?;
+        symbols.first_of(&[TIMER])?;
+        symbols.first_of(&DRIVERS)?;
+        let drivers: Vec<&str> = DRIVERS.into_iter().filter(|d| symbols.has(d)).collect();
+        let mut callers = [[0_u64; 2]; CALLERS];
+        let code = symbols.code_of(&SLEEPERS)?;
+        callers
+            .iter_mut()
+            .zip(code)
+            .for_each(|(to, from)| *to = from);
+
+        let mut object = Object::load(roots, OBJECT, disk.dev, Some(&callers))?;
+        object.on_tracepoint("complete", "block_rq_complete")?;
+        object.on_functions("driver_poll", &drivers)?;
+        object.on_functions("start_sleep", &[TIMER])?;
+        object.on_functions("enter_poll", &[entry])?;
+        Ok(KernelHybrid { object })
+    }
+
+    /// What was counted since the beginning.
+    ///
+    /// # Errors
+    /// The kernel's map cannot be read.
+    pub fn read(&self) -> Result<Counts, ProbeError> {
+        let map = self
+            .object
+            .ebpf
+            .map("counted")
+            .expect("a map of the object");
+        let read = || {
+            let counted = PerCpuArray::<&MapData, [u64; FIELDS]>::try_from(map)?;
+            counted.get(&0, 0)
+        };
+        let cpus = read().map_err(|error| self.object.unread(&error))?;
+        Ok(cpus.iter().copied().map(Counts::from).sum())
+    }
+
+    /// Threads that polled the device so far, by id; the kernel forgets the oldest of some thousands.
+    ///
+    /// # Errors
+    /// The kernel's map cannot be read.
+    pub fn threads(&self) -> Result<Vec<u32>, ProbeError> {
+        let map = self.object.ebpf.map("tasks").expect("a map of the object");
+        let tasks = HashMap::<&MapData, u32, [u64; 4]>::try_from(map);
+        let tasks = tasks.map_err(|error| self.object.unread(&error))?;
+        let mut threads: Vec<u32> = tasks.keys().filter_map(Result::ok).collect();
+        threads.sort_unstable();
+        Ok(threads)
+    }
+}

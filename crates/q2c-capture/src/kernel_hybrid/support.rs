@@ -1,0 +1,127 @@
+//! Whether the kernel polls this disk with a sleep of its own, and where the sleep is set.
+
+use crate::ProbeError;
+use q2c_host::Roots;
+use q2c_host::block::Disk;
+use q2c_host::machine::kernel_version;
+use std::fs;
+use std::path::PathBuf;
+
+/// `queue/io_poll_delay` as it is written: -1 classic polling, 0 the kernel's own sleep, else a sleep in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delay(pub i64);
+
+impl Delay {
+    /// Classic polling.
+    pub const CLASSIC: Delay = Delay(-1);
+
+    /// The file of a disk.
+    #[must_use]
+    pub fn path(disk: &Disk) -> PathBuf {
+        disk.dir.join("queue/io_poll_delay")
+    }
+
+    /// What is set; `None` when the file is gone.
+    #[must_use]
+    pub fn read(disk: &Disk) -> Option<Delay> {
+        let text = fs::read_to_string(Delay::path(disk)).ok()?;
+        text.trim().parse().ok().map(Delay)
+    }
+}
+
+/// Fails with the reason when there is nothing to watch or steer.
+///
+/// # Errors
+/// [`ProbeError::NoHybrid`].
+pub fn check(roots: &Roots, disk: &Disk) -> Result<(), ProbeError> {
+    let release = fs::read_to_string(roots.proc("sys/kernel/osrelease")).unwrap_or_default();
+    let reason = of_kernel(release.trim()).or_else(|| of_disk(disk));
+    reason.map_or(Ok(()), |reason| {
+        Err(ProbeError::NoHybrid {
+            disk: disk.name.clone(),
+            reason,
+        })
+    })
+}
+
+/// Why this kernel cannot; `None` when it can.
+fn of_kernel(release: &str) -> Option<String> {
+    let why = match kernel_version(release)? {
+        version if version < (4, 10) => "it came with 4.10",
+        version if version < (5, 8) => {
+            "it has it, but its sleeps are seen by way of BPF features of 5.8"
+        }
+        version if version < (5, 19) => return None,
+        version if version < (6, 4) => {
+            "it has the code, but nothing reaches it: since 5.16 io_uring polls without a sleep, since 5.19 RWF_HIPRI does not poll"
+        }
+        _ => {
+            "io_poll_delay takes any value and does nothing: 5.19 removed synchronous polling, 6.4 the sleep"
+        }
+    };
+    Some(format!(
+        "Linux {release} has none that can be used: {why}; a kernel from 5.8 to 5.18 does, and q2c's own hybrid polling \
+         (q2c tune, q2c poll watch without --kernel) runs on this one"
+    ))
+}
+
+/// Why this disk cannot.
+fn of_disk(disk: &Disk) -> Option<String> {
+    let io_poll = fs::read_to_string(disk.dir.join("queue/io_poll")).unwrap_or_default();
+    if io_poll.trim() != "1" {
+        return Some(format!(
+            "expected queue/io_poll of 1, found `{}`: it has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's \
+             command line, or as an option of the module)",
+            io_poll.trim()
+        ));
+    }
+    let delay = Delay::path(disk);
+    (!delay.exists()).then(|| format!("{} does not exist", delay.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::DevId;
+
+    #[test]
+    fn kernels_without_it_are_told_why() {
+        for (release, word) in [
+            ("4.9.0", "4.10"),
+            ("5.4.0-1-amd64", "5.8"),
+            ("5.19.0", "5.19 RWF_HIPRI"),
+            ("6.1.0-32-amd64", "io_uring polls without a sleep"),
+            ("6.4.0", "6.4 the sleep"),
+            ("7.2.1", "does nothing"),
+        ] {
+            let why = of_kernel(release).expect(release);
+            assert!(why.contains(word) && why.contains(release), "{why}");
+        }
+        assert_eq!(of_kernel("5.10.0-32-amd64"), None);
+        assert_eq!(of_kernel("5.18.0"), None);
+    }
+
+    #[test]
+    fn a_disk_needs_poll_queues_and_the_setting() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots::under(dir.path());
+        fs::create_dir_all(roots.proc("sys/kernel")).unwrap();
+        fs::write(roots.proc("sys/kernel/osrelease"), "5.10.0-32-amd64\n").unwrap();
+        let disk = Disk {
+            name: "nvme0n1".to_owned(),
+            dev: DevId::default(),
+            dir: roots.sys("block/nvme0n1"),
+        };
+        let why = |wanted: &str| {
+            let error = check(&roots, &disk).expect_err("refused").to_string();
+            assert!(error.contains(wanted), "{error}");
+        };
+        fs::create_dir_all(disk.dir.join("queue")).unwrap();
+        why("poll_queues");
+        fs::write(disk.dir.join("queue/io_poll"), "1\n").unwrap();
+        why("io_poll_delay does not exist");
+        fs::write(Delay::path(&disk), "-1\n").unwrap();
+        check(&roots, &disk).expect("can be watched");
+        assert_eq!(Delay::read(&disk), Some(Delay::CLASSIC));
+    }
+}

@@ -1,0 +1,109 @@
+//! Loading and attaching, with errors in words.
+
+use crate::{ProbeError, permission};
+use aya::programs::{KProbe, Program, ProgramError, RawTracePoint};
+use aya::{Ebpf, EbpfLoader};
+use q2c_host::Roots;
+use q2c_model::DevId;
+use std::error::Error;
+
+/// A loaded object.
+pub struct Object {
+    pub ebpf: Ebpf,
+    roots: Roots,
+}
+
+impl Object {
+    /// Makes an object's maps for one device. `callers`, where the program has such a table, are code ranges.
+    pub fn load(
+        roots: &Roots,
+        bytes: &[u8],
+        device: DevId,
+        callers: Option<&[[u64; 2]; 8]>,
+    ) -> Result<Object, ProbeError> {
+        permission::raise_memlock(roots);
+        let mut loader = EbpfLoader::new();
+        loader.override_global("wanted_major", &device.major, true);
+        loader.override_global("wanted_minor", &device.minor, true);
+        if let Some(callers) = callers {
+            loader.override_global("callers", callers, true);
+        }
+        let ebpf = loader.load(bytes);
+        let ebpf =
+            ebpf.map_err(|error| refused(roots, "make the maps of a BPF program", &error))?;
+        Ok(Object {
+            ebpf,
+            roots: roots.clone(),
+        })
+    }
+
+    /// Loads a program and puts it on kernel functions.
+    pub fn on_functions(&mut self, program: &str, functions: &[&str]) -> Result<(), ProbeError> {
+        let what = format!("load the BPF program {program}");
+        let probe: &mut KProbe = found(&mut self.ebpf, program);
+        probe.load().map_err(|e| refused(&self.roots, &what, &e))?;
+        for function in functions {
+            let what = format!("put a probe on the kernel function {function}");
+            let attached = probe.attach(function, 0);
+            attached.map_err(|e| refused(&self.roots, &what, &e))?;
+        }
+        Ok(())
+    }
+
+    /// Loads a program and puts it on a tracepoint. False when the tracepoint has fewer arguments than the program reads.
+    pub fn on_tracepoint(&mut self, program: &str, point: &str) -> Result<bool, ProbeError> {
+        let what = format!("load the BPF program {program}");
+        let probe: &mut RawTracePoint = found(&mut self.ebpf, program);
+        probe.load().map_err(|e| refused(&self.roots, &what, &e))?;
+        match probe.attach(point) {
+            Ok(_) => Ok(true),
+            Err(ProgramError::SyscallError(e)) if is_invalid(&e.io_error) => Ok(false),
+            Err(error) => {
+                let what = format!("put a probe on the tracepoint {point}");
+                Err(refused(&self.roots, &what, &error))
+            }
+        }
+    }
+
+    /// A failed look into a map.
+    pub fn unread(&self, error: &dyn Error) -> ProbeError {
+        refused(&self.roots, "read a map of a BPF program", error)
+    }
+}
+
+/// A program of the object, of the kind that its section says.
+fn found<'a, P>(ebpf: &'a mut Ebpf, name: &str) -> &'a mut P
+where
+    &'a mut P: TryFrom<&'a mut Program>,
+{
+    let program = ebpf.program_mut(name).and_then(|p| p.try_into().ok());
+    program.expect("the object compiled with this crate has the program")
+}
+
+fn is_invalid(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error())
+}
+
+/// The error with all that is behind it; with what may be the reason, when it is a lack of permission.
+fn refused(roots: &Roots, what: &str, error: &dyn Error) -> ProbeError {
+    let mut why = error.to_string();
+    let mut denied = false;
+    let mut next = error.source();
+    while let Some(source) = next {
+        let words = source.to_string();
+        if !why.contains(&words) {
+            why += &format!(": {words}");
+        }
+        let io = source.downcast_ref::<std::io::Error>();
+        denied |= io.is_some_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied);
+        next = source.source();
+    }
+    if denied {
+        why += &format!(" ({})", permission::hints(roots));
+    }
+    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    ProbeError::Refused {
+        what: what.to_owned(),
+        why,
+    }
+}

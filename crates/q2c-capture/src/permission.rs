@@ -1,0 +1,118 @@
+//! Whether this process may load BPF programs, and what may stand in the way when the kernel says no.
+
+use crate::ProbeError;
+use q2c_host::Roots;
+use q2c_host::machine::kernel_version;
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::fs;
+
+/// Capabilities by their bit (uapi/linux/capability.h).
+const SYS_ADMIN: u32 = 21;
+const PERFMON: u32 = 38;
+const BPF: u32 = 39;
+
+/// Fails with the capabilities that are lacking, or when the kernel tells no types.
+pub fn check(roots: &Roots) -> Result<(), ProbeError> {
+    let path = roots.proc("self/status");
+    let status = fs::read_to_string(&path).map_err(|source| ProbeError::Read { path, source })?;
+    if let Some(lacking) = lacking(&status, release(roots)) {
+        return Err(ProbeError::Capability { lacking });
+    }
+    let types = roots.sys("kernel/btf/vmlinux");
+    match types.exists() {
+        true => Ok(()),
+        false => Err(ProbeError::NoTypes { path: types }),
+    }
+}
+
+/// The kernel's version; `None` when it does not tell.
+fn release(roots: &Roots) -> Option<(u32, u32)> {
+    let text = fs::read_to_string(roots.proc("sys/kernel/osrelease")).ok()?;
+    kernel_version(text.trim())
+}
+
+/// What is lacking to load programs that read kernel memory; CAP_BPF and CAP_PERFMON are of Linux 5.8.
+fn lacking(status: &str, release: Option<(u32, u32)>) -> Option<String> {
+    let held = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
+        .unwrap_or(0);
+    let has = |bit: u32| held >> bit & 1 == 1;
+    if has(SYS_ADMIN) {
+        return None;
+    }
+    if release.is_some_and(|r| r < (5, 8)) {
+        return Some("CAP_SYS_ADMIN".to_owned());
+    }
+    let missing: Vec<&str> = [(BPF, "CAP_BPF"), (PERFMON, "CAP_PERFMON")]
+        .into_iter()
+        .filter(|(bit, _)| !has(*bit))
+        .map(|(_, name)| name)
+        .collect();
+    (!missing.is_empty()).then(|| format!("{} (or CAP_SYS_ADMIN)", missing.join(" and ")))
+}
+
+/// Until Linux 5.11 the memory of BPF maps counts as locked memory of the process: its limit is raised, where that is
+/// allowed. A refusal shows when the maps are made.
+pub fn raise_memlock(roots: &Roots) {
+    if release(roots).is_some_and(|r| r < (5, 11)) {
+        let all = Rlimit {
+            current: None,
+            maximum: None,
+        };
+        setrlimit(Resource::Memlock, all).ok();
+    }
+}
+
+/// What may be behind a refusal, in words; empty when nothing is known.
+pub fn hints(roots: &Roots) -> String {
+    let mut hints = Vec::new();
+    let lockdown = fs::read_to_string(roots.sys("kernel/security/lockdown")).unwrap_or_default();
+    if lockdown.contains("[confidentiality]") {
+        hints.push("the kernel is locked down (confidentiality): BPF may not read its memory");
+    }
+    if release(roots).is_some_and(|r| r < (5, 11)) {
+        hints.push("before Linux 5.11 maps need locked memory: see `ulimit -l`");
+    }
+    hints.push("a container or a seccomp filter may forbid bpf() or perf_event_open()");
+    hints.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(caps: &[u32]) -> String {
+        let held = caps.iter().fold(0_u64, |held, bit| held | 1 << bit);
+        format!("Name:\tq2c\nCapPrm:\t000001ffffffffff\nCapEff:\t{held:016x}\nSeccomp:\t0\n")
+    }
+
+    #[test]
+    fn the_lacking_capability_is_named() {
+        let of = |caps: &[u32], release| lacking(&status(caps), Some(release));
+        assert_eq!(of(&[21], (5, 10)), None);
+        assert_eq!(of(&[38, 39], (5, 10)), None);
+        assert_eq!(
+            of(&[39], (5, 10)).unwrap(),
+            "CAP_PERFMON (or CAP_SYS_ADMIN)"
+        );
+        let both = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)";
+        assert_eq!(of(&[], (6, 1)).unwrap(), both);
+        assert_eq!(lacking("nothing here", None).unwrap(), both);
+        assert_eq!(of(&[38, 39], (5, 4)).unwrap(), "CAP_SYS_ADMIN");
+    }
+
+    #[test]
+    fn a_kernel_without_types_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots::under(dir.path());
+        fs::create_dir_all(roots.proc("self")).unwrap();
+        fs::write(roots.proc("self/status"), status(&[21])).unwrap();
+        let error = check(&roots).unwrap_err().to_string();
+        assert!(error.contains("CONFIG_DEBUG_INFO_BTF"), "{error}");
+        fs::create_dir_all(roots.sys("kernel/btf")).unwrap();
+        fs::write(roots.sys("kernel/btf/vmlinux"), "").unwrap();
+        assert!(check(&roots).is_ok());
+    }
+}

@@ -1,0 +1,128 @@
+//! Where the kernel's functions are: `/proc/kallsyms`.
+
+use crate::ProbeError;
+use q2c_host::Roots;
+use std::fs;
+use std::path::PathBuf;
+
+/// The functions of the running kernel and its modules.
+pub struct Symbols {
+    path: PathBuf,
+    /// Address and name, sorted by address.
+    all: Vec<(u64, String)>,
+}
+
+impl Symbols {
+    /// Reads them. Addresses are 0 for those who may not know them.
+    pub fn read(roots: &Roots) -> Result<Symbols, ProbeError> {
+        let path = roots.proc("kallsyms");
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(source) => return Err(ProbeError::Read { path, source }),
+        };
+        let mut all: Vec<(u64, String)> = text.lines().filter_map(function).collect();
+        all.sort();
+        Ok(Symbols { path, all })
+    }
+
+    /// The first of `names` that exists.
+    pub fn first_of(&self, names: &[&'static str]) -> Result<&'static str, ProbeError> {
+        let found = names.iter().find(|name| self.has(name));
+        found.copied().ok_or_else(|| {
+            let found =
+                "it is not there; is the kernel too old or too new, or its driver not loaded?";
+            self.missing(names, found)
+        })
+    }
+
+    /// Whether there is a function of exactly this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.all.iter().any(|(_, other)| other == name)
+    }
+
+    /// The code of functions: first address, and the next function's. The compiler's copies `name.part.0` and
+    /// their like are functions of that name, too.
+    pub fn code_of(&self, names: &[&'static str]) -> Result<Vec<[u64; 2]>, ProbeError> {
+        let is_one = |name: &str| names.contains(&name.split('.').next().unwrap_or(name));
+        let starts = self.all.iter().filter(|(_, name)| is_one(name));
+        let code: Vec<[u64; 2]> = starts.filter_map(|(at, _)| self.range(*at)).collect();
+        match code.is_empty() {
+            false => Ok(code),
+            true => Err(self.missing(
+                names,
+                "addresses are hidden: it needs kernel.kptr_restrict=0, or 1 and CAP_SYSLOG",
+            )),
+        }
+    }
+
+    fn range(&self, start: u64) -> Option<[u64; 2]> {
+        let after = self.all.partition_point(|(at, _)| *at <= start);
+        let end = self.all.get(after)?.0;
+        (start != 0).then_some([start, end])
+    }
+
+    fn missing(&self, names: &[&str], found: &str) -> ProbeError {
+        ProbeError::Symbol {
+            wanted: names.join(" or "),
+            path: self.path.clone(),
+            found: found.to_owned(),
+        }
+    }
+}
+
+/// `ffffffff81000000 T name [module]`: of functions only.
+fn function(line: &str) -> Option<(u64, String)> {
+    let mut words = line.split_whitespace();
+    let address = u64::from_str_radix(words.next()?, 16).ok()?;
+    let is_function = matches!(words.next()?, "t" | "T" | "w" | "W");
+    is_function.then(|| Some((address, words.next()?.to_owned())))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn symbols(text: &str) -> Symbols {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots::under(dir.path());
+        fs::create_dir_all(&roots.proc).unwrap();
+        fs::write(roots.proc("kallsyms"), text).unwrap();
+        Symbols::read(&roots).unwrap()
+    }
+
+    const SOME: &str = "ffffffff81000300 T blk_poll\nffffffff81000100 t blk_mq_poll_hybrid.part.0\n\
+                        ffffffff81000180 t next\nffffffff81000200 d blk_poll_data\n\
+                        ffffffff81000380 T after\nffffffffc0001000 t nvme_poll\t[nvme]\n";
+
+    #[test]
+    fn code_ends_where_the_next_function_begins() {
+        let found = symbols(SOME).code_of(&["blk_poll", "blk_mq_poll_hybrid"]);
+        let wanted = [
+            [0xffff_ffff_8100_0100, 0xffff_ffff_8100_0180],
+            [0xffff_ffff_8100_0300, 0xffff_ffff_8100_0380],
+        ];
+        assert_eq!(found.unwrap(), wanted);
+    }
+
+    #[test]
+    fn functions_of_modules_are_found_and_data_is_not() {
+        let some = symbols(SOME);
+        assert!(some.has("nvme_poll") && !some.has("blk_poll_data"));
+        assert_eq!(
+            some.first_of(&["null_poll", "nvme_poll"]).unwrap(),
+            "nvme_poll"
+        );
+        let error = some.first_of(&["null_poll"]).unwrap_err().to_string();
+        assert!(
+            error.contains("null_poll") && error.contains("not there"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn hidden_addresses_are_said_to_be_hidden() {
+        let hidden = symbols("0000000000000000 T blk_poll\n0000000000000000 T other\n");
+        let error = hidden.code_of(&["blk_poll"]).unwrap_err().to_string();
+        assert!(error.contains("kptr_restrict"), "{error}");
+    }
+}

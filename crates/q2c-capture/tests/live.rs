@@ -1,0 +1,97 @@
+//! The probes on this machine, where they are permitted; else a counted skip.
+
+use q2c_capture::ProbeError;
+use q2c_capture::kernel_hybrid::KernelHybrid;
+use q2c_capture::latency::Latency;
+use q2c_host::Roots;
+use q2c_host::block::{Disk, of_path};
+use q2c_model::Op;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const BLOCK: u32 = 256 << 10;
+
+/// The disk of a file of our own.
+fn disk(test: &str, folder: &Path) -> Option<Disk> {
+    match of_path(&Roots::live(), folder) {
+        Ok(leaf) if leaf.below.is_empty() => Some(leaf.disk),
+        Ok(leaf) => {
+            let why = format!("{} stands on other disks", leaf.disk.name);
+            q2c_testkit::skip(test, &why);
+            None
+        }
+        Err(error) => {
+            q2c_testkit::skip(test, &error.to_string());
+            None
+        }
+    }
+}
+
+/// Writes to the device; gives how long that took.
+fn write(file: &mut File, blocks: u32) -> Duration {
+    let begun = Instant::now();
+    for n in 0..blocks {
+        file.write_all(&vec![n as u8; BLOCK as usize])
+            .expect("room on the disk");
+        file.sync_data().expect("a disk that takes it");
+    }
+    begun.elapsed()
+}
+
+#[test]
+fn latencies_of_what_was_written() {
+    let test = "latencies_of_what_was_written";
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let Some(disk) = disk(test, folder.path()) else {
+        return;
+    };
+    let mut probe = match Latency::attach(&Roots::live(), &disk) {
+        Ok(probe) => probe,
+        Err(error @ (ProbeError::Capability { .. } | ProbeError::NoTypes { .. })) => {
+            return q2c_testkit::skip(test, &error.to_string());
+        }
+        Err(error) => panic!("failed to {error}"),
+    };
+    let path = folder.path().join("written");
+    let file = OpenOptions::new()
+        .create(true)
+        .write(true)
+        .truncate(true)
+        .open(path);
+    let took = write(&mut file.expect("a file"), 8);
+    let mut bytes = 0;
+    while let Some(done) = probe.next() {
+        assert!(done.latency.0 > 0, "{done:?}");
+        if done.op == Op::Write {
+            assert!(
+                u128::from(done.latency.0) <= took.as_nanos() * 2,
+                "{done:?} in {took:?}"
+            );
+            bytes += u64::from(done.bytes);
+        }
+    }
+    assert!(bytes >= u64::from(8 * BLOCK), "{bytes} bytes were seen");
+    assert_eq!(probe.lost().expect("a map").no_room, 0);
+}
+
+/// The loader must find everything the program names, wherever there is such a kernel; elsewhere the reason is told.
+#[test]
+fn hybrid_polling_of_the_kernel_or_the_reason() {
+    let test = "hybrid_polling_of_the_kernel_or_the_reason";
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let Some(disk) = disk(test, folder.path()) else {
+        return;
+    };
+    match KernelHybrid::attach(&Roots::live(), &disk) {
+        Ok(probe) => assert_eq!(probe.read().expect("a map").not_kept, 0),
+        Err(ProbeError::NoHybrid { reason, .. }) => {
+            assert!(
+                reason.contains("Linux") || reason.contains("poll queues"),
+                "{reason}"
+            );
+        }
+        Err(error) => q2c_testkit::skip(test, &error.to_string()),
+    }
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Runs scripted events through pairing.h: one a line on standard input, as
+ * "TIME enter TASK REQUEST", "TIME sleep TASK ASKED", "TIME poll TASK",
+ * "TIME complete REQUEST BY"; prints the counts. Small tables stand for the
+ * kernel program's maps; "TIME forget TASK" is what a full one does.
+ */
+#include <stdio.h>
+#include <string.h>
+
+typedef unsigned long long u64;
+#include "../probes/kernel_hybrid/pairing.h"
+
+#define MOST 16
+static struct task tasks[MOST];
+static struct slept sleeps[MOST];
+static int known[MOST], slept_for[MOST];
+static struct counts counts;
+
+static void enter(u64 now, unsigned int task, unsigned int request)
+{
+	unsigned int last = tasks[task].cookie;
+
+	if (known[task] && tasks[task].asleep)
+		enters(&tasks[task], slept_for[last] ? &sleeps[last] : NULL,
+		       task, now);
+	known[task] = 1;
+	tasks[task].cookie = request;
+}
+
+static void complete(unsigned int request, unsigned int by)
+{
+	struct slept *slept = slept_for[request] ? &sleeps[request] : NULL;
+	int owned = slept && known[slept->tid];
+
+	completes(slept, owned ? &tasks[slept->tid] : NULL, by, &counts);
+	slept_for[request] = 0;
+}
+
+int main(void)
+{
+	unsigned int one, two;
+	char word[16], line[80];
+	u64 now;
+
+	while (fgets(line, sizeof(line), stdin)) {
+		two = 0;
+		if (sscanf(line, "%llu %15s %u %u", &now, word, &one, &two) < 3)
+			return 2;
+		if (one >= MOST)
+			return 2;
+		if (!strcmp(word, "enter") && two < MOST)
+			enter(now, one, two);
+		else if (!strcmp(word, "poll"))
+			polls(&tasks[one]);
+		else if (!strcmp(word, "complete"))
+			complete(one, two);
+		else if (!strcmp(word, "forget"))
+			memset(&tasks[one], 0, sizeof(tasks[one])), known[one] = 0;
+		else if (!strcmp(word, "sleep")) {
+			sleep_begins(&tasks[one], &sleeps[tasks[one].cookie],
+				     one, two, now);
+			slept_for[tasks[one].cookie] = 1;
+		} else
+			return 2;
+	}
+	printf("%llu %llu %llu %llu %llu %llu %llu\n", counts.polled,
+	       counts.slept, counts.missed, counts.unknown, counts.asked_ns,
+	       counts.timed, counts.slept_ns);
+	return 0;
+}

@@ -1,0 +1,116 @@
+//! The pairing of events that the kernel program does, run outside the kernel on scripted events. Wanted counts are by hand.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Polled, slept for, missed, unknown, asked, timed, slept.
+type Counts = [u64; 7];
+
+fn program(folder: &Path) -> PathBuf {
+    let program = folder.join("pairing");
+    let built = Command::new("cc")
+        .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o"])
+        .arg(&program)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pairing.c"))
+        .status();
+    assert!(built.expect("a C compiler runs").success());
+    program
+}
+
+fn counts(program: &Path, script: &str) -> Counts {
+    let mut run = Command::new(program)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let lines: String = script
+        .lines()
+        .map(|line| format!("{}\n", line.trim()))
+        .filter(|line| line.len() > 1)
+        .collect();
+    let mut input = run.stdin.take().expect("a pipe");
+    input.write_all(lines.as_bytes()).expect("it reads");
+    drop(input);
+    let done = run.wait_with_output().expect("it ends");
+    assert!(done.status.success(), "{script}");
+    let text = String::from_utf8(done.stdout).expect("numbers");
+    let numbers = text
+        .split_whitespace()
+        .map(|n| n.parse().expect("a number"));
+    let numbers: Vec<u64> = numbers.collect();
+    numbers.try_into().expect("seven counts")
+}
+
+/// Event scripts, and what must come of them.
+const SCRIPTS: [(&str, &str, Counts); 12] = [
+    (
+        "no sleep: classic polling",
+        "10 enter 1 3\n11 poll 1\n12 poll 1\n13 complete 3 1",
+        [1, 0, 0, 0, 0, 0, 0],
+    ),
+    (
+        "the second poll finds it: a hit; slept 60 of 50 asked",
+        "10 enter 1 3\n11 sleep 1 50\n71 enter 1 3\n72 poll 1\n73 poll 1\n74 complete 3 1",
+        [1, 1, 0, 0, 50, 1, 60],
+    ),
+    (
+        "the first poll finds it: a miss",
+        "10 enter 1 3\n11 sleep 1 50\n71 enter 1 3\n72 poll 1\n73 complete 3 1",
+        [1, 1, 1, 0, 50, 1, 60],
+    ),
+    (
+        "polls before the sleep do not count",
+        "9 poll 1\n10 enter 1 3\n11 poll 1\n12 poll 1\n13 sleep 1 50\n70 enter 1 3\n71 poll 1\n72 complete 3 1",
+        [1, 1, 1, 0, 50, 1, 57],
+    ),
+    (
+        "another task reaps it while its own sleeps: a miss, its end not seen",
+        "10 enter 1 3\n11 sleep 1 50\n30 poll 2\n31 complete 3 2\n70 enter 1 4\n71 poll 1\n72 complete 4 1",
+        [2, 1, 1, 0, 50, 0, 0],
+    ),
+    (
+        "another task reaps it after its own began to poll: a hit",
+        "10 enter 1 3\n11 sleep 1 50\n70 enter 1 3\n71 poll 1\n72 complete 3 2",
+        [1, 1, 0, 0, 50, 1, 59],
+    ),
+    (
+        "two in flight, slept for in turn, found by one poll: both missed",
+        "10 enter 1 3\n11 sleep 1 50\n60 enter 1 4\n61 sleep 1 40\n105 enter 1 3\n106 poll 1\n107 complete 3 1\n108 complete 4 1",
+        [2, 2, 2, 0, 90, 2, 93],
+    ),
+    (
+        "the wake-up was not seen: outcome known, length not",
+        "10 enter 1 3\n11 sleep 1 50\n72 poll 1\n73 poll 1\n74 complete 3 1",
+        [1, 1, 0, 0, 50, 0, 0],
+    ),
+    (
+        "polls were not seen: unknown",
+        "10 enter 1 3\n11 sleep 1 50\n70 enter 1 3\n74 complete 3 1",
+        [1, 1, 0, 1, 50, 1, 59],
+    ),
+    (
+        "the task was forgotten: unknown",
+        "10 enter 1 3\n11 sleep 1 50\n20 forget 1\n74 complete 3 1",
+        [1, 1, 0, 1, 50, 0, 0],
+    ),
+    (
+        "its counter began anew below the mark: unknown",
+        "1 poll 1\n2 poll 1\n10 enter 1 3\n11 sleep 1 50\n20 forget 1\n70 enter 1 3\n71 poll 1\n74 complete 3 1",
+        [1, 1, 0, 1, 50, 0, 0],
+    ),
+    (
+        "the completion was lost and the tag used again: the second sleep counts",
+        "10 enter 1 3\n11 sleep 1 50\n70 enter 1 3\n71 poll 1\n80 enter 1 3\n81 sleep 1 30\n120 enter 1 3\n121 poll 1\n122 poll 1\n123 complete 3 1",
+        [1, 1, 0, 0, 30, 1, 39],
+    ),
+];
+
+#[test]
+fn scripted_events() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = program(folder.path());
+    for (name, script, wanted) in SCRIPTS {
+        assert_eq!(counts(&program, script), wanted, "{name}");
+    }
+}

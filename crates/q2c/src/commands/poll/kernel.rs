@@ -1,0 +1,137 @@
+//! `q2c poll watch --kernel`.
+
+use super::device;
+use crate::args::WatchArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::{print_json, print_while_read, say};
+use q2c_host::block::Leaf;
+use q2c_host::{Roots, block, machine};
+use q2c_lab::kernel_watch::KernelWatch;
+use q2c_report::terminal::{kernel_watch_head, kernel_watch_line};
+use q2c_result::Exit;
+use q2c_result::kernel_watch::{KernelInterval, KernelWatchResult, SCHEMA};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long a signal may wait.
+const PATIENCE: Duration = Duration::from_millis(40);
+/// Intervals kept for the result.
+const KEPT: usize = 20_000;
+
+/// Watches until its time is over, a signal, or the device's end.
+pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let roots = Roots::live();
+    let Some(name) = &args.workload.target else {
+        let why =
+            "watch the kernel's hybrid polling: expected a device such as /dev/nvme0n1, found none";
+        return Err(Failure::new(Exit::Usage, why));
+    };
+    let leaf = device(&roots, name)?;
+    let watch = KernelWatch::begin(&roots, &leaf.disk);
+    let mut session = Session {
+        watch: watch.or_exit_of(|error| error.exit())?,
+        json: args.workload.json,
+        intervals: Vec::new(),
+        not_kept: 0,
+    };
+    let ended = session.follow(args, stop)?;
+    session.conclude(&roots, &leaf, ended)
+}
+
+/// A watch and what it has seen.
+struct Session {
+    watch: KernelWatch,
+    json: bool,
+    intervals: Vec<KernelInterval>,
+    not_kept: u64,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Asked,
+    Signal,
+    Gone,
+}
+
+impl Session {
+    fn follow(&mut self, args: &WatchArgs, stop: &AtomicBool) -> Result<Ended, Failure> {
+        self.line(&kernel_watch_head())?;
+        let begun = Instant::now();
+        let interval = Duration::from_nanos(args.interval.0);
+        let end = args.seconds.map(|s| begun + Duration::from_secs_f64(s));
+        for n in 1_u32.. {
+            let edge = match end {
+                Some(end) => end.min(begun + interval * n),
+                None => begun + interval * n,
+            };
+            while !stop.load(Ordering::Acquire) && Instant::now() < edge {
+                sleep(PATIENCE.min(edge.saturating_duration_since(Instant::now())));
+            }
+            let stopped = stop.load(Ordering::Acquire);
+            let seen = self.watch.interval().or_exit_of(|error| error.exit())?;
+            let until = format!("{:.2} s", seen.end_s);
+            let read = self.line(&kernel_watch_line(&until, &seen))?;
+            self.keep(seen);
+            let over = end.is_some_and(|end| Instant::now() >= end);
+            match (stopped, over || !read) {
+                (true, _) => return Ok(Ended::Signal),
+                (_, true) => return Ok(Ended::Asked),
+                _ if !self.watch.is_there() => return Ok(Ended::Gone),
+                _ => {}
+            }
+        }
+        Ok(Ended::Asked)
+    }
+
+    fn keep(&mut self, interval: KernelInterval) {
+        if self.intervals.len() == KEPT {
+            self.not_kept += (KEPT / 2) as u64;
+            self.intervals.drain(..KEPT / 2);
+        }
+        self.intervals.push(interval);
+    }
+
+    /// False when nobody reads on.
+    fn line(&self, line: &str) -> Result<bool, Failure> {
+        if self.json {
+            say(line);
+            return Ok(true);
+        }
+        print_while_read(line)
+    }
+
+    fn conclude(self, roots: &Roots, leaf: &Leaf, ended: Ended) -> Result<Exit, Failure> {
+        let total = self.watch.total();
+        self.line(&kernel_watch_line("all", &total))?;
+        if self.json {
+            print_json(&KernelWatchResult {
+                schema: SCHEMA.to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                ended: match ended {
+                    Ended::Asked => "asked",
+                    Ended::Signal => "signal",
+                    Ended::Gone => "gone",
+                }
+                .to_owned(),
+                machine: machine::read(roots),
+                device: block::device(roots, leaf),
+                total: (!self.intervals.is_empty()).then_some(total),
+                intervals: self.intervals,
+                not_kept: self.not_kept,
+            })?;
+        }
+        match ended {
+            Ended::Asked => Ok(Exit::Done),
+            Ended::Signal => {
+                say("stopped by a signal");
+                Ok(Exit::Interrupted)
+            }
+            Ended::Gone => {
+                let why = format!("watch {}: the device went away", leaf.disk.name);
+                Err(Failure::new(Exit::Device, why))
+            }
+        }
+    }
+}

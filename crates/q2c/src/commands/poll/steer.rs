@@ -1,0 +1,173 @@
+//! `q2c poll steer`.
+
+use super::device;
+use crate::args::SteerArgs;
+use crate::commands::restore;
+use crate::failure::{Fails, Failure};
+use crate::output::{print_json, print_while_read, say};
+use q2c_host::block::Leaf;
+use q2c_host::{Roots, block};
+use q2c_lab::steer::{Daemon, Log, Pulse, SteerError};
+use q2c_policy::PolicySpec;
+use q2c_result::Exit;
+use q2c_result::steer::{SCHEMA, SteerResult};
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often the daemon tells what it does, and looks whether the setting is still its own.
+const PULSE: Duration = Duration::from_secs(1);
+
+/// Steers until its time is over or a signal comes; both are an end as wanted.
+pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let roots = Roots::live();
+    let policy = args.policy().or_exit(Exit::Usage)?;
+    let leaf = device(&roots, &args.device)?;
+    let journal = restore::folder(args.journal.as_deref())?;
+    let log = open_log(args, &policy, &leaf)?;
+    let daemon = Daemon::begin(&roots, &leaf.disk, &policy, &journal, log);
+    let mut session = Session {
+        args,
+        daemon: daemon.or_exit_of(SteerError::exit)?,
+        sum: Pulse::default(),
+        mixed: false,
+    };
+    let followed = session.follow(stop);
+    // Put back first, whatever happened.
+    let Session {
+        daemon, sum, mixed, ..
+    } = session;
+    let restored = daemon.end();
+    let restored: Vec<String> = restored
+        .iter()
+        .map(|(file, outcome)| format!("{}: {outcome}", file.display()))
+        .collect();
+    let restored = restored.join("; ");
+    say(match restored.is_empty() {
+        true => "nothing was changed",
+        false => &restored,
+    });
+    let ended = followed?;
+    let result = SteerResult {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ended: ended.to_owned(),
+        device: block::device(&roots, &leaf),
+        policy: policy.to_string(),
+        seconds: sum.length_s,
+        completions: sum.completions,
+        lost: sum.lost,
+        writes: sum.writes,
+        last_delay: sum.delay,
+        mixed,
+        own_cpu_pct: sum.own_cpu_pct,
+        restored,
+    };
+    match args.json {
+        true => print_json(&result)?,
+        false => print_while_read(&line("all", &sum)).map(drop)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn open_log(args: &SteerArgs, policy: &PolicySpec, leaf: &Leaf) -> Result<Log, Failure> {
+    let Some(path) = &args.log else {
+        return Ok(Log::none());
+    };
+    let open = || {
+        let file = BufWriter::new(File::create_new(path)?);
+        Log::to(Box::new(file), &policy.to_string(), &leaf.disk.name)
+    };
+    let fault = |error| format!("make the log {}: {error}; name a new file", path.display());
+    open().map_err(|error| Failure::new(Exit::Usage, fault(error)))
+}
+
+struct Session<'a> {
+    args: &'a SteerArgs,
+    daemon: Daemon,
+    sum: Pulse,
+    mixed: bool,
+}
+
+impl Session<'_> {
+    /// How it ended.
+    fn follow(&mut self, stop: &AtomicBool) -> Result<&'static str, Failure> {
+        let begun = Instant::now();
+        let mut told = begun;
+        self.line(&head())?;
+        loop {
+            self.daemon.turn().or_exit_of(SteerError::exit)?;
+            let stopped = stop.load(Ordering::Acquire);
+            let seconds = begun.elapsed().as_secs_f64();
+            let over = stopped || self.args.seconds.is_some_and(|s| seconds >= s);
+            if !over && told.elapsed() < PULSE {
+                continue;
+            }
+            told = Instant::now();
+            let pulse = self.daemon.pulse().or_exit_of(SteerError::exit)?;
+            self.tell(seconds, &pulse)?;
+            self.add(pulse);
+            if over {
+                return Ok(if stopped { "signal" } else { "asked" });
+            }
+        }
+    }
+
+    fn tell(&mut self, seconds: f64, pulse: &Pulse) -> Result<(), Failure> {
+        self.line(&line(&format!("{seconds:.2} s"), pulse))?;
+        if pulse.is_mixed() && !self.mixed {
+            self.mixed = true;
+            say(
+                "warning: requests of several sizes or directions complete here, and the kernel has one sleep for all: the rule \
+                 sees them as one, so a rule on the shortest sleeps too short for the longer ones",
+            );
+        }
+        if pulse.lost > 0 {
+            say(&format!(
+                "warning: {} completions were not seen: no room",
+                pulse.lost
+            ));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, pulse: Pulse) {
+        let sum = &mut self.sum;
+        let all = sum.length_s + pulse.length_s;
+        let cpu = sum.own_cpu_pct * sum.length_s + pulse.own_cpu_pct * pulse.length_s;
+        sum.own_cpu_pct = cpu / all;
+        sum.length_s = all;
+        sum.completions += pulse.completions;
+        sum.lost += pulse.lost;
+        sum.writes += pulse.writes;
+        sum.delay = pulse.delay;
+    }
+
+    /// A reader that has seen enough does not end a daemon.
+    fn line(&self, line: &str) -> Result<(), Failure> {
+        match self.args.json {
+            true => {
+                say(line);
+                Ok(())
+            }
+            false => print_while_read(line).map(drop),
+        }
+    }
+}
+
+fn head() -> String {
+    let names = ["until", "IOPS", "written", "delay", "own CPU"];
+    names.map(|name| format!("{name:>10}")).concat()
+}
+
+fn line(until: &str, pulse: &Pulse) -> String {
+    let iops = format!("{:.0}", pulse.completions as f64 / pulse.length_s);
+    let delay = match pulse.delay {
+        -1 => "classic".to_owned(),
+        us => format!("{us} us"),
+    };
+    let cpu = format!("{:.1} %", pulse.own_cpu_pct);
+    let fields = [until, &iops, &pulse.writes.to_string(), &delay, &cpu];
+    fields.map(|field| format!("{field:>10}")).concat()
+}

@@ -1,0 +1,82 @@
+# The kernel's own hybrid polling, watched by q2c while fio does the I/O; where the kernel has none, the reason.
+
+delay=/sys/block/$RAW/queue/io_poll_delay
+
+# The first number of that name in what q2c printed as JSON: of all intervals together. Nothing for null.
+number() { sed -n "s/^ *\"$2\": \([-0-9.e+]*\),*\$/\1/p" "$1" | head -n 1; } # FILE, NAME
+# Whether a comparison of numbers with fractions holds.
+holds() { awk "BEGIN { exit !($1) }"; }
+
+# Mean of what the kernel's own statistics say of 4 KiB reads while a process runs, in ns, looked at every 0.1 s.
+poll_stat_mean() { # PROCESS
+    while kill -0 "$1" 2>/dev/null; do
+        sed -n 's/^read *(4096 Bytes): samples=[1-9][0-9]*, mean=\([0-9]*\),.*/\1/p' "/sys/kernel/debug/block/$RAW/poll_stat"
+        sleep 0.1
+    done | awk '{ sum += $1; n++ } END { print n ? sum / n : 0 }'
+}
+
+# fio as by_fio does, with io_poll_delay set to DELAY, watched by q2c from before until after. Sets POLLED, SLEPT, MISSED, UNKNOWN,
+# EFFECTIVE, ASKED, LASTED (ns, empty for none), MEAN (of poll_stat) and what to tell.
+watched() { # DELAY, FIO OPTIONS...
+    local watch stat
+    echo "$1" >"$delay"
+    shift
+    q2c poll watch --kernel "/dev/$RAW" --interval 500ms --json >/tmp/watched 2>/tmp/watched.lines &
+    watch=$!
+    until grep -q ' s ' /tmp/watched.lines || ! kill -0 $watch 2>/dev/null; do sleep 0.1; done
+    sleep 2.2 &
+    poll_stat_mean $! >/tmp/mean &
+    stat=$!
+    by_fio "$RAW" "$@"
+    wait $stat
+    kill -INT $watch
+    wait $watch
+    ENDED=$?
+    cat /tmp/watched.lines
+    POLLED=$(number /tmp/watched polled) SLEPT=$(number /tmp/watched slept) MISSED=$(number /tmp/watched missed)
+    UNKNOWN=$(number /tmp/watched unknown) EFFECTIVE=$(number /tmp/watched effective_sleep_ns)
+    ASKED=$(number /tmp/watched asked_ns) LASTED=$(number /tmp/watched slept_ns) MEAN=$(cat /tmp/mean)
+    told="$POLLED polled, $SLEPT slept for, $MISSED missed, $UNKNOWN unknown; asked $ASKED ns, effective $EFFECTIVE ns, slept $LASTED ns; poll_stat mean $MEAN ns; $told_by_fio"
+    echo -1 >"$delay"
+}
+
+# The probe sees its device from the first completion on, and fio's count is of whole milliseconds of throughput.
+about() { holds "$1 >= $2 * 0.98 - 3 && $1 <= $2 * 1.02 + 3"; }
+
+if kernel_at_least 5.19; then
+    run watch-refused 5 /tmp/refused q2c poll watch --kernel "/dev/$RAW" --seconds 1 &&
+        expect watch-refused "$(grep -c 'own hybrid polling of .*5.19' /tmp/refused)" = 1 "$(cat /tmp/refused)"
+    run steer-refused 5 /tmp/refused q2c poll steer "/dev/$RAW" --rule min:70%,10ms --seconds 1 &&
+        expect steer-refused "$(grep -c 'own hybrid polling of .*5.19' /tmp/refused)" = 1 "$(cat /tmp/refused)"
+else
+    watched -1 --ioengine=pvsync2 --hipri
+    about "$POLLED" "$IOS" && [ "$SLEPT" = 0 ] && [ "$ENDED" = 130 ]
+    expect classic-never-sleeps $? = 0 "$told"
+    classic=$CPU
+
+    watched 0 --ioengine=pvsync2 --hipri
+    about "$POLLED" "$IOS" && [ $((SLEPT * 2)) -ge "$POLLED" ] && [ "$UNKNOWN" = 0 ] && [ "$CPU" -lt "$classic" ]
+    expect hybrid-sleeps $? = 0 "$told; classic: $classic % CPU"
+    about "$SLEPT" "$CTX"
+    expect hybrid-sleeps-are-its-switches $? = 0 "$SLEPT sleeps seen, $CTX voluntary switches counted by fio"
+    holds "$EFFECTIVE > 0.75 * $MEAN / 2 && $EFFECTIVE < 1.25 * $MEAN / 2"
+    expect hybrid-agrees-with-poll_stat $? = 0 "effective sleep $EFFECTIVE ns, mean / 2 of the kernel's statistics $(awk "BEGIN { print $MEAN / 2 }") ns, 25 % allowed: the first window has no sleep, and the mean is looked at 10 times a second"
+    holds "$LASTED > $ASKED"
+    expect hybrid-sleeps-last-longer-than-asked $? = 0 "$told"
+
+    watched 30 --ioengine=pvsync2 --hipri
+    holds "$ASKED == 30000" && [ $((SLEPT * 10)) -ge $((POLLED * 9)) ]
+    expect fixed-sleeps-as-set $? = 0 "$told"
+
+    watched 20000 --ioengine=pvsync2 --hipri
+    [ "$MISSED" -ge $((SLEPT - 1)) ] && holds "$ASKED == 20000000"
+    expect long-sleeps-all-miss $? = 0 "$told"
+
+    watched 0 --ioengine=io_uring --hipri --iodepth=4
+    about "$POLLED" "$IOS" && [ "$SLEPT" -gt 0 ] && [ "$UNKNOWN" = 0 ]
+    expect four-in-flight $? = 0 "$told"
+
+    watched 0 --ioengine=pvsync2
+    [ "$POLLED" = 0 ] && [ "$SLEPT" = 0 ] && [ "$IOS" -gt 100 ]
+    expect interrupts-are-not-polled $? = 0 "$told"
+fi
