@@ -130,6 +130,7 @@ tell_where_rust_is() {
 other_packages() {
     links_c || printf '%s\n' gcc libc6-dev
     has make || printf '%s\n' make
+    compiles_bpf || printf '%s\n' clang
     if [ "$what" = test ] && ! has_browser; then
         printf '%s\n' chromium
     fi
@@ -155,6 +156,11 @@ links_c() { # a C compiler, a linker and the C library's headers
     printf '#include <stdio.h>\nint main(void) { return 0; }\n' | cc -x c -o "$folder/a" - 2>/dev/null || status=1
     rm -r "$folder"
     return "$status"
+}
+
+compiles_bpf() { # a clang that compiles for the kernel's BPF machine; its own headers are not needed
+    printf 'int program(void) { return 0; }\n' |
+        "${CLANG:-clang}" -x c -target bpf -mcpu=v2 -O2 -g -Werror -c -o /dev/null - 2>/dev/null
 }
 
 has_browser() { has chromium || has chromium-browser || has google-chrome; }

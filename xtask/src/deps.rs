@@ -11,7 +11,8 @@ use std::fs;
 use std::path::Path;
 
 /// Third-party crates through which a program talks to the system. Pure crates use none of them.
-const SYSTEM: [&str; 10] = [
+const SYSTEM: [&str; 11] = [
+    "aya",
     "io-uring",
     "libbpf-rs",
     "libbpf-sys",

@@ -19,6 +19,29 @@ pub struct KernelWatch {
     begun: Instant,
     first: Reading,
     last: Reading,
+    /// Thread seconds and CPU seconds of all intervals: threads come and go.
+    threads: ThreadTime,
+}
+
+/// How long threads were watched, and what they used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct ThreadTime {
+    most: u64,
+    watched_s: f64,
+    cpu_s: f64,
+}
+
+impl ThreadTime {
+    fn add(&mut self, interval: &KernelInterval) {
+        let watched_s = interval.threads as f64 * interval.length_s;
+        self.most = self.most.max(interval.threads);
+        self.watched_s += watched_s;
+        self.cpu_s += interval.cpu_pct.unwrap_or(0.0) / 100.0 * watched_s;
+    }
+
+    fn pct(self) -> Option<f64> {
+        (self.watched_s > 0.0).then(|| self.cpu_s / self.watched_s * 100.0)
+    }
 }
 
 /// The counters at one moment.
@@ -45,6 +68,7 @@ impl KernelWatch {
             begun,
             last: first.clone(),
             first,
+            threads: ThreadTime::default(),
         })
     }
 
@@ -56,13 +80,18 @@ impl KernelWatch {
         let now = Reading::take(&self.probe, &self.roots, self.begun)?;
         let interval = self.between(&self.last, &now);
         self.last = now;
+        self.threads.add(&interval);
         Ok(interval)
     }
 
-    /// All intervals so far as one.
+    /// All intervals so far as one. Its threads are the most there were in one of them.
     #[must_use]
     pub fn total(&self) -> KernelInterval {
-        self.between(&self.first, &self.last)
+        KernelInterval {
+            threads: self.threads.most,
+            cpu_pct: self.threads.pct(),
+            ..self.between(&self.first, &self.last)
+        }
     }
 
     /// Whether the device is still there.
@@ -118,6 +147,24 @@ fn of_counts(counts: Counts, length_s: f64) -> KernelInterval {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two threads at 50 % for 1 s and one at 80 % for 2 s are 2.6 s of CPU in 4 s.
+    #[test]
+    fn threads_that_come_and_go() {
+        let mut time = ThreadTime::default();
+        for (threads, cpu_pct, length_s) in
+            [(0, None, 1.0), (2, Some(50.0), 1.0), (1, Some(80.0), 2.0)]
+        {
+            time.add(&KernelInterval {
+                threads,
+                cpu_pct,
+                length_s,
+                ..KernelInterval::default()
+            });
+        }
+        assert_eq!((time.most, time.pct()), (2, Some(65.0)));
+        assert_eq!(ThreadTime::default().pct(), None);
+    }
 
     #[test]
     fn numbers_of_an_interval() {

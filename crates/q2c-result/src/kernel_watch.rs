@@ -54,7 +54,7 @@ pub struct KernelInterval {
     pub asked_ns: Option<f64>,
     /// Mean sleep from the timer's start to the next call of the poll function, ns; `None` likewise.
     pub slept_ns: Option<f64>,
-    /// Threads that polled the device and were there at both ends.
+    /// Threads that polled the device and were there at both ends; in the total, the most of an interval.
     pub threads: u64,
     /// Their CPU, percent of one CPU each; `None` without any.
     pub cpu_pct: Option<f64>,

@@ -192,7 +192,7 @@ mod tests {
             ("pas", "more than the times"),
             ("lmd", "more than the times"),
             ("ehp", "more than the times"),
-            ("rule:0.5 * min - misses", "misses"),
+            ("rule:if(misses > 3, 0, 0.5 * min)", "misses"),
         ] {
             let refused = Steering::new(&policy.parse().expect("a rule"));
             let why = refused.err().expect(policy).to_string();

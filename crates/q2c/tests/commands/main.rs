@@ -5,6 +5,8 @@ mod bench;
 #[cfg(test)]
 mod poll;
 #[cfg(test)]
+mod poll_kernel;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod report;
