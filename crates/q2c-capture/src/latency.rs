@@ -61,7 +61,7 @@ impl Latency {
 
     /// The next request that completed; `None` when there is none yet. In the order of their places in the ring: times of
     /// different CPUs may be some microseconds out of order.
-    pub fn next(&mut self) -> Option<Completion> {
+    pub fn completed(&mut self) -> Option<Completion> {
         self.ring.next().and_then(|item| decoded(&item))
     }
 

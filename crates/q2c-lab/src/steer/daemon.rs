@@ -149,7 +149,7 @@ impl Daemon {
     /// The setting or the log cannot be written: the device may be gone.
     pub fn turn(&mut self) -> Result<(), SteerError> {
         sleep(self.look);
-        while let Some(done) = self.probe.next() {
+        while let Some(done) = self.probe.completed() {
             if let Some(at) = self.steering.complete(&done) {
                 self.pulse.completions += 1;
                 self.log.line(&Entry::Complete(at, done))?;
