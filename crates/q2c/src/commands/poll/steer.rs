@@ -107,7 +107,7 @@ impl Session<'_> {
             told = Instant::now();
             let pulse = self.daemon.pulse().or_exit_of(SteerError::exit)?;
             self.tell(seconds, &pulse)?;
-            self.add(pulse);
+            self.add(&pulse);
             if over {
                 return Ok(if stopped { "signal" } else { "asked" });
             }
@@ -132,7 +132,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn add(&mut self, pulse: Pulse) {
+    fn add(&mut self, pulse: &Pulse) {
         let sum = &mut self.sum;
         let all = sum.length_s + pulse.length_s;
         let cpu = sum.own_cpu_pct * sum.length_s + pulse.own_cpu_pct * pulse.length_s;
