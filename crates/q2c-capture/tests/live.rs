@@ -62,7 +62,7 @@ fn latencies_of_what_was_written() {
         .open(path);
     let took = write(&mut file.expect("a file"), 8);
     let mut bytes = 0;
-    while let Some(done) = probe.next() {
+    while let Some(done) = probe.completed() {
         assert!(done.latency.0 > 0, "{done:?}");
         if done.op == Op::Write {
             assert!(
