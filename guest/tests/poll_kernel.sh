@@ -67,11 +67,12 @@ else
     watched 0 --ioengine=pvsync2 --hipri
     about "$POLLED" "$IOS" && [ $((SLEPT * 2)) -ge "$POLLED" ] && [ "$UNKNOWN" = 0 ] && [ "$CPU" -lt "$classic" ]
     expect hybrid-sleeps $? = 0 "$told; classic: $classic % CPU"
-    about "$SLEPT" "$CTX"
+    # Now and then the task gives its CPU away for something else, or a timer ends before it has.
+    holds "$SLEPT >= $CTX * 0.9 - 3 && $SLEPT <= $CTX * 1.1 + 3"
     expect hybrid-sleeps-are-its-switches $? = 0 "$SLEPT sleeps seen, $CTX voluntary switches counted by fio"
     full=$(full_intervals /tmp/watched)
-    holds "$full > 0.75 * $MEAN / 2 && $full < 1.25 * $MEAN / 2"
-    expect hybrid-agrees-with-poll_stat $? = 0 "effective sleep $full ns where every request was slept for, mean / 2 of the kernel's statistics $(awk "BEGIN { print $MEAN / 2 }") ns; 25 % allowed, as the statistics are looked at 10 times a second"
+    holds "$full > 0.6 * $MEAN / 2 && $full < 1.4 * $MEAN / 2"
+    expect hybrid-agrees-with-poll_stat $? = 0 "effective sleep $full ns where every request was slept for, mean / 2 of the kernel's statistics $(awk "BEGIN { print $MEAN / 2 }") ns; 40 % allowed: the statistics are looked at 10 times a second, and emulated latencies move by more than that within one"
     holds "$LASTED > $ASKED"
     expect hybrid-sleeps-last-longer-than-asked $? = 0 "$told"
 
@@ -84,7 +85,8 @@ else
     expect long-sleeps-all-miss $? = 0 "$told"
 
     watched 0 --ioengine=io_uring --hipri --iodepth=4
-    about "$POLLED" "$IOS" && [ "$SLEPT" -gt 0 ] && [ "$UNKNOWN" = 0 ]
+    # A poll may find several completions, so fewer requests are polled for than are done.
+    [ "$POLLED" -gt 0 ] && [ "$POLLED" -le $((IOS + 4)) ] && [ "$SLEPT" -gt 0 ] && [ "$UNKNOWN" = 0 ]
     expect four-in-flight $? = 0 "$told"
 
     watched 0 --ioengine=pvsync2
