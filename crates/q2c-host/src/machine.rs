@@ -5,6 +5,7 @@ use q2c_model::{Bytes, CpuId};
 use q2c_result::Machine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Items of the kernel command line that change what is measured; `x.` names a module's options.
 const COMMAND_LINE_ITEMS: [&str; 19] = [
@@ -127,12 +128,39 @@ fn threads_per_core(roots: &Roots, cpus: &[CpuId]) -> Option<u32> {
 }
 
 fn memory(roots: &Roots) -> Option<Bytes> {
+    of_memory(roots, "MemTotal")
+}
+
+fn of_memory(roots: &Roots, name: &str) -> Option<Bytes> {
     let text = fs::read_to_string(roots.proc("meminfo")).ok()?;
-    let kib: u64 = field(&text, "MemTotal")?
-        .strip_suffix(" kB")?
-        .parse()
-        .ok()?;
+    let kib: u64 = field(&text, name)?.strip_suffix(" kB")?.parse().ok()?;
     Some(Bytes(kib * 1024))
+}
+
+/// What a program can have without swapping: the kernel's estimate (`MemAvailable`), or what the limits of the program's cgroup (version 2) and of those
+/// above it leave. `None` where the kernel does not say.
+#[must_use]
+pub fn free_memory(roots: &Roots) -> Option<Bytes> {
+    let available = of_memory(roots, "MemAvailable")?;
+    Some(limits_leave(roots).fold(available, Ord::min))
+}
+
+fn limits_leave(roots: &Roots) -> impl Iterator<Item = Bytes> {
+    let groups = fs::read_to_string(roots.proc("self/cgroup")).unwrap_or_default();
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
+    let own = own.map(|own| roots.sys("fs/cgroup").join(own));
+    let root = roots.sys("fs/cgroup");
+    let and_above: Vec<PathBuf> = own
+        .iter()
+        .flat_map(|own| own.ancestors())
+        .take_while(|group| group.starts_with(&root))
+        .map(Path::to_owned)
+        .collect();
+    and_above.into_iter().filter_map(|group| {
+        let number = |name: &str| attr::text(&group.join(name))?.parse().ok();
+        let (most, used): (u64, u64) = (number("memory.max")?, number("memory.current")?);
+        Some(Bytes(most.saturating_sub(used)))
+    })
 }
 
 fn hypervisor(roots: &Roots, cpuinfo: &str) -> Option<String> {

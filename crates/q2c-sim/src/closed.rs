@@ -1,7 +1,7 @@
 //! Closed loop: the next submission comes when the completion was observed, plus the recorded think time.
 
 use crate::outcome::{Outcome, Tally};
-use crate::recording::Recording;
+use crate::recording::{Columns, Recording, unpack};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome as Seen, Token};
 use q2c_stats::Rng;
@@ -87,6 +87,7 @@ pub fn simulate_with(
     if lanes.is_empty() || lanes.iter().any(takes_no_time) {
         return Outcome::default();
     }
+    let lanes: Vec<Columns<'_>> = lanes.iter().map(Recording::columns).collect();
     let mut machine = Machine::new(cost, method, drive, lanes.len());
     let mut clocks: Vec<LaneClock> = lanes.iter().map(LaneClock::new).collect();
     let once = drive.measure == Drive::ONE_PASS;
@@ -133,7 +134,8 @@ pub(crate) fn takes_no_time(recording: &Recording) -> bool {
     let Recording {
         submit, wait, gap, ..
     } = recording;
-    [submit, wait, gap].into_iter().flatten().all(|&t| t == 0.0)
+    let none = |times: &[f32]| times.iter().all(|&t| t == 0.0);
+    none(submit) && none(wait) && none(gap)
 }
 
 /// Where a lane is. Lanes take turns by the time of their next event, so that a rule they share never hears of a
@@ -159,7 +161,7 @@ struct Flight {
 }
 
 impl LaneClock {
-    fn new(recording: &Recording) -> Self {
+    fn new(recording: &Columns<'_>) -> Self {
         LaneClock {
             due: 0.0,
             start: 0.0,
@@ -169,10 +171,10 @@ impl LaneClock {
         }
     }
 
-    fn submit_next(&mut self, recording: &Recording, gap: f64, arrival: Arrival) {
+    fn submit_next(&mut self, recording: &Columns<'_>, gap: f64, arrival: Arrival) {
         let took = f64::from(recording.submit[self.io]) + f64::from(recording.wait[self.io]) + gap;
         self.io += 1;
-        if self.io == recording.len() {
+        if self.io == recording.wait.len() {
             self.io = 0;
         }
         match arrival {
@@ -272,11 +274,12 @@ impl<'a> Machine<'a> {
     fn one(
         &mut self,
         lane: usize,
-        recording: &Recording,
+        recording: &Columns<'_>,
         clock: &mut LaneClock,
         arrival: Arrival,
     ) -> Flight {
         let i = clock.io;
+        let io = unpack(recording.ios[i]);
         let latency = f64::from(recording.wait[i]);
         let mut submit = f64::from(recording.submit[i]);
         let draw = self.draws.of(self.count);
@@ -288,7 +291,7 @@ impl<'a> Machine<'a> {
             Method::Oracle => oracle(self.cost, latency, draw),
             Method::Hybrid(rules) => {
                 let now = Nanos(clock.event as u64);
-                let (decision, mark) = rules[lane].decide(recording.ios[i], now);
+                let (decision, mark) = rules[lane].decide(io, now);
                 token = mark;
                 match decision {
                     Decision::Interrupt => interrupted(self.cost, submit, latency),
@@ -309,15 +312,14 @@ impl<'a> Machine<'a> {
                 Arrival::Think => gap,
                 Arrival::Recorded => 0.0,
             };
+            let waited = (clock.start - clock.due).max(0.0);
+            self.tally
+                .latency((submit + fate.observed) as f32 + waited as f32);
             self.count_in(fate, submit, latency, loops);
-            let waited = clock.start - clock.due;
-            if let Some(u2c) = self.tally.latencies.last_mut().filter(|_| waited > 0.0) {
-                *u2c += waited as f32;
-            }
         }
         clock.event = clock.start + submit + fate.observed;
         Flight {
-            io: recording.ios[i],
+            io,
             token,
             seen: Seen {
                 observed: Nanos(fate.observed as u64),
@@ -338,7 +340,6 @@ impl<'a> Machine<'a> {
 
     fn count_in(&mut self, fate: Fate, submit: f64, latency: f64, gap: f64) {
         let tally = &mut self.tally;
-        tally.latencies.push((submit + fate.observed) as f32);
         tally.misses += u64::from(fate.missed);
         tally.asked += fate.asked;
         // A sleep too short to leave the CPU cannot cost more of it than it lasts.

@@ -1,20 +1,59 @@
 //! What the simulator replays: one lane's submissions, latencies and think times.
 
-use q2c_model::IoRecord;
+use crate::column::Column;
+use q2c_model::{Direction, IoRecord};
 use q2c_policy::Io;
 use thiserror::Error;
 
-/// One lane of depth 1, recorded by classic polling. Times in nanoseconds.
+/// One lane of depth 1, recorded by classic polling: 16 bytes per I/O. Times in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     /// Direction and length of each I/O.
-    pub ios: Vec<Io>,
+    pub ios: Column<Packed>,
     /// Wall time of each submission.
-    pub submit: Vec<f32>,
+    pub submit: Column<f32>,
     /// From each submission's return to its reaping: the device's latency as a rule sees it.
-    pub wait: Vec<f32>,
+    pub wait: Column<f32>,
     /// From each reaping to the next submission: think time.
-    pub gap: Vec<f32>,
+    pub gap: Column<f32>,
+}
+
+/// Direction (the top bit: a write) and length (the others, bytes) of an I/O. Lengths end at 2 GiB, as the kernel's do.
+pub type Packed = u32;
+
+/// The bit of a write.
+const WRITE: Packed = 1 << 31;
+
+/// An I/O in one word; a length from 2 GiB on becomes the greatest.
+#[must_use]
+pub fn pack(io: Io) -> Packed {
+    let write = match io.direction {
+        Direction::Read => 0,
+        Direction::Write => WRITE,
+    };
+    write | io.bytes.min(!WRITE)
+}
+
+/// The I/O of a word.
+#[must_use]
+pub fn unpack(word: Packed) -> Io {
+    let direction = match word & WRITE {
+        0 => Direction::Read,
+        _ => Direction::Write,
+    };
+    Io {
+        direction,
+        bytes: word & !WRITE,
+    }
+}
+
+/// A recording's columns, looked up once.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns<'a> {
+    pub ios: &'a [Packed],
+    pub submit: &'a [f32],
+    pub wait: &'a [f32],
+    pub gap: &'a [f32],
 }
 
 /// A trace that cannot be replayed.
@@ -42,18 +81,22 @@ pub enum RecordingError {
 impl Recording {
     /// Adds one I/O.
     pub fn push(&mut self, io: Io, submit: f32, wait: f32, gap: f32) {
-        self.ios.push(io);
+        self.ios.push(pack(io));
         self.submit.push(submit);
         self.wait.push(wait);
         self.gap.push(gap);
     }
 
-    /// Keeps the first `most` I/Os.
-    pub fn truncate(&mut self, most: usize) {
-        self.ios.truncate(most);
-        self.submit.truncate(most);
-        self.wait.truncate(most);
-        self.gap.truncate(most);
+    /// A copy of the first `most` I/Os.
+    #[must_use]
+    pub fn first(&self, most: usize) -> Recording {
+        let most = most.min(self.len());
+        Recording {
+            ios: self.ios[..most].to_vec().into(),
+            submit: self.submit[..most].to_vec().into(),
+            wait: self.wait[..most].to_vec().into(),
+            gap: self.gap[..most].to_vec().into(),
+        }
     }
 
     /// Number of I/Os.
@@ -70,10 +113,28 @@ impl Recording {
 
     /// Appends another recording of the same lane.
     pub fn extend(&mut self, other: &Recording) {
-        self.ios.extend_from_slice(&other.ios);
-        self.submit.extend_from_slice(&other.submit);
-        self.wait.extend_from_slice(&other.wait);
-        self.gap.extend_from_slice(&other.gap);
+        self.ios.extend(&other.ios);
+        self.submit.extend(&other.submit);
+        self.wait.extend(&other.wait);
+        self.gap.extend(&other.gap);
+    }
+
+    pub(crate) fn columns(&self) -> Columns<'_> {
+        Columns {
+            ios: &self.ios,
+            submit: &self.submit,
+            wait: &self.wait,
+            gap: &self.gap,
+        }
+    }
+
+    fn take(&mut self, keep: usize) -> Recording {
+        Recording {
+            ios: self.ios.take(keep).into(),
+            submit: self.submit.take(keep).into(),
+            wait: self.wait.take(keep).into(),
+            gap: self.gap.take(keep).into(),
+        }
     }
 
     /// The lanes of a user-layer trace, in the order of their numbers. Records without times or with an error are
@@ -88,7 +149,7 @@ impl Recording {
     }
 }
 
-/// The lanes of a user-layer trace while it is read: 20 bytes per I/O, whatever a record of it needs.
+/// The lanes of a user-layer trace while it is read: 16 bytes per I/O, whatever a record of it needs.
 #[derive(Clone, Debug, Default)]
 pub struct Recordings {
     lanes: Vec<Recording>,
@@ -132,17 +193,49 @@ impl Recordings {
         self.reaped[lane] = Some(reap.0);
     }
 
+    /// I/Os held.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.lanes.iter().map(Recording::len).sum()
+    }
+
+    /// Gives away what is held, lane by lane, with the lane's number: for a trace that is larger than memory. The last I/O of each
+    /// lane stays, since its think time is not known before the next; with `all` it goes too.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn give<E>(
+        &mut self,
+        all: bool,
+        to: &mut dyn FnMut(usize, &Recording) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (number, lane) in self.lanes.iter_mut().enumerate() {
+            let some = lane.take(usize::from(!all));
+            if !some.is_empty() {
+                to(number, &some)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what was taken can be replayed.
+    ///
+    /// # Errors
+    /// When the recording method slept, or a lane was deeper than 1.
+    pub fn check(&self) -> Result<(), RecordingError> {
+        match (self.slept, self.overlap) {
+            (0, None) => Ok(()),
+            (0, Some(lane)) => Err(RecordingError::Overlap(lane)),
+            (slept, _) => Err(RecordingError::Slept(slept)),
+        }
+    }
+
     /// The lanes in the order of their numbers; the last think time of each is taken as zero.
     ///
     /// # Errors
     /// When nothing can be replayed, the recording method slept, or a lane was deeper than 1.
     pub fn finish(mut self) -> Result<Vec<Recording>, RecordingError> {
-        if self.slept > 0 {
-            return Err(RecordingError::Slept(self.slept));
-        }
-        if let Some(lane) = self.overlap {
-            return Err(RecordingError::Overlap(lane));
-        }
+        self.check()?;
         self.lanes.retain(|lane| !lane.is_empty());
         if self.lanes.is_empty() {
             return Err(RecordingError::NoLatencies);
@@ -182,8 +275,37 @@ mod tests {
             (&lanes[0].submit[..], &lanes[0].wait[..]),
             (&[2.0, 2.0][..], &[8.0, 15.0][..])
         );
-        assert_eq!(lanes[0].gap, [3.0, 0.0]);
-        assert_eq!(lanes[1].wait, [14.0]);
+        assert_eq!(*lanes[0].gap, [3.0, 0.0]);
+        assert_eq!(*lanes[1].wait, [14.0]);
+    }
+
+    /// Think times cross from one part into the next.
+    #[test]
+    fn what_is_given_away_in_parts_is_the_whole() {
+        let of = |n: u64| record((n % 3) as u32, 100 * n, 100 * n + 7, 100 * n + 20 + n);
+        let records: Vec<IoRecord> = (0..50).map(of).collect();
+        let whole = Recording::from_records(&records).unwrap();
+        let mut lanes = Recordings::default();
+        let mut given = vec![Recording::default(); 3];
+        let mut to = |lane: usize, some: &Recording| {
+            given[lane].extend(some);
+            Ok::<(), ()>(())
+        };
+        for some in records.chunks(7) {
+            lanes.take(some);
+            lanes.give(false, &mut to).unwrap();
+        }
+        assert_eq!(lanes.held(), 3);
+        lanes.give(true, &mut to).unwrap();
+        assert_eq!((given, lanes.held()), (whole, 0));
+    }
+
+    #[test]
+    fn a_word_holds_an_io() {
+        for (direction, bytes) in [(Direction::Read, 512), (Direction::Write, 1 << 30)] {
+            let io = Io { direction, bytes };
+            assert_eq!(unpack(pack(io)), io);
+        }
     }
 
     #[test]

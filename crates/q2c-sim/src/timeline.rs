@@ -31,8 +31,7 @@ pub fn timeline(
     seed: u64,
     most: usize,
 ) -> Vec<Moment> {
-    let mut part = lane.clone();
-    part.truncate(most);
+    let part = lane.first(most);
     let log = Arc::new(Mutex::new(Vec::with_capacity(part.len())));
     let told = Told {
         rule,
@@ -48,7 +47,7 @@ pub fn timeline(
     };
     moments
         .into_iter()
-        .zip(latencies)
+        .zip(latencies.iter().copied())
         .map(with_latency)
         .collect()
 }

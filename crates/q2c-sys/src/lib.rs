@@ -10,6 +10,7 @@ pub mod fiemap;
 pub mod nvme;
 pub mod ring;
 pub mod signal;
+pub mod spill;
 pub mod thread;
 pub mod vectored;
 

@@ -84,3 +84,28 @@ fn what_cannot_be_read_is_not_guessed() {
     );
     assert_eq!(facts.preempt.as_deref(), Some("none or voluntary"));
 }
+
+#[test]
+fn free_memory_is_what_the_tightest_limit_leaves() {
+    let free = |more: &str| {
+        let tree = format!("proc/meminfo = MemTotal: 9000 kB\\nMemAvailable: 8000 kB\n{more}");
+        machine::free_memory(&Tree::new(&tree).roots())
+    };
+    let group = "proc/self/cgroup = 0::/a/b\n";
+    let limit = |name: &str, most: &str| {
+        let folder = format!("sys/fs/cgroup/{name}");
+        format!("{folder}/memory.max = {most}\n{folder}/memory.current = 1000000\n")
+    };
+    assert_eq!(free(""), Some(Bytes(8_192_000)));
+    let unlimited = limit("a/b", "max");
+    assert_eq!(free(&format!("{group}{unlimited}")), Some(Bytes(8_192_000)));
+    let above = limit("a", "4000000");
+    let both = format!("{group}{unlimited}{above}");
+    assert_eq!(free(&both), Some(Bytes(3_000_000)));
+    assert_eq!(
+        free(&limit("a", "4000000")),
+        Some(Bytes(8_192_000)),
+        "not its own"
+    );
+    assert_eq!(machine::free_memory(&Tree::new("").roots()), None);
+}

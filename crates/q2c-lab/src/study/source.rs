@@ -1,9 +1,10 @@
 //! Traces to simulate: q2c's own, or any importable recording, read into lanes.
 
+use super::lanes::{Holding, Lanes};
 use q2c_model::{Bytes, IoRecord, Nanos, Op};
 use q2c_result::sweep::SweepInput;
-use q2c_sim::{Recording, RecordingError, Recordings};
-use q2c_stats::percentile;
+use q2c_sim::{Recording, RecordingError};
+use q2c_stats::{Histogram, percentile};
 use q2c_trace::import::{Format, ImportError, ImportOptions, RecordSink, Source, by_name, sniff};
 use q2c_trace::{Column, Scan, TraceError, TraceReader};
 use std::collections::BTreeSet;
@@ -14,12 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// What to make of a source that is no q2c trace.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SourceOptions {
     /// Its format; recognised by its first bytes when `None`.
     pub format: Option<String>,
     /// What the source does not say. Requests without an operation or a length are taken as reads of 4 KiB, and it is said.
     pub import: ImportOptions,
+    /// How much of it is held in memory.
+    pub holding: Holding,
 }
 
 /// A trace that can be simulated.
@@ -65,6 +68,18 @@ pub enum SourceError {
         /// Why not.
         source: RecordingError,
     },
+    /// What memory has no room for cannot be written.
+    #[error(
+        "read {path}: put what --memory leaves no room for into a file in {folder}: {source}; name another folder with --spill"
+    )]
+    Spill {
+        /// The trace.
+        path: PathBuf,
+        /// Where the file was to be.
+        folder: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// Stopped from outside.
     #[error("read {path}: stopped by a signal")]
     Stopped {
@@ -73,6 +88,8 @@ pub enum SourceError {
     },
 }
 
+/// Latencies that are sorted to describe them.
+const EXACT: usize = 1 << 22;
 /// First bytes of every Parquet file.
 const PARQUET: [u8; 4] = *b"PAR1";
 /// What is looked at to recognise a format.
@@ -89,6 +106,11 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
         path: path.to_owned(),
         source,
     };
+    let spilled = |source| SourceError::Spill {
+        path: path.to_owned(),
+        folder: options.holding.folder.clone(),
+        source,
+    };
     let mut file = File::open(path).map_err(failed)?;
     let mut head = Vec::new();
     (&mut file)
@@ -96,23 +118,39 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
         .read_to_end(&mut head)
         .map_err(failed)?;
     let mut taken = Taken {
-        lanes: Recordings::default(),
+        lanes: Lanes::new(&options.holding),
+        full: None,
         sizes: BTreeSet::new(),
         path,
         stop,
     };
-    let taken_as = match head.starts_with(&PARQUET) {
+    let read = match head.starts_with(&PARQUET) {
         true => own(path, &mut taken).map(|()| String::new()),
         false => {
             file.rewind().map_err(failed)?;
             foreign(path, file, &head, options, &mut taken)
         }
-    }?;
+    };
+    if let Some(full) = taken.full {
+        return Err(spilled(full));
+    }
+    let taken_as = read?;
     let Taken { lanes, sizes, .. } = taken;
-    let lanes = lanes.finish().map_err(|source| SourceError::Recording {
+    let lanes = lanes.finish().map_err(spilled)?;
+    let (lanes, in_files) = lanes.map_err(|source| SourceError::Recording {
         path: path.to_owned(),
         source,
     })?;
+    let taken_as = match in_files.0 {
+        0 => taken_as,
+        _ => {
+            let files = format!("{in_files} of it in unnamed files");
+            let both = [taken_as, files]
+                .into_iter()
+                .filter(|words| !words.is_empty());
+            both.collect::<Vec<_>>().join(", ")
+        }
+    };
     Ok(Trace {
         input: described(path, taken_as, &lanes, sizes),
         lanes,
@@ -131,7 +169,9 @@ fn own(path: &Path, taken: &mut Taken<'_>) -> Result<(), SourceError> {
     let trace = TraceReader::open(path)?;
     let scan = Scan::new().columns(&columns);
     for some in trace.records(&scan)? {
-        taken.take(&some?);
+        if !taken.take(&some?) {
+            break;
+        }
         go_on(path, taken.stop)?;
     }
     Ok(())
@@ -148,30 +188,39 @@ fn go_on(path: &Path, stop: &AtomicBool) -> Result<(), SourceError> {
 
 /// What has been read, until a signal comes.
 struct Taken<'a> {
-    lanes: Recordings,
+    lanes: Lanes,
+    /// Why no more can be taken.
+    full: Option<io::Error>,
     sizes: BTreeSet<Bytes>,
     path: &'a Path,
     stop: &'a AtomicBool,
 }
 
 impl Taken<'_> {
-    fn take(&mut self, records: &[IoRecord]) {
-        self.lanes.take(records);
+    /// Whether there is room for more.
+    fn take(&mut self, records: &[IoRecord]) -> bool {
         self.sizes.extend(records.iter().map(|record| record.bytes));
+        self.full = self.lanes.take(records).err();
+        self.full.is_none()
     }
 }
 
 impl RecordSink for Taken<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(TraceError::Io {
-                doing: "read trace",
-                path: self.path.to_owned(),
-                source: io::Error::other("stopped by a signal"),
-            });
+        let stopped = self.stop.load(Ordering::Relaxed);
+        if !stopped && self.take(records) {
+            return Ok(());
         }
-        self.take(records);
-        Ok(())
+        let why = if stopped {
+            "stopped by a signal"
+        } else {
+            "no room"
+        };
+        Err(TraceError::Io {
+            doing: "read trace",
+            path: self.path.to_owned(),
+            source: io::Error::other(why),
+        })
     }
 }
 
@@ -220,17 +269,31 @@ fn described(
     lanes: &[Recording],
     sizes: BTreeSet<Bytes>,
 ) -> SweepInput {
-    let mut waits: Vec<f32> = lanes.iter().flat_map(|lane| lane.wait.clone()).collect();
-    waits.sort_unstable_by(f32::total_cmp);
     let sum = |times: &[f32]| times.iter().map(|&t| f64::from(t)).sum::<f64>();
     let span = |lane: &Recording| sum(&lane.submit) + sum(&lane.wait) + sum(&lane.gap);
     SweepInput {
         path: path.display().to_string(),
         taken_as,
         lanes: lanes.len(),
-        ios: waits.len() as u64,
+        ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
         sizes: sizes.into_iter().collect(),
         span_ns: Nanos(lanes.iter().map(span).fold(0.0, f64::max) as u64),
-        latency_ns: [0.0, 0.1, 0.5, 0.99, 1.0].map(|q| f64::from(percentile(&waits, q))),
+        latency_ns: latencies(lanes),
     }
+}
+
+/// Least, 10th, 50th and 99th percentile and greatest of all latencies; of many, percentiles are the middles of classes 1.6 % wide.
+fn latencies(lanes: &[Recording]) -> [f64; 5] {
+    let all = || lanes.iter().flat_map(|lane| lane.wait.iter().copied());
+    if all().count() <= EXACT {
+        let mut waits: Vec<f32> = all().collect();
+        waits.sort_unstable_by(f32::total_cmp);
+        return [0.0, 0.1, 0.5, 0.99, 1.0].map(|q| f64::from(percentile(&waits, q)));
+    }
+    let mut classes = Histogram::default();
+    all().for_each(|wait| classes.record(wait as u64));
+    let [least, greatest] = [f32::min as fn(f32, f32) -> f32, f32::max].map(|of| all().reduce(of));
+    let [p10, p50, p99] = [0.1, 0.5, 0.99].map(|q| classes.percentile(q));
+    let exact = |value: Option<f32>| f64::from(value.unwrap_or_default());
+    [exact(least), p10, p50, p99, exact(greatest)]
 }

@@ -317,7 +317,7 @@ impl Batch {
 /// Whether all times fit into a lane.
 fn check(part: &Recording, first: u64) -> Result<(), BatchError> {
     let long = |t: &f32| *t >= FAR as f32;
-    let found = part.wait.iter().chain(&part.submit).position(long);
+    let found = part.wait.iter().chain(part.submit.iter()).position(long);
     found.map_or(Ok(()), |at| {
         let io = at % part.len();
         let ns = part.wait[io].max(part.submit[io]);

@@ -3,7 +3,7 @@
 use super::FAR;
 use super::histogram::Counting;
 use crate::closed::Draws;
-use crate::recording::Recording;
+use crate::recording::{Columns, Recording, unpack};
 use q2c_policy::{BUCKETS, bucket_of};
 
 /// I/Os of a piece at most: its columns, 33 bytes per I/O, stay in the second-level cache while all groups pass over it.
@@ -71,12 +71,13 @@ impl Piece {
         let waited = self.waited.last().copied().unwrap_or(0);
         self.clear();
         self.waited.push(waited);
-        for i in from..trace.len().min(from + LENGTH) {
+        let trace = trace.columns();
+        for i in from..trace.wait.len().min(from + LENGTH) {
             let submit = trace.submit[i] as i64;
             if self.total + submit >= i64::from(FAR) && i > from {
                 break;
             }
-            self.push(trace, i, draws);
+            self.push(&trace, i, draws);
         }
         self.len()
     }
@@ -99,7 +100,7 @@ impl Piece {
         self.total = 0;
     }
 
-    fn push(&mut self, trace: &Recording, i: usize, draws: &Draws) {
+    fn push(&mut self, trace: &Columns<'_>, i: usize, draws: &Draws) {
         let (submit, wait) = (trace.submit[i] as i64, trace.wait[i] as i64);
         let io = self.first + self.len() as u64;
         let draw = draws.of(io);
@@ -109,7 +110,7 @@ impl Piece {
         self.returned.push((self.total + submit) as i32);
         self.submit.push(submit as i32);
         self.waited.push(waited + wait);
-        let row = bucket_of(trace.ios[i]).unwrap_or(BUCKETS);
+        let row = bucket_of(unpack(trace.ios[i])).unwrap_or(BUCKETS);
         self.row.push(row as u8);
         self.z_clear.push(draw.0 as f32);
         self.z_hit.push(draw.1 as f32);

@@ -147,10 +147,10 @@ fn a_trace_may_come_in_parts() {
         while from < whole.len() {
             let to = whole.len().min(from + 1 + rng.below(5_000) as usize);
             let part = Recording {
-                ios: whole.ios[from..to].to_vec(),
-                submit: whole.submit[from..to].to_vec(),
-                wait: whole.wait[from..to].to_vec(),
-                gap: whole.gap[from..to].to_vec(),
+                ios: whole.ios[from..to].to_vec().into(),
+                submit: whole.submit[from..to].to_vec().into(),
+                wait: whole.wait[from..to].to_vec().into(),
+                gap: whole.gap[from..to].to_vec().into(),
             };
             parts.feed(&part).expect("short times");
             from = to;

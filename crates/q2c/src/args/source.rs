@@ -3,10 +3,14 @@
 use super::trace::{Columns, columns, delimiter};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use q2c_lab::study::SourceOptions;
+use q2c_host::{Roots, machine};
+use q2c_lab::study::{Holding, SourceOptions};
 use q2c_model::{Bytes, Nanos, Op, parse_duration, parse_size};
 use q2c_trace::import::{FORMATS, ImportOptions, TimeUnit};
 use std::path::PathBuf;
+
+/// Held in memory where the system does not say what is free.
+const MEMORY: Bytes = Bytes(1 << 30);
 
 /// What a recording that is no q2c trace does not say itself.
 #[derive(Clone, Debug, Args)]
@@ -32,11 +36,20 @@ pub struct SourceArgs {
     /// Leave out lines that cannot be read and count them, instead of stopping at the first
     #[arg(long)]
     pub skip_bad: bool,
+    /// Hold so much of the recordings in memory, 16 bytes per I/O, and the rest in unnamed files [default: half of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub memory: Option<Bytes>,
+    /// Where these files are made [default: $TMPDIR, or /var/tmp]
+    #[arg(long, value_name = "FOLDER")]
+    pub spill: Option<PathBuf>,
 }
 
 impl SourceArgs {
-    /// As the library takes them.
-    pub fn options(&self) -> SourceOptions {
+    /// As the library takes them, for one of so many inputs.
+    pub fn options(&self, inputs: usize) -> SourceOptions {
+        let free = || machine::free_memory(&Roots::live()).map(|free| Bytes(free.0 / 2));
+        let memory = self.memory.or_else(free).unwrap_or(MEMORY);
+        let folder = || std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from);
         let columns = self.columns.clone().map_or(Vec::new(), |columns| columns.0);
         SourceOptions {
             format: self.format.clone(),
@@ -48,6 +61,10 @@ impl SourceArgs {
                 delimiter: self.delimiter,
                 skip_bad: self.skip_bad,
                 ..ImportOptions::default()
+            },
+            holding: Holding {
+                memory: Bytes(memory.0 / inputs.max(1) as u64),
+                folder: self.spill.clone().unwrap_or_else(folder),
             },
         }
     }

@@ -115,6 +115,41 @@ fn the_public_trace() {
     assert!(fs::metadata(folder.path().join("s.parquet")).unwrap().len() > 1000);
 }
 
+/// A recording that memory has no room for is replayed from files: rules that go through together, one by one, the bounds and the time line.
+#[test]
+fn from_files_as_from_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let latencies = (0..40_000_u64).map(|io| format!("{}\n", 20 + io * 7_919 % 61));
+    fs::write(
+        folder.path().join("list.txt"),
+        latencies.collect::<String>(),
+    )
+    .unwrap();
+    let swept = |more: &[&str]| {
+        let input = ["poll", "sweep", "list.txt", "--unit", "us", "--json"];
+        let rules = [
+            "--policy",
+            "min:70%,1ms",
+            "--policy",
+            "pas",
+            "--policy",
+            "ewma",
+        ];
+        let mut result = q2c(folder.path(), &[&input[..], &rules, more].concat()).json();
+        let taken_as = result["inputs"][0]["taken_as"].take();
+        result["speed"].take();
+        (result, taken_as.as_str().unwrap().to_owned())
+    };
+    let (in_memory, plainly) = swept(&[]);
+    let (in_files, told) = swept(&["--memory", "64KiB", "--spill", "."]);
+    assert_eq!(in_files, in_memory);
+    assert!(!plainly.contains("files"), "{plainly}");
+    assert!(told.contains("625 KiB of it in unnamed files"), "{told}");
+    let nowhere = ["--unit", "us", "--memory", "16", "--spill", "missing"];
+    let args = [&["poll", "sweep", "list.txt"], &nowhere[..]].concat();
+    q2c(folder.path(), &args).refused(4, &["list.txt", "missing", "--spill"]);
+}
+
 #[test]
 fn bad_input_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,11 +8,18 @@ use q2c_trace::import::ImportError;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-pub(super) fn trace(path: &Path, args: &SourceArgs, stop: &AtomicBool) -> Result<Trace, Failure> {
-    read(path, &args.options(), stop).or_exit_of(|error| match error {
+/// One of so many `inputs`.
+pub(super) fn trace(
+    path: &Path,
+    args: &SourceArgs,
+    inputs: usize,
+    stop: &AtomicBool,
+) -> Result<Trace, Failure> {
+    read(path, &args.options(inputs), stop).or_exit_of(|error| match error {
         SourceError::Stopped { .. } => Exit::Interrupted,
         SourceError::Import(ImportError::Option { .. } | ImportError::Map { .. })
         | SourceError::Unknown { .. } => Exit::Usage,
+        SourceError::Spill { .. } => Exit::Environment,
         _ => Exit::Input,
     })
 }

@@ -30,7 +30,7 @@ const FEW: u64 = 10_000;
 /// Sweeps.
 pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let begun = Instant::now();
-    let read = |path| trace(path, &args.source, stop);
+    let read = |path| trace(path, &args.source, args.inputs.len(), stop);
     let inputs = args.inputs.iter().map(|path| read(path.as_path()));
     let traces: Vec<Trace> = inputs.collect::<Result<_, _>>()?;
     let reading_s = begun.elapsed().as_secs_f64();

@@ -1,0 +1,116 @@
+//! Columns of a recording.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// Values kept elsewhere, such as a mapped file.
+pub type Kept<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
+
+/// One value per I/O: in memory of its own, or [`Kept`] elsewhere and read there. Changing kept values copies them into memory first.
+#[derive(Clone)]
+pub struct Column<T>(Place<T>);
+
+#[derive(Clone)]
+enum Place<T> {
+    Own(Vec<T>),
+    Kept(Kept<T>),
+}
+
+impl<T: Copy> Column<T> {
+    /// Adds a value.
+    pub fn push(&mut self, value: T) {
+        self.own().push(value);
+    }
+
+    /// Adds values.
+    pub fn extend(&mut self, values: &[T]) {
+        self.own().extend_from_slice(values);
+    }
+
+    /// Takes all values but the last `keep`.
+    pub fn take(&mut self, keep: usize) -> Vec<T> {
+        let values = self.own();
+        let rest = values.split_off(values.len().saturating_sub(keep));
+        std::mem::replace(values, rest)
+    }
+
+    fn own(&mut self) -> &mut Vec<T> {
+        if let Place::Kept(values) = &self.0 {
+            self.0 = Place::Own((**values).as_ref().to_vec());
+        }
+        match &mut self.0 {
+            Place::Own(values) => values,
+            Place::Kept(_) => unreachable!("just copied"),
+        }
+    }
+}
+
+impl<T> Default for Column<T> {
+    fn default() -> Self {
+        Column(Place::Own(Vec::new()))
+    }
+}
+
+impl<T> From<Vec<T>> for Column<T> {
+    fn from(values: Vec<T>) -> Self {
+        Column(Place::Own(values))
+    }
+}
+
+impl<T> From<Kept<T>> for Column<T> {
+    fn from(values: Kept<T>) -> Self {
+        Column(Place::Kept(values))
+    }
+}
+
+impl<T> Deref for Column<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match &self.0 {
+            Place::Own(values) => values,
+            Place::Kept(values) => (**values).as_ref(),
+        }
+    }
+}
+
+impl<T: Copy> DerefMut for Column<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.own()
+    }
+}
+
+impl<T: PartialEq> PartialEq for Column<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Column<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_values_are_copied_when_they_change() {
+        let kept: Kept<u32> = Arc::new(vec![1, 2, 3]);
+        let mut column = Column::from(Arc::clone(&kept));
+        column.push(4);
+        assert_eq!(*column, [1, 2, 3, 4]);
+        assert_eq!((*kept).as_ref(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn taking_leaves_the_last() {
+        let mut column = Column::from(vec![1, 2, 3]);
+        assert_eq!(column.take(1), [1, 2]);
+        assert_eq!(column.take(1), Vec::<i32>::new());
+        assert_eq!((column.take(0), column.len()), (vec![3], 0));
+    }
+}

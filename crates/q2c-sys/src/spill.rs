@@ -1,0 +1,157 @@
+//! What does not fit into memory: words written one after another to a file without a name, then mapped and read like a slice.
+//!
+//! The kernel keeps of a mapping what memory there is for, and reads the rest again when it is needed.
+
+use rustix::mm::{MapFlags, ProtFlags};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::marker::PhantomData;
+use std::path::Path;
+use std::ptr::NonNull;
+
+/// Numbers of 32 bits for which every pattern of bits is a value.
+pub trait Word: Copy + Send + Sync + sealed::Sealed {
+    /// Its bytes, as memory has them.
+    fn bytes(self) -> [u8; 4];
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for f32 {}
+}
+
+impl Word for u32 {
+    fn bytes(self) -> [u8; 4] {
+        self.to_ne_bytes()
+    }
+}
+
+impl Word for f32 {
+    fn bytes(self) -> [u8; 4] {
+        self.to_ne_bytes()
+    }
+}
+
+/// What is gathered before it is written.
+const AT_ONCE: usize = 256 * 1024;
+
+/// Words on their way to a file.
+#[derive(Debug)]
+pub struct Spill<T> {
+    file: BufWriter<File>,
+    words: usize,
+    kind: PhantomData<T>,
+}
+
+impl<T: Word> Spill<T> {
+    /// A file without a name in `folder`: it goes with the process, whatever becomes of that.
+    ///
+    /// # Errors
+    /// When none can be made there.
+    pub fn new_in(folder: &Path) -> io::Result<Self> {
+        Ok(Spill {
+            file: BufWriter::with_capacity(AT_ONCE, tempfile::tempfile_in(folder)?),
+            words: 0,
+            kind: PhantomData,
+        })
+    }
+
+    /// Appends words.
+    ///
+    /// # Errors
+    /// When the file system is full, or fails.
+    pub fn write(&mut self, words: &[T]) -> io::Result<()> {
+        for word in words {
+            self.file.write_all(&word.bytes())?;
+        }
+        self.words += words.len();
+        Ok(())
+    }
+
+    /// All of them, to be read.
+    ///
+    /// # Errors
+    /// When the last cannot be written, or the file cannot be mapped.
+    pub fn map(self) -> io::Result<Spilled<T>> {
+        let file = self.file.into_inner().map_err(|e| e.into_error())?;
+        let length = self.words * size_of::<T>();
+        if length == 0 {
+            return Ok(Spilled {
+                base: NonNull::dangling(),
+                words: 0,
+            });
+        }
+        let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
+        // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
+        let base =
+            unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, read, shared, &file, 0) }?;
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Spilled {
+            base,
+            words: self.words,
+        })
+    }
+}
+
+/// Words in a mapped file that nobody else has: it has no name, and its descriptor is closed.
+#[derive(Debug)]
+pub struct Spilled<T> {
+    base: NonNull<T>,
+    words: usize,
+}
+
+// SAFETY: the mapping is only ever read, and belongs to this value alone.
+unsafe impl<T: Word> Send for Spilled<T> {}
+// SAFETY: as above: shared references read.
+unsafe impl<T: Word> Sync for Spilled<T> {}
+
+impl<T: Word> AsRef<[T]> for Spilled<T> {
+    fn as_ref(&self) -> &[T] {
+        // SAFETY: the mapping has that many words, all written before it was made, aligned to a page; every pattern is a value; nobody
+        // writes to the file or shortens it.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.words) }
+    }
+}
+
+impl<T> Drop for Spilled<T> {
+    fn drop(&mut self) {
+        if self.words > 0 {
+            let length = self.words * size_of::<T>();
+            // SAFETY: base and length are those of the mapping made in `map`, and nothing borrows it any more.
+            let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), length) };
+            debug_assert!(unmapped.is_ok(), "{unmapped:?}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spill = Spill::new_in(folder.path()).unwrap();
+        for part in 0..100_u32 {
+            let words: Vec<f32> = (0..part * 37).map(|n| (part * 10_000 + n) as f32).collect();
+            spill.write(&words).unwrap();
+        }
+        let spilled = spill.map().unwrap();
+        let words = (0..100_u32).flat_map(|part| (0..part * 37).map(move |n| part * 10_000 + n));
+        assert!(words.map(|n| n as f32).eq(spilled.as_ref().iter().copied()));
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "no name");
+    }
+
+    #[test]
+    fn nothing_is_a_slice_too() {
+        let spill = Spill::<u32>::new_in(&std::env::temp_dir()).unwrap();
+        assert_eq!(spill.map().unwrap().as_ref(), [0_u32; 0]);
+    }
+
+    #[test]
+    fn a_folder_that_is_none() {
+        let none = Spill::<u32>::new_in(Path::new("/nonexistent"));
+        assert_eq!(none.unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}
