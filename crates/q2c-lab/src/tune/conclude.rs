@@ -109,6 +109,7 @@ fn first_prediction(
     predict(
         &cell.parsed(),
         lanes,
+        &tune.workload.cpus,
         &calibration.cost,
         measure,
         tune.spec.seed,

@@ -122,7 +122,8 @@ impl<'a> TunePlan<'a> {
             .collect();
         let polled = watched.stats_over(&timetable.slices);
         let measure = Nanos::from_secs_f64(self.tune.spec.seconds);
-        let predicted = predict(&cell.parsed(), &slices, cost, measure, seed);
+        let cpus = &self.tune.workload.cpus;
+        let predicted = predict(&cell.parsed(), &slices, cpus, cost, measure, seed);
         TrialOutcome {
             poll_iops: polled.iops(),
             poll_cpu_pct: polled.cpu_pct(),

@@ -1,7 +1,7 @@
 //! What the simulator says of a cell.
 
 use super::method::CellMethod;
-use q2c_model::{CostModel, Nanos};
+use q2c_model::{CostModel, CpuId, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::Prediction;
 use q2c_sim::{Drive, Method, Outcome, Recording, simulate};
@@ -21,10 +21,11 @@ pub(crate) fn settling(policy: &PolicySpec) -> Nanos {
     Nanos(periods.max(SETTLE_LEAST.0))
 }
 
-/// Simulates a cell's method on polled recordings. `None` for classic polling: the recording is that already.
+/// Simulates a cell's method on polled recordings of lanes on these CPUs. `None` for classic polling: the recording is that already.
 pub(super) fn predict(
     method: &CellMethod,
     lanes: &[Recording],
+    cpus: &[CpuId],
     cost: &CostModel,
     measure: Nanos,
     seed: u64,
@@ -32,7 +33,7 @@ pub(super) fn predict(
     let (method, warm_up) = match method {
         CellMethod::Poll => return None,
         CellMethod::Interrupt => (Method::Interrupt, Nanos::ZERO),
-        CellMethod::Hybrid(policy) => (Method::Hybrid(policy.build(lanes.len())), settling(policy)),
+        CellMethod::Hybrid(policy) => (Method::Hybrid(policy.build_on(cpus)), settling(policy)),
     };
     Some(prediction(&simulate(
         lanes,
