@@ -82,9 +82,10 @@ pub(super) struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// `length` zeros at a multiple of `alignment`, a power of two.
+    /// `length` zeros at a multiple of `alignment`, a power of two, and of a page: zram of Linux 6.18 says that it takes any multiple of 512
+    /// bytes, and reads whole pages around a buffer that begins within one.
     pub fn new(length: Bytes, alignment: Bytes) -> AlignedBuffer {
-        let (length, alignment) = (length.0 as usize, alignment.0.max(1) as usize);
+        let (length, alignment) = (length.0 as usize, alignment.max(SAFE).0 as usize);
         let memory = vec![0; length + alignment];
         let start = memory.as_ptr().align_offset(alignment);
         AlignedBuffer {
@@ -105,11 +106,11 @@ mod tests {
 
     #[test]
     fn buffers_stand_where_they_should() {
-        for alignment in [1, 4, 512, 4096, 65536] {
+        for (alignment, page) in [(1, 4096), (512, 4096), (4096, 4096), (65536, 65536)] {
             let mut buffer = AlignedBuffer::new(Bytes(1000), Bytes(alignment));
             let bytes = buffer.bytes();
             assert_eq!(
-                (bytes.as_ptr() as usize as u64 % alignment, bytes.len()),
+                (bytes.as_ptr() as usize as u64 % page, bytes.len()),
                 (0, 1000)
             );
         }
