@@ -73,6 +73,31 @@ else
     expect sigkill-left-a-sleep "$left" -ge 1 "$(tail -n 1 /tmp/steer)"
     expect sigkill-left-another "$left" != 25 "the value before was 25"
 
+    # Nothing completes, so neither has anything to write yet; the second is refused all the same.
+    echo -1 >"$delay"
+    q2c poll steer "$RAW" --rule min:70%,10ms >/tmp/first 2>&1 &
+    first=$!
+    until grep -q ' s ' /tmp/first || ! kill -0 $first 2>/dev/null; do sleep 0.1; done
+    run second-refused 4 /tmp/second q2c poll steer "$RAW" --rule '0.5 * min' --seconds 3 &&
+        expect second-refused "$(grep -c "process $first holds it" /tmp/second)" = 1 "$(cat /tmp/second)"
+    echo 33 >"$delay"
+    wait $first
+    expect a-foreign-value-is-left "$?, $(cat "$delay")" = "5, 33" "$(tail -n 1 /tmp/first)"
+    echo -1 >"$delay"
+
+    # The small device may have been taken away by another topic: the bus is asked again.
+    echo 1 >/sys/bus/pci/rescan
+    small() { for serial in /sys/class/nvme/nvme*/serial; do if [ "$(tr -d ' ' <"$serial")" = q2c-small ]; then basename "$(dirname "$serial")"/nvme*n1; fi; done; }
+    tries=0
+    until [ -e "/sys/block/$(small)/queue/io_poll_delay" ] || [ $tries = 50 ]; do tries=$((tries + 1)) && sleep 0.1; done
+    gone=$(small)
+    q2c poll steer "$gone" --rule min:70%,10ms --seconds 20 >/tmp/gone 2>&1 &
+    steer=$!
+    until grep -q ' s ' /tmp/gone || ! kill -0 $steer 2>/dev/null; do sleep 0.1; done
+    echo 1 >"/sys/class/nvme/${gone%n1}/device/remove"
+    wait $steer
+    expect a-lost-device-ends-it "$?, $(grep -c 'went away' /tmp/gone)" = "6, 1" "$gone: $(tail -n 2 /tmp/gone)"
+
     run feedback-rule-refused 2 /tmp/refused q2c poll steer "$RAW" --rule pas &&
         expect feedback-rule-refused "$(grep -c 'more than the times' /tmp/refused)" = 1 "$(cat /tmp/refused)"
     echo -1 >"$delay"

@@ -1,5 +1,11 @@
 # q2c tune from calibration to report on the NVMe device, its modes held against what the device counted.
 
+queue=/sys/block/$RAW/queue
+# Settings of somebody else: polling switched off, where that can be, and a delay of their own.
+if ! kernel_at_least 5.19; then
+    echo 0 >"$queue/io_poll"
+    echo 25 >"$queue/io_poll_delay"
+fi
 run runs 0 /tmp/tune.out q2c tune "/dev/$RAW" --seconds 0.3 --trials 1 --out /tmp/tune || return 0
 folder=$(echo /tmp/tune/*-tune)
 pass runs "$(ls "$folder" | tr '\n' ' ')"
@@ -27,3 +33,34 @@ modes "$folder/result.json" | while IFS="$(printf '\t')" read -r asked was ios i
     esac && [ "$ios" -gt 0 ]
     expect "mode-${asked%%:*}" $? = 0 "$facts"
 done
+
+# The kernel's own hybrid polling, or why not.
+if kernel_at_least 5.19; then
+    reason=$(sed -n '/"unavailable"/,/]/s/.*"reason": "\(.*\)".*/\1/p' "$folder/result.json")
+    expect hybrid-kernel-unavailable "$(echo "$reason" | grep -c 'since 5.19 preadv2 does not poll')" = 1 "$reason"
+    expect hybrid-kernel-is-told "$(grep -c '^not available: hybrid-kernel' /tmp/tune.out)" = 1 "in the terminal"
+else
+    expect settings-are-put-back "$(cat "$queue/io_poll") $(cat "$queue/io_poll_delay")" = "0 25" "io_poll and io_poll_delay"
+    expect no-journal-is-left "$(ls /var/lib/q2c/restore | grep -c jsonl)" = 0 "$(ls /var/lib/q2c/restore | tr '\n' ' ')"
+    echo 1 >"$queue/io_poll"
+    echo -1 >"$queue/io_poll_delay"
+    was=$(modes "$folder/result.json" | awk -F'\t' '$1 == "hybrid-kernel" { print $2 }')
+    expect hybrid-kernel-sleeps "$(echo "$was" | grep -c '^hybrid-kernel (the kernel sleeps')" = 1 "$was"
+    # "N of M seen by a probe": most of them, once the kernel has a mean.
+    seen=$(grep -c '"I/Os that slept": "[1-9][0-9]* of [1-9][0-9]* seen by a probe"' "$folder/result.json")
+    expect hybrid-kernel-is-seen "$seen" -ge 1 "$(grep 'seen by a probe' "$folder/result.json" | tr -s ' ')"
+    expect nothing-is-unavailable "$(grep -c '"unavailable": \[\]' "$folder/result.json")" = 1 "$(grep -A 4 unavailable "$folder/result.json")"
+    grep -E 'hybrid-kernel|not run' /tmp/tune.out
+
+    # Where there is room to sleep a rule is chosen, and the kernel runs with its sleep as a fixed delay, too.
+    run slow-runs 0 /tmp/slow.out q2c tune "/dev/$SLOW" --seconds 0.3 --trials 1 --out /tmp/slow
+    result=$(echo /tmp/slow/*-tune/result.json)
+    # The delay in us, and the effective sleep that the probe saw, in whole us.
+    set -- $(awk '
+        /"method": "hybrid-kernel"/ { here = 1 }
+        here && /"policy": "[0-9]+us"/ { gsub(/[^0-9]/, ""); us = $0 }
+        us && /"effective_sleep_ns": \{/ { inside = 1 }
+        inside && /"median":/ { gsub(/[^0-9.]/, ""); print us, int($0 / 1000); exit }' "$result")
+    [ "${1:-0}" -ge 1 ] && [ $((${2:-0} * 100)) -ge $(($1 * 95)) ] && [ "$2" -le "$1" ]
+    expect fixed-delay-is-slept $? = 0 "${1:-no} us set, effective sleep ${2:-not} us seen by the probe; $(grep -m 1 'use \|no room' /tmp/slow.out)"
+fi

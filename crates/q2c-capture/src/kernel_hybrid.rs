@@ -1,8 +1,8 @@
 //! The kernel's own hybrid polling of one device, watched (Linux 5.8 to 5.18): what the sleeps of `io_poll_delay` do.
 //!
 //! Everything is counted when a polled request completes, so that the counts of an interval are of the same requests. A *miss* is a
-//! request that was complete by the end of the first poll after its sleep: `probes/kernel_hybrid/pairing.h`. Requests that
-//! complete before the first of the device was seen are not counted (one, as a rule).
+//! request that was complete by the end of the first poll after its sleep: `probes/kernel_hybrid/pairing.h`. The device is known by
+//! its first completion: of that request no sleep is seen.
 
 mod counts;
 mod support;
@@ -18,6 +18,7 @@ use aya::maps::{HashMap, MapData, PerCpuArray};
 use counts::FIELDS;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
+use std::collections::BTreeMap;
 
 /// The compiled program.
 static OBJECT: &[u8] =
@@ -44,6 +45,9 @@ const DRIVERS: [&str; 6] = [
 ];
 /// Places of code that the program's table holds.
 const CALLERS: usize = 8;
+
+/// The program's `struct task`: polls of the driver so far, the queue and the cookie polled for, whether asleep.
+pub type Polling = [u64; 4];
 
 /// The probe at work.
 pub struct KernelHybrid {
@@ -75,7 +79,7 @@ impl KernelHybrid {
             .for_each(|(to, from)| *to = from);
 
         let mut object = Object::load(roots, OBJECT, disk.dev, Some(&callers))?;
-        object.on_tracepoint("complete", "block_rq_complete")?;
+        object.on_known_tracepoint("complete", "block_rq_complete")?;
         object.on_functions("driver_poll", &drivers)?;
         object.on_functions("start_sleep", &[TIMER])?;
         object.on_functions("enter_poll", &[entry])?;
@@ -100,16 +104,15 @@ impl KernelHybrid {
         Ok(cpus.iter().copied().map(Counts::from).sum())
     }
 
-    /// Threads that polled the device so far, by id; the kernel forgets the oldest of some thousands.
+    /// Threads that polled the device so far, by id; the kernel forgets the oldest of some thousands. What stands beside an id
+    /// changes when the thread polls again.
     ///
     /// # Errors
     /// The kernel's map cannot be read.
-    pub fn threads(&self) -> Result<Vec<u32>, ProbeError> {
+    pub fn threads(&self) -> Result<BTreeMap<u32, Polling>, ProbeError> {
         let map = self.object.ebpf.map("tasks").expect("a map of the object");
-        let tasks = HashMap::<&MapData, u32, [u64; 4]>::try_from(map);
+        let tasks = HashMap::<&MapData, u32, Polling>::try_from(map);
         let tasks = tasks.map_err(|error| self.object.unread(&error))?;
-        let mut threads: Vec<u32> = tasks.keys().filter_map(Result::ok).collect();
-        threads.sort_unstable();
-        Ok(threads)
+        Ok(tasks.iter().filter_map(Result::ok).collect())
     }
 }

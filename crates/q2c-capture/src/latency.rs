@@ -48,10 +48,10 @@ impl Latency {
     pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         permission::check(roots)?;
         let mut object = Object::load(roots, OBJECT, disk.dev, None)?;
-        object.on_tracepoint("complete", "block_rq_complete")?;
+        object.on_known_tracepoint("complete", "block_rq_complete")?;
         // The kernel refuses a program that reads an argument that its tracepoint does not have.
         if !object.on_tracepoint("issue_two", "block_rq_issue")? {
-            object.on_tracepoint("issue_one", "block_rq_issue")?;
+            object.on_known_tracepoint("issue_one", "block_rq_issue")?;
         }
         let ring = object.ebpf.take_map("completions");
         let ring = RingBuf::try_from(ring.expect("a map of the object"));

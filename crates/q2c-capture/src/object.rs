@@ -65,6 +65,17 @@ impl Object {
         }
     }
 
+    /// As [`Object::on_tracepoint`], where fewer arguments are an error, too: nothing would ever be counted.
+    pub fn on_known_tracepoint(&mut self, program: &str, point: &str) -> Result<(), ProbeError> {
+        match self.on_tracepoint(program, point)? {
+            true => Ok(()),
+            false => Err(ProbeError::Refused {
+                what: format!("put a probe on the tracepoint {point}"),
+                why: "it has fewer arguments than on the kernels known to q2c".to_owned(),
+            }),
+        }
+    }
+
     /// A failed look into a map.
     pub fn unread(&self, error: &dyn Error) -> ProbeError {
         refused(&self.roots, "read a map of a BPF program", error)

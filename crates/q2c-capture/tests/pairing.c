@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Runs scripted events through pairing.h: one a line on standard input, as
- * "TIME enter TASK REQUEST", "TIME sleep TASK ASKED", "TIME poll TASK",
- * "TIME complete REQUEST BY"; prints the counts. Small tables stand for the
+ * "TIME enter TASK REQUEST", "TIME elsewhere TASK" (it polls another device),
+ * "TIME sleep TASK ASKED", "TIME poll TASK", "TIME complete REQUEST BY"; prints the counts. Small tables stand for the
  * kernel program's maps; "TIME forget TASK" is what a full one does.
  */
 #include <stdio.h>
@@ -17,7 +17,7 @@ static struct slept sleeps[MOST];
 static int known[MOST], slept_for[MOST];
 static struct counts counts;
 
-static void enter(u64 now, unsigned int task, unsigned int request)
+static void enter(u64 now, unsigned int task, unsigned int request, int here)
 {
 	unsigned int last = tasks[task].cookie;
 
@@ -25,7 +25,20 @@ static void enter(u64 now, unsigned int task, unsigned int request)
 		enters(&tasks[task], slept_for[last] ? &sleeps[last] : NULL,
 		       task, now);
 	known[task] = 1;
+	tasks[task].queue = here;
 	tasks[task].cookie = request;
+}
+
+static void begin_sleep(u64 now, unsigned int task, unsigned int asked)
+{
+	unsigned int request = tasks[task].cookie;
+
+	if (!polls_here(&tasks[task]))
+		return;
+	if (slept_for[request])
+		forgotten(&sleeps[request], &counts);
+	sleep_begins(&tasks[task], &sleeps[request], task, asked, now);
+	slept_for[request] = 1;
 }
 
 static void complete(unsigned int request, unsigned int by)
@@ -50,18 +63,18 @@ int main(void)
 		if (one >= MOST)
 			return 2;
 		if (!strcmp(word, "enter") && two < MOST)
-			enter(now, one, two);
+			enter(now, one, two, 1);
+		else if (!strcmp(word, "elsewhere"))
+			enter(now, one, two, 0);
 		else if (!strcmp(word, "poll"))
 			polls(&tasks[one]);
 		else if (!strcmp(word, "complete"))
 			complete(one, two);
 		else if (!strcmp(word, "forget"))
 			memset(&tasks[one], 0, sizeof(tasks[one])), known[one] = 0;
-		else if (!strcmp(word, "sleep")) {
-			sleep_begins(&tasks[one], &sleeps[tasks[one].cookie],
-				     one, two, now);
-			slept_for[tasks[one].cookie] = 1;
-		} else
+		else if (!strcmp(word, "sleep"))
+			begin_sleep(now, one, two);
+		else
 			return 2;
 	}
 	printf("%llu %llu %llu %llu %llu %llu %llu\n", counts.polled,

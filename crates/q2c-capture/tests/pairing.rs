@@ -43,7 +43,7 @@ fn counts(program: &Path, script: &str) -> Counts {
 }
 
 /// Event scripts, and what must come of them.
-const SCRIPTS: [(&str, &str, Counts); 12] = [
+const SCRIPTS: [(&str, &str, Counts); 15] = [
     (
         "no sleep: classic polling",
         "10 enter 1 3\n11 poll 1\n12 poll 1\n13 complete 3 1",
@@ -100,9 +100,24 @@ const SCRIPTS: [(&str, &str, Counts); 12] = [
         [1, 1, 0, 1, 50, 0, 0],
     ),
     (
-        "the completion was lost and the tag used again: the second sleep counts",
+        "the completion was lost and the tag used again: the first sleep's outcome is unknown",
         "10 enter 1 3\n11 sleep 1 50\n70 enter 1 3\n71 poll 1\n80 enter 1 3\n81 sleep 1 30\n120 enter 1 3\n121 poll 1\n122 poll 1\n123 complete 3 1",
-        [1, 1, 0, 0, 30, 1, 39],
+        [1, 2, 0, 1, 80, 1, 39],
+    ),
+    (
+        "reaped by another task just before its own goes to sleep for it, tag used again: unknown, then a miss",
+        "10 enter 1 3\n11 poll 2\n12 complete 3 2\n13 sleep 1 50\n80 enter 1 3\n81 sleep 1 30\n120 enter 1 3\n121 poll 1\n122 complete 3 1",
+        [2, 2, 1, 1, 80, 1, 39],
+    ),
+    (
+        "a sleep for another device is none of ours, whatever its request is called",
+        "10 enter 1 3\n11 poll 1\n12 complete 3 1\n20 elsewhere 1 3\n21 sleep 1 90\n130 elsewhere 1 3\n140 enter 1 3\n141 poll 1\n142 complete 3 1",
+        [2, 0, 0, 0, 0, 0, 0],
+    ),
+    (
+        "back from our sleep to poll another device first: its length is known",
+        "10 enter 1 3\n11 sleep 1 50\n71 elsewhere 1 4\n72 sleep 1 500\n600 enter 1 3\n601 poll 1\n602 complete 3 1",
+        [1, 1, 1, 0, 50, 1, 60],
     ),
 ];
 

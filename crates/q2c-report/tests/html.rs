@@ -54,6 +54,7 @@ fn the_warnings_and_the_lines_to_apply_are_there() {
         "q2c bench /dev/nvme0n1 --bs 4096 --method hybrid:min:ratio=85%,period=10ms",
         "options nvme poll_queues=4",
         "use min 80 % 10 ms",
+        "Not available: hybrid-kernel.</strong> Linux 6.18.0 has none",
     ] {
         assert!(page.contains(text), "{text}");
     }

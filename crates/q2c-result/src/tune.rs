@@ -42,8 +42,20 @@ pub struct TuneResult {
     pub fidelity: Fidelity,
     /// CPU time per I/O of the null engine with recording on, nanoseconds: the harness's own cost.
     pub harness_floor_ns: f64,
+    /// Methods that do not exist here, with the reason.
+    #[serde(default)]
+    pub unavailable: Vec<Unavailable>,
     /// Ways in which this result can mislead.
     pub warnings: Vec<Warning>,
+}
+
+/// A method that could not be run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unavailable {
+    /// Its name: `hybrid-kernel`.
+    pub method: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// The measured job.
@@ -76,11 +88,12 @@ pub struct Job {
 pub struct Cell {
     /// Block size.
     pub bs: Bytes,
-    /// `interrupt`, `poll` or `hybrid`.
+    /// `interrupt`, `poll`, `hybrid` (in user space) or `hybrid-kernel` (in the kernel).
     pub method: String,
-    /// Sleep rule with its parameters; empty for interrupt and poll.
+    /// Sleep rule with its parameters; of `hybrid-kernel` the fixed sleep, such as `57us`, or empty for the kernel's own; empty for
+    /// interrupt and poll.
     pub policy: String,
-    /// Why it was run: `baseline`, `linux`, `published`, `user`, `chosen`, `hard case`.
+    /// Why it was run: `baseline`, `linux`, `published`, `kernel`, `user`, `chosen`, `hard case`.
     pub role: String,
     /// Whether it sleeps before it polls.
     pub sleeping: bool,

@@ -82,9 +82,11 @@ int enter_poll(struct registers *regs)
 	u32 tid = current_tid();
 	struct task *task, fresh = {};
 
-	if (!wanted_queue || key.queue != wanted_queue)
+	if (!wanted_queue)
 		return 0;
 	task = map_lookup(&tasks, &tid);
+	if (!task && key.queue != wanted_queue)
+		return 0;
 	if (!task) {
 		fresh.queue = key.queue;
 		fresh.cookie = key.cookie;
@@ -96,7 +98,7 @@ int enter_poll(struct registers *regs)
 		last.cookie = task->cookie;
 		enters(task, map_lookup(&sleeps, &last), tid, ktime_get_ns());
 	}
-	task->queue = key.queue;
+	task->queue = key.queue == wanted_queue ? key.queue : 0;
 	task->cookie = key.cookie;
 	return 0;
 }
@@ -117,25 +119,26 @@ SEC("kprobe/start_sleep")
 int start_sleep(struct registers *regs)
 {
 	struct hrtimer_sleeper *sleeper = (void *)ARG1(regs);
-	struct slept slept = {};
-	struct counts *counts;
+	struct slept *earlier, slept = {};
 	u32 tid = current_tid();
+	struct counts *counts;
 	struct task *task;
 	struct key key;
 
 	task = map_lookup(&tasks, &tid);
-	if (!task || !((u32)ARG2(regs) & MODE_RELATIVE) ||
+	if (!task || !polls_here(task) || !((u32)ARG2(regs) & MODE_RELATIVE) ||
 	    !called_by_poll(regs))
 		return 0;
 	key.queue = task->queue;
 	key.cookie = task->cookie;
+	counts = counts_here();
+	earlier = map_lookup(&sleeps, &key);
+	if (earlier && counts)
+		forgotten(earlier, counts);
 	sleep_begins(task, &slept, tid, READ(sleeper, timer.node.expires),
 		     ktime_get_ns());
-	if (map_update(&sleeps, &key, &slept, ANY) != 0) {
-		counts = counts_here();
-		if (counts)
-			counts->not_kept++;
-	}
+	if (map_update(&sleeps, &key, &slept, ANY) != 0 && counts)
+		counts->not_kept++;
 	return 0;
 }
 

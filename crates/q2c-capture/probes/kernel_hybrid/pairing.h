@@ -9,6 +9,9 @@
  * of its own found it (miss), or more were needed (hit). A request can also be
  * reaped by another task that polls the same queue: before the first poll of
  * the task that slept (miss), or later (hit).
+ *
+ * Known limit: polls are counted by task, so those of a task that has
+ * requests in two poll queues at once count for both.
  */
 #ifndef PAIRING_H
 #define PAIRING_H
@@ -16,8 +19,8 @@
 /* A task that polls. */
 struct task {
 	u64 polls;  /* of the driver, so far */
-	u64 queue;  /* the request it polls for: queue and cookie */
-	u64 cookie;
+	u64 queue;  /* the request it polls for: queue (0: another device's) */
+	u64 cookie; /* and cookie */
 	u64 asleep; /* since its last sleep began it has not been seen again */
 };
 
@@ -42,6 +45,12 @@ struct counts {
 	u64 not_kept;	/* sleeps for which there was no room */
 };
 
+/* Whether a sleep that begins now in the poll function is for our device. */
+static __always_inline int polls_here(const struct task *task)
+{
+	return task->queue != 0;
+}
+
 static __always_inline void sleep_begins(struct task *task,
 					 struct slept *slept, u64 tid,
 					 u64 asked_ns, u64 now_ns)
@@ -55,7 +64,20 @@ static __always_inline void sleep_begins(struct task *task,
 }
 
 /*
- * The task enters the block layer's poll function; @slept is its last sleep,
+ * A sleep begins for a request while the sleep for an earlier one of its name
+ * is still kept: that one completed unseen, or had been reaped by another task
+ * when its owner went to sleep.
+ */
+static __always_inline void forgotten(const struct slept *earlier,
+				      struct counts *counts)
+{
+	counts->slept++;
+	counts->unknown++;
+	counts->asked_ns += earlier->asked_ns;
+}
+
+/*
+ * The task enters the block layer's poll function, for any device; @slept is its last sleep,
  * or NULL when that request is complete and forgotten.
  */
 static __always_inline void enters(struct task *task, struct slept *slept,

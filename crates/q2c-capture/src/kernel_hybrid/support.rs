@@ -71,7 +71,8 @@ fn of_disk(disk: &Disk) -> Option<String> {
     if io_poll.trim() != "1" {
         return Some(format!(
             "expected queue/io_poll of 1, found `{}`: it has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's \
-             command line, or as an option of the module)",
+             command line, or as an option of the module), or polling is switched off (until Linux 5.15 writing 1 there \
+             switches it on)",
             io_poll.trim()
         ));
     }

@@ -16,6 +16,8 @@ pub struct Guard {
     roots: Roots,
     journal: Option<Journal>,
     applied: Vec<Applied>,
+    /// Settings held before, or without, a change.
+    held: Vec<(PathBuf, ObjectLock)>,
     next: u64,
 }
 
@@ -24,7 +26,7 @@ struct Applied {
     change: Change,
     /// Further values that are ours.
     others: Vec<String>,
-    /// `None` when an earlier change of the same setting holds the lock.
+    /// `None` when the lock was held before, or an earlier change of the same setting holds it.
     _lock: Option<ObjectLock>,
 }
 
@@ -51,8 +53,21 @@ impl Guard {
             roots: roots.clone(),
             journal: None,
             applied: Vec::new(),
+            held: Vec::new(),
             next: 0,
         })
+    }
+
+    /// Holds `object` without changing it: from now on no other run can.
+    ///
+    /// # Errors
+    /// Another run holds the setting, or a killed one left it changed.
+    pub fn hold(&mut self, object: &Path) -> Result<(), RestoreError> {
+        let object = find(object)?;
+        if let Some(lock) = self.lock(&object)? {
+            self.held.push((object, lock));
+        }
+        Ok(())
     }
 
     /// Sets `object` to `value`. A value that is there already is left, without a journal entry.
@@ -62,11 +77,7 @@ impl Guard {
     /// refuses the value: the setting is as before. Should the journal's disk fail right after the change, it is
     /// undone with the others.
     pub fn set(&mut self, object: &Path, value: &str) -> Result<Setting, RestoreError> {
-        let object = fs::canonicalize(object).map_err(|source| RestoreError::Object {
-            what: "find".into(),
-            path: object.to_owned(),
-            source,
-        })?;
+        let object = find(object)?;
         let lock = self.lock(&object)?;
         // Read under the lock: before, another run may have been putting its own value back.
         let old = object::read(&object)?;
@@ -99,11 +110,7 @@ impl Guard {
     /// # Errors
     /// As [`Guard::set`].
     pub fn vary(&mut self, object: &Path, value: &str) -> Result<(), RestoreError> {
-        let found = fs::canonicalize(object).map_err(|source| RestoreError::Object {
-            what: "find".into(),
-            path: object.to_owned(),
-            source,
-        })?;
+        let found = find(object)?;
         let same = |a: &Applied| a.change.object == found;
         let Some(at) = self.applied.iter().position(same) else {
             return self.set(object, value).map(drop);
@@ -142,6 +149,7 @@ impl Guard {
             all_final &= outcome.is_final();
             outcomes.push((object, outcome));
         }
+        self.held.clear();
         if all_final && let Some(journal) = self.journal.take() {
             // A journal that cannot be removed holds nothing open, and `restore_all` removes it.
             let _ = journal.remove();
@@ -150,7 +158,8 @@ impl Guard {
     }
 
     fn lock(&self, object: &Path) -> Result<Option<ObjectLock>, RestoreError> {
-        if self.applied.iter().any(|a| a.change.object == object) {
+        let held = self.held.iter().any(|(path, _)| path == object);
+        if held || self.applied.iter().any(|a| a.change.object == object) {
             return Ok(None);
         }
         let lock = ObjectLock::take(&self.dir, object)?;
@@ -196,6 +205,15 @@ impl Guard {
         };
         self.journal.insert(journal).append(line)
     }
+}
+
+/// A setting's file, links resolved.
+fn find(object: &Path) -> Result<PathBuf, RestoreError> {
+    fs::canonicalize(object).map_err(|source| RestoreError::Object {
+        what: "find".into(),
+        path: object.to_owned(),
+        source,
+    })
 }
 
 impl Drop for Guard {

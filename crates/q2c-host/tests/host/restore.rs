@@ -160,6 +160,34 @@ fn one_run_at_a_time_per_setting() {
 }
 
 #[test]
+fn a_setting_can_be_held_before_it_is_changed() {
+    let bench = Bench::new();
+    let a = bench.tree.path("sys/a");
+    let (mut first, mut second) = (bench.guard(), bench.guard());
+    first.hold(&a).unwrap();
+    first.hold(&a).unwrap();
+    assert!(bench.journals().is_empty());
+    for refused in [second.hold(&a), second.vary(&a, "1"), second.vary(&a, "5")] {
+        assert!(
+            matches!(refused, Err(RestoreError::Busy { .. })),
+            "{refused:?}"
+        );
+    }
+    first.vary(&a, "7").unwrap();
+    assert_eq!(first.undo().len(), 1);
+    assert_eq!(bench.value("sys/a"), "1");
+    second.hold(&a).unwrap();
+
+    drop(second);
+    bench.leave(&dead(), &[("sys/a", "1", "7")], "");
+    let pending = bench.guard().hold(&a);
+    assert!(
+        matches!(pending, Err(RestoreError::Pending { .. })),
+        "{pending:?}"
+    );
+}
+
+#[test]
 fn settings_that_cannot_be_changed_say_so() {
     let bench = Bench::new();
     let missing = bench

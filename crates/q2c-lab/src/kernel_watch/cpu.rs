@@ -1,5 +1,6 @@
 //! Who used how much CPU between two readings.
 
+use q2c_capture::kernel_hybrid::Polling;
 use q2c_host::Roots;
 use q2c_host::cpu_time::{CpuTimes, TaskTimes, tasks};
 use q2c_model::Nanos;
@@ -8,8 +9,8 @@ use std::collections::BTreeMap;
 /// Counters at one moment.
 #[derive(Clone)]
 pub struct Cpu {
-    /// By thread id: CPU used so far.
-    threads: BTreeMap<u32, Nanos>,
+    /// By thread id: its polls so far, and the CPU it used so far.
+    threads: BTreeMap<u32, (Polling, Nanos)>,
     /// `None` when the machine does not tell.
     machine: Option<CpuTimes>,
     own: Nanos,
@@ -17,7 +18,7 @@ pub struct Cpu {
 
 /// Between two of them.
 pub struct Used {
-    /// Threads that were there at both ends.
+    /// Threads that were there at both ends and polled between them.
     pub threads: u64,
     /// Their CPU, percent of one CPU each.
     pub pct: Option<f64>,
@@ -29,10 +30,11 @@ pub struct Used {
 
 impl Cpu {
     /// Reads them; threads that have ended are left out.
-    pub fn read(roots: &Roots, threads: &[u32]) -> Cpu {
-        let used = |&tid: &u32| {
-            let task = TaskTimes::read(&roots.proc(&tid.to_string()))?;
-            Some((tid, task.cpu))
+    pub fn read(roots: &Roots, threads: &BTreeMap<u32, Polling>) -> Cpu {
+        let used = |(&tid, &polling): (&u32, &Polling)| {
+            // Not `/proc/TID`: some of its files are about the whole process.
+            let task = TaskTimes::read(&roots.proc(&format!("{tid}/task/{tid}")))?;
+            Some((tid, (polling, task.cpu)))
         };
         Cpu {
             threads: threads.iter().filter_map(used).collect(),
@@ -44,9 +46,9 @@ impl Cpu {
     /// What was used since `earlier`, `length_s` seconds ago.
     pub fn since(&self, earlier: &Cpu, length_s: f64) -> Used {
         let of = |ns: u64| ns as f64 / 1e9 / length_s.max(f64::MIN_POSITIVE) * 100.0;
-        let both = self.threads.iter().filter_map(|(tid, now)| {
-            let before = earlier.threads.get(tid)?;
-            Some((*now - *before).0)
+        let both = self.threads.iter().filter_map(|(tid, (polling, now))| {
+            let (polled, before) = earlier.threads.get(tid)?;
+            (polled != polling).then(|| (*now - *before).0)
         });
         let both: Vec<u64> = both.collect();
         let busy = self.machine.as_ref().zip(earlier.machine.as_ref());
@@ -70,20 +72,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_threads_at_both_ends_count() {
-        let at = |threads: &[(u32, u64)], own: u64| Cpu {
+    fn only_threads_at_both_ends_that_polled_between_count() {
+        let at = |threads: &[(u32, u64, u64)], own: u64| Cpu {
             threads: threads
                 .iter()
-                .map(|(tid, ms)| (*tid, Nanos::from_millis(*ms)))
+                .map(|&(tid, polls, ms)| (tid, ([polls, 1, 2, 0], Nanos::from_millis(ms))))
                 .collect(),
             machine: None,
             own: Nanos::from_millis(own),
         };
-        let before = at(&[(7, 100), (8, 50)], 10);
-        let after = at(&[(7, 900), (9, 5_000), (8, 450)], 30);
+        // 6 polled once and computes since.
+        let before = at(&[(6, 3, 20), (7, 5, 100), (8, 9, 50)], 10);
+        let after = at(
+            &[(6, 3, 950), (7, 40, 900), (9, 70, 5_000), (8, 10, 450)],
+            30,
+        );
         let used = after.since(&before, 1.0);
         assert_eq!((used.threads, used.pct, used.busy), (2, Some(60.0), None));
         assert_eq!(used.own_pct, 2.0);
         assert_eq!(before.since(&at(&[], 0), 1.0).pct, None);
+    }
+
+    /// A thread that is not its process's first is found by its own id, and its CPU is its own.
+    #[test]
+    fn cpu_of_one_thread() {
+        let roots = Roots::live();
+        let idle = std::thread::spawn(move || {
+            let link = std::fs::read_link("/proc/thread-self").expect("procfs");
+            let name = link.file_name().expect("PID/task/TID").to_string_lossy();
+            let tid = name.parse().expect("a number");
+            let one = BTreeMap::from([(tid, [0; 4])]);
+            (std::process::id() != tid)
+                .then(|| Cpu::read(&roots, &one).threads[&tid].1)
+                .expect("tests run in threads of their own")
+        });
+        let used = idle.join().expect("it reads");
+        assert!(used < Nanos::from_millis(50), "{used} for a few reads");
     }
 }

@@ -46,6 +46,12 @@ pub enum SteerError {
         /// What was written last.
         wanted: i64,
     },
+    /// The setting is gone.
+    #[error("steer {disk}: the device went away")]
+    Gone {
+        /// The disk.
+        disk: String,
+    },
     /// The log cannot be written.
     #[error("write the log: {0}")]
     Log(#[from] io::Error),
@@ -60,7 +66,7 @@ impl SteerError {
             SteerError::Unfit(_) => Exit::Usage,
             SteerError::Restore(_) => Exit::Environment,
             SteerError::Foreign { .. } => Exit::Target,
-            SteerError::Log(_) => Exit::Device,
+            SteerError::Gone { .. } | SteerError::Log(_) => Exit::Device,
         }
     }
 }
@@ -112,10 +118,11 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Begins to follow a disk. Its setting is changed from the first look on.
+    /// Begins to follow a disk. Its setting is held from now on, and changed from the first look on.
     ///
     /// # Errors
-    /// The rule does not fit, the kernel or the disk has no hybrid polling of its own, or a permission is lacking.
+    /// The rule does not fit, the kernel or the disk has no hybrid polling of its own, a permission is lacking, or somebody
+    /// else steers the disk.
     pub fn begin(
         roots: &Roots,
         disk: &Disk,
@@ -126,13 +133,15 @@ impl Daemon {
         let steering = Steering::new(policy)?;
         check(roots, disk)?;
         let probe = Latency::attach(roots, disk)?;
-        let guard = Guard::new(roots, journal)?;
+        let file = Delay::path(disk);
+        let mut guard = Guard::new(roots, journal)?;
+        guard.hold(&file)?;
         Ok(Daemon {
             steering,
             lost: probe.lost()?.no_room,
             probe,
             guard,
-            file: Delay::path(disk),
+            file,
             disk: disk.clone(),
             roots: roots.clone(),
             log,
@@ -146,7 +155,7 @@ impl Daemon {
     /// Sleeps until the next look, takes in what completed, and writes what follows from it.
     ///
     /// # Errors
-    /// The setting or the log cannot be written: the device may be gone.
+    /// The setting or the log cannot be written, somebody else changed the setting, or the device is gone.
     pub fn turn(&mut self) -> Result<(), SteerError> {
         sleep(self.look);
         while let Some(done) = self.probe.completed() {
@@ -158,18 +167,28 @@ impl Daemon {
         let (at, decision) = self.steering.decide(Nanos(monotonic_ns()));
         let delay = delay_of(decision);
         if self.written != Some(delay) {
+            self.check_ours()?;
             self.log.line(&Entry::Write(at, decision, delay))?;
-            self.guard.vary(&self.file, &delay.0.to_string())?;
+            self.write(delay)?;
             self.written = Some(delay);
             self.pulse.writes += 1;
         }
         Ok(self.log.flush()?)
     }
 
+    fn write(&mut self, delay: Delay) -> Result<(), SteerError> {
+        let refused = match self.guard.vary(&self.file, &delay.0.to_string()) {
+            Ok(()) => return Ok(()),
+            Err(refused) => refused,
+        };
+        // The device may have gone just now.
+        self.check_ours().and(Err(refused.into()))
+    }
+
     /// What happened since the last pulse.
     ///
     /// # Errors
-    /// Somebody else changed the setting, or the kernel's counters cannot be read.
+    /// Somebody else changed the setting, the device is gone, or the kernel's counters cannot be read.
     pub fn pulse(&mut self) -> Result<Pulse, SteerError> {
         let (now, used) = (monotonic_ns(), own_cpu(&self.roots));
         let lost = self.probe.lost()?.no_room;
@@ -192,19 +211,26 @@ impl Daemon {
     }
 
     fn check_ours(&self) -> Result<(), SteerError> {
-        match (Delay::read(&self.disk), self.written) {
-            (Some(found), Some(wanted)) if found != wanted => Err(SteerError::Foreign {
-                disk: self.disk.name.clone(),
-                found: found.0,
-                wanted: wanted.0,
-            }),
-            _ => Ok(()),
-        }
+        ours(&self.disk.name, Delay::read(&self.disk), self.written)
     }
 
     /// Puts the setting back; says how that ended.
     pub fn end(mut self) -> Vec<(PathBuf, Outcome)> {
         self.guard.undo()
+    }
+}
+
+/// Whether a setting found is what was written last; before the first decision any is.
+fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), SteerError> {
+    let disk = || disk.to_owned();
+    match (found, written) {
+        (None, _) => Err(SteerError::Gone { disk: disk() }),
+        (Some(found), Some(wanted)) if found != wanted => Err(SteerError::Foreign {
+            disk: disk(),
+            found: found.0,
+            wanted: wanted.0,
+        }),
+        _ => Ok(()),
     }
 }
 
@@ -230,6 +256,24 @@ mod tests {
         assert_eq!(of("min:70%,100us"), 1_000);
         assert_eq!(of("mean:50%,1s"), 20_000);
         assert_eq!(of("fixed:20us"), 10_000);
+    }
+
+    #[test]
+    fn a_setting_of_others_and_a_lost_device_are_told_apart() {
+        let of = |found: Option<i64>, written: Option<i64>| {
+            ours("nvme0n1", found.map(Delay), written.map(Delay))
+        };
+        assert!(of(Some(25), None).is_ok(), "nothing is ours yet");
+        assert!(of(Some(57), Some(57)).is_ok());
+        let foreign = of(Some(0), Some(57)).expect_err("theirs").to_string();
+        assert!(
+            foreign.contains("to 0 where 57") && foreign.contains("nvme0n1"),
+            "{foreign}"
+        );
+        for written in [None, Some(57)] {
+            let gone = of(None, written).expect_err("nothing there");
+            assert_eq!(gone.exit(), Exit::Device, "{gone}");
+        }
     }
 
     #[test]

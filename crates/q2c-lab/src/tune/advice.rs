@@ -2,6 +2,7 @@
 
 use super::Tune;
 use super::cells::LINUX;
+use super::kernel;
 use super::search::Searched;
 use q2c_model::Nanos;
 use q2c_result::tune::{Calibration, Cell, Recommendation};
@@ -37,6 +38,7 @@ pub(super) fn recommend(
     ];
     why.extend(poll.map(|cell| format!("classic polling: {}", numbers(cell))));
     why.extend(linux.map(|cell| format!("Linux's rule: {}", numbers(cell))));
+    why.extend(by_kernel(&live_cells));
     let over_linux = linux
         .filter(|linux| linux.policy != live.policy)
         .and_then(|linux| over(&policy, linux));
@@ -88,13 +90,27 @@ fn floor_in_words(searched: &Searched, floor: f64) -> String {
 
 fn numbers(cell: &Cell) -> String {
     let m = &cell.measured;
+    let missed = match m.miss_rate.trials {
+        0 => "misses not seen".to_owned(),
+        _ => format!("{:.1} % missed", m.miss_rate.median * 100.0),
+    };
     format!(
-        "{:.0} IOPS, {:.1} % CPU, {:.2} KIOPS/core, {:.1} % missed",
-        m.iops.median,
-        m.cpu_pct.median,
-        m.kiops_per_core.median,
-        m.miss_rate.median * 100.0
+        "{:.0} IOPS, {:.1} % CPU, {:.2} KIOPS/core, {missed}",
+        m.iops.median, m.cpu_pct.median, m.kiops_per_core.median,
     )
+}
+
+/// The kernel's own hybrid polling, where it ran.
+fn by_kernel(cells: &[&Cell]) -> Vec<String> {
+    let own = cells.iter().filter(|c| c.method == kernel::METHOD);
+    let told = |cell: &&Cell| {
+        let delay = match cell.policy.as_str() {
+            "" => "its own sleep",
+            fixed => fixed,
+        };
+        format!("in the kernel (preadv2, {delay}): {}", numbers(cell))
+    };
+    own.map(told).collect()
 }
 
 fn behind_linux(live: &Cell, linux: &Cell, floor: f64) -> Option<String> {
@@ -142,6 +158,7 @@ fn without_sleep(
     let mut why = vec![wake, floor_in_words(searched, floor)];
     why.extend(poll.map(|cell| format!("classic polling: {}", numbers(cell))));
     why.extend(interrupt.map(|cell| format!("interrupts: {}", numbers(cell))));
+    why.extend(by_kernel(cells));
     let enough = interrupt.is_some_and(|cell| cell.measured.iops.median >= floor);
     let method = if enough { "interrupt" } else { "poll" };
     let engine = &tune.spec.engine;

@@ -1,6 +1,7 @@
 //! From evidence to the result.
 
 use super::cells::CellSpec;
+use super::kernel::{self, KernelSleeps};
 use super::method::CellMethod;
 use super::outcome::{QUANTILES, TrialOutcome};
 use super::predict::predict;
@@ -11,6 +12,7 @@ use q2c_model::Nanos;
 use q2c_result::Warning;
 use q2c_result::tune::{
     Calibration, Cell, EffectiveMode, Job, Measured, Prediction, SCHEMA, Series, TuneResult,
+    Unavailable,
 };
 use q2c_sim::Recording;
 use q2c_stats::{Interval, Ratio, median, ratio_of_medians, sorted};
@@ -24,6 +26,7 @@ pub(super) struct Evidence {
     pub searched: Vec<Searched>,
     pub summary: Summary<CellSpec, TrialOutcome>,
     pub warnings: Vec<Warning>,
+    pub unavailable: Vec<Unavailable>,
     pub seconds: f64,
 }
 
@@ -34,6 +37,7 @@ pub(super) fn conclude(tune: &Tune<'_>, evidence: Evidence) -> Result<TuneResult
         searched,
         summary,
         mut warnings,
+        unavailable,
         seconds,
     } = evidence;
     if let End::Aborted { label, error, .. } = &summary.end {
@@ -75,6 +79,7 @@ pub(super) fn conclude(tune: &Tune<'_>, evidence: Evidence) -> Result<TuneResult
         sweeps: searched.into_iter().map(|s| s.sweep).collect(),
         calibration,
         cells,
+        unavailable,
         warnings,
     })
 }
@@ -124,7 +129,7 @@ fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Predict
     };
     Cell {
         bs: spec.bs,
-        sleeping: method == "hybrid",
+        sleeping: matches!(method.as_str(), "hybrid" | kernel::METHOD),
         method,
         policy,
         role: spec.role.to_string(),
@@ -177,17 +182,32 @@ fn over(summary: &Summary<CellSpec, TrialOutcome>, policy: &str, other: &Cell) -
 /// The bootstrap's: any will do, always the same.
 const RATIO_SEED: u64 = 1;
 
+/// A number of sleeps: from the threads, or for the kernel's own from what a probe saw. `None`: it is not known.
+type OfSleeps = (
+    fn(&TrialOutcome) -> f64,
+    fn((f64, f64, Option<f64>)) -> Option<f64>,
+);
+
+fn of_sleeps(runs: &CellRuns<CellSpec, TrialOutcome>, (own, kernel): OfSleeps) -> Interval {
+    if !matches!(runs.plan.cell.parsed(), CellMethod::Kernel(_)) {
+        return runs.interval(own);
+    }
+    let seen = runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref());
+    let numbers = seen.filter_map(|sleeps| kernel(sleeps.numbers()?));
+    Interval::of(&numbers.collect::<Vec<_>>())
+}
+
 fn measured(runs: &CellRuns<CellSpec, TrialOutcome>) -> Measured {
     let kiops_per_core = kiops_per_core(runs);
     let busy: Vec<f64> = runs.outcomes().filter_map(|o| o.busy_cpus).collect();
     Measured {
         iops: runs.interval(|o| o.iops),
         cpu_pct: runs.interval(|o| o.cpu_pct),
-        miss_rate: runs.interval(|o| o.miss_rate),
-        effective_sleep_ns: runs.interval(|o| o.effective_sleep_ns),
+        miss_rate: of_sleeps(runs, (|o| o.miss_rate, |k| Some(k.0))),
+        effective_sleep_ns: of_sleeps(runs, (|o| o.effective_sleep_ns, |k| Some(k.1))),
         kiops_per_core: Interval::of(&kiops_per_core),
         p99_ns: runs.interval(|o| o.p99_ns),
-        slept_ns: runs.interval(|o| o.slept_ns),
+        slept_ns: of_sleeps(runs, (|o| o.slept_ns, |k| k.2)),
         mean_ns: runs.interval(|o| o.mean_ns),
         p50_ns: runs.interval(|o| o.p50_ns),
         p999_ns: runs.interval(|o| o.p999_ns),
@@ -212,11 +232,12 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
             "hybrid (most sleeps ended without leaving the CPU)"
         }
         CellMethod::Hybrid(_) => "hybrid (sleep, then spinning on the ring)",
+        CellMethod::Kernel(_) => kernel::was(ios, sum(|o| o.interrupts), switches),
     };
     let told = |count: Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());
     let proof = [
         ("I/Os", ios.to_string()),
-        ("I/Os that slept", slept.to_string()),
+        ("I/Os that slept", slept_in_words(runs, slept)),
         (
             "voluntary switches per slept I/O, or per I/O",
             format!("{switches:.3}"),
@@ -232,12 +253,33 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
     ];
     EffectiveMode {
         asked: runs.plan.cell.method.clone(),
-        was: was.to_owned(),
+        was: match runs.failures().next().filter(|_| ios == 0) {
+            Some(reason) => format!("not run: {reason}"),
+            None => was.to_owned(),
+        },
         proof: proof
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value))
             .collect::<BTreeMap<_, _>>(),
     }
+}
+
+/// Their number; of the kernel's own sleeps, what a probe saw of them, or why it saw none.
+fn slept_in_words(runs: &CellRuns<CellSpec, TrialOutcome>, slept: u64) -> String {
+    let mut seen: Option<(u64, u64)> = None;
+    for sleeps in runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref()) {
+        match sleeps {
+            KernelSleeps::Unseen(why) => return format!("not seen: {why}"),
+            KernelSleeps::Seen { polled, slept, .. } => {
+                let (s, p) = seen.unwrap_or_default();
+                seen = Some((s + slept, p + polled));
+            }
+        }
+    }
+    seen.map_or_else(
+        || slept.to_string(),
+        |(slept, polled)| format!("{slept} of {polled} seen by a probe"),
+    )
 }
 
 /// The series of the trial whose IOPS are the median's neighbour.

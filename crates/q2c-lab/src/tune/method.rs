@@ -1,6 +1,7 @@
 //! How a cell waits.
 
 use super::outcome::Windows;
+use q2c_capture::kernel_hybrid::Delay;
 use q2c_policy::PolicySpec;
 
 /// A cell's method, parsed.
@@ -9,6 +10,8 @@ pub(super) enum CellMethod {
     Interrupt,
     Poll,
     Hybrid(PolicySpec),
+    /// The kernel's own: [`super::kernel`].
+    Kernel(Delay),
 }
 
 impl CellMethod {

@@ -9,6 +9,7 @@ mod cells;
 mod conclude;
 mod error;
 mod fidelity;
+mod kernel;
 mod method;
 mod outcome;
 mod plan;
@@ -20,6 +21,7 @@ mod warn;
 
 pub use cells::{CellSpec, Role};
 pub use error::TuneError;
+pub use kernel::KernelSleeps;
 pub use outcome::{TrialOutcome, Windows};
 pub(crate) use predict::settling;
 pub use spec::TuneSpec;
@@ -32,6 +34,7 @@ use plan::TunePlan;
 use q2c_result::tune::{Calibration, TuneResult};
 use q2c_result::{DoctorReport, Machine, Target, Warning};
 use search::Searched;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -53,6 +56,8 @@ pub struct Tune<'a> {
     pub store: Option<&'a Store>,
     /// Measure anew even when a stored calibration fits.
     pub recalibrate: bool,
+    /// Where changes of settings are written down; `None` when there is no place: then none is changed.
+    pub restore_dir: Option<&'a Path>,
     /// CPU per I/O of the null engine, ns.
     pub harness_floor_ns: f64,
     /// Raised to stop.
@@ -87,7 +92,12 @@ impl Tune<'_> {
             .zip(&recordings)
             .map(|(calibration, recording)| search::search(self, calibration, recording))
             .collect();
-        let mut plan = TunePlan::new(self, &calibration, &recordings, &searched);
+        let unavailable = kernel::unavailable(self, folder)?;
+        if let Some(none) = &unavailable {
+            progress.event(&note(&format!("{}: {}", none.method, none.reason)));
+        }
+        let kernel = unavailable.is_none();
+        let mut plan = TunePlan::new(self, &calibration, &recordings, &searched, kernel);
         let settings = Settings {
             trials: self.spec.trials,
             seed: self.spec.seed,
@@ -111,6 +121,7 @@ impl Tune<'_> {
                 searched,
                 summary,
                 warnings,
+                unavailable: unavailable.into_iter().collect(),
                 seconds: begun.elapsed().as_secs_f64(),
             },
         )?;

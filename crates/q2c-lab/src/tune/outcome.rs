@@ -1,5 +1,6 @@
 //! What one live trial gives: a line of `cells.jsonl`.
 
+use super::kernel::KernelSleeps;
 use crate::workload::{INTERVAL, Watched};
 use q2c_engine::LaneData;
 use q2c_engine::measure::{IntervalStats, intervals};
@@ -65,6 +66,9 @@ pub struct TrialOutcome {
     /// Of a rule with a formula: what it made of its windows, those before the measured time included.
     #[serde(default)]
     pub windows: Option<Windows>,
+    /// Of the kernel's own hybrid polling: what a probe saw.
+    #[serde(default)]
+    pub kernel_sleeps: Option<KernelSleeps>,
 }
 
 /// Windows that a formula was asked about.

@@ -2,6 +2,7 @@
 
 use super::Tune;
 use super::cells::{CellSpec, cells};
+use super::kernel;
 use super::method::CellMethod;
 use super::outcome::{TrialOutcome, measured};
 use super::predict::{predict, settling};
@@ -62,6 +63,7 @@ impl<'a> TunePlan<'a> {
         calibration: &'a [Calibration],
         recordings: &[Vec<Recording>],
         searched: &[Searched],
+        kernel: bool,
     ) -> Self {
         let own = tune.spec.rules();
         let each = calibration.iter().zip(recordings).zip(searched);
@@ -70,7 +72,7 @@ impl<'a> TunePlan<'a> {
             &Searched,
         )| Size {
             calibration,
-            cells: cells(calibration.bs, &calibration.cost, searched, &own),
+            cells: cells(calibration.bs, &calibration.cost, searched, &own, kernel),
             iops_hint: searched.sweep.poll.iops / recording.len().max(1) as f64,
         };
         TunePlan {
@@ -83,7 +85,7 @@ impl<'a> TunePlan<'a> {
         let spec = self.tune.spec;
         let (step, settle) = match method {
             CellMethod::Interrupt => (Step::Interrupt, SHORT),
-            CellMethod::Poll => (Step::Poll, SHORT),
+            CellMethod::Poll | CellMethod::Kernel(_) => (Step::Poll, SHORT),
             CellMethod::Hybrid(policy) => (Step::Policy(policy.clone()), settling(policy)),
         };
         let slice = Stage::new(Step::Poll, Nanos::from_secs_f64(spec.slice_seconds));
@@ -154,7 +156,11 @@ impl Plan for TunePlan<'_> {
         let cell = |cell: &CellSpec| CellPlan {
             key: format!("{} {}", cell.bs.0, cell.method),
             label: format!("{} {}", cell.bs, cell.method),
-            seconds: OVERHEAD_S + self.timetable(&cell.parsed()).seconds(),
+            seconds: OVERHEAD_S
+                + match cell.parsed() {
+                    CellMethod::Kernel(_) => kernel::seconds(self.tune),
+                    method => self.timetable(&method).seconds(),
+                },
             cell: cell.clone(),
         };
         self.sizes
@@ -180,6 +186,9 @@ impl Plan for TunePlan<'_> {
         let size =
             size.ok_or_else(|| CellError::Cell(format!("no calibration for {}", spec.bs)))?;
         let method = spec.parsed();
+        if let CellMethod::Kernel(delay) = method {
+            return kernel::trial(self.tune, spec, delay, size.iops_hint, context);
+        }
         let timetable = self.timetable(&method);
         // Seeds in run folders are TOML integers: below 2^63.
         let seed = context.seed >> 1;

@@ -21,7 +21,8 @@ pub(crate) fn settling(policy: &PolicySpec) -> Nanos {
     Nanos(periods.max(SETTLE_LEAST.0))
 }
 
-/// Simulates a cell's method on polled recordings of lanes on these CPUs. `None` for classic polling: the recording is that already.
+/// Simulates a cell's method on polled recordings of lanes on these CPUs. `None` for classic polling, the recording is that already,
+/// and for the kernel's own sleep.
 pub(super) fn predict(
     method: &CellMethod,
     lanes: &[Recording],
@@ -31,7 +32,8 @@ pub(super) fn predict(
     seed: u64,
 ) -> Option<Prediction> {
     let (method, warm_up) = match method {
-        CellMethod::Poll => return None,
+        // The costs of its calls are not calibrated.
+        CellMethod::Poll | CellMethod::Kernel(_) => return None,
         CellMethod::Interrupt => (Method::Interrupt, Nanos::ZERO),
         CellMethod::Hybrid(policy) => (Method::Hybrid(policy.build_on(cpus)), settling(policy)),
     };

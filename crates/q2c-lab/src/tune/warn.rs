@@ -36,6 +36,14 @@ pub(super) fn warnings(tune: &Tune<'_>, summary: &Summary<CellSpec, TrialOutcome
         .collect()
 }
 
+/// Cells with polled slices beside their trials.
+fn with_slices(
+    summary: &Summary<CellSpec, TrialOutcome>,
+) -> impl Iterator<Item = &CellRuns<CellSpec, TrialOutcome>> {
+    let cells = summary.cells.iter();
+    cells.filter(|runs| runs.plan.cell.has_slices())
+}
+
 /// Something else ran before the trials began; with background jobs that is what was asked for.
 fn busy_at_rest(tune: &Tune<'_>) -> Option<Warning> {
     let busy = tune.workload.site.idle_busy_cpus;
@@ -49,7 +57,7 @@ fn busy_at_rest(tune: &Tune<'_>) -> Option<Warning> {
 
 /// Polling never gives its CPU up: what it did not get went to others.
 fn shared_cpu(summary: &Summary<CellSpec, TrialOutcome>) -> Option<Warning> {
-    let outcomes = summary.cells.iter().flat_map(CellRuns::outcomes);
+    let outcomes = with_slices(summary).flat_map(CellRuns::outcomes);
     let share = median(&sorted(
         &outcomes.map(|o| o.poll_cpu_pct).collect::<Vec<_>>(),
     ));
@@ -67,7 +75,7 @@ fn shared_cpu(summary: &Summary<CellSpec, TrialOutcome>) -> Option<Warning> {
 /// The polled slices beside the trials are a sentinel as dense as can be: one line per block size.
 fn drift(tune: &Tune<'_>, summary: &Summary<CellSpec, TrialOutcome>) -> Vec<Warning> {
     let of_size = |bs: &Bytes| {
-        let cells = summary.cells.iter().filter(|runs| runs.plan.cell.bs == *bs);
+        let cells = with_slices(summary).filter(|runs| runs.plan.cell.bs == *bs);
         let iops: Vec<f64> = cells
             .flat_map(CellRuns::outcomes)
             .map(|o| o.poll_iops)

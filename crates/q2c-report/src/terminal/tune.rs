@@ -5,7 +5,7 @@ use super::table;
 use crate::label::{self, Mode};
 use crate::quantity::{duration, number, seconds};
 use q2c_model::Bytes;
-use q2c_result::tune::{Fidelity, Recommendation, TuneResult};
+use q2c_result::tune::{Fidelity, Recommendation, TuneResult, Unavailable};
 
 /// The whole result: a table and a recommendation per block size, then what qualifies them.
 #[must_use]
@@ -18,6 +18,7 @@ pub fn tune(result: &TuneResult, screen: Screen) -> String {
     text += &fidelity(&result.fidelity, screen);
     text += &harness_floor(result, screen);
     text += &effective_modes(result, screen);
+    text += &unavailable(result, screen);
     text += &warnings(result, screen);
     text
 }
@@ -128,6 +129,15 @@ fn effective_modes(result: &TuneResult, screen: Screen) -> String {
         }
     }
     text
+}
+
+/// One line for each method that does not exist here.
+fn unavailable(result: &TuneResult, screen: Screen) -> String {
+    let told = |none: &Unavailable| {
+        let text = format!("{}: {}", none.method, none.reason);
+        screen.note(Tone::Dim, "not available:", &text)
+    };
+    result.unavailable.iter().map(told).collect()
 }
 
 fn warnings(result: &TuneResult, screen: Screen) -> String {

@@ -17,9 +17,9 @@ pub struct SteerArgs {
     /// '0.7 * min'
     #[arg(long, visible_alias = "policy", value_name = "RULE")]
     pub rule: RuleArg,
-    /// Shortest length of the windows of a formula
-    #[arg(long, value_name = "DURATION", default_value = "10ms", value_parser = period)]
-    pub period: Nanos,
+    /// Shortest length of the windows of a formula [default: 10ms]; a named rule has its own
+    #[arg(long, value_name = "DURATION", value_parser = period)]
+    pub period: Option<Nanos>,
     /// End by itself after so many seconds [default: at a signal]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub seconds: Option<f64>,
@@ -56,12 +56,56 @@ impl FromStr for RuleArg {
     }
 }
 
+/// The windows of a formula without `--period`.
+const PERIOD: Nanos = Nanos::from_millis(10);
+
 impl SteerArgs {
     /// The rule.
-    pub fn policy(&self) -> Result<PolicySpec, SpecError> {
-        match &self.rule {
-            RuleArg::Named(policy) => Ok(policy.clone()),
-            RuleArg::Formula(formula) => PolicySpec::of_formula(formula.clone(), self.period),
+    ///
+    /// # Errors
+    /// The formula does not fit its period, or a named rule is given another one.
+    pub fn policy(&self) -> Result<PolicySpec, String> {
+        match (&self.rule, self.period) {
+            (RuleArg::Named(policy), None) => Ok(policy.clone()),
+            (RuleArg::Named(policy), Some(_)) => Err(format!(
+                "steer by {policy} with --period: that is for formulas; say the rule's own, as in min:70%,10ms"
+            )),
+            (RuleArg::Formula(formula), period) => {
+                PolicySpec::of_formula(formula.clone(), period.unwrap_or(PERIOD))
+                    .map_err(|error| error.to_string())
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(rule: &str, period: Option<Nanos>) -> Result<String, String> {
+        let args = SteerArgs {
+            device: "nvme0n1".to_owned(),
+            rule: rule.parse().expect("a rule"),
+            period,
+            seconds: None,
+            log: None,
+            journal: None,
+            json: false,
+        };
+        args.policy().map(|policy| policy.to_string())
+    }
+
+    #[test]
+    fn a_formula_has_a_period_and_a_named_rule_its_own() {
+        let five = Some(Nanos::from_millis(5));
+        assert_eq!(
+            policy("min:70%,10ms", None).unwrap(),
+            "min:ratio=70%,period=10ms"
+        );
+        let of = |period| policy("0.7 * min", period).unwrap();
+        assert!(of(None).contains("10ms"), "{}", of(None));
+        assert!(of(five).contains("5ms"), "{}", of(five));
+        let refused = policy("min:70%,10ms", five).unwrap_err();
+        assert!(refused.contains("--period"), "{refused}");
     }
 }

@@ -1,6 +1,7 @@
 //! `q2c tune`.
 
 use crate::args::{TuneArgs, WorkloadArgs};
+use crate::commands::restore;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
 use crate::workbench::{Workbench, engine, named, scratch};
@@ -61,6 +62,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let floor = q2c_engine::floor::measure(bench.workload.clock, bench.workload.cpus[0])
         .or_exit(Exit::Environment)?;
     let store = store();
+    let restore_dir = restore::folder(None).ok();
     let tune = Tune {
         spec: &spec,
         workload: &bench.workload,
@@ -70,6 +72,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         doctor: &bench.doctor,
         store: store.as_ref(),
         recalibrate: args.recalibrate,
+        restore_dir: restore_dir.as_deref(),
         harness_floor_ns: floor,
         stop,
     };

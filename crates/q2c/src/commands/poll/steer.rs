@@ -38,8 +38,9 @@ pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let Session {
         daemon, sum, mixed, ..
     } = session;
-    let restored = daemon.end();
-    let restored: Vec<String> = restored
+    let ends = daemon.end();
+    let as_before = ends.iter().all(|(_, outcome)| outcome.is_final());
+    let restored: Vec<String> = ends
         .iter()
         .map(|(file, outcome)| format!("{}: {outcome}", file.display()))
         .collect();
@@ -68,7 +69,13 @@ pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         true => print_json(&result)?,
         false => print_while_read(&line("all", &sum)).map(drop)?,
     }
-    Ok(Exit::Done)
+    if !as_before {
+        say("the setting could not be put back: `q2c restore` tries again");
+    }
+    Ok(match as_before {
+        true => Exit::Done,
+        false => Exit::Requirements,
+    })
 }
 
 fn open_log(args: &SteerArgs, policy: &PolicySpec, leaf: &Leaf) -> Result<Log, Failure> {

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""q2c bench and fio side by side: the same file, flags and CPU, in rounds of three runs in random order.
+
+    bench/versus_fio.py TARGET [--case NAME ...] [--pairs 15] [--seconds 2] [--cpu 1] [--q2c PATH] [--out FOLDER] [--json FILE]
+
+Each round runs q2c once and fio twice; the second fio is the A/A control. What counts is the ratio within a round. Of n ratios the
+median is given with the narrowest interval of order statistics that covers it with 95 % at least (no shape of the distribution
+assumed). IOPS are those of the steady part; CPU is user and system time of the process with its kernel workers, per I/O. Both programs
+record the latency of every I/O.
+
+Standard library only. Needs fio, read access to TARGET, and a quiet machine.
+"""
+
+import argparse
+import json
+import math
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+
+# name: (q2c's engine, depth, fio's options for the same)
+CASES = {
+    "io_uring-1": ("io_uring", 1, ["--ioengine=io_uring", "--fixedbufs", "--registerfiles"]),
+    "io_uring-32": ("io_uring", 32, ["--ioengine=io_uring", "--fixedbufs", "--registerfiles"]),
+    "libaio-32": ("libaio:reap=kernel", 32, ["--ioengine=libaio"]),
+    "pvsync2-1": ("pvsync2", 1, ["--ioengine=pvsync2"]),
+}
+WARM_UP = 0.5
+
+
+def output(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"failed to run {' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def q2c(args, case, seed):
+    engine, depth, _ = CASES[case]
+    text = output([
+        args.q2c, "bench", args.target, "--engine", engine, "--method", "interrupt", "--jobs", "1", "--depth", str(depth),
+        "--bs", "4k", "--rw", "randread", "--seconds", str(args.seconds), "--warm-up", str(WARM_UP), "--trials", "1",
+        "--cpus", str(args.cpu), "--seed", str(seed), "--out", args.out, "--json",
+    ])
+    cell = json.loads(text)["cells"][0]
+    if cell["failures"]:
+        sys.exit(f"failed to measure {case} with q2c: {cell['failures']}")
+    return cell["iops"]["median"], cell["cpu"]["ns_per_io"]["median"]
+
+
+def fio(args, case, seed):
+    _, depth, options = CASES[case]
+    text = output([
+        "fio", "--name=versus", f"--filename={args.target}", "--direct=1", "--rw=randread", "--bs=4k", f"--iodepth={depth}",
+        "--norandommap", f"--randseed={seed}", "--time_based", f"--runtime={args.seconds}s", f"--ramp_time={int(WARM_UP * 1000)}ms",
+        f"--cpus_allowed={args.cpu}", "--readonly", "--output-format=json", *options,
+    ])
+    job = json.loads(text[text.index("{"):])["jobs"][0]
+    read = job["read"]
+    if job["error"] or not read["total_ios"]:
+        sys.exit(f"failed to measure {case} with fio: error {job['error']}")
+    busy = (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] * 1e6
+    return read["iops"], busy / read["total_ios"]
+
+
+def interval(values):
+    """Median, and the narrowest symmetric order-statistic interval of at least 95 %."""
+    values, n = sorted(values), len(values)
+    tail, rank = 0.0, 0
+    while tail + math.comb(n, rank) / 2**n <= 0.025:
+        tail += math.comb(n, rank) / 2**n
+        rank += 1
+    if rank == 0:
+        sys.exit(f"failed to give a 95 % interval of {n} pairs: six are needed at least")
+    return statistics.median(values), values[rank - 1], values[n - rank]
+
+
+def run(args, case):
+    rounds = []
+    for number in range(args.pairs):
+        order = ["q2c", "fio", "again"]
+        random.Random(f"{case} {number}").shuffle(order)
+        one = {}
+        for who in order:
+            measure = q2c if who == "q2c" else fio
+            one[who] = measure(args, case, args.seed + number)
+        rounds.append(one)
+    over = lambda a, b, i: interval([r[a][i] / r[b][i] for r in rounds])
+    median = lambda who, i: statistics.median(r[who][i] for r in rounds)
+    return {
+        "case": case,
+        "target": args.target,
+        "pairs": args.pairs,
+        "iops": {"q2c": median("q2c", 0), "fio": median("fio", 0)},
+        "cpu_ns_per_io": {"q2c": median("q2c", 1), "fio": median("fio", 1)},
+        "iops_ratio": over("q2c", "fio", 0),
+        "iops_control": over("again", "fio", 0),
+        "cpu_ratio": over("q2c", "fio", 1),
+        "cpu_control": over("again", "fio", 1),
+        "rounds": rounds,
+    }
+
+
+def told(result):
+    ratio = lambda name: "{:.3f} [{:.3f}, {:.3f}]".format(*result[name])
+    return (
+        f"{result['case']:12} IOPS {result['iops']['q2c']:9.0f} / {result['iops']['fio']:9.0f}  {ratio('iops_ratio')}"
+        f"  control {ratio('iops_control')}\n{'':12} CPU ns/I/O {result['cpu_ns_per_io']['q2c']:6.0f} / {result['cpu_ns_per_io']['fio']:6.0f}"
+        f"  {ratio('cpu_ratio')}  control {ratio('cpu_control')}"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("target")
+    parser.add_argument("--case", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--cpu", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--q2c", default="target/release/q2c")
+    parser.add_argument("--out", help="folder for q2c's runs [default: a temporary one]")
+    parser.add_argument("--json", help="write all runs here")
+    args = parser.parse_args()
+    print(f"{args.target}: q2c / fio ({output(['fio', '--version']).strip()}), ratio of q2c to fio [95 %], control: fio to fio", flush=True)
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        args.out = args.out or folder
+        for case in args.case:
+            results.append(run(args, case))
+            print(told(results[-1]), flush=True)
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump(results, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
