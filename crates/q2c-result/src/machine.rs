@@ -77,7 +77,8 @@ pub struct Device {
 pub struct Target {
     /// Path as given.
     pub path: String,
-    /// `file` or `block`.
+    /// `file`, `block`, `nvme-generic` (an NVMe namespace's character device), `pci` (a controller bound to a user-space driver) or
+    /// `simulated`.
     pub kind: String,
     /// Size.
     pub size: Bytes,

@@ -5,6 +5,7 @@
 
 mod bench;
 mod environment;
+mod first_sectors;
 mod running;
 mod signals;
 mod targets;
