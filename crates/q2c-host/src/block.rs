@@ -4,6 +4,7 @@ mod device;
 mod generic;
 mod interrupts;
 mod leaf;
+mod pci;
 mod stats;
 
 pub use device::read as device;
@@ -11,4 +12,5 @@ pub use generic::{Generic, NoGeneric};
 pub use interrupts::{Interrupts, IrqLine};
 pub(crate) use leaf::parse_dev;
 pub use leaf::{Disk, Leaf, NoLeaf, device_number, of_device, of_disk_name, of_path};
+pub use pci::{is_pci_address, pci_address, pci_node};
 pub use stats::{DiskStats, OpStats, StatsError};

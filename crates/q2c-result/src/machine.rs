@@ -80,7 +80,7 @@ pub struct Target {
     /// `file`, `block`, `nvme-generic` (an NVMe namespace's character device), `pci` (a controller bound to a user-space driver) or
     /// `simulated`.
     pub kind: String,
-    /// Size.
+    /// Size; 0 where it is not known.
     pub size: Bytes,
     /// File system's name, for a file.
     pub file_system: Option<String>,

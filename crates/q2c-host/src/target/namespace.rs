@@ -3,7 +3,7 @@
 //! The kernel does not know that such a device and the block device beside it are one. So all that is asked before a block
 //! device is written is asked of that one, and it is held exclusively as long as the character device is open for writing.
 
-use super::{FileId, OpenTarget, TargetError, Wanted, WriteLeave, open, refuse_occupied};
+use super::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
 use crate::block::{self, Generic, Leaf};
 use crate::{Roots, attr};
 use q2c_model::{Bytes, DevId};
@@ -53,18 +53,19 @@ pub(super) fn of_path(
     checked(roots, path, file, generic, claim)
 }
 
-/// Opens the character device of the namespace that `target`, a block device, is. Leave to write, and the exclusive hold,
-/// are the target's own.
+/// Opens the character device of the namespace that a target, open as the block device `id`, is. Leave to write, and the
+/// exclusive hold, are the target's own.
 ///
 /// # Errors
 /// The target is no NVMe namespace as a whole, or has no such device, or it cannot be opened.
 pub fn open_namespace(
     roots: &Roots,
-    target: &OpenTarget,
+    path: &Path,
+    id: FileId,
+    leaf: Option<&Leaf>,
     write: bool,
 ) -> Result<OpenNamespace, TargetError> {
-    let path = Path::new(&target.facts.path);
-    let leaf = match (target.id, &target.leaf) {
+    let leaf = match (id, leaf) {
         (FileId::Device(_), Some(leaf)) => leaf,
         _ => return Err(TargetError::NoNamespace { path: path.into() }),
     };

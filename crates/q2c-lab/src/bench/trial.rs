@@ -1,12 +1,15 @@
 //! One trial of one point: all jobs together, slice by slice, with the machine's counters at each boundary.
 
+use super::interface::Interface;
+use super::media::Media;
 use super::method::Waits;
+use super::spdk;
 use super::spec::Spot;
 use super::steady::{Window, window};
 use crate::workload::{Site, first_fault};
 use q2c_engine::engine::Facts;
 use q2c_engine::{
-    Activity, JobPlan, LaneData, Medium, Observer, RunData, RunError, RunPlan, Tally, Wait, run,
+    Activity, EngineSpec, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Tally, Wait, run,
 };
 use q2c_host::block::{DiskStats, Interrupts};
 use q2c_host::cpu_time::{CpuBusy, CpuTimes, Helper, HelperKind, helpers};
@@ -65,7 +68,7 @@ pub struct BenchTrial {
 
 /// Where and how all trials run.
 pub(super) struct Place<'a> {
-    pub medium: &'a Medium,
+    pub media: &'a Media,
     pub span: Bytes,
     pub cpus: &'a [CpuId],
     pub site: &'a Site,
@@ -79,6 +82,8 @@ pub(super) struct Place<'a> {
 pub(super) enum NoTrial {
     /// The engine or a thread: this point cannot run.
     Run(RunError),
+    /// A program of its own: likewise.
+    Program(String),
     /// The device failed a request.
     Fault(String),
     /// Stopped from outside.
@@ -124,6 +129,20 @@ impl Place<'_> {
     }
 
     pub fn trial(&self, spot: &Spot, seed: u64, stop: &AtomicBool) -> Result<BenchTrial, NoTrial> {
+        match (&spot.way.interface, &self.media.spdk) {
+            (Interface::Engine(engine), _) => self.by_engine(engine, spot, seed, stop),
+            (Interface::Spdk, Ok(site)) => spdk::trial(self, site, spot, stop),
+            (Interface::Spdk, Err(why)) => Err(NoTrial::Program(why.clone())),
+        }
+    }
+
+    fn by_engine(
+        &self,
+        engine: &EngineSpec,
+        spot: &Spot,
+        seed: u64,
+        stop: &AtomicBool,
+    ) -> Result<BenchTrial, NoTrial> {
         let (warm_up, measured) = self.slices();
         let phases = vec![SLICE; warm_up + measured];
         let mut moments = Moments {
@@ -131,7 +150,7 @@ impl Place<'_> {
             all: Vec::with_capacity(phases.len() + 1),
         };
         let plan = RunPlan {
-            jobs: self.jobs(spot, seed, phases.len()),
+            jobs: self.jobs(engine, spot, seed, phases.len()),
             phases,
             interval: SLICE,
             sampler_cpu: self.spare(spot),
@@ -149,20 +168,26 @@ impl Place<'_> {
             .map(|n| slice_iops(&data, n))
             .collect();
         let window = window(&iops, warm_up, measured);
-        Ok(gathered(&data, &moments.all, &window))
+        let mut trial = gathered(&data, &moments.all, &window);
+        if spot.way.interface.sends_commands() {
+            // The disk's statistics do not count commands from outside the block layer.
+            trial.requests = None;
+        }
+        Ok(trial)
     }
 
-    fn jobs(&self, spot: &Spot, seed: u64, phases: usize) -> Vec<JobPlan> {
+    fn jobs(&self, engine: &EngineSpec, spot: &Spot, seed: u64, phases: usize) -> Vec<JobPlan> {
         let jobs = spot.point.jobs as usize;
         let cpus: Vec<CpuId> = (0..jobs)
             .map(|job| self.cpus[job % self.cpus.len()])
             .collect();
         let helper = |job: usize| self.cpus[(jobs + job) % self.cpus.len()];
         let waits = waits(&spot.way.waits, &cpus);
+        let medium = self.media.of(engine);
         let plan = |(job, wait): (usize, Wait)| JobPlan {
             name: format!("job {job}"),
-            engine: spot.way.engine.clone().with_helper_on(helper(job).0),
-            medium: self.medium.clone(),
+            engine: engine.clone().with_helper_on(helper(job).0),
+            medium: medium.clone(),
             pattern: spot.pattern,
             bs: spot.point.bs,
             span: self.span,
@@ -182,7 +207,12 @@ impl Place<'_> {
 
     /// A CPU without a job, the last in the order first.
     fn spare(&self, spot: &Spot) -> Option<CpuId> {
-        let taken = spot.point.jobs as usize * if spot.way.engine.has_helper() { 2 } else { 1 };
+        let each = if spot.way.interface.has_helper() {
+            2
+        } else {
+            1
+        };
+        let taken = spot.point.jobs as usize * each;
         self.cpus.get(taken..).and_then(|rest| rest.last().copied())
     }
 }

@@ -6,6 +6,7 @@
 mod bench;
 mod environment;
 mod first_sectors;
+mod interfaces;
 mod running;
 mod signals;
 mod targets;
