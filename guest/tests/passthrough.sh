@@ -54,6 +54,19 @@ run shared-reader-is-fine 0 /tmp/write write "/dev/$ng" --allow-write "/dev/$ng"
 kill $holder
 expect written "$(head -c 67108864 "/dev/$RAW" | tr -d '\0' | head -c 4096 | wc -c)" = 4096 "the block device has what commands wrote"
 
+# While commands write, the block device is held: a second run is refused on either of the two.
+write "/dev/$ng" --allow-write "/dev/$ng" >/tmp/first 2>&1 &
+first=$!
+tries=0
+until grep -q 'run folder' /tmp/first || [ $tries = 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+refused held-by-commands 'exclusive use' "/dev/$ng" --allow-write "/dev/$ng"
+refused held-by-block-name 'exclusive use' "/dev/$RAW" --allow-write "/dev/$RAW"
+wait $first
+expect first-writer-ends $? = 0 "$(tail -n 1 /tmp/first)"
+
 # The contract of all engines, on this one; what was written is read back through the block device.
 Q2C_NO_SKIP=1 Q2C_TEST_ENGINE=io_uring_cmd Q2C_TEST_NG=/dev/$ng Q2C_TEST_NG_BLOCK=/dev/$RAW /q2c/contract --test-threads=1 >/tmp/contract 2>&1
 status=$?
