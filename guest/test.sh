@@ -110,9 +110,17 @@ ready() {
     alone open_archive
 }
 
+# The engines' contract tests as a program, where a topic runs them. Prints its path.
+contract() {
+    case ,${topics:-passthrough}, in *,passthrough,*) ;; *) return ;; esac
+    cargo test --release --locked --package q2c-engine --test contract --no-run --message-format json </dev/null |
+        sed -n 's/.*"name":"contract".*"executable":"\([^"]*\)".*/\1/p'
+}
+
 cargo build --release --locked --package q2c </dev/null
 tools=$(alone tools_layer)
-own_layer "$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c")" "$work/own.cpio"
+contract=$(contract)
+own_layer "$work/own.cpio" "$(realpath "${CARGO_TARGET_DIR:-target}/release/q2c")" ${contract:+"$contract"}
 alone prune_cache
 if reason=$(ready); then
     for name in $kernels; do test_kernel "$name"; done

@@ -74,3 +74,32 @@ modes() { # FILE
         /"ring flags":/ { flags = value() }
         /"voluntary switches per/ { print asked "\t" was "\t" ios "\t" irqs "\t" value() "\t" flags }' "$1"
 }
+
+# Of `q2c bench --json`, a line per point that ran: engine, method, what it was, interrupts and switches per 1000 I/Os; words separated by tabs.
+bench_modes() { # FILE
+    awk -F'": "' '
+        function value() { v = $2; sub(/",?$/, "", v); return v }
+        /"engine":/ { v = value(); if (v !~ /:/) engine = v }
+        /"method":/ { method = value() }
+        /"was":/ { was = value() }
+        /"device_interrupts_per_io":/ { irqs = value() }
+        /"voluntary_switches_per_io":/ { print engine "\t" method "\t" was "\t" int(irqs * 1000) "\t" int(value() * 1000) }' "$1"
+}
+
+# Runs `q2c bench` and shows what each point was; results in /tmp/NAME.result, what was said in /tmp/NAME.json.
+benched() { # NAME, DEVICE, OPTIONS...
+    local name=$1 device=$2
+    shift 2
+    run "$name" 0 "/tmp/$name.json" q2c bench "/dev/$device" --cpus 2,3 --seconds 1 --warm-up 0.5 --trials 1 --out /tmp/bench --json "$@" || return 1
+    sed -n '/^{/,$p' "/tmp/$name.json" >"/tmp/$name.result"
+    bench_modes "/tmp/$name.result" | tee "/tmp/$name.modes"
+}
+
+# Checks one point: expect_mode NAME FILE ENGINE METHOD PATTERN IRQS-AT-MOST SWITCHES-AT-LEAST SWITCHES-AT-MOST
+expect_mode() {
+    local name=$1 file=$2 line was irqs switches
+    line=$(awk -F'\t' -v e="$3" -v m="$4" '$1 == e && $2 == m' "/tmp/$file.modes")
+    was=$(echo "$line" | cut -f 3) irqs=$(echo "$line" | cut -f 4) switches=$(echo "$line" | cut -f 5)
+    case $was in $5) [ "$irqs" -le "$6" ] && [ "$switches" -ge "$7" ] && [ "$switches" -le "$8" ] ;; *) false ;; esac
+    expect "$name" $? = 0 "$3 $4: $was; per 1000 I/Os $irqs interrupts, $switches switches"
+}

@@ -40,20 +40,22 @@ tools_layer() {
     echo "$layer"
 }
 
-# The layer of q2c, the guest's init and the tests; and programs that a developer asks for in GUEST_PROGRAMS, paths
-# separated by spaces.
-own_layer() { # Q2C, TO
-    local root
+# The layer of q2c, the engines' contract tests (if any are given), the guest's init and the tests; and programs that a developer
+# asks for in GUEST_PROGRAMS, paths separated by spaces.
+own_layer() { # TO, Q2C [CONTRACT]
+    local root to=$1
+    shift
     root=$(mktemp -d)
     mkdir -p "$root/q2c"
     # shellcheck disable=SC2086
-    copy_programs "$root" "$1" ${GUEST_PROGRAMS:-}
+    copy_programs "$root" "$@" ${GUEST_PROGRAMS:-}
     mv "$root$1" "$root/q2c/q2c"
-    strip "$root/q2c/q2c"
+    if [ $# -gt 1 ]; then mv "$root$2" "$root/q2c/contract"; fi
+    strip "$root"/q2c/*
     cp guest/init "$root/init"
     cp guest/lib/check.sh "$root/q2c/"
     cp -r guest/tests "$root/q2c/"
     chmod 755 "$root/init"
-    pack_layer "$root" >"$2"
+    pack_layer "$root" >"$to"
     rm -r "$root"
 }

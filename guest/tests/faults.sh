@@ -28,5 +28,10 @@ disk=/dev/nullb$(cat $bad/index)
 if [ -b /dev/bad ]; then disk=/dev/bad; fi
 q2c poll watch "$disk" --out /tmp/eio --seconds 3 --plain --policy poll >/tmp/eio.out 2>&1 </dev/null
 expect eio $? = 6 "$(tail -n 1 /tmp/eio.out)"
+
+# The first of them: the device's fault, and no want of direct I/O.
+echo +0-7 >$bad/badblocks
+q2c doctor "$disk" >/tmp/first.out 2>&1
+expect first-sectors $? = 6 "$(tail -n 1 /tmp/first.out)"
 rmdir $bad
 modprobe -r null_blk

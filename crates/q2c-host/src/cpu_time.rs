@@ -38,4 +38,4 @@ mod task;
 pub use busy::{Busy, CpuBusy, Source};
 pub use helper::{Helper, HelperKind, RingThread, helpers, ring_threads};
 pub use snapshot::{CpuTimes, ReadError};
-pub use task::{TaskTimes, tasks};
+pub use task::{TaskTimes, tasks, tasks_of};

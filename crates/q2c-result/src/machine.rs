@@ -77,9 +77,10 @@ pub struct Device {
 pub struct Target {
     /// Path as given.
     pub path: String,
-    /// `file` or `block`.
+    /// `file`, `block`, `nvme-generic` (an NVMe namespace's character device), `pci` (a controller bound to a user-space driver) or
+    /// `simulated`.
     pub kind: String,
-    /// Size.
+    /// Size; 0 where it is not known.
     pub size: Bytes,
     /// File system's name, for a file.
     pub file_system: Option<String>,

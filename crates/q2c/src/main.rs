@@ -4,6 +4,8 @@ mod args;
 
 mod commands;
 mod failure;
+mod media;
+mod opened;
 mod output;
 mod workbench;
 

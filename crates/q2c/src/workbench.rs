@@ -2,18 +2,18 @@
 
 use crate::args::WorkloadArgs;
 use crate::failure::{Fails, Failure};
+use crate::opened::{Held, Opened, sibling};
 use crate::output::say;
-use q2c_engine::{EngineSpec, Medium};
+use q2c_engine::EngineSpec;
 use q2c_host::Roots;
-use q2c_host::block::{Interrupts, Leaf};
+use q2c_host::block::{Interrupts, Leaf, is_pci_address};
 use q2c_host::doctor::{self, RingProbe, Scene, ToolCosts};
-use q2c_host::target::{Scratch, Wanted, WriteLeave, open};
+use q2c_host::target::{OpenNamespace, Scratch, TargetError};
 use q2c_lab::workload::{Site, Workload};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_result::{DoctorReport, Exit, Machine, Target};
 use q2c_sys::{Buffers, Clock, Ring};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -27,13 +27,10 @@ pub struct Workbench {
     pub target_id: String,
     /// What stored calibrations know it by: one scratch file is as good as another of its size on the same disk.
     pub calibration_target: String,
+    held: Held,
     scratch: Option<Scratch>,
 }
 
-/// A target must hold this many of the largest blocks: fewer would be read from the device's cache.
-const LEAST_BLOCKS: u64 = 64;
-/// Size of a simulated target.
-const SIMULATED_SPAN: Bytes = Bytes(1 << 30);
 /// How long the machine is watched at rest.
 const REST: Nanos = Nanos::from_millis(1_000);
 /// And how often at most, until no more CPUs than this are busy.
@@ -53,18 +50,63 @@ impl Workbench {
         Ok(bench)
     }
 
+    /// As [`Workbench::open`], for a command that asks for interfaces by itself: the target may be a namespace's character
+    /// device, or a controller's PCI address.
+    pub fn for_interfaces(
+        args: &WorkloadArgs,
+        target: &str,
+        scratch: Option<Scratch>,
+        stop: &AtomicBool,
+    ) -> Result<Self, Failure> {
+        let engine = engine(args, target)?;
+        let opened = match engine.needs_file() {
+            true if is_pci_address(target) && !Path::new(target).exists() => {
+                Opened::controller(args, target)?
+            }
+            true => Opened::path(&Roots::live(), args, Path::new(target), scratch.as_ref())?,
+            false => Opened::simulated(target),
+        };
+        // Nothing is read or written before the first trial, which has an engine of its own.
+        let engine = match opened.facts.kind.as_str() {
+            "nvme-generic" | "pci" => EngineSpec::Null,
+            _ => engine,
+        };
+        let mut bench = Self::around(args, engine, opened, scratch)?;
+        bench.workload.site.idle_busy_cpus = at_rest(&bench.workload, args.seed, stop)?;
+        Ok(bench)
+    }
+
+    /// The character device of the namespace that the target is.
+    ///
+    /// # Errors
+    /// The target is no whole namespace, or cannot be opened so.
+    pub fn namespace(&self) -> Result<OpenNamespace, TargetError> {
+        let Site { roots, leaf, .. } = &self.workload.site;
+        sibling(roots, &self.target, &self.held, leaf.as_ref())
+    }
+
     /// The same without a look at the machine at rest.
     fn at_once(
         args: &WorkloadArgs,
         target: &str,
         scratch: Option<Scratch>,
     ) -> Result<Self, Failure> {
-        let roots = Roots::live();
         let engine = engine(args, target)?;
         let opened = match engine.needs_file() {
-            true => Opened::path(&roots, args, Path::new(target), scratch.as_ref())?,
+            true => Opened::path(&Roots::live(), args, Path::new(target), scratch.as_ref())?
+                .for_engine(&engine)?,
             false => Opened::simulated(target),
         };
+        Self::around(args, engine, opened, scratch)
+    }
+
+    fn around(
+        args: &WorkloadArgs,
+        engine: EngineSpec,
+        opened: Opened,
+        scratch: Option<Scratch>,
+    ) -> Result<Self, Failure> {
+        let roots = Roots::live();
         let cpus = cpus(args, &roots, opened.leaf.as_ref())?;
         let sampler_cpu = spare_cpu(&cpus, args)?;
         let site = Site {
@@ -82,20 +124,23 @@ impl Workbench {
             engine,
             medium: opened.medium,
             pattern: args.rw,
-            span: opened.facts.size,
+            span: opened.span,
             background: background.collect(),
             cpus,
             sampler_cpu,
             site,
             clock: Clock::new(),
         };
-        let doctor = examine(&roots, Some(&opened.facts), &workload.cpus, workload.clock);
+        // The kernel knows nothing of a controller that it does not drive.
+        let known = Some(&opened.facts).filter(|facts| facts.kind != "pci");
+        let doctor = examine(&roots, known, &workload.cpus, workload.clock);
         Ok(Workbench {
             machine: q2c_host::machine::read(&roots),
             doctor,
             calibration_target: calibration_target(&opened.facts, scratch.is_some()),
             target: opened.facts,
             target_id: opened.id,
+            held: opened.held,
             workload,
             scratch,
         })
@@ -261,66 +306,6 @@ fn names_an_engine(target: &str) -> bool {
         && q2c_engine::engines::ENGINES
             .iter()
             .any(|kind| kind.name == name)
-}
-
-struct Opened {
-    medium: Medium,
-    facts: Target,
-    leaf: Option<Leaf>,
-    id: String,
-}
-
-impl Opened {
-    fn path(
-        roots: &Roots,
-        args: &WorkloadArgs,
-        path: &Path,
-        scratch: Option<&Scratch>,
-    ) -> Result<Self, Failure> {
-        let mut leave = match args.allow_write.is_empty() {
-            true => WriteLeave::none(),
-            false => WriteLeave::for_paths(&args.allow_write).or_exit_of(|e| e.exit())?,
-        };
-        scratch.iter().for_each(|scratch| scratch.grant(&mut leave));
-        let blocks = args
-            .bs
-            .iter()
-            .chain(args.background.iter().map(|job| &job.bs));
-        let (smallest, largest) = blocks.fold((Bytes(u64::MAX), Bytes(0)), |(s, l), &b| {
-            (s.min(b), l.max(b))
-        });
-        let wanted = Wanted {
-            path: path.to_owned(),
-            write: args.rw.write || args.background.iter().any(|job| job.pattern.write),
-            block: largest,
-            smallest_block: smallest,
-            blocks: LEAST_BLOCKS,
-        };
-        let target = open(roots, &wanted, &leave).or_exit_of(|e| e.exit())?;
-        let id = format!("{:?}", target.id);
-        Ok(Opened {
-            medium: Medium::File(Arc::new(target.file)),
-            facts: target.facts,
-            leaf: target.leaf,
-            id,
-        })
-    }
-
-    fn simulated(target: &str) -> Self {
-        let facts = Target {
-            path: target.to_owned(),
-            kind: "simulated".to_owned(),
-            size: SIMULATED_SPAN,
-            unproved: vec!["no device: interrupts and requests are not counted".to_owned()],
-            ..Target::default()
-        };
-        Opened {
-            medium: Medium::None,
-            facts,
-            leaf: None,
-            id: target.to_owned(),
-        }
-    }
 }
 
 /// The foreground's CPUs: as asked, or the last allowed ones that do not take the device's interrupts.

@@ -1,6 +1,4 @@
 //! `io_uring_cmd`: NVMe commands through a ring, past block layer and file system, to a namespace's character device.
-//!
-//! Not run live so far: it needs an NVMe controller.
 
 use super::memory::{buffers, own};
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};

@@ -4,7 +4,7 @@ use super::RunError;
 use super::data::LaneData;
 use super::plan::JobPlan;
 use super::start::{LEAD_NS, NEVER, Start};
-use super::thread::{HaltsOnPanic, LaneResult, Post, lane_thread};
+use super::thread::{HaltsOnPanic, LaneResult, Lived, Post, lane_thread};
 use crate::lane::Lane;
 use q2c_sys::Clock;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +21,7 @@ pub(super) struct Crewed<T> {
 /// Runs every job's `work` in a thread of its own, and `beside` in one more, once all lanes are set up.
 ///
 /// `beside` is given the common start on the run's clock and the lanes' thread ids, and sees to it that `halt` is raised or the
-/// lanes end by themselves. `name` is what it is called when it panics.
+/// lanes end by themselves. Their engines stay open until it is over. `name` is what it is called when it panics.
 ///
 /// # Errors
 /// When a lane cannot be set up, or a thread breaks. No thread is left behind.
@@ -33,12 +33,13 @@ pub(super) fn crew<W, B, T>(
     beside: B,
 ) -> Result<Crewed<T>, RunError>
 where
-    W: FnOnce(Lane<'_>, JobPlan, u64) -> LaneResult + Send,
+    W: FnOnce(&mut Lane<'_>, JobPlan, u64) -> Lived + Send,
     B: FnOnce(u64, &[u32]) -> T + Send,
     T: Send,
 {
-    let start = &Start::default();
+    let (start, over) = (&Start::default(), &Start::default());
     scope(|scope| {
+        let ends = Ends(over);
         let (ready, setups) = mpsc::channel();
         let mut threads = Vec::new();
         let mut refused = None;
@@ -49,6 +50,7 @@ where
                 clock,
                 halt,
                 start,
+                over,
                 ready,
             };
             let body = move || lane_thread(index, job, post, work);
@@ -72,6 +74,7 @@ where
             };
             scope.spawn(body).join()
         });
+        drop(ends);
         let lanes: Vec<_> = threads
             .into_iter()
             .map(|(name, thread)| finish(name, thread))
@@ -89,6 +92,15 @@ where
     })
 }
 
+/// Whatever happens, the lanes do not wait for ever.
+struct Ends<'a>(&'a Start);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.tell(0);
+    }
+}
+
 /// Thread ids of all lanes in the order of the plan; `None` when one of them could not be set up.
 fn collect_setups(setups: &mpsc::Receiver<(usize, Option<u32>)>, lanes: usize) -> Option<Vec<u32>> {
     let mut tids = vec![None; lanes];
@@ -104,5 +116,50 @@ fn finish(name: String, thread: ScopedJoinHandle<'_, LaneResult>) -> Result<Lane
         Ok(Ok(data)) => Ok(data),
         Ok(Err(source)) => Err(RunError::Lane { lane: name, source }),
         Err(_) => Err(RunError::Panic(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Medium;
+    use q2c_model::Bytes;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    fn job() -> JobPlan {
+        JobPlan {
+            name: "lane".into(),
+            engine: "null".parse().expect("a known engine"),
+            medium: Medium::None,
+            pattern: "randread".parse().expect("a known pattern"),
+            bs: Bytes(4096),
+            span: Bytes(1 << 20),
+            depth: 1,
+            cpu: q2c_sys::thread::allowed_cpus().expect("the own CPUs")[0],
+            seed: 1,
+            activities: Vec::new(),
+            capacity: 0,
+            tally: false,
+            rate: None,
+            stop_on_fault: false,
+        }
+    }
+
+    /// What works for a lane's engine can be read at the end of what goes on beside.
+    #[test]
+    fn lanes_that_are_done_stay_until_the_end_beside_them() {
+        let halt = AtomicBool::new(false);
+        let work = |_: &mut Lane<'_>, _: JobPlan, _: u64| -> Lived { Ok(Vec::new()) };
+        let beside = |_, tids: &[u32]| {
+            std::thread::sleep(Duration::from_millis(100));
+            let there = |tid: &u32| PathBuf::from(format!("/proc/self/task/{tid}")).exists();
+            tids.iter().map(there).collect::<Vec<_>>()
+        };
+        let clock = Clock::new();
+        let jobs = vec![(job(), work), (job(), work)];
+        let crewed = crew(jobs, clock, &halt, "beside", beside).expect("the lanes run");
+        assert_eq!(crewed.beside, [true, true]);
+        assert_eq!(crewed.lanes.len(), 2);
     }
 }

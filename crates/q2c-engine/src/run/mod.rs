@@ -87,7 +87,7 @@ pub fn run(
         interval: plan.interval,
         cpu: plan.sampler_cpu,
     };
-    let work = |lane: Lane<'_>, job, begin| through_phases(lane, job, begin, phases);
+    let work = |lane: &mut Lane<'_>, job, begin| through_phases(lane, job, begin, phases);
     let jobs = plan.jobs.into_iter().map(|job| (job, work)).collect();
     let sample = |begin, tids: &[u32]| sampler.follow(begin, tids, observer, stop, &halt);
     let crewed = crew(jobs, clock, &halt, "sampler", sample)?;

@@ -1,4 +1,4 @@
-//! Where the lanes wait for the common start.
+//! Where the lanes wait for the common start, and for the end of what goes on beside them.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// From the last set-up to the common start.
 pub(super) const LEAD_NS: u64 = 3_000_000;
 
-/// Where the lanes wait for the common start.
+/// An instant that lanes wait to be told.
 #[derive(Default)]
 pub(super) struct Start {
     at: Mutex<Option<u64>>,

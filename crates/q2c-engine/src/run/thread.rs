@@ -33,6 +33,8 @@ impl Drop for HaltsOnPanic<'_> {
     }
 }
 
+/// The phases that a lane lived through.
+pub(super) type Lived = Result<Vec<PhaseData>, EngineError>;
 pub(super) type LaneResult = Result<LaneData, EngineError>;
 
 /// What every lane's thread of a run is given.
@@ -41,6 +43,8 @@ pub(super) struct Post<'a> {
     /// Raised: everybody ends.
     pub halt: &'a AtomicBool,
     pub start: &'a Start,
+    /// Told when what goes on beside the lanes is over: until then their engines stay open, for their helpers to be read.
+    pub over: &'a Start,
     /// Takes the lane's index, and its thread's id once it is set up.
     pub ready: mpsc::Sender<(usize, Option<u32>)>,
 }
@@ -50,7 +54,7 @@ pub(super) fn lane_thread(
     index: usize,
     job: JobPlan,
     post: Post<'_>,
-    work: impl FnOnce(Lane<'_>, JobPlan, u64) -> LaneResult,
+    work: impl FnOnce(&mut Lane<'_>, JobPlan, u64) -> Lived,
 ) -> LaneResult {
     let halt = post.halt;
     // Every lane reports, even one whose set-up panics: the run waits for it.
@@ -61,13 +65,17 @@ pub(super) fn lane_thread(
     told.expect("the run waits for every lane");
     drop(post.ready);
     let begin = post.start.hear();
-    let lane = set_up.unwrap_or_else(|panic| resume_unwind(panic))?;
+    let mut lane = set_up.unwrap_or_else(|panic| resume_unwind(panic))?;
     if begin == NEVER {
         return Ok(LaneData::default());
     }
     let _halts = HaltsOnPanic(halt);
     // What the others would still measure has no counterpart any more.
-    work(lane, job, begin).inspect_err(|_| halt.store(true, Ordering::Relaxed))
+    let name = job.name.clone();
+    let phases =
+        work(&mut lane, job, begin).inspect_err(|_| halt.store(true, Ordering::Relaxed))?;
+    post.over.hear();
+    Ok(left_behind(lane, name, phases))
 }
 
 fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<'a>, EngineError> {
@@ -106,11 +114,11 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
 
 /// Lives through the phases from `begin`.
 pub(super) fn through_phases(
-    mut lane: Lane<'_>,
+    lane: &mut Lane<'_>,
     job: JobPlan,
     begin: u64,
     phases: &[Nanos],
-) -> LaneResult {
+) -> Lived {
     let (mut way, mut end) = (Way::default(), begin);
     let mut data = Vec::with_capacity(phases.len());
     rest_until(begin, lane.clock, lane.stop);
@@ -120,23 +128,21 @@ pub(super) fn through_phases(
         way.take(activity);
         // Where the next phase goes on in the same way, what is in flight stays there: its end would show otherwise.
         lane.carries = matches!(activities.peek(), Some((Activity::Continue, _)));
-        data.push(phase(&mut lane, &mut way, end)?);
+        data.push(phase(lane, &mut way, end)?);
         if lane.stop.load(Ordering::Relaxed) {
             break;
         }
     }
-    way.drain(&mut lane)?;
-    Ok(LaneData {
-        phases: data,
-        ..left_behind(lane, job.name)
-    })
+    way.drain(lane)?;
+    Ok(data)
 }
 
 /// What any lane leaves behind at its end.
-pub(super) fn left_behind(lane: Lane<'_>, name: String) -> LaneData {
+fn left_behind(lane: Lane<'_>, name: String, phases: Vec<PhaseData>) -> LaneData {
     let (faults, first_fault) = lane.recorder.faults();
     LaneData {
         name,
+        phases,
         facts: lane.engine.facts(),
         ios: lane.recorder.ios(),
         samples: lane.recorder.into_samples(),

@@ -6,8 +6,11 @@ use std::path::Path;
 /// Drivers that hand a device to a program.
 pub const USER_DRIVERS: [&str; 3] = ["vfio-pci", "uio_pci_generic", "igb_uio"];
 
-/// Whether the device at `address` is bound to one of [`USER_DRIVERS`], as sysfs under `root` has it.
-pub(super) fn check_bound(root: &Path, address: &str) -> Result<(), SpdkError> {
+/// The one of [`USER_DRIVERS`] that the device at `address` is bound to, as sysfs at `root` has it.
+///
+/// # Errors
+/// It is bound to another driver or to none, or does not exist.
+pub fn user_driver(root: &Path, address: &str) -> Result<String, SpdkError> {
     let refuse = |problem: String| {
         Err(SpdkError::Device {
             address: address.to_owned(),
@@ -24,7 +27,7 @@ pub(super) fn check_bound(root: &Path, address: &str) -> Result<(), SpdkError> {
     let link = std::fs::read_link(device.join("driver")).ok();
     let driver = link.as_deref().and_then(Path::file_name);
     match driver.and_then(|name| name.to_str()) {
-        Some(name) if USER_DRIVERS.contains(&name) => Ok(()),
+        Some(name) if USER_DRIVERS.contains(&name) => Ok(name.to_owned()),
         Some(name) => refuse(format!(
             "it is bound to the driver {name}; q2c unbinds nothing: if nothing on it is in use, bind it to vfio-pci by \
              SPDK's scripts/setup.sh"
@@ -64,7 +67,7 @@ mod tests {
 
     fn problem(driver: Option<&str>, address: &str) -> Option<String> {
         let root = sys(driver);
-        check_bound(root.path(), address)
+        user_driver(root.path(), address)
             .err()
             .map(|e| e.to_string())
     }

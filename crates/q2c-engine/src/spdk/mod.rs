@@ -11,10 +11,9 @@ mod device;
 mod output;
 
 pub use args::SpdkArgs;
-pub use device::USER_DRIVERS;
+pub use device::{USER_DRIVERS, user_driver};
 pub use output::{Latency, SpdkResult};
 
-use device::check_bound;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -112,15 +111,7 @@ impl SpdkPerf {
         folders: impl Iterator<Item = PathBuf>,
     ) -> Result<Self, Absent> {
         if let Some(program) = named {
-            return match program.is_file() {
-                true => Ok(SpdkPerf { program }),
-                false => Err(Absent {
-                    reason: format!(
-                        "{PROGRAM_VARIABLE} names {}, which is no file",
-                        program.display()
-                    ),
-                }),
-            };
+            return Self::at(program);
         }
         let mut programs = folders.map(|folder| folder.join(PROGRAM));
         let program = programs.find(|program| program.is_file());
@@ -131,19 +122,42 @@ impl SpdkPerf {
         })
     }
 
+    /// The program at this path.
+    ///
+    /// # Errors
+    /// When it is no file.
+    pub fn at(program: PathBuf) -> Result<Self, Absent> {
+        match program.is_file() {
+            true => Ok(SpdkPerf { program }),
+            false => Err(Absent {
+                reason: format!(
+                    "{PROGRAM_VARIABLE} names {}, which is no file",
+                    program.display()
+                ),
+            }),
+        }
+    }
+
     /// Its path.
     #[must_use]
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Runs it to its end, or until `stop` is raised. With a writing pattern it overwrites the device.
+    /// Runs it to its end, with the driver looked up in sysfs at `sys`, or until `stop` is raised; `watch` hears its process id about every 20 ms meanwhile. With a writing
+    /// pattern it overwrites the device.
     ///
     /// # Errors
     /// When the device is not bound to a user-space driver, or the program fails, hangs, or says what is not understood.
-    pub fn run(&self, args: &SpdkArgs, stop: &AtomicBool) -> Result<SpdkResult, SpdkError> {
-        check_bound(Path::new("/sys"), &args.address)?;
-        let output = self.output(&args.words(), args.seconds, stop)?;
+    pub fn run(
+        &self,
+        sys: &Path,
+        args: &SpdkArgs,
+        watch: &mut dyn FnMut(u32),
+        stop: &AtomicBool,
+    ) -> Result<SpdkResult, SpdkError> {
+        user_driver(sys, &args.address)?;
+        let output = self.output(&args.words(), args.seconds, watch, stop)?;
         output::parse(&output).map_err(|problem| SpdkError::Output {
             program: self.name(),
             problem,
@@ -167,6 +181,7 @@ impl SpdkPerf {
         &self,
         words: &[String],
         seconds: u64,
+        watch: &mut dyn FnMut(u32),
         stop: &AtomicBool,
     ) -> Result<String, SpdkError> {
         let mut child = Command::new(&self.program)
@@ -178,7 +193,8 @@ impl SpdkPerf {
             .map_err(self.broken())?;
         // Both pipes are emptied while it runs: a full one would hold it up.
         let (out, err) = (listen(child.stdout.take()), listen(child.stderr.take()));
-        let ended = self.until_the_end(&mut child, Duration::from_secs(seconds) + GRACE, stop);
+        let patience = Duration::from_secs(seconds) + GRACE;
+        let ended = self.until_the_end(&mut child, patience, watch, stop);
         if ended.is_err() {
             child.kill().ok();
             child.wait().ok();
@@ -200,6 +216,7 @@ impl SpdkPerf {
         &self,
         child: &mut Child,
         patience: Duration,
+        watch: &mut dyn FnMut(u32),
         stop: &AtomicBool,
     ) -> Result<std::process::ExitStatus, SpdkError> {
         let until = Instant::now() + patience;
@@ -216,6 +233,7 @@ impl SpdkPerf {
                     seconds: patience.as_secs(),
                 });
             }
+            watch(child.id());
             thread::sleep(NAP);
         }
     }

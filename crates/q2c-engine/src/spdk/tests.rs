@@ -106,7 +106,7 @@ fn a_program_is_heard_out_and_its_failure_told() {
     let folder = tempfile::tempdir().unwrap();
     let run = |lines: &str, stop| {
         let stop = AtomicBool::new(stop);
-        program(folder.path(), lines).output(&args().words(), 1, &stop)
+        program(folder.path(), lines).output(&args().words(), 1, &mut |_| (), &stop)
     };
     assert_eq!(run("echo $#:$2", false).unwrap(), "13:128\n");
     let failed = run("echo talk; echo no hugepages >&2; exit 3", false);
@@ -132,6 +132,13 @@ fn a_run_begins_with_the_device() {
         address: "ffff:ff:1f.7".to_owned(),
         ..args()
     };
-    let error = perf.run(&nowhere, &AtomicBool::new(false)).unwrap_err();
+    let error = perf
+        .run(
+            Path::new("/sys"),
+            &nowhere,
+            &mut |_| (),
+            &AtomicBool::new(false),
+        )
+        .unwrap_err();
     assert!(error.to_string().contains("no such PCI device"), "{error}");
 }

@@ -1,21 +1,30 @@
-//! Engines on a file for direct I/O: the right bytes, between the right slot and the right place.
+//! Engines on a file for direct I/O, or on a device that may be overwritten: the right bytes, between the right slot and the
+//! right place.
 
-use crate::opening::{Bench, bench};
+use crate::opening::{Bench, bench, has_content};
 use crate::storm::Storm;
-use crate::{BLOCK, BLOCKS, DEPTH, PLAIN, SIZE, SOUND};
+use crate::{BLOCK, BLOCKS, DEPTH, SIZE, SOUND, plain};
 use q2c_engine::EngineSpec;
 use q2c_engine::engine::{Engine, Request};
 
-/// Every engine on a file; not on a device, where what is compared here could be anybody's data.
-fn for_each_on_a_file(test: &str, check: impl Fn(&EngineSpec, Bench)) {
-    let specs = PLAIN
-        .iter()
-        .map(|text| text.parse().expect("a known engine"));
-    for spec in specs.filter(|s: &EngineSpec| s.needs_file() && !s.needs_character_device()) {
+/// Every engine whose target's content can be read back.
+fn for_each_on_data(test: &str, check: impl Fn(&EngineSpec, Bench)) {
+    let plain = plain().into_iter();
+    let specs = plain.map(|text| text.parse().expect("a known engine"));
+    for spec in specs.filter(has_content) {
         if let Some(bench) = bench(&spec, test) {
             check(&spec, bench);
         }
     }
+}
+
+/// Every engine on a file: a device ends elsewhere.
+fn for_each_on_a_file(test: &str, check: impl Fn(&EngineSpec, Bench)) {
+    for_each_on_data(test, |spec, bench| {
+        if !spec.needs_character_device() {
+            check(spec, bench);
+        }
+    });
 }
 
 fn at(write: bool, slot: u16, place: u64) -> Request {
@@ -39,7 +48,7 @@ fn all(engine: &mut dyn Engine, requests: &[Request]) {
 /// from there to the places behind: which therefore hold what the first ones do.
 #[test]
 fn what_is_read_into_a_slot_is_what_lies_at_its_place() {
-    for_each_on_a_file("what_is_read_into_a_slot", |spec, mut bench| {
+    for_each_on_data("what_is_read_into_a_slot", |spec, mut bench| {
         let engine = bench.engine.as_mut();
         let slots = DEPTH as u16;
         // Seven and 32 have no common divisor: every slot is some other's.
@@ -62,7 +71,7 @@ fn what_is_read_into_a_slot_is_what_lies_at_its_place() {
 /// Dropping waits for the kernel, which reads the buffers until the last write is done: every write is in the file.
 #[test]
 fn writes_in_flight_at_the_drop_are_whole() {
-    for_each_on_a_file("writes_in_flight_at_the_drop", |spec, mut bench| {
+    for_each_on_data("writes_in_flight_at_the_drop", |spec, mut bench| {
         let write = |slot| at(true, slot, u64::from(slot));
         let writes: Vec<Request> = (0..DEPTH as u16).map(write).collect();
         bench.engine.submit(&writes).expect(SOUND);
@@ -96,7 +105,7 @@ fn a_read_over_the_end_is_short_and_one_behind_it_empty() {
 /// A request that the kernel refuses is data: here one whose place is not aligned for direct I/O.
 #[test]
 fn an_odd_request_comes_back_with_its_errno() {
-    for_each_on_a_file("an_odd_request", |spec, mut bench| {
+    for_each_on_data("an_odd_request", |spec, mut bench| {
         if !bench.direct {
             return;
         }

@@ -14,22 +14,40 @@ use std::sync::Arc;
 
 /// Names a namespace's character device for `io_uring_cmd`. Its first megabyte is overwritten.
 const CHARACTER_DEVICE: &str = "Q2C_TEST_NG";
+/// Names the same namespace's block device, through which what was written is read back. All tests share the megabyte: run them
+/// with `--test-threads=1`.
+const ITS_BLOCK_DEVICE: &str = "Q2C_TEST_NG_BLOCK";
+
+/// Whether what an engine writes can be read back on another way.
+pub fn has_content(spec: &EngineSpec) -> bool {
+    match spec.needs_character_device() {
+        true => std::env::var_os(ITS_BLOCK_DEVICE).is_some(),
+        false => spec.needs_file(),
+    }
+}
 
 /// An engine on its target.
 pub struct Bench {
     pub engine: Box<dyn Engine>,
     pub direct: bool,
     file: Option<Arc<File>>,
+    /// Its content is another device's.
+    device: bool,
 }
 
 impl Bench {
-    /// What the file holds, read back through the page cache.
+    /// What the target holds, read back through the page cache, of a device the part that belongs to the test. The cache of a
+    /// block device that nobody has open is empty.
     pub fn content(&self) -> Vec<u8> {
         let file = self.file.as_ref().expect("an engine on a file");
-        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let path = match self.device {
+            true => std::env::var(ITS_BLOCK_DEVICE).expect("asked before"),
+            false => format!("/proc/self/fd/{}", file.as_raw_fd()),
+        };
         let mut content = Vec::new();
         // Buffered: the reader's memory is not aligned.
-        let mut back = File::open(path).expect("the target once more");
+        let back = File::open(path).expect("the target once more");
+        let mut back = back.take(BLOCKS * BLOCK as u64);
         back.read_to_end(&mut content).expect("the target's bytes");
         content
     }
@@ -40,6 +58,7 @@ impl Bench {
             engine,
             direct,
             file,
+            device,
         } = self;
         drop(engine);
         let engine = EngineSpec::Null.open(&Medium::None, 1, SIZE, 1);
@@ -48,6 +67,7 @@ impl Bench {
             engine,
             direct,
             file,
+            device,
         }
         .content()
     }
@@ -119,6 +139,7 @@ fn try_bench(spec: &EngineSpec) -> Result<Bench, String> {
         engine,
         direct,
         file,
+        device: spec.needs_character_device(),
     })
 }
 

@@ -30,7 +30,19 @@ pub struct TaskTimes {
 /// # Errors
 /// The folder cannot be listed.
 pub fn tasks(roots: &Roots) -> std::io::Result<Vec<TaskTimes>> {
-    let dir = roots.proc("self/task");
+    listed(roots, "self")
+}
+
+/// All threads of the process `pid`, as [`tasks`].
+///
+/// # Errors
+/// It is gone, or its folder cannot be listed.
+pub fn tasks_of(roots: &Roots, pid: u32) -> std::io::Result<Vec<TaskTimes>> {
+    listed(roots, &pid.to_string())
+}
+
+fn listed(roots: &Roots, process: &str) -> std::io::Result<Vec<TaskTimes>> {
+    let dir = roots.proc(&format!("{process}/task"));
     fs::read_dir(&dir)?;
     Ok(attr::entries(&dir)
         .iter()

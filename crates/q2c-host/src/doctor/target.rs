@@ -15,6 +15,10 @@ pub(super) fn kind(scene: &Scene) -> Option<Finding> {
             format!("{}: block device", target.path),
             "no file system in the way",
         ),
+        ("nvme-generic", _) => Finding::pass(
+            format!("{}: NVMe namespace by its character device", target.path),
+            "commands go to the driver: neither file system nor block layer's scheduler and counters are in the way",
+        ),
         (_, Some("btrfs")) => Finding::invalidates(
             POLLED,
             format!("{}: file on btrfs", target.path),
@@ -91,7 +95,9 @@ pub(super) fn written(scene: &Scene) -> Option<Finding> {
 
 /// A file system's own I/O on the measured device.
 pub(super) fn mounted(scene: &Scene) -> Option<Finding> {
-    let target = scene.target.filter(|t| t.kind == "block")?;
+    let target = scene
+        .target
+        .filter(|t| matches!(t.kind.as_str(), "block" | "nvme-generic"))?;
     let leaf = scene.leaf.as_ref()?;
     let table = scene.proc("self/mountinfo")?;
     let numbers = numbers(scene);

@@ -56,16 +56,31 @@ pub(super) fn alignment(
     }
 }
 
+/// What the block layer makes of a device's own failures (include/linux/blk_types.h, block/blk-core.c): EIO, ENXIO, ENODEV, EBADE,
+/// ENODATA (medium), ENOLINK (transport), EILSEQ (protection), ETIMEDOUT, EREMOTEIO (target), ENOMEDIUM.
+const DEVICE_FAILED: [i32; 10] = [5, 6, 19, 52, 61, 67, 84, 110, 121, 123];
+
 /// Reads one block of the smallest length from the beginning; `file` is open with O_DIRECT.
 ///
 /// # Errors
-/// The read fails or is short.
+/// The device failed the read; direct I/O is refused, or the read is short.
 pub(super) fn probe(file: &File, path: &Path, alignment: Alignment) -> Result<(), TargetError> {
     let mut buffer = AlignedBuffer::new(alignment.offset, alignment.memory);
     let length = buffer.bytes().len();
     let found = match file.read_at(buffer.bytes(), 0) {
         Ok(n) if n == length => return Ok(()),
         Ok(n) => format!("{n} of {length} bytes came"),
+        Err(source)
+            if source
+                .raw_os_error()
+                .is_some_and(|e| DEVICE_FAILED.contains(&e)) =>
+        {
+            return Err(TargetError::Failed {
+                path: path.to_owned(),
+                length: alignment.offset,
+                source,
+            });
+        }
         Err(e) => e.to_string(),
     };
     Err(TargetError::NoDirect {

@@ -1,7 +1,9 @@
 //! Why a target was refused.
 
+use crate::block::NoGeneric;
 use q2c_model::Bytes;
 use q2c_result::Exit;
+use q2c_sys::nvme::NvmeError;
 use std::io;
 use std::path::PathBuf;
 
@@ -19,12 +21,50 @@ pub enum TargetError {
         source: io::Error,
     },
     /// Not a file or block device.
-    #[error("use {} as a target: it is a {kind}; name a regular file or a block device", path.display())]
+    #[error("use {} as a target: it is a {kind}; name a regular file or a block device, or an NVMe namespace's character device", path.display())]
     Kind {
         /// The target.
         path: PathBuf,
         /// What it is.
         kind: &'static str,
+    },
+    /// Passthrough on something that is no block device.
+    #[error(
+        "use {} for NVMe commands: they address a whole namespace, and would destroy or read around a file system; name a namespace's \
+         block device (/dev/nvme0n1) or its character device (/dev/ng0n1)",
+        path.display()
+    )]
+    NoNamespace {
+        /// The target.
+        path: PathBuf,
+    },
+    /// A disk without a character device for commands.
+    #[error(transparent)]
+    NoGeneric(#[from] NoGeneric),
+    /// The character device is no namespace that can be used.
+    #[error("use {} for NVMe commands; failed to {source}", path.display())]
+    Nvme {
+        /// The character device.
+        path: PathBuf,
+        /// Cause.
+        source: NvmeError,
+    },
+    /// Character device and block device do not belong together.
+    #[error("use {} for NVMe commands: {found}; they should be one namespace, so nothing was read or written", path.display())]
+    OtherNamespace {
+        /// The character device.
+        path: PathBuf,
+        /// In what they differ.
+        found: String,
+    },
+    /// Nothing tells who uses the namespace.
+    #[error(
+        "write to {}: sysfs shows no block device of the same namespace, so whether something else uses it cannot be told",
+        path.display()
+    )]
+    NoSibling {
+        /// The character device.
+        path: PathBuf,
     },
     /// Another file came under the name while it was checked.
     #[error("open {}: it was replaced while it was being checked; start again", path.display())]
@@ -56,6 +96,20 @@ pub enum TargetError {
         path: PathBuf,
         /// What was found.
         found: String,
+    },
+    /// The device failed the first read.
+    #[error(
+        "read the first {length} of {}: {source}: the device failed this read; the kernel log (dmesg) may tell why; mend or \
+         replace it, or name another target",
+        path.display()
+    )]
+    Failed {
+        /// The target.
+        path: PathBuf,
+        /// Length of the read.
+        length: Bytes,
+        /// The error found.
+        source: io::Error,
     },
     /// The block size does not fit.
     #[error(
@@ -162,6 +216,7 @@ impl TargetError {
     pub fn exit(&self) -> Exit {
         match self {
             TargetError::Stopped { .. } => Exit::Interrupted,
+            TargetError::Failed { .. } => Exit::Device,
             // EIO, and a disk that ran full while the scratch file was written.
             TargetError::Call { source, .. } if matches!(source.raw_os_error(), Some(5 | 28)) => {
                 Exit::Device

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 pub enum FileId {
     /// A block device by its number.
     Device(DevId),
+    /// A character device by its number.
+    Character(DevId),
     /// A file by its file system's number and its own.
     File {
         /// Device number of the file system.
@@ -25,9 +27,11 @@ impl FileId {
     /// Of what `stat` found.
     #[must_use]
     pub fn of(meta: &Metadata) -> FileId {
-        match meta.file_type().is_block_device() {
-            true => FileId::Device(device_number(meta.rdev())),
-            false => FileId::File {
+        let kind = meta.file_type();
+        match () {
+            () if kind.is_block_device() => FileId::Device(device_number(meta.rdev())),
+            () if kind.is_char_device() => FileId::Character(device_number(meta.rdev())),
+            () => FileId::File {
                 dev: meta.dev(),
                 ino: meta.ino(),
             },

@@ -10,7 +10,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 /// Refuses what is mounted, swapped on or backs a loop device: the device itself, its partitions, the disk it is a
-/// partition of, and all that stand on these (dm, md); of files, the file itself.
+/// partition of, and all that stand on these (dm, md); of files, the file itself. For a namespace's character device ask about the
+/// block device of the same namespace.
 ///
 /// A mount in another mount namespace is not seen here; opening exclusively, as [`super::open()`] does, finds it.
 ///
@@ -26,7 +27,9 @@ pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), Tar
                 .find_map(|(dev, name)| Some((name, users.of_device(*dev)?)))
                 .map(|(name, used)| format!("{name} {used}"))
         }
-        FileId::File { .. } => users.of_file(id).map(|used| format!("it {used}")),
+        FileId::File { .. } | FileId::Character(_) => {
+            users.of_file(id).map(|used| format!("it {used}"))
+        }
     };
     match found {
         Some(found) => Err(TargetError::Occupied {

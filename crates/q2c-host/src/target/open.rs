@@ -1,7 +1,9 @@
 //! Opening a target after all checks.
 
-use super::{Alignment, FileId, TargetError, WriteLeave, direct, refuse_occupied, written};
-use crate::block::{self, Leaf, device_number};
+use super::{
+    Alignment, FileId, TargetError, WriteLeave, direct, namespace, refuse_occupied, written,
+};
+use crate::block::{self, Generic, Leaf, device_number};
 use crate::{Roots, attr};
 use q2c_model::Bytes;
 use q2c_result::Target;
@@ -29,7 +31,8 @@ pub struct Wanted {
 /// A target that passed all checks.
 #[derive(Debug)]
 pub struct OpenTarget {
-    /// Open for direct I/O, for writing only when that was wanted; a block device to be written also exclusively.
+    /// Open for direct I/O, for writing only when that was wanted; a block device to be written also exclusively. An NVMe
+    /// namespace's character device is open for commands.
     pub file: File,
     /// The facts that go into results.
     pub facts: Target,
@@ -39,6 +42,8 @@ pub struct OpenTarget {
     pub leaf: Option<Leaf>,
     /// Which file or device it is.
     pub id: FileId,
+    /// The block device of a namespace that is written by commands, held exclusively.
+    pub claim: Option<File>,
 }
 
 /// Checks a target and opens it.
@@ -49,8 +54,11 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
     let path = &wanted.path;
     // Looked at without opening: opening a fifo would wait, and opening some devices does things.
     let looked = look(path)?;
-    let kind = kind(path, &looked)?;
     let id = FileId::of(&looked);
+    if let Some(generic) = generic(roots, id) {
+        return open_namespace(roots, wanted, generic, leave);
+    }
+    let kind = kind(path, &looked)?;
     if wanted.write {
         may_write(roots, path, id, leave)?;
     }
@@ -76,6 +84,54 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
         alignment,
         leaf: disk.ok(),
         id,
+        claim: None,
+    })
+}
+
+/// The NVMe namespace that a character device is.
+fn generic(roots: &Roots, id: FileId) -> Option<Generic> {
+    match id {
+        FileId::Character(dev) => Generic::of_number(roots, dev),
+        _ => None,
+    }
+}
+
+fn open_namespace(
+    roots: &Roots,
+    wanted: &Wanted,
+    generic: Generic,
+    leave: &WriteLeave,
+) -> Result<OpenTarget, TargetError> {
+    let open = namespace::of_path(roots, wanted, generic, leave)?;
+    check_size(wanted, open.size())?;
+    let block = Bytes(open.namespace.block.into());
+    let alignment = Alignment {
+        memory: block,
+        offset: block,
+        told: true,
+    };
+    check_block(wanted, alignment)?;
+    let leaf = namespace::leaf(roots, &open.generic);
+    let missing =
+        || "that its counters are known: sysfs shows no block device beside it".to_owned();
+    let facts = Target {
+        path: wanted.path.display().to_string(),
+        kind: "nvme-generic".into(),
+        size: open.size(),
+        file_system: None,
+        device: leaf.as_ref().map(|leaf| block::device(roots, leaf)),
+        unproved: match &leaf {
+            Some(leaf) => leaf.unproved.clone(),
+            None => vec![missing()],
+        },
+    };
+    Ok(OpenTarget {
+        id: FileId::Character(open.generic.dev),
+        file: open.file,
+        facts,
+        alignment,
+        leaf,
+        claim: open.claim,
     })
 }
 
@@ -85,7 +141,7 @@ enum Kind {
     Block,
 }
 
-fn call(what: &'static str, path: &Path, source: impl Into<io::Error>) -> TargetError {
+pub(super) fn call(what: &'static str, path: &Path, source: impl Into<io::Error>) -> TargetError {
     TargetError::Call {
         what,
         path: path.to_owned(),
@@ -153,6 +209,31 @@ fn open_direct(wanted: &Wanted, kind: Kind) -> Result<File, TargetError> {
         _ if wanted.write => call("open for reading and writing", path, e),
         _ => call("open for reading", path, e),
     })
+}
+
+/// Holds a block device exclusively; `target` is what it is held for.
+pub(super) fn claim(device: &Path, target: &Path, id: FileId) -> Result<File, TargetError> {
+    let flags = OFlags::CLOEXEC | OFlags::EXCL;
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .write(true)
+        .custom_flags(flags.bits() as i32);
+    let file = options.open(device).map_err(|e| match e.kind() {
+        io::ErrorKind::ResourceBusy => TargetError::Occupied {
+            path: target.to_owned(),
+            found: format!("the kernel has {} in exclusive use ({e})", device.display()),
+        },
+        _ => call("open for an exclusive hold", device, e),
+    })?;
+    let meta = file.metadata();
+    let meta = meta.map_err(|e| call("ask about", device, e))?;
+    match FileId::of(&meta) == id {
+        true => Ok(file),
+        false => Err(TargetError::Replaced {
+            path: device.to_owned(),
+        }),
+    }
 }
 
 /// By the end's position, which block devices have as well as files.

@@ -3,6 +3,7 @@
 
 mod block;
 mod doctor;
+mod generic;
 mod loop_device;
 mod machine;
 mod occupied;

@@ -30,7 +30,7 @@ fn cell(spec: &BenchSpec, spot: &Spot, runs: &Runs, idle_cpus: f64) -> BenchCell
     let jobs = spot.point.jobs as usize;
     let slept = trials.iter().any(|t| t.slept[0] > 0);
     let misses = |t: &BenchTrial| t.slept[2] as f64 / (t.slept[0] as f64).max(1.0);
-    let helpers = if spot.way.engine.has_helper() {
+    let helpers = if spot.way.interface.has_helper() {
         jobs
     } else {
         0

@@ -1,5 +1,6 @@
 //! Completion methods as an axis, and what each means on an interface.
 
+use super::interface::Interface;
 use q2c_engine::{EngineSpec, Wait};
 use q2c_policy::PolicySpec;
 use std::fmt;
@@ -86,13 +87,15 @@ pub struct Abilities {
     pub poll_queues: Option<bool>,
     /// `queue/io_poll_delay` exists and the kernel heeds it (4.10 to 5.18 for preadv2).
     pub poll_delay: bool,
+    /// NVMe commands can be polled for.
+    pub polled_commands: bool,
 }
 
 /// An interface with a method, ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Way {
     /// With the method's options.
-    pub engine: EngineSpec,
+    pub interface: Interface,
     /// Waiting in the lane.
     pub waits: Waits,
     /// `io_poll_delay` is to be 0 while it runs.
@@ -111,11 +114,28 @@ pub enum Waits {
 }
 
 impl Way {
-    /// The interface `engine` by `method` at `depth`.
+    /// `interface` by `method` at `depth`.
     ///
     /// # Errors
     /// Why that does not exist, in words.
     pub fn of(
+        interface: &Interface,
+        method: &Method,
+        depth: u16,
+        can: Abilities,
+    ) -> Result<Way, String> {
+        match interface {
+            Interface::Engine(engine) => Way::on_engine(engine, method, depth, can),
+            Interface::Spdk if *method == Method::Poll => Ok(Way {
+                interface: Interface::Spdk,
+                waits: Waits::Poll,
+                kernel_sleeps: false,
+            }),
+            Interface::Spdk => Err("spdk polls and knows no other method".to_owned()),
+        }
+    }
+
+    fn on_engine(
         engine: &EngineSpec,
         method: &Method,
         depth: u16,
@@ -124,10 +144,9 @@ impl Way {
         let way = match engine {
             EngineSpec::IoUring(_) => on_ring(engine, method, can)?,
             EngineSpec::Pvsync2(_) => on_call(engine, method, can)?,
-            EngineSpec::IoUringCmd { .. } => match method {
-                Method::Poll => Way::new(&EngineSpec::IoUringCmd { iopoll: true }, Waits::Poll),
-                method => simple(engine, method)?,
-            },
+            EngineSpec::IoUringCmd { .. } if *method == Method::Poll && can.polled_commands => {
+                Way::new(&EngineSpec::IoUringCmd { iopoll: true }, Waits::Poll)
+            }
             _ => simple(engine, method)?,
         };
         let wait = match &way.waits {
@@ -135,7 +154,8 @@ impl Way {
             Waits::Poll => Wait::Poll,
             Waits::Hybrid(policy) => Wait::Hybrid(policy.build(1).remove(0)),
         };
-        match way.engine.refuses(depth, &wait) {
+        let refused = way.interface.engine();
+        match refused.and_then(|engine| engine.refuses(depth, &wait)) {
             Some(why) => Err(why),
             None => Ok(way),
         }
@@ -143,7 +163,7 @@ impl Way {
 
     fn new(engine: &EngineSpec, waits: Waits) -> Way {
         Way {
-            engine: engine.clone(),
+            interface: engine.clone().into(),
             waits,
             kernel_sleeps: false,
         }
@@ -216,7 +236,7 @@ fn on_call(engine: &EngineSpec, method: &Method, can: Abilities) -> Result<Way, 
 mod tests {
     use super::*;
 
-    fn engine(text: &str) -> EngineSpec {
+    fn engine(text: &str) -> Interface {
         text.parse().unwrap()
     }
 
@@ -227,6 +247,7 @@ mod tests {
     const QUEUES: Abilities = Abilities {
         poll_queues: Some(true),
         poll_delay: false,
+        polled_commands: true,
     };
 
     #[test]
@@ -246,16 +267,23 @@ mod tests {
     fn polling_asks_the_device_where_it_can_be_asked() {
         let none = Abilities::default();
         assert_eq!(
-            way("io_uring", "poll", 1, QUEUES).unwrap().engine,
+            way("io_uring", "poll", 1, QUEUES).unwrap().interface,
             engine("io_uring:iopoll")
         );
         assert_eq!(
-            way("io_uring", "poll", 1, none).unwrap().engine,
+            way("io_uring", "poll", 1, none).unwrap().interface,
             engine("io_uring")
         );
         assert_eq!(
-            way("pvsync2", "poll", 1, none).unwrap().engine,
+            way("pvsync2", "poll", 1, none).unwrap().interface,
             engine("pvsync2:hipri")
+        );
+        let commands = |can| way("io_uring_cmd", "poll", 8, can).unwrap().interface;
+        assert_eq!(commands(QUEUES), engine("io_uring_cmd:iopoll"));
+        assert_eq!(commands(none), engine("io_uring_cmd"));
+        assert_eq!(
+            way("spdk", "poll", 8, none).unwrap().interface,
+            Interface::Spdk
         );
         let why = way("io_uring", "hybrid-uring", 1, none).unwrap_err();
         assert!(why.contains("poll queues"), "{why}");
@@ -267,6 +295,9 @@ mod tests {
             ("libaio", "sqpoll", 1, "no sqpoll with libaio"),
             ("pvsync2", "interrupt", 8, "depth 1"),
             ("pvsync2", "hybrid-kernel", 1, "5.18"),
+            ("io_uring_cmd", "sqpoll", 1, "no sqpoll with io_uring_cmd"),
+            ("io_uring_cmd:iopoll", "interrupt", 1, "no interrupt"),
+            ("spdk", "interrupt", 1, "polls"),
             ("pvsync2", "hybrid:mean:50%,10ms", 1, "no hybrid:mean"),
         ] {
             let why = way(on, method, depth, QUEUES).unwrap_err();

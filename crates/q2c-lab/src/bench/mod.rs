@@ -2,10 +2,13 @@
 
 mod conclude;
 mod curves;
+pub mod interface;
+pub mod media;
 pub mod method;
 mod mode;
 mod plan;
 mod rules;
+mod spdk;
 mod spec;
 mod steady;
 pub mod suspects;
@@ -18,9 +21,9 @@ pub use trial::BenchTrial;
 use crate::run_dir::{RunDir, RunState};
 use crate::runner::{self, End, Precision, Progress, Runner, Settings, SystemClock};
 use crate::workload::Site;
+use media::Media;
 use method::Abilities;
 use plan::BenchPlan;
-use q2c_engine::Medium;
 use q2c_host::topology::Border;
 use q2c_model::{Bytes, CpuId};
 use q2c_result::bench::{BenchJob, BenchResult, SCHEMA};
@@ -39,8 +42,8 @@ const MOST_TRIALS: u32 = 25;
 pub struct Bench<'a> {
     /// What is to be run.
     pub spec: &'a BenchSpec,
-    /// Where the I/O goes.
-    pub medium: &'a Medium,
+    /// Where the I/O goes, by interface.
+    pub media: &'a Media,
     /// Bytes of the target in use.
     pub span: Bytes,
     /// Where counters are read.
@@ -103,7 +106,8 @@ impl Bench<'_> {
     ) -> Result<(BenchResult, RunState), BenchError> {
         let begun = Instant::now();
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
-        let (spots, left_out) = spec::spots(self.spec, self.abilities).map_err(BenchError::Axis)?;
+        let (spots, left_out) =
+            spec::spots(self.spec, self.abilities, self.media).map_err(BenchError::Axis)?;
         if spots.is_empty() {
             let why = left_out.first().map_or("the axes are empty", |l| &l.reason);
             return Err(BenchError::Nothing(why.to_owned()));
@@ -148,14 +152,14 @@ impl Bench<'_> {
     /// How long all trials take, seconds; `None` when no point exists.
     #[must_use]
     pub fn expected_s(&self) -> Option<f64> {
-        let (spots, _) = spec::spots(self.spec, self.abilities).ok()?;
+        let (spots, _) = spec::spots(self.spec, self.abilities, self.media).ok()?;
         let trials = spots.len() as f64 * f64::from(self.spec.trials);
         Some(trials * self.place(&[]).expected_s())
     }
 
     fn place<'b>(&'b self, cpus: &'b [CpuId]) -> Place<'b> {
         Place {
-            medium: self.medium,
+            media: self.media,
             span: self.span,
             cpus,
             site: self.site,

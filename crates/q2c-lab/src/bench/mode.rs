@@ -1,5 +1,6 @@
 //! What really ran, from counts seen while it ran.
 
+use super::interface::Interface;
 use super::method::Waits;
 use super::spec::Spot;
 use super::trial::BenchTrial;
@@ -23,11 +24,39 @@ pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
             ..EffectiveMode::default()
         };
     }
+    if spot.way.interface == Interface::Spdk {
+        return outside(spot, trials);
+    }
     let seen = Seen::of(trials);
     EffectiveMode {
         asked: spot.point.method.clone(),
         was: was(spot, &seen),
         proof: seen.proof(spot),
+    }
+}
+
+/// CPUs that each thread of a program uses when it polls, at least.
+const POLLING: f64 = 0.9;
+
+/// A program in user space: no interrupt of its device reaches the kernel, and its threads' CPU tells whether they poll.
+fn outside(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
+    let sum = |of: fn(&BenchTrial) -> f64| trials.iter().map(|t| of(t)).sum::<f64>();
+    let each = sum(|t| t.job_cpu_s) / sum(|t| t.wall_s) / f64::from(spot.point.jobs);
+    let words = [
+        ("through", spot.detour.clone().unwrap_or_default()),
+        ("cpus_per_job", format!("{each:.2}")),
+        ("warm_up", "none; not looked at for a trend".to_owned()),
+        ("percentiles", "the worst job's".to_owned()),
+    ];
+    EffectiveMode {
+        asked: spot.point.method.clone(),
+        was: match each >= POLLING {
+            true => "poll (user-space driver)".to_owned(),
+            false => {
+                format!("not proved: each job used {each:.2} CPUs, and polling takes a whole one")
+            }
+        },
+        proof: words.map(|(name, value)| (name.to_owned(), value)).into(),
     }
 }
 
@@ -71,7 +100,10 @@ impl<'a> Seen<'a> {
         let mut tell = |name: &str, value: String| proof.insert(name.to_owned(), value);
         let per_io = |n: f64| format!("{:.3}", n / self.ios);
         let counted = |n: Option<f64>| n.map_or_else(|| "not counted".to_owned(), per_io);
-        tell("engine", spot.way.engine.to_string());
+        tell("engine", spot.way.interface.to_string());
+        if let Some(detour) = &spot.detour {
+            tell("through", detour.clone());
+        }
         tell("device_interrupts_per_io", counted(self.interrupts));
         tell("device_requests_per_io", counted(self.requests));
         tell("voluntary_switches_per_io", per_io(self.switches));
@@ -108,7 +140,7 @@ impl<'a> Seen<'a> {
 
 fn was(spot: &Spot, seen: &Seen<'_>) -> String {
     let asks_device = seen.polls_by.contains("iopoll") || seen.polls_by == "call";
-    let helper = spot.way.engine.has_helper();
+    let helper = spot.way.interface.has_helper();
     if helper && seen.helpers.0 == 0 {
         return format!("{} without its kernel thread", looked(seen));
     }
@@ -158,11 +190,13 @@ mod tests {
         let can = Abilities {
             poll_queues: Some(true),
             poll_delay: true,
+            polled_commands: true,
         };
         let asked: Method = method.parse().unwrap();
         Spot {
             way: Way::of(&engine.parse().unwrap(), &asked, 1, can).unwrap(),
             pattern: "randread".parse().unwrap(),
+            detour: Some("/dev/ng0n1, past the block layer".to_owned()),
             point: BenchPoint {
                 engine: engine.to_owned(),
                 method: method.to_owned(),
@@ -217,6 +251,39 @@ mod tests {
         assert!(was(trial(Some(900), 0, "iopoll")).contains("ignored"));
         let proof = effective(&iopoll, &[&trial(Some(900), 0, "iopoll")]).proof;
         assert_eq!(proof["device_interrupts_per_io"], "0.900");
+    }
+
+    /// Commands are told by the same counters: polled ones raise no interrupt, and others one each.
+    #[test]
+    fn commands_are_told_by_what_they_did() {
+        let (polled, waited) = (
+            spot("io_uring_cmd", "poll"),
+            spot("io_uring_cmd", "interrupt"),
+        );
+        let was = |spot: &Spot, trial: BenchTrial| effective(spot, &[&trial]).was;
+        assert_eq!(was(&polled, trial(Some(0), 0, "iopoll")), "poll (iopoll)");
+        let spun = was(&polled, trial(Some(1_000), 0, "iopoll"));
+        assert!(spun.contains("ignored"), "{spun}");
+        let slept = was(&polled, trial(Some(1_000), 900, "iopoll"));
+        assert!(slept.starts_with("interrupt"), "{slept}");
+        assert_eq!(was(&waited, trial(Some(1_000), 990, "ring")), "interrupt");
+        let proof = effective(&polled, &[&trial(Some(0), 0, "iopoll")]).proof;
+        assert_eq!(proof["through"], "/dev/ng0n1, past the block layer");
+        assert_eq!(proof["engine"], "io_uring_cmd:iopoll");
+        assert_eq!(proof["device_requests_per_io"], "not counted");
+    }
+
+    #[test]
+    fn a_program_polls_when_its_threads_take_their_cpus() {
+        let spdk = spot("spdk", "poll");
+        let with = |job_cpu_s| BenchTrial {
+            wall_s: 2.0,
+            job_cpu_s,
+            ..trial(None, 0, "spdk")
+        };
+        let was = |cpu| effective(&spdk, &[&with(cpu)]).was;
+        assert_eq!(was(1.98), "poll (user-space driver)");
+        assert!(was(0.9).starts_with("not proved"));
     }
 
     #[test]

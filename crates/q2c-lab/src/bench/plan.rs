@@ -25,7 +25,8 @@ impl BenchPlan<'_> {
     /// The kernel's polling as this point wants it, until the guard is dropped: its own sleep (0) or none (-1).
     fn kernel_polling(&self, spot: &Spot) -> Result<Option<Guard>, CellError> {
         let site = self.place.site;
-        let hipri = matches!(spot.way.engine, EngineSpec::Pvsync2(flags) if flags.hipri);
+        let engine = spot.way.interface.engine();
+        let hipri = matches!(engine, Some(EngineSpec::Pvsync2(flags)) if flags.hipri);
         let delay = site
             .leaf
             .as_ref()
@@ -88,6 +89,7 @@ impl Plan for BenchPlan<'_> {
         done.map_err(|why| match why {
             NoTrial::Stopped => CellError::Cancelled,
             NoTrial::Run(error) => CellError::Cell(error.to_string()),
+            NoTrial::Program(error) => CellError::Cell(error),
             NoTrial::Fault(fault) => CellError::Trial(fault),
         })
     }

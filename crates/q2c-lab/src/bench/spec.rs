@@ -1,7 +1,9 @@
 //! What is to be run: axes, and the points that exist on them.
 
+use super::interface::Interface;
+use super::media::Media;
 use super::method::{Abilities, Method, Way};
-use q2c_engine::{EngineSpec, Pattern};
+use q2c_engine::Pattern;
 use q2c_model::Bytes;
 use q2c_result::bench::{BenchPoint, LeftOut};
 use serde::{Deserialize, Serialize};
@@ -51,28 +53,59 @@ pub(super) struct Spot {
     pub point: BenchPoint,
     pub way: Way,
     pub pattern: Pattern,
+    /// Where the I/O goes instead of the target's own way.
+    pub detour: Option<String>,
 }
 
 /// All points of the axes, in the order of jobs within methods within interfaces; and those that do not exist.
 ///
 /// # Errors
 /// When a name on an axis is none.
-pub(super) fn spots(spec: &BenchSpec, can: Abilities) -> Result<(Vec<Spot>, Vec<LeftOut>), String> {
+pub(super) fn spots(
+    spec: &BenchSpec,
+    can: Abilities,
+    media: &Media,
+) -> Result<(Vec<Spot>, Vec<LeftOut>), String> {
     let (mut spots, mut left_out) = (Vec::new(), Vec::new());
     for point in points(spec) {
-        let engine: EngineSpec = point.engine.parse().map_err(|e| format!("{e}"))?;
+        let interface: Interface = point.engine.parse()?;
         let method: Method = point.method.parse().map_err(|e| format!("{e}"))?;
         let pattern: Pattern = point.rw.parse().map_err(|e| format!("{e}"))?;
-        match Way::of(&engine, &method, point.depth, can) {
+        let absent = media.absent(&interface);
+        let refused = absent.or_else(|| outside_refuses(spec, &interface, &point));
+        let way = match refused {
+            Some(reason) => Err(reason),
+            None => Way::of(&interface, &method, point.depth, can),
+        };
+        match way {
             Ok(way) => spots.push(Spot {
                 point,
                 way,
                 pattern,
+                detour: media.detour(&interface),
             }),
             Err(reason) => left_out.push(LeftOut { point, reason }),
         }
     }
     Ok((spots, left_out))
+}
+
+/// What a program of its own cannot do.
+fn outside_refuses(spec: &BenchSpec, interface: &Interface, point: &BenchPoint) -> Option<String> {
+    if *interface != Interface::Spdk {
+        return None;
+    }
+    let cpus = spec.cpus.len();
+    match () {
+        () if spec.rate.is_some() => {
+            Some("spdk_nvme_perf has no open loop: leave --rate out".to_owned())
+        }
+        () if point.jobs as usize > cpus => Some(format!(
+            "spdk runs one thread on each CPU: {} jobs need as many, and there are {cpus}",
+            point.jobs
+        )),
+        () => None,
+    }
 }
 
 fn points(spec: &BenchSpec) -> Vec<BenchPoint> {

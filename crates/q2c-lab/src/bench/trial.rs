@@ -1,18 +1,22 @@
 //! One trial of one point: all jobs together, slice by slice, with the machine's counters at each boundary.
 
+use super::interface::Interface;
+use super::media::Media;
 use super::method::Waits;
+use super::spdk;
 use super::spec::Spot;
 use super::steady::{Window, window};
 use crate::workload::{Site, first_fault};
 use q2c_engine::engine::Facts;
 use q2c_engine::{
-    Activity, JobPlan, LaneData, Medium, Observer, RunData, RunError, RunPlan, Tally, Wait, run,
+    Activity, EngineSpec, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Tally, Wait, run,
 };
 use q2c_host::block::{DiskStats, Interrupts};
 use q2c_host::cpu_time::{CpuBusy, CpuTimes, Helper, HelperKind, helpers};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_sys::Clock;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 /// Length of a slice.
@@ -65,7 +69,7 @@ pub struct BenchTrial {
 
 /// Where and how all trials run.
 pub(super) struct Place<'a> {
-    pub medium: &'a Medium,
+    pub media: &'a Media,
     pub span: Bytes,
     pub cpus: &'a [CpuId],
     pub site: &'a Site,
@@ -79,6 +83,8 @@ pub(super) struct Place<'a> {
 pub(super) enum NoTrial {
     /// The engine or a thread: this point cannot run.
     Run(RunError),
+    /// A program of its own: likewise.
+    Program(String),
     /// The device failed a request.
     Fault(String),
     /// Stopped from outside.
@@ -124,6 +130,20 @@ impl Place<'_> {
     }
 
     pub fn trial(&self, spot: &Spot, seed: u64, stop: &AtomicBool) -> Result<BenchTrial, NoTrial> {
+        match (&spot.way.interface, &self.media.spdk) {
+            (Interface::Engine(engine), _) => self.by_engine(engine, spot, seed, stop),
+            (Interface::Spdk, Ok(site)) => spdk::trial(self, site, spot, stop),
+            (Interface::Spdk, Err(why)) => Err(NoTrial::Program(why.clone())),
+        }
+    }
+
+    fn by_engine(
+        &self,
+        engine: &EngineSpec,
+        spot: &Spot,
+        seed: u64,
+        stop: &AtomicBool,
+    ) -> Result<BenchTrial, NoTrial> {
         let (warm_up, measured) = self.slices();
         let phases = vec![SLICE; warm_up + measured];
         let mut moments = Moments {
@@ -131,7 +151,7 @@ impl Place<'_> {
             all: Vec::with_capacity(phases.len() + 1),
         };
         let plan = RunPlan {
-            jobs: self.jobs(spot, seed, phases.len()),
+            jobs: self.jobs(engine, spot, seed, phases.len()),
             phases,
             interval: SLICE,
             sampler_cpu: self.spare(spot),
@@ -149,20 +169,26 @@ impl Place<'_> {
             .map(|n| slice_iops(&data, n))
             .collect();
         let window = window(&iops, warm_up, measured);
-        Ok(gathered(&data, &moments.all, &window))
+        let mut trial = gathered(&data, &moments.all, &window);
+        if spot.way.interface.sends_commands() {
+            // The disk's statistics do not count commands from outside the block layer.
+            trial.requests = None;
+        }
+        Ok(trial)
     }
 
-    fn jobs(&self, spot: &Spot, seed: u64, phases: usize) -> Vec<JobPlan> {
+    fn jobs(&self, engine: &EngineSpec, spot: &Spot, seed: u64, phases: usize) -> Vec<JobPlan> {
         let jobs = spot.point.jobs as usize;
         let cpus: Vec<CpuId> = (0..jobs)
             .map(|job| self.cpus[job % self.cpus.len()])
             .collect();
         let helper = |job: usize| self.cpus[(jobs + job) % self.cpus.len()];
         let waits = waits(&spot.way.waits, &cpus);
+        let medium = self.media.of(engine);
         let plan = |(job, wait): (usize, Wait)| JobPlan {
             name: format!("job {job}"),
-            engine: spot.way.engine.clone().with_helper_on(helper(job).0),
-            medium: self.medium.clone(),
+            engine: engine.clone().with_helper_on(helper(job).0),
+            medium: medium.clone(),
             pattern: spot.pattern,
             bs: spot.point.bs,
             span: self.span,
@@ -182,7 +208,12 @@ impl Place<'_> {
 
     /// A CPU without a job, the last in the order first.
     fn spare(&self, spot: &Spot) -> Option<CpuId> {
-        let taken = spot.point.jobs as usize * if spot.way.engine.has_helper() { 2 } else { 1 };
+        let each = if spot.way.interface.has_helper() {
+            2
+        } else {
+            1
+        };
+        let taken = spot.point.jobs as usize * each;
         self.cpus.get(taken..).and_then(|rest| rest.last().copied())
     }
 }
@@ -243,8 +274,14 @@ fn gathered(data: &RunData, moments: &[Moment], window: &Window) -> BenchTrial {
     {
         (trial.polls_by, trial.flags) = ((*polls_by).to_owned(), (*flags).to_owned());
     }
-    let (begin, end) = (&moments[window.slices.start], &moments[window.slices.end]);
-    machine(&mut trial, begin, end);
+    let slices = &window.slices;
+    machine(&mut trial, &moments[slices.start], &moments[slices.end]);
+    let helpers = |moment: &Moment| moment.helpers.clone();
+    let seen: Vec<Vec<Helper>> = moments[slices.start..=slices.end]
+        .iter()
+        .map(helpers)
+        .collect();
+    helped(&mut trial, &seen);
     trial
 }
 
@@ -267,17 +304,60 @@ fn machine(trial: &mut BenchTrial, begin: &Moment, end: &Moment) {
         trial.softirq_share = busy.softirq_share();
         trial.steal_share = busy.steal_share();
     }
-    for helper in &end.helpers {
-        let same = |other: &&Helper| other.times.tid == helper.times.tid;
-        let before = begin.helpers.iter().find(same);
-        let used = match before {
-            Some(before) => helper.times.since(&before.times).cpu,
-            None => helper.times.cpu,
-        };
-        trial.helper_cpu_s += used.as_secs_f64();
-        match helper.kind {
-            HelperKind::Submission => trial.helpers.0 += 1,
-            HelperKind::Worker => trial.helpers.1 += 1,
+}
+
+/// From slice to slice, since helpers come and go: one that has gone is missed from its last slice on.
+fn helped(trial: &mut BenchTrial, seen: &[Vec<Helper>]) {
+    let mut kinds = BTreeMap::new();
+    for slice in seen.windows(2) {
+        for helper in &slice[1] {
+            let same = |other: &&Helper| other.times.tid == helper.times.tid;
+            let before = slice[0].iter().find(same);
+            let used = match before {
+                Some(before) => helper.times.since(&before.times).cpu,
+                None => helper.times.cpu,
+            };
+            trial.helper_cpu_s += used.as_secs_f64();
+            kinds.insert(helper.times.tid, helper.kind);
         }
+    }
+    let of = |kind| kinds.values().filter(|&&k| k == kind).count() as u32;
+    trial.helpers = (of(HelperKind::Submission), of(HelperKind::Worker));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_host::cpu_time::TaskTimes;
+
+    fn worker(tid: u32, cpu_ms: u64) -> Helper {
+        Helper {
+            kind: HelperKind::Worker,
+            owner: None,
+            times: TaskTimes {
+                tid,
+                comm: String::new(),
+                cpu: Nanos::from_millis(cpu_ms),
+                run_delay: Nanos::ZERO,
+                voluntary: 0,
+                involuntary: 0,
+                coarse: false,
+            },
+        }
+    }
+
+    /// Worker 1 had 10 ms before, uses 20 more and goes; worker 2 comes and uses 7; worker 3 stays idle.
+    #[test]
+    fn workers_that_come_and_go_are_charged() {
+        let seen = [
+            vec![worker(1, 10), worker(3, 4)],
+            vec![worker(1, 30), worker(3, 4)],
+            vec![worker(2, 5), worker(3, 4)],
+            vec![worker(2, 7), worker(3, 4)],
+        ];
+        let mut trial = BenchTrial::default();
+        helped(&mut trial, &seen);
+        assert!((trial.helper_cpu_s - 0.027).abs() < 1e-12);
+        assert_eq!(trial.helpers, (0, 3));
     }
 }

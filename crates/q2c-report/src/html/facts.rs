@@ -62,11 +62,9 @@ pub(super) fn machine(m: &Machine) -> Vec<Fact> {
 
 /// The target, and the device under it.
 pub(super) fn target(t: &Target) -> Vec<Fact> {
-    let mut facts = vec![
-        fact("Path", &t.path),
-        fact("Kind", &t.kind),
-        fact("Size", size(t.size)),
-    ];
+    let mut facts = vec![fact("Path", &t.path), fact("Kind", &t.kind)];
+    // A controller that the kernel does not drive tells none.
+    facts.extend((t.size.0 > 0).then(|| fact("Size", size(t.size))));
     facts.extend(t.file_system.iter().map(|name| fact("File system", name)));
     match &t.device {
         Some(d) => facts.extend(device(d)),

@@ -2,7 +2,8 @@
 
 use super::WorkloadArgs;
 use clap::Args;
-use q2c_engine::{EngineSpec, Pattern};
+use q2c_engine::Pattern;
+use q2c_lab::bench::interface::Interface;
 use q2c_lab::bench::method::Method;
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
 use std::path::PathBuf;
@@ -11,12 +12,14 @@ use std::str::FromStr;
 /// Compare interfaces and methods over jobs.
 #[derive(Clone, Debug, Args)]
 pub struct BenchArgs {
-    /// File or block device; or a simulated device such as sim:50us,servers=8
+    /// File or block device; an NVMe namespace's character device (/dev/ng0n1); for spdk a controller's PCI address (0000:04:00.0);
+    /// or a simulated device such as sim:50us,servers=8
     pub target: Option<String>,
     /// Use a scratch file of this size instead, made now, filled with random data, removed at the end
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
     pub scratch: Option<Bytes>,
-    /// Interfaces, separated by commas [default: io_uring,libaio,pvsync2, or the simulated target]
+    /// Interfaces, separated by commas: io_uring, libaio, pvsync2, io_uring_cmd (NVMe commands), spdk (spdk_nvme_perf) [default:
+    /// io_uring,libaio,pvsync2; on /dev/ng0n1 io_uring_cmd, on a PCI address spdk]
     #[arg(long, value_name = "LIST")]
     pub engine: Option<Engines>,
     /// Methods, separated by commas: interrupt, poll, sqpoll, sqpoll-iopoll, hybrid-uring, hybrid-kernel, hybrid:RULE
@@ -66,7 +69,7 @@ pub struct BenchArgs {
     /// Go on with this interrupted run
     #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch"])]
     pub resume: Option<PathBuf>,
-    /// Allow writing to this existing file or block device: name the target again
+    /// Allow writing to this existing file or device: name the target again
     #[arg(long, value_name = "PATH")]
     pub allow_write: Vec<PathBuf>,
     /// Folder for runs and scratch files
@@ -121,19 +124,14 @@ fn names(text: &str, begins: impl Fn(&str) -> bool) -> Vec<String> {
 
 /// Interfaces.
 #[derive(Clone, Debug)]
-pub struct Engines(pub Vec<EngineSpec>);
+pub struct Engines(pub Vec<Interface>);
 
 impl FromStr for Engines {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let begins = |part: &str| {
-            let name = part.split(':').next().unwrap_or(part);
-            let mut kinds = q2c_engine::engines::ENGINES.iter();
-            kinds.any(|kind| kind.name == name)
-        };
-        let each = names(text, begins).into_iter();
-        let all = each.map(|name| name.parse().map_err(|e| format!("{e}")));
+        let each = names(text, Interface::begins).into_iter();
+        let all = each.map(|name| name.parse());
         all.collect::<Result<_, _>>().map(Engines)
     }
 }
@@ -216,9 +214,12 @@ mod tests {
             texts,
             ["interrupt", "hybrid:min:ratio=70%,period=10ms", "poll"]
         );
-        let Engines(engines) = "io_uring:sqpoll,cpu=1,libaio".parse().unwrap();
+        let Engines(engines) = "io_uring:sqpoll,cpu=1,libaio,spdk,io_uring_cmd"
+            .parse()
+            .unwrap();
         let texts: Vec<String> = engines.iter().map(ToString::to_string).collect();
-        assert_eq!(texts, ["io_uring:sqpoll,cpu=1", "libaio"]);
+        let wanted = ["io_uring:sqpoll,cpu=1", "libaio", "spdk", "io_uring_cmd"];
+        assert_eq!(texts, wanted);
         assert!(
             "interrupt,often"
                 .parse::<Methods>()

@@ -4,10 +4,12 @@ use super::restore;
 use super::tune::{binary, keep_for_resume};
 use crate::args::{BenchArgs, Counts, Engines, Methods};
 use crate::failure::{Fails, Failure};
+use crate::media::media;
 use crate::output::{print, print_json, say, screen};
 use crate::workbench::{Workbench, named, scratch};
+use q2c_host::block::pci_node;
 use q2c_host::topology::{Border, CpuOrder, Topology, cpu_order, device_node};
-use q2c_host::{Roots, block::Leaf};
+use q2c_lab::bench::media::Media;
 use q2c_lab::bench::method::Abilities;
 use q2c_lab::bench::{Bench, BenchSpec};
 use q2c_lab::run_dir::read_plan;
@@ -34,12 +36,13 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         workload.bs = spec.sizes.clone();
         workload.rw = stored_pattern(spec)?;
     }
-    let place = Workbench::open(&workload, &target, scratch, stop)?;
+    let place = Workbench::for_interfaces(&workload, &target, scratch, stop)?;
     let order = order(args, stored.as_ref(), &place)?;
     let spec = match stored {
         Some(spec) => spec,
         None => spec(args, &target, &place.target, &order),
     };
+    let media = media(&place, &spec.engines)?;
     let identity = identity(&place, &spec);
     let mut folder = match &args.resume {
         Some(path) => resumed(path, &identity)?,
@@ -52,15 +55,11 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         q2c_engine::floor::measure(clock, CpuId(spec.cpus[0])).or_exit(Exit::Environment)?;
     let bench = Bench {
         spec: &spec,
-        medium: &place.workload.medium,
+        media: &media,
         span: place.workload.span,
         site: &place.workload.site,
         borders: &order.1,
-        abilities: abilities(
-            &place.workload.site.roots,
-            place.workload.site.leaf.as_ref(),
-            &place,
-        ),
+        abilities: abilities(&place, &media),
         restore_dir: restore_dir.as_deref(),
         machine: &place.machine,
         target: &place.target,
@@ -119,10 +118,10 @@ fn order(
     let site = &place.workload.site;
     let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
     let topology = Topology::read(&site.roots);
-    let node = site
-        .leaf
-        .as_ref()
-        .and_then(|leaf| device_node(&site.roots, leaf));
+    let node = match &site.leaf {
+        Some(leaf) => device_node(&site.roots, leaf),
+        None => pci_node(&site.roots, &place.target.path),
+    };
     let CpuOrder {
         cpus,
         words,
@@ -157,6 +156,8 @@ fn spec(args: &BenchArgs, target: &str, facts: &Target, order: &Order) -> BenchS
     let engines = match (&args.engine, facts.kind.as_str()) {
         (Some(Engines(engines)), _) => engines.iter().map(ToString::to_string).collect(),
         (None, "simulated") => vec![target.to_owned()],
+        (None, "nvme-generic") => vec!["io_uring_cmd".to_owned()],
+        (None, "pci") => vec!["spdk".to_owned()],
         (None, _) => ["io_uring", "libaio", "pvsync2"]
             .map(str::to_owned)
             .to_vec(),
@@ -199,8 +200,8 @@ fn identity(place: &Workbench, spec: &BenchSpec) -> Identity {
 /// The last kernel line whose preadv2 polls is 5.18; the kernel's own sleep came with 4.10.
 const KERNEL_HYBRID: std::ops::RangeInclusive<(u32, u32)> = (4, 10)..=(5, 18);
 
-fn abilities(roots: &Roots, leaf: Option<&Leaf>, place: &Workbench) -> Abilities {
-    let _ = roots;
+fn abilities(place: &Workbench, media: &Media) -> Abilities {
+    let leaf = place.workload.site.leaf.as_ref();
     let device = place.target.device.as_ref();
     let delay = leaf.map(|leaf| leaf.disk.dir.join("queue/io_poll_delay"));
     let mut parts = place.machine.kernel.split(['.', '-']);
@@ -212,6 +213,7 @@ fn abilities(roots: &Roots, leaf: Option<&Leaf>, place: &Workbench) -> Abilities
         poll_delay: poll_queues == Some(true)
             && KERNEL_HYBRID.contains(&kernel)
             && delay.is_some_and(|file| file.exists()),
+        polled_commands: media.commands.as_ref().is_ok_and(|there| there.polled),
     }
 }
 

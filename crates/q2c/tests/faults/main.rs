@@ -5,6 +5,8 @@
 
 mod bench;
 mod environment;
+mod first_sectors;
+mod interfaces;
 mod running;
 mod signals;
 mod targets;

@@ -5,7 +5,7 @@ use crate::engine::Facts;
 use crate::lane::Lane;
 use crate::run::data::{Mark, PhaseData};
 use crate::run::plan::{Activity, JobPlan};
-use crate::run::thread::{LaneResult, Way, left_behind, mark, rest_until};
+use crate::run::thread::{Lived, Way, mark, rest_until};
 use crate::sample::Sample;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -39,22 +39,17 @@ struct Open {
 }
 
 /// Lives slice by slice from `begin` until its `stop` is raised. The slice at work then is not handed over.
-pub(super) fn in_slices(
-    mut lane: Lane<'_>,
-    job: JobPlan,
-    begin: u64,
-    hand: &Hand<'_>,
-) -> LaneResult {
+pub(super) fn in_slices(lane: &mut Lane<'_>, job: JobPlan, begin: u64, hand: &Hand<'_>) -> Lived {
     let facts = lane.engine.facts();
     let mut way = Way::default();
     job.activities.into_iter().for_each(|first| way.take(first));
     lane.carries = true;
     rest_until(begin, lane.clock, lane.stop);
-    let (at, ios, order) = (mark(&lane), 0, 0);
+    let (at, ios, order) = (mark(lane), 0, 0);
     let mut open = Open { at, ios, order };
     while !lane.stop.load(Ordering::Relaxed) {
-        let number = hand.number(&lane, begin);
-        way.go_on(&mut lane, begin + (number + 1) * hand.slice)?;
+        let number = hand.number(lane, begin);
+        way.go_on(lane, begin + (number + 1) * hand.slice)?;
         if lane.stop.load(Ordering::Relaxed) {
             break;
         }
@@ -62,13 +57,13 @@ pub(super) fn in_slices(
         let Ok(empty) = hand.spare.try_recv() else {
             continue;
         };
-        let next = hand.number(&lane, begin);
+        let next = hand.number(lane, begin);
         let news = hand.board.take(hand.lane, open.order, next);
         if !matches!(news, None | Some((_, Activity::Continue))) {
-            way.drain(&mut lane)?;
+            way.drain(lane)?;
         }
         let now = Open {
-            at: mark(&lane),
+            at: mark(lane),
             ios: lane.recorder.ios(),
             order: news.as_ref().map_or(open.order, |&(order, _)| order),
         };
@@ -78,8 +73,8 @@ pub(super) fn in_slices(
         news.into_iter()
             .for_each(|(_, activity)| way.take(activity));
     }
-    way.drain(&mut lane)?;
-    Ok(left_behind(lane, job.name))
+    way.drain(lane)?;
+    Ok(Vec::new())
 }
 
 impl Hand<'_> {

@@ -103,7 +103,7 @@ pub fn live<T: Send>(
     let halt = AtomicBool::new(false);
     let board = Board::new(plan.jobs.len());
     let (mut ears, hands) = Live::wired(&plan, &board, stop, &halt);
-    let work = |hand| move |lane: Lane<'_>, job, begin| in_slices(lane, job, begin, &hand);
+    let work = |hand| move |lane: &mut Lane<'_>, job, begin| in_slices(lane, job, begin, &hand);
     let works = hands.into_iter().map(work);
     let jobs = plan.jobs.into_iter().zip(works).collect();
     let beside = |start_ns, _: &[u32]| {

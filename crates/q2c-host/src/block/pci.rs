@@ -1,0 +1,60 @@
+//! PCI addresses: `0000:04:00.0`, domain, bus, device, function.
+
+use super::Leaf;
+use crate::{Roots, attr};
+use std::path::Path;
+
+/// Whether a text has the form of an address.
+#[must_use]
+pub fn is_pci_address(text: &str) -> bool {
+    let parts: Vec<&str> = text.split([':', '.']).collect();
+    let [domain, bus, device, function] = parts[..] else {
+        return false;
+    };
+    let hex = |text: &str, digits: std::ops::RangeInclusive<usize>| {
+        digits.contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    // Domains of more than four digits are those of bridges in software.
+    let form = text.rfind(':') < text.find('.');
+    form && hex(domain, 4..=8) && hex(bus, 2..=2) && hex(device, 2..=2) && hex(function, 1..=1)
+}
+
+/// The address of a disk's adapter: the last one on the way to it in sysfs. Of a disk with several paths that of the first.
+#[must_use]
+pub fn pci_address(leaf: &Leaf) -> Option<String> {
+    let of = |dir: &Path| {
+        let names = dir.ancestors().map(attr::name);
+        names.into_iter().find(|name| is_pci_address(name))
+    };
+    let below = leaf.below.iter().find_map(|disk| of(&disk.dir));
+    of(&leaf.disk.dir).or(below)
+}
+
+/// The NUMA node of a PCI device; `None` where the machine has none or does not tell.
+#[must_use]
+pub fn pci_node(roots: &Roots, address: &str) -> Option<u32> {
+    attr::value(&roots.sys(&format!("bus/pci/devices/{address}/numa_node")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_of_an_address() {
+        for right in ["0000:04:00.0", "10000:01:1f.7", "ffff:FF:1f.7"] {
+            assert!(is_pci_address(right), "{right}");
+        }
+        for wrong in [
+            "04:00.0",
+            "0000:04:00",
+            "0000:04.00:0",
+            "0000:4:00.0",
+            "0000:04:00.0/..",
+            "disk",
+            "",
+        ] {
+            assert!(!is_pci_address(wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Interfaces as an axis: engines, and SPDK's own tool.
+
+use q2c_engine::EngineSpec;
+use q2c_engine::engines::ENGINES;
+use std::fmt;
+use std::str::FromStr;
+
+/// What carries a point's I/O.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Interface {
+    /// An engine, driven by q2c's own loop.
+    Engine(EngineSpec),
+    /// `spdk_nvme_perf`, a program with a loop, a clock and CPUs of its own.
+    Spdk,
+}
+
+const SPDK: &str = "spdk";
+
+impl Interface {
+    /// Whether a text begins an interface's name: a comma before it separates interfaces, any other is part of options.
+    #[must_use]
+    pub fn begins(text: &str) -> bool {
+        let name = text.split(':').next().unwrap_or(text);
+        name == SPDK || ENGINES.iter().any(|kind| kind.name == name)
+    }
+
+    /// The engine, if it is one.
+    #[must_use]
+    pub fn engine(&self) -> Option<&EngineSpec> {
+        match self {
+            Interface::Engine(engine) => Some(engine),
+            Interface::Spdk => None,
+        }
+    }
+
+    /// Whether it sends NVMe commands past the block layer, through the kernel's driver.
+    #[must_use]
+    pub fn sends_commands(&self) -> bool {
+        self.engine()
+            .is_some_and(EngineSpec::needs_character_device)
+    }
+
+    /// Whether a kernel thread works for each job.
+    #[must_use]
+    pub fn has_helper(&self) -> bool {
+        self.engine().is_some_and(EngineSpec::has_helper)
+    }
+}
+
+impl From<EngineSpec> for Interface {
+    fn from(engine: EngineSpec) -> Self {
+        Interface::Engine(engine)
+    }
+}
+
+impl FromStr for Interface {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == SPDK => Ok(Interface::Spdk),
+            Some((SPDK, options)) => Err(format!(
+                "understand engine `{text}`: spdk takes no options, found `{options}`; its controller is the target"
+            )),
+            _ => match text.parse() {
+                Ok(engine) => Ok(Interface::Engine(engine)),
+                Err(error) => Err(format!("{error}, {SPDK}")),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Interface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Interface::Engine(engine) => engine.fmt(f),
+            Interface::Spdk => f.write_str(SPDK),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip_and_others_are_refused() {
+        for text in ["io_uring:iopoll", "io_uring_cmd", "spdk"] {
+            assert_eq!(text.parse::<Interface>().unwrap().to_string(), text);
+            assert!(Interface::begins(text));
+        }
+        assert!(!Interface::begins("cpu=1"));
+        let options = "spdk:0000:04:00.0".parse::<Interface>().unwrap_err();
+        assert!(options.contains("no options"), "{options}");
+        let unknown = "spdq".parse::<Interface>().unwrap_err();
+        assert!(unknown.ends_with("fault, spdk"), "{unknown}");
+    }
+
+    #[test]
+    fn commands_are_told_from_other_engines() {
+        let sends = |text: &str| text.parse::<Interface>().unwrap().sends_commands();
+        assert!(sends("io_uring_cmd:iopoll") && sends("fault:eio@5:io_uring_cmd"));
+        assert!(!sends("io_uring") && !sends("spdk"));
+    }
+}

@@ -1,0 +1,216 @@
+//! What I/O can go to here, by interface: a file or block device, a namespace's character device, a controller in user space.
+
+use super::interface::Interface;
+use q2c_engine::engine::Request;
+use q2c_engine::spdk::{SpdkError, SpdkPerf, user_driver};
+use q2c_engine::{EngineSpec, Medium};
+use q2c_host::Roots;
+use std::io;
+use thiserror::Error;
+
+/// Each is there, or a sentence says why not.
+#[derive(Clone, Debug)]
+pub struct Media {
+    /// A file, a block device, or nothing for simulated devices.
+    pub plain: Result<Medium, String>,
+    /// A namespace's character device.
+    pub commands: Result<Commands, String>,
+    /// A controller that a user-space driver has.
+    pub spdk: Result<SpdkSite, String>,
+}
+
+/// A namespace that takes NVMe commands.
+#[derive(Clone, Debug)]
+pub struct Commands {
+    /// Its character device, open.
+    pub medium: Medium,
+    /// Its path: `/dev/ng0n1`.
+    pub name: String,
+    /// Whether the device can be asked for completions (IOPOLL).
+    pub polled: bool,
+}
+
+/// A controller for SPDK.
+#[derive(Clone, Debug)]
+pub struct SpdkSite {
+    /// The user's program.
+    pub perf: SpdkPerf,
+    /// PCI address.
+    pub address: String,
+    /// The user-space driver that has it.
+    pub driver: String,
+}
+
+/// Why a namespace takes no commands.
+#[derive(Debug, Error)]
+pub enum NoCommands {
+    /// The kernel refuses them.
+    #[error("send NVMe commands to {name}: {why}")]
+    Refused {
+        /// The character device.
+        name: String,
+        /// In words.
+        why: String,
+    },
+    /// The device fails them.
+    #[error(
+        "read the first {length} bytes of {name} by an NVMe command: {source}: the device failed this read; the kernel log (dmesg) \
+         may tell why"
+    )]
+    Device {
+        /// The character device.
+        name: String,
+        /// Length of the read.
+        length: u32,
+        /// The error found.
+        source: io::Error,
+    },
+}
+
+impl Media {
+    /// A file, a block device or nothing, and no more.
+    #[must_use]
+    pub fn plain(medium: Medium) -> Self {
+        let nothing = "there is no NVMe controller behind the target";
+        Media {
+            plain: Ok(medium),
+            commands: Err(nothing.to_owned()),
+            spdk: Err(nothing.to_owned()),
+        }
+    }
+
+    /// Why `interface` cannot be had here; `None` where it can.
+    #[must_use]
+    pub fn absent(&self, interface: &Interface) -> Option<String> {
+        let why = match interface {
+            Interface::Spdk => self.spdk.as_ref().err(),
+            _ if interface.sends_commands() => self.commands.as_ref().err(),
+            Interface::Engine(engine) if engine.needs_file() => self.plain.as_ref().err(),
+            Interface::Engine(_) => None,
+        };
+        why.map(|why| format!("{interface} is absent here: {why}"))
+    }
+
+    /// What an engine's I/O goes to.
+    #[must_use]
+    pub fn of(&self, engine: &EngineSpec) -> Medium {
+        let found = match engine.needs_character_device() {
+            true => self.commands.as_ref().map(|commands| &commands.medium),
+            false => self.plain.as_ref(),
+        };
+        found.cloned().unwrap_or(Medium::None)
+    }
+
+    /// Where the I/O goes instead of the target's own way, in words.
+    #[must_use]
+    pub fn detour(&self, interface: &Interface) -> Option<String> {
+        match (interface, &self.spdk, &self.commands) {
+            (Interface::Spdk, Ok(site), _) => Some(format!(
+                "{} on {}, by {}",
+                site.address,
+                site.driver,
+                site.perf.program().display()
+            )),
+            (_, _, Ok(commands)) if interface.sends_commands() => {
+                Some(format!("{}, past the block layer", commands.name))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Commands {
+    /// Reads the first `block` bytes by a command, once by interrupt and, where the device has poll queues, once by polling.
+    ///
+    /// # Errors
+    /// The kernel refuses, or the device fails.
+    pub fn probe(
+        medium: Medium,
+        name: String,
+        block: u32,
+        poll_queues: bool,
+    ) -> Result<Self, NoCommands> {
+        let tried = |iopoll| one_read(&medium, iopoll, block);
+        match tried(false) {
+            Ok(()) => {}
+            Err(NoRead::Refused(why)) => return Err(NoCommands::Refused { name, why }),
+            Err(NoRead::Failed(source)) => {
+                let length = block;
+                return Err(NoCommands::Device {
+                    name,
+                    length,
+                    source,
+                });
+            }
+        }
+        let polled = poll_queues && tried(true).is_ok();
+        Ok(Commands {
+            medium,
+            name,
+            polled,
+        })
+    }
+}
+
+enum NoRead {
+    Refused(String),
+    Failed(io::Error),
+}
+
+/// What the kernel answers to commands it does not let through: EPERM, EACCES, EINVAL, ENOTTY, EOPNOTSUPP.
+const REFUSALS: [i32; 5] = [1, 13, 22, 25, 95];
+
+fn one_read(medium: &Medium, iopoll: bool, length: u32) -> Result<(), NoRead> {
+    let refused = |why: String| NoRead::Refused(why);
+    let spec = EngineSpec::IoUringCmd { iopoll };
+    let mut engine = spec
+        .open(medium, 1, length as usize, 1)
+        .map_err(|e| refused(e.to_string()))?;
+    let read = Request {
+        write: false,
+        offset: 0,
+        length,
+        slot: 0,
+    };
+    let done = engine.submit_and_wait(&[read]);
+    let result = done.map_err(|e| refused(e.to_string()))?.result;
+    if result >= 0 {
+        return Ok(());
+    }
+    let error = io::Error::from_raw_os_error(-result);
+    match REFUSALS.contains(&-result) {
+        true => Err(refused(format!(
+            "{error}; commands by io_uring need Linux 5.19, polled ones 6.1, and before 6.2 root (CAP_SYS_ADMIN)"
+        ))),
+        false => Err(NoRead::Failed(error)),
+    }
+}
+
+impl SpdkSite {
+    /// The controller at `address`, if a user-space driver has it and the program is there; `None`: the target is no PCI device.
+    ///
+    /// # Errors
+    /// Everything that is missing, in words.
+    pub fn find(roots: &Roots, address: Option<&str>) -> Result<Self, String> {
+        let driver = match address {
+            Some(address) => user_driver(&roots.sys, address).map_err(|e| match e {
+                SpdkError::Device { address, problem } => format!("{address}: {problem}"),
+                other => other.to_string(),
+            }),
+            None => Err("the target is no PCI device; name a controller by its address, such as 0000:04:00.0".to_owned()),
+        };
+        let perf = SpdkPerf::find().map_err(|absent| absent.reason);
+        match (driver, perf) {
+            (Ok(driver), Ok(perf)) => Ok(SpdkSite {
+                perf,
+                address: address.unwrap_or_default().to_owned(),
+                driver,
+            }),
+            (driver, perf) => {
+                let missing: Vec<String> =
+                    [perf.err(), driver.err()].into_iter().flatten().collect();
+                Err(missing.join("; and "))
+            }
+        }
+    }
+}

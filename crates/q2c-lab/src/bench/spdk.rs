@@ -1,0 +1,147 @@
+//! A trial by `spdk_nvme_perf`: the program measures, its CPU and the machine's are watched from outside.
+//!
+//! The program attaches its controller and sets up memory before it measures, and tells no instants. So its CPU is that of the stretch
+//! of four fifths of the measured time in which its threads used most: where they poll, that is the measured time.
+
+use super::media::SpdkSite;
+use super::spec::Spot;
+use super::trial::{BenchTrial, NoTrial, Place};
+use q2c_engine::spdk::{Latency, SpdkArgs, SpdkError, SpdkResult};
+use q2c_host::Roots;
+use q2c_host::cpu_time::{CpuTimes, tasks_of};
+use q2c_model::Nanos;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// What `polls_by` says of it.
+pub(super) const POLLS_BY: &str = "spdk";
+/// Between two looks at its CPU.
+const LOOK: Duration = Duration::from_millis(100);
+/// Part of the measured time that a stretch has at least.
+const STRETCH: f64 = 0.8;
+
+/// The machine and the program at one moment.
+struct Look {
+    at: Instant,
+    own: Nanos,
+    cpu: Option<CpuTimes>,
+}
+
+pub(super) fn trial(
+    place: &Place<'_>,
+    site: &SpdkSite,
+    spot: &Spot,
+    stop: &AtomicBool,
+) -> Result<BenchTrial, NoTrial> {
+    let seconds = place.seconds.ceil().max(1.0) as u64;
+    let args = SpdkArgs {
+        address: site.address.clone(),
+        pattern: spot.pattern,
+        bs: spot.point.bs,
+        depth: spot.point.depth.into(),
+        seconds,
+        cpus: place.cpus[..spot.point.jobs as usize].to_vec(),
+    };
+    let mut looks = Looks::new(&place.site.roots);
+    let sys = &place.site.roots.sys;
+    let done = site.perf.run(sys, &args, &mut |pid| looks.look(pid), stop);
+    let result = done.map_err(|error| match error {
+        SpdkError::Stopped(_) => NoTrial::Stopped,
+        error => NoTrial::Program(error.to_string()),
+    })?;
+    told(&result, seconds as f64, &looks.all).map_err(NoTrial::Program)
+}
+
+struct Looks<'a> {
+    roots: &'a Roots,
+    all: Vec<Look>,
+}
+
+impl<'a> Looks<'a> {
+    fn new(roots: &'a Roots) -> Self {
+        Looks {
+            roots,
+            all: Vec::new(),
+        }
+    }
+
+    fn look(&mut self, pid: u32) {
+        let at = Instant::now();
+        if self.all.last().is_some_and(|last| at - last.at < LOOK) {
+            return;
+        }
+        // Gone already: nothing to see.
+        let Ok(tasks) = tasks_of(self.roots, pid) else {
+            return;
+        };
+        self.all.push(Look {
+            at,
+            own: Nanos(tasks.iter().map(|task| task.cpu.0).sum()),
+            cpu: CpuTimes::read(self.roots).ok(),
+        });
+    }
+}
+
+fn told(result: &SpdkResult, seconds: f64, looks: &[Look]) -> Result<BenchTrial, String> {
+    let (begin, end) = busiest(looks, seconds * STRETCH).ok_or_else(|| {
+        format!("watch spdk_nvme_perf: it ended before it had run for the {seconds} s asked")
+    })?;
+    let length = (end.at - begin.at).as_secs_f64();
+    let whole = seconds / length;
+    let machine = begin.cpu.as_ref().zip(end.cpu.as_ref());
+    let machine = machine.map(|(begin, end)| end.busy_since(begin));
+    let busy = |of: &dyn Fn(&q2c_host::cpu_time::CpuBusy) -> Nanos| {
+        let cpus = machine.as_ref().map(|busy| &busy.cpus);
+        cpus.map(|cpus| cpus.iter().map(|cpu| of(cpu).as_secs_f64()).sum::<f64>() * whole)
+    };
+    let us = |us: f64| us * 1e3;
+    Ok(BenchTrial {
+        wall_s: seconds,
+        steady: true,
+        ios: (result.iops * seconds).round() as u64,
+        lat_ns: [
+            us(result.avg_us),
+            us(worst(&result.latencies, 50.0)?),
+            us(worst(&result.latencies, 99.0)?),
+            us(worst(&result.latencies, 99.9)?),
+        ],
+        job_cpu_s: (end.own.as_secs_f64() - begin.own.as_secs_f64()) * whole,
+        busy_s: busy(&|cpu| cpu.busy),
+        softirq_s: busy(&|cpu| cpu.irq + cpu.softirq),
+        softirq_share: machine.as_ref().and_then(|busy| busy.softirq_share()),
+        steal_share: machine.as_ref().and_then(|busy| busy.steal_share()),
+        polls_by: POLLS_BY.to_owned(),
+        ..BenchTrial::default()
+    })
+}
+
+/// The stretch of at least `length` seconds in which the program used most CPU per second.
+fn busiest(looks: &[Look], length: f64) -> Option<(&Look, &Look)> {
+    let pairs = looks.iter().enumerate().filter_map(|(n, begin)| {
+        let mut later = looks[n..].iter();
+        let end = later.find(|end| (end.at - begin.at).as_secs_f64() >= length)?;
+        Some((begin, end))
+    });
+    let rate = |(begin, end): &(&Look, &Look)| {
+        (end.own.as_secs_f64() - begin.own.as_secs_f64()) / (end.at - begin.at).as_secs_f64()
+    };
+    pairs.max_by(|a, b| rate(a).total_cmp(&rate(b)))
+}
+
+/// The greatest of the cores' percentiles, us: that of all I/Os together is not above it. Where a list leaves the percentile out, the
+/// next one in it.
+fn worst(cores: &[Latency], percent: f64) -> Result<f64, String> {
+    let of = |core: &Latency| {
+        let mut from = core.percentiles.iter().filter(|(p, _)| *p >= percent);
+        from.next().map(|(_, us)| *us)
+    };
+    let all: Option<Vec<f64>> = cores.iter().map(of).collect();
+    let all = all.filter(|all| !all.is_empty());
+    let worst = all.and_then(|all| all.into_iter().max_by(f64::total_cmp));
+    worst.ok_or_else(|| {
+        format!("read the percentiles of spdk_nvme_perf: expected {percent} % or more of each core (option -L)")
+    })
+}
+
+#[cfg(test)]
+mod tests;

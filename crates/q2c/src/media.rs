@@ -1,0 +1,81 @@
+//! What each interface of `q2c bench` can reach of the target, or why it cannot.
+
+use crate::failure::{Fails, Failure};
+use crate::output::say;
+use crate::workbench::Workbench;
+use q2c_engine::Medium;
+use q2c_host::block::pci_address;
+use q2c_host::target::TargetError;
+use q2c_lab::bench::interface::Interface;
+use q2c_lab::bench::media::{Commands, Media, NoCommands, SpdkSite};
+use q2c_lab::workload::Site;
+use q2c_result::Exit;
+use std::sync::Arc;
+
+/// For these interfaces; what none of them needs is not looked for.
+pub fn media(place: &Workbench, engines: &[String]) -> Result<Media, Failure> {
+    let asked: Result<Vec<Interface>, String> = engines.iter().map(|name| name.parse()).collect();
+    let asked = asked.or_exit(Exit::Usage)?;
+    let mut media = Media::plain(place.workload.medium.clone());
+    let path = &place.target.path;
+    match place.target.kind.as_str() {
+        "nvme-generic" => {
+            media.plain = Err(format!(
+                "{path} takes NVMe commands alone; name the namespace's block device to have both"
+            ));
+        }
+        "pci" => {
+            let other =
+                format!("{path} is a controller's PCI address: name a device of the kernel's");
+            (media.plain, media.commands) = (Err(other.clone()), Err(other));
+        }
+        _ => {}
+    }
+    if asked.iter().any(Interface::sends_commands) && place.target.kind != "pci" {
+        media.commands = commands(place)?;
+    }
+    if asked.contains(&Interface::Spdk) {
+        media.spdk = spdk(place);
+    }
+    Ok(media)
+}
+
+/// The device failing is no reason to leave the interface out.
+fn commands(place: &Workbench) -> Result<Result<Commands, String>, Failure> {
+    let device = place.target.device.as_ref();
+    let poll_queues = device.and_then(|device| device.io_poll) == Some(true);
+    let block = device.and_then(|device| device.logical_block);
+    let block = block.map_or(4096, |block| block.0.max(4096)) as u32;
+    let (medium, name) = match character_device(place) {
+        Ok(found) => found,
+        Err(error) => return Ok(Err(format!("failed to {error}"))),
+    };
+    match Commands::probe(medium, name, block, poll_queues) {
+        Ok(commands) => Ok(Ok(commands)),
+        Err(error @ NoCommands::Device { .. }) => Err(Failure::new(Exit::Device, error)),
+        Err(error) => Ok(Err(format!("failed to {error}"))),
+    }
+}
+
+fn character_device(place: &Workbench) -> Result<(Medium, String), TargetError> {
+    let target = &place.target;
+    if target.kind == "nvme-generic" {
+        return Ok((place.workload.medium.clone(), target.path.clone()));
+    }
+    let open = place.namespace()?;
+    let name = open.generic.path().display().to_string();
+    say(&format!(
+        "io_uring_cmd: NVMe commands go to {name}, the character device of {}, past the block layer",
+        target.path
+    ));
+    Ok((Medium::File(Arc::new(open.file)), name))
+}
+
+fn spdk(place: &Workbench) -> Result<SpdkSite, String> {
+    let Site { roots, leaf, .. } = &place.workload.site;
+    let address = match place.target.kind.as_str() {
+        "pci" => Some(place.target.path.clone()),
+        _ => leaf.as_ref().and_then(pci_address),
+    };
+    SpdkSite::find(roots, address.as_deref())
+}

@@ -1,0 +1,75 @@
+//! A device whose first sectors cannot be read: its fault, not a want of direct I/O.
+
+use crate::bench::{Bench, Outcome, works};
+use crate::skip;
+use q2c_result::Exit;
+use std::fs::File;
+use std::process::Command;
+
+const MIB: u64 = 1 << 20;
+
+/// A loop device of 8 MiB over a file that is cut to `left` bytes afterwards: the driver ends reads beyond the file's end with EIO
+/// and keeps the device's size.
+struct Cut(String);
+
+impl Cut {
+    fn new(bench: &Bench, left: u64) -> Option<Cut> {
+        let image = bench.file("image", &vec![7; 8 * MIB as usize]);
+        let made = Command::new("losetup")
+            .args(["--find", "--show", &image])
+            .output();
+        let made = made.ok().filter(|made| made.status.success())?;
+        let cut = Cut(String::from_utf8(made.stdout).unwrap().trim().to_owned());
+        let file = File::options().write(true).open(&image).unwrap();
+        file.set_len(left).unwrap();
+        Some(cut)
+    }
+}
+
+impl Drop for Cut {
+    fn drop(&mut self) {
+        assert!(works("losetup", &["--detach", &self.0]));
+    }
+}
+
+fn is_the_devices_fault(outcome: &Outcome, device: &str) {
+    let words = [
+        "failed to read the first",
+        device,
+        "Input/output error",
+        "the device failed this read",
+        "dmesg",
+    ];
+    outcome.refuses(Exit::Device, &words);
+    assert!(!outcome.stderr.contains("O_DIRECT"), "{outcome:#?}");
+}
+
+#[test]
+fn first_sectors_that_cannot_be_read() {
+    let bench = Bench::new();
+    let Some(cut) = Cut::new(&bench, 0) else {
+        return skip("first_sectors_that_cannot_be_read", "no loop device");
+    };
+    let device = &cut.0;
+    is_the_devices_fault(&bench.tune(device, &[]), device);
+    is_the_devices_fault(&bench.q2c(&["bench", device]), device);
+    is_the_devices_fault(&bench.q2c(&["doctor", device]), device);
+    bench.left_nothing();
+}
+
+/// The first megabyte can be read, so that the target is taken; the rest fails while it runs.
+#[test]
+fn later_sectors_that_cannot_be_read() {
+    let bench = Bench::new();
+    let Some(cut) = Cut::new(&bench, MIB) else {
+        return skip("later_sectors_that_cannot_be_read", "no loop device");
+    };
+    let outcome = bench.tune(&cut.0, &[]);
+    if outcome.stderr.contains("set up io_uring") {
+        return skip(
+            "later_sectors_that_cannot_be_read",
+            "io_uring cannot be used",
+        );
+    }
+    outcome.fails(Exit::Device, &["Input/output error", "dmesg"]);
+}

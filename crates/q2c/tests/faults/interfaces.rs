@@ -1,0 +1,99 @@
+//! Interfaces that a target or a machine does not have: absent with the reason, nothing touched.
+
+use crate::bench::{Bench, Outcome, Q2C};
+use q2c_result::Exit;
+use serde_json::Value;
+
+/// An address that no device has: the highest there is.
+const NOWHERE: &str = "ffff:ff:1f.7";
+
+fn short(bench: &Bench, args: &[&str]) -> Outcome {
+    let times = ["--seconds", "0.2", "--warm-up", "0.2", "--trials", "1"];
+    let mut command = bench.command(Q2C, &[&["bench"], args, &times[..]].concat());
+    command
+        .env_remove("Q2C_SPDK_PERF")
+        .env("PATH", bench.path("no programs"));
+    bench.start(command).end()
+}
+
+/// The reasons of what was left out, by interface.
+fn left_out(outcome: &Outcome) -> Vec<(String, String)> {
+    outcome.exits(Exit::Done);
+    let result: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let left = result["left_out"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    left.map(|left| (text(&left["engine"]), text(&left["reason"])))
+        .collect()
+}
+
+#[test]
+fn a_file_takes_no_commands_and_is_no_controller() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let engines = "pvsync2,io_uring_cmd,spdk";
+    let args = [
+        &target,
+        "--engine",
+        engines,
+        "--method",
+        "interrupt",
+        "--json",
+    ];
+    let left = left_out(&short(&bench, &args));
+    let names: Vec<&str> = left.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["io_uring_cmd", "spdk"]);
+    for (n, words) in [
+        (0, "io_uring_cmd is absent here"),
+        (0, "address a whole namespace"),
+        (0, "/dev/ng0n1"),
+        (1, "spdk is absent here"),
+        (1, "spdk_nvme_perf is not on PATH"),
+        (1, "Q2C_SPDK_PERF"),
+    ] {
+        assert!(left[n].1.contains(words), "no `{words}` in {left:?}");
+    }
+}
+
+#[test]
+fn a_controller_that_is_not_there() {
+    let bench = Bench::new();
+    let words = [
+        "spdk is absent here",
+        "spdk_nvme_perf",
+        "no such PCI device",
+    ];
+    short(&bench, &[NOWHERE, "--method", "poll"]).fails(Exit::Usage, &words);
+    let kernel = short(&bench, &[NOWHERE, "--engine", "io_uring,io_uring_cmd"]);
+    kernel.fails(
+        Exit::Usage,
+        &["PCI address", "name a device of the kernel's"],
+    );
+}
+
+/// Writing by SPDK overwrites the device: its address is to be named twice.
+#[test]
+fn a_controller_is_written_with_leave_alone() {
+    let bench = Bench::new();
+    let write = ["--rw", "randwrite", "--method", "poll"];
+    let refused = short(&bench, &[&[NOWHERE][..], &write].concat());
+    refused.refuses(Exit::Target, &[NOWHERE, "--allow-write"]);
+    let other = [&[NOWHERE, "--allow-write", "0000:00:00.0"][..], &write].concat();
+    short(&bench, &other).refuses(Exit::Target, &["--allow-write"]);
+    let allowed = [&[NOWHERE, "--allow-write", NOWHERE][..], &write].concat();
+    short(&bench, &allowed).fails(Exit::Usage, &["no such PCI device"]);
+}
+
+#[test]
+fn other_commands_refuse_what_they_cannot_use() {
+    let bench = Bench::new();
+    let target = bench.target();
+    bench
+        .tune(&target, &["--engine", "io_uring_cmd"])
+        .refuses(Exit::Target, &["NVMe commands", "/dev/nvme0n1"]);
+    bench
+        .tune(NOWHERE, &[])
+        .refuses(Exit::Target, &["find the target", NOWHERE]);
+    bench
+        .q2c(&["bench", &target, "--engine", "spdk:0000:04:00.0"])
+        .fails(Exit::Usage, &["no options"]);
+}
