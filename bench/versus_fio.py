@@ -5,8 +5,8 @@
 
 Each round runs q2c once and fio twice; the second fio is the A/A control. What counts is the ratio within a round. Of n ratios the
 median is given with the narrowest interval of order statistics that covers it with 95 % at least (no shape of the distribution
-assumed). IOPS are those of the steady part; CPU is user and system time of the process with its kernel workers, per I/O. Both programs
-record the latency of every I/O.
+assumed). IOPS are those of the steady part. CPU is user and system time of the job's thread per I/O, which is what fio counts; what q2c
+counts beside it (the kernel's I/O workers) is shown apart. Both programs record the latency of every I/O.
 
 Standard library only. Needs fio, read access to TARGET, and a quiet machine.
 """
@@ -47,7 +47,8 @@ def q2c(args, case, seed):
     cell = json.loads(text)["cells"][0]
     if cell["failures"]:
         sys.exit(f"failed to measure {case} with q2c: {cell['failures']}")
-    return cell["iops"]["median"], cell["cpu"]["ns_per_io"]["median"]
+    iops, cpu = cell["iops"]["median"], cell["cpu"]
+    return iops, cpu["job_s"]["median"] / iops * 1e9, cpu["helper_s"]["median"] / iops * 1e9
 
 
 def fio(args, case, seed):
@@ -62,7 +63,7 @@ def fio(args, case, seed):
     if job["error"] or not read["total_ios"]:
         sys.exit(f"failed to measure {case} with fio: error {job['error']}")
     busy = (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] * 1e6
-    return read["iops"], busy / read["total_ios"]
+    return read["iops"], busy / read["total_ios"], None
 
 
 def interval(values):
@@ -95,6 +96,7 @@ def run(args, case):
         "pairs": args.pairs,
         "iops": {"q2c": median("q2c", 0), "fio": median("fio", 0)},
         "cpu_ns_per_io": {"q2c": median("q2c", 1), "fio": median("fio", 1)},
+        "workers_ns_per_io": median("q2c", 2),
         "iops_ratio": over("q2c", "fio", 0),
         "iops_control": over("again", "fio", 0),
         "cpu_ratio": over("q2c", "fio", 1),
@@ -108,7 +110,7 @@ def told(result):
     return (
         f"{result['case']:12} IOPS {result['iops']['q2c']:9.0f} / {result['iops']['fio']:9.0f}  {ratio('iops_ratio')}"
         f"  control {ratio('iops_control')}\n{'':12} CPU ns/I/O {result['cpu_ns_per_io']['q2c']:6.0f} / {result['cpu_ns_per_io']['fio']:6.0f}"
-        f"  {ratio('cpu_ratio')}  control {ratio('cpu_control')}"
+        f"  {ratio('cpu_ratio')}  control {ratio('cpu_control')}  (q2c's workers: {result['workers_ns_per_io']:.0f})"
     )
 
 
