@@ -64,7 +64,7 @@ pub(crate) fn of(reader: &mut Reader<'_>, group: usize) -> Job {
         group,
         rw,
         bs,
-        depth: count(reader, "iodepth", Topic::Depth).map(|n| n as u16),
+        depth: depth(reader),
         jobs: count(reader, "numjobs", Topic::Jobs).map(|n| n as u32),
         seconds: time(reader, "runtime", Topic::Seconds),
         warm_up: time(reader, "ramp_time", Topic::WarmUp),
@@ -85,6 +85,17 @@ fn count(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<u64> {
         return Some(1);
     }
     reader.count(key, MOST, topic)
+}
+
+fn depth(reader: &mut Reader<'_>) -> Option<u16> {
+    if reader.value("ioengine") != Some("pvsync2") {
+        return count(reader, "iodepth", Topic::Depth).map(|n| n as u16);
+    }
+    if let Some(entry) = reader.take("iodepth") {
+        let why = "one call is one request: fio, too, has one in flight with pvsync2";
+        reader.not_needed(&entry, why);
+    }
+    Some(1)
 }
 
 fn pattern(reader: &mut Reader<'_>) -> Option<String> {
@@ -233,6 +244,7 @@ fn direct(reader: &mut Reader<'_>, engine: Option<&str>) {
 
 /// Interface and method, which fio's options for an interface make together.
 fn engine(reader: &mut Reader<'_>, job: &mut Job) {
+    job.method = Some("interrupt".to_owned());
     let Some(entry) = reader.take("ioengine") else {
         let why = "fio takes psync then, which q2c does not have: name io_uring, libaio or pvsync2";
         return reader.lacks("ioengine", why, Some(Topic::Engine));

@@ -178,6 +178,11 @@ impl<'a> Reader<'a> {
         self.entries.contains_key(key)
     }
 
+    /// The value of an option that is in force and not yet taken.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.entries.get(key)?.value.as_deref()
+    }
+
     /// Takes an option that is on or off. One that stands alone is on.
     pub fn flag(&mut self, key: &str) -> bool {
         let Some(entry) = self.take(key) else {

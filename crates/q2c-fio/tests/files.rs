@@ -48,6 +48,7 @@ size=50%
 [sync]
 wait_for_previous
 ioengine=pvsync2
+iodepth=8
 ";
 
 #[test]
@@ -108,7 +109,8 @@ fn a_comparison() {
             (9, "time_based"),
             (10, "group_reporting"),
             (11, "norandommap"),
-            (12, "cpus_allowed")
+            (12, "cpus_allowed"),
+            (32, "iodepth")
         ]
     );
 }

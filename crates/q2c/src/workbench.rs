@@ -31,7 +31,7 @@ pub struct Workbench {
 }
 
 /// A target must hold this many of the largest blocks: fewer would be read from the device's cache.
-const LEAST_BLOCKS: u64 = 64;
+pub const LEAST_BLOCKS: u64 = 64;
 /// Size of a simulated target.
 const SIMULATED_SPAN: Bytes = Bytes(1 << 30);
 /// How long the machine is watched at rest.
@@ -49,7 +49,7 @@ impl Workbench {
         stop: &AtomicBool,
     ) -> Result<Self, Failure> {
         let mut bench = Self::at_once(args, target, scratch)?;
-        bench.workload.site.idle_busy_cpus = at_rest(&bench.workload, args.seed, stop)?;
+        bench.workload.site.idle_busy_cpus = at_rest(&bench.workload, args.run.seed, stop)?;
         Ok(bench)
     }
 
@@ -194,16 +194,17 @@ pub fn scratch(args: &WorkloadArgs, stop: &AtomicBool) -> Result<Option<Scratch>
     let Some(size) = args.scratch else {
         return Ok(None);
     };
-    std::fs::create_dir_all(&args.out).map_err(|e| {
+    std::fs::create_dir_all(&args.run.out).map_err(|e| {
         Failure::new(
             Exit::Device,
-            format!("make the folder {}: {e}", args.out.display()),
+            format!("make the folder {}: {e}", args.run.out.display()),
         )
     })?;
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| d.as_secs());
     let path = args
+        .run
         .out
         .join(format!("scratch-{now}-{}.bin", std::process::id()));
     say(&format!(
@@ -211,7 +212,7 @@ pub fn scratch(args: &WorkloadArgs, stop: &AtomicBool) -> Result<Option<Scratch>
         path.display()
     ));
     let mut go_on = |_written: Bytes| !stop.load(Ordering::Relaxed);
-    let made = Scratch::create(&path, size, args.seed, &mut go_on);
+    let made = Scratch::create(&path, size, args.run.seed, &mut go_on);
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::new(
             Exit::Interrupted,
@@ -277,9 +278,9 @@ impl Opened {
         path: &Path,
         scratch: Option<&Scratch>,
     ) -> Result<Self, Failure> {
-        let mut leave = match args.allow_write.is_empty() {
+        let mut leave = match args.run.allow_write.is_empty() {
             true => WriteLeave::none(),
-            false => WriteLeave::for_paths(&args.allow_write).or_exit_of(|e| e.exit())?,
+            false => WriteLeave::for_paths(&args.run.allow_write).or_exit_of(|e| e.exit())?,
         };
         scratch.iter().for_each(|scratch| scratch.grant(&mut leave));
         let blocks = args
