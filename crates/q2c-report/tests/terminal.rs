@@ -1,5 +1,7 @@
 //! What the terminal shows, as a whole.
 
+#[path = "fixture/bench.rs"]
+mod bench_fixture;
 mod fixture;
 
 use q2c_report::terminal::{self, Screen};
@@ -79,5 +81,28 @@ fn a_devices_name_cannot_command_the_terminal() {
     assert!(
         text.contains("\\u{1b}]0;title\\u{7}\\u{a}forged line"),
         "{text}"
+    );
+}
+
+#[test]
+fn what_the_doctor_invalidates_is_named_beside_the_numbers() {
+    let line = "doctor kernel-hybrid: invalidates hybrid-kernel, kiops-per-core: io_poll_delay is ignored since 5.19";
+    let tune = terminal::tune(&fixture::realistic(), PIPE);
+    assert!(tune.contains(line), "{tune}");
+    let bench = terminal::bench(&bench_fixture::result(), PIPE);
+    assert!(bench.contains(line), "{bench}");
+    let heads = bench
+        .lines()
+        .find(|line| line.contains("interface, method"));
+    let heads = heads.expect("a head");
+    assert_eq!(heads.matches('\u{2020}').count(), 1, "{heads}");
+    let mut healthy = bench_fixture::result();
+    healthy.doctor.checks.clear();
+    let bench = terminal::bench(&healthy, PIPE);
+    assert!(!bench.contains("doctor "), "{bench}");
+    let table = bench.lines().filter(|line| line.contains("KIOPS/core"));
+    assert!(
+        table.into_iter().all(|line| !line.contains('\u{2020}')),
+        "{bench}"
     );
 }

@@ -1,5 +1,6 @@
 //! `q2c tune` in a terminal.
 
+use super::doctor;
 use super::screen::{Screen, Tone};
 use super::table;
 use crate::label::{self, Mode};
@@ -19,6 +20,7 @@ pub fn tune(result: &TuneResult, screen: Screen) -> String {
     text += &harness_floor(result, screen);
     text += &effective_modes(result, screen);
     text += &warnings(result, screen);
+    text += &doctor::invalid(&result.doctor, screen);
     text
 }
 

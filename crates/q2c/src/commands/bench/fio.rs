@@ -47,7 +47,9 @@ pub fn span(
     let span = match size {
         None | Some(q2c_fio::Size::Percent(100)) => return Ok(None),
         Some(q2c_fio::Size::Bytes(bytes)) => bytes.0,
-        Some(q2c_fio::Size::Percent(percent)) => whole / 100 * u64::from(percent),
+        Some(q2c_fio::Size::Percent(percent)) => {
+            (u128::from(whole) * u128::from(percent) / 100) as u64
+        }
     };
     let least = least_blocks * largest;
     let fits = (least..=whole).contains(&span).then_some(Some(span));
