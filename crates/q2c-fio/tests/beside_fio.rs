@@ -41,10 +41,10 @@ bs=2k,
 readwrite=write
 bs=,2k
 [global2]
-blocksize=16k
+blocksize=64k
 kb_base=1000
 [later]
-size=64KiB
+size=640k
 [own]
 bs=1kib
 size=64kib

@@ -209,8 +209,8 @@ fn what_would_change_the_meaning_is_refused_with_its_line() {
     assert_eq!(
         refusals("[global]\n[j]\n"),
         [
-            (2, "[j] without direct".to_owned()),
-            (2, "[j] without ioengine".to_owned())
+            (2, "[j] without ioengine".to_owned()),
+            (2, "[j] without direct".to_owned())
         ]
     );
     // Contents matter to what is written alone.

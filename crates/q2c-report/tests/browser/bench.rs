@@ -46,15 +46,15 @@ fn knee_and_collapse_are_where_the_published_curve_has_them() {
     assert_eq!(
         marks,
         json!([
-            ["knee", 14, 7420.0, "square-open"],
-            ["collapse", 14, 7420.0, "x-thin"]
+            ["knee", 14, 7420, "square-open"],
+            ["collapse", 14, 7420, "x-thin"]
         ])
     );
     let line = page.evaluate(
         "(() => { const t = document.querySelector('[data-chart=jobs-0] .plot').data[0];
           return [t.x.join(), t.y.length, Math.max(...t.y), t.error_y.array.length]; })()",
     );
-    assert_eq!(line, json!(["1,2,6,10,14,18,22", 7, 17_780.0, 7]));
+    assert_eq!(line, json!(["1,2,6,10,14,18,22", 7, 17_780, 7]));
     page.assert_quiet();
 }
 
