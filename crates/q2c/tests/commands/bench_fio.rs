@@ -80,19 +80,19 @@ fn a_file_with_a_real_target() {
 fn what_cannot_be_run_is_named_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let plain = "[a]\nioengine=libaio\nrw=randread\ndirect=1\n";
+    let plain = "[global]\nioengine=libaio\nrw=randread\ndirect=1\n[a]\n";
     for (more, words) in [
         (
             "verify=crc32c\nfsync=1\n",
-            &["job.fio", "line 5: verify", "line 6: fsync"][..],
+            &["job.fio", "line 6: verify", "line 7: fsync"][..],
         ),
         ("runtime=2h\n", &["runtime", "3600"]),
-        ("[b]\niodepth=3\n", &["line 5", "[b]", "[a]", "stonewall"]),
+        ("[b]\niodepth=3\n", &["line 6", "[b]", "[a]", "stonewall"]),
         (
             "ioengine\nbssplit\n",
-            &["line 5: ioengine", "line 6: bssplit"],
+            &["line 6: ioengine", "line 7: bssplit"],
         ),
-        ("[b\n", &["line 5", "expected a name"]),
+        ("[b\n", &["line 6", "expected a name"]),
     ] {
         with(folder, &format!("{plain}{more}"), &["sim:5ms"]).refused(3, words);
     }

@@ -114,10 +114,9 @@ fn an_interrupted_benchmark_goes_on() {
     outcome.exits(Exit::Interrupted);
     let run = bench.run_is("interrupted");
     let name = run.display().to_string();
-    assert!(
-        outcome.stderr.contains(&format!("--resume {name}")),
-        "{outcome:#?}"
-    );
+    let own = run.file_name().unwrap().to_str().unwrap();
+    let hint = format!("--resume runs/{own} goes on");
+    assert!(outcome.stderr.contains(&hint), "{outcome:#?}");
     assert_eq!(result(&run)["complete"], false);
     let kept = fs::read_to_string(run.join("cells.jsonl")).unwrap();
     let first = lines(&run.join("cells.jsonl"));
