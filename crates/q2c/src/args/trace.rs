@@ -1,9 +1,10 @@
 //! `q2c trace`.
 
+use super::RecordingArgs;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use q2c_model::{Bytes, Op, parse_size};
-use q2c_trace::import::{ColumnMap, FORMATS, TimeUnit};
+use q2c_model::{Bytes, parse_size};
+use q2c_trace::import::FORMATS;
 use std::path::PathBuf;
 
 /// Bring recordings in, and look into them.
@@ -32,24 +33,12 @@ pub struct ImportArgs {
     /// Its format
     #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
     pub format: String,
-    /// Unit of all its times: ns, us, ms or s
-    #[arg(long)]
-    pub unit: Option<TimeUnit>,
-    /// Operation of requests that name none: read, write, flush, discard or other
-    #[arg(long)]
-    pub op: Option<Op>,
+    /// What it does not say itself.
+    #[command(flatten)]
+    pub recording: RecordingArgs,
     /// Length of requests that have none, such as 4k
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub bs: Option<Bytes>,
-    /// csv: which header holds which field, such as submit_ns=start,latency=took
-    #[arg(long, value_name = "FIELD=HEADER,...", value_parser = columns)]
-    pub columns: Option<Columns>,
-    /// csv: the character between cells [default: a comma]
-    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
-    pub delimiter: Option<u8>,
-    /// Leave out lines that cannot be read, counted by reason, instead of stopping at the first
-    #[arg(long)]
-    pub skip_bad: bool,
     /// The trace to make; a name that is not taken yet
     #[arg(long, value_name = "TRACE")]
     pub out: PathBuf,
@@ -66,23 +55,6 @@ pub struct InfoArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// A column map.
-#[derive(Clone, Debug)]
-pub struct Columns(pub Vec<ColumnMap>);
-
-pub(super) fn columns(text: &str) -> Result<Columns, String> {
-    let map = ColumnMap::parse_list(text).map(Columns);
-    map.ok_or_else(|| "expected FIELD=HEADER, several separated by commas".to_owned())
-}
-
-pub(super) fn delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        [byte] if byte.is_ascii() => Ok(*byte),
-        _ if text == "tab" => Ok(b'\t'),
-        _ => Err("expected one ASCII character, or tab".to_owned()),
-    }
 }
 
 fn formats() -> String {

@@ -5,7 +5,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use q2c_model::{IoRecord, Nanos, TraceMeta};
 use q2c_result::Exit;
-use q2c_trace::import::{ImportError, ImportOptions, RecordSink, Source, by_name};
+use q2c_trace::import::{ImportError, RecordSink, Source, by_name};
 use q2c_trace::{
     Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceError, TraceReader, TraceWriter,
 };
@@ -53,16 +53,7 @@ fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         );
         Failure::new(Exit::Usage, why)
     })?;
-    let columns = args.columns.clone().map_or(Vec::new(), |columns| columns.0);
-    let options = ImportOptions {
-        unit: args.unit,
-        op: args.op,
-        bytes: args.bs,
-        columns,
-        delimiter: args.delimiter,
-        skip_bad: args.skip_bad,
-        ..ImportOptions::default()
-    };
+    let options = args.recording.options(args.bs);
     let path = args.input.as_path();
     let mut input = BufReader::new(File::open(path).map_err(|e| unread(path, &e))?);
     let writer = TraceWriter::create(&args.out, TraceMeta::default());
