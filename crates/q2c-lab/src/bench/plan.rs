@@ -25,7 +25,7 @@ impl BenchPlan<'_> {
 
     /// A failure as `otherwise`, or the end of the run where there is no target any more.
     fn unless_gone(&self, why: String, otherwise: fn(String) -> CellError) -> CellError {
-        match gone(self.place.medium, self.place.span, self.place.site) {
+        match gone(self.place.media, self.place.span, self.place.site) {
             Some(gone) => CellError::Abort(format!("{why}; {gone}").into()),
             None => otherwise(why),
         }
