@@ -172,6 +172,8 @@ fn asked(spot: &Spot, seen: &Seen<'_>) -> String {
             "poll (memory; the device raised interrupts, {} was ignored)",
             seen.polls_by
         ),
+        // Several jobs share interrupts: fewer than I/Os, and every I/O waited asleep.
+        (None, true) if !sleeps && seen.interrupts.is_some() => IGNORED.to_owned(),
         (None, true) if !sleeps => "not proved: neither polling nor interrupts".to_owned(),
         (_, true) if sleeps => format!("hybrid in the kernel ({})", seen.polls_by),
         (_, false) if sleeps => format!("poll ({}), no sleep", seen.polls_by),
@@ -228,6 +230,8 @@ mod tests {
         assert!(ignored.starts_with("interrupt"), "{ignored}");
         let quick = was(trial(Some(999), 477, "call"));
         assert!(quick.starts_with("interrupt"), "{quick}");
+        let shared = was(trial(Some(310), 990, "call"));
+        assert!(shared.starts_with("interrupt"), "{shared}");
         let unclear = was(trial(None, 990, "call"));
         assert!(unclear.starts_with("not proved"), "{unclear}");
     }
