@@ -37,18 +37,7 @@ rmdir $bad
 modprobe -r null_blk
 
 # The same controller, found again on its bus and taken away under a benchmark: told as gone, with what was measured before.
-small() {
-    for serial in /sys/class/nvme/nvme*/serial; do
-        if [ "$(tr -d ' ' <"$serial")" = q2c-small ]; then basename "$(dirname "$serial")"/nvme*n1; fi
-    done
-}
-echo 1 >/sys/bus/pci/rescan
-tries=0
-until [ -b "/dev/$(small)" ] || [ $tries = 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
-back=$(small)
+back=$(small_again)
 q2c bench "/dev/$back" --engine io_uring,libaio --method interrupt --cpus 2,3 --seconds 2 --trials 20 --out /tmp/gone >/tmp/gone.out 2>&1 </dev/null &
 pid=$!
 tries=0
