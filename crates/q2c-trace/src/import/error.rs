@@ -30,6 +30,20 @@ pub enum ImportError {
         /// What it is.
         found: String,
     },
+    /// A binary record that cannot be used; `skip_bad` leaves such records out.
+    #[error("import {}, record at byte {offset}, {field}: expected {expected}, found {found}; correct it, or skip and count bad records", path.display())]
+    Record {
+        /// The source.
+        path: PathBuf,
+        /// Where it begins, counted from 0.
+        offset: u64,
+        /// The field.
+        field: String,
+        /// What it may be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
     /// The header row does not fit the column map.
     #[error("import {}, line {line}, header: expected {expected}, found {found}", path.display())]
     Header {

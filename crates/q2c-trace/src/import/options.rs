@@ -14,6 +14,10 @@ pub struct ImportOptions {
     pub bytes: Option<Bytes>,
     /// The device of requests whose source does not tell; 0:0 stands for unknown.
     pub device: DevId,
+    /// Bytes per unit of the source's offsets; the format's own when `None`.
+    pub offset_unit: Option<Bytes>,
+    /// `disksim`: the lowest bit of the flags of reads, 0 or 1; 1 when `None`.
+    pub read_flag: Option<u8>,
     /// `csv`: which header holds which field.
     pub columns: Vec<ColumnMap>,
     /// `csv`: the byte between cells; a comma when `None`.

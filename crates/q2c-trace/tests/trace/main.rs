@@ -11,6 +11,8 @@ mod independent_reader;
 #[cfg(test)]
 mod latency_list;
 #[cfg(test)]
+mod public;
+#[cfg(test)]
 mod round_trip;
 #[cfg(test)]
 mod summary;
