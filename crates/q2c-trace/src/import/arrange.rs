@@ -1,13 +1,15 @@
 //! Rows in the source's order to records in the order of time.
 //!
 //! Rows wait in a window, so that a source that is out of order by less than the window comes out sorted. Then the first
-//! start becomes time zero, and requests in flight are counted where the source has ends.
+//! start becomes time zero, and requests in flight are counted where the source has ends. With the option to sort, any order
+//! will do: rows wait in a [`Sorter`] until all are there.
 
 use super::depth::Depths;
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::row::{Name, Row};
 use super::run::{Intake, Place, RecordSink};
+use super::sorter::Sorter;
 use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -54,6 +56,8 @@ pub(super) struct Arranged<'a> {
     spec: &'a Spec,
     intake: Intake<'a>,
     window: Vec<Row>,
+    /// Takes the window's place when all is to be sorted.
+    sorter: Option<Sorter>,
     /// Whether the window is in order.
     sorted: bool,
     origin: Option<Nanos>,
@@ -75,6 +79,10 @@ impl<'a> Arranged<'a> {
             spec,
             intake: Intake::new(path, options.skip_bad, sink),
             window: Vec::new(),
+            sorter: options
+                .sort
+                .as_deref()
+                .map(|folder| Sorter::new(path, folder)),
             sorted: true,
             origin: None,
             left: Nanos::ZERO,
@@ -87,8 +95,7 @@ impl<'a> Arranged<'a> {
     /// Takes the source's next row.
     pub(super) fn push(&mut self, mut row: Row) -> Result<(), ImportError> {
         if row.start < self.left {
-            let expected =
-                "a start not before the requests more than 65536 rows above (sort the source)";
+            let expected = "a start not before the requests more than 65536 rows above (or import with --sort)";
             let found = format!("{} ns", row.start.0);
             let bad = BadLine::new("time goes back", "time", expected, &found);
             return self.bad(row.place, bad);
@@ -97,6 +104,9 @@ impl<'a> Arranged<'a> {
             && let Err(bad) = self.host(&mut row)
         {
             return self.bad(row.place, bad);
+        }
+        if let Some(sorter) = &mut self.sorter {
+            return sorter.push(row);
         }
         self.sorted &= self
             .window
@@ -134,6 +144,9 @@ impl<'a> Arranged<'a> {
     /// The description, when all rows are there.
     pub(super) fn finish(mut self, lines: u64) -> Result<TraceMeta, ImportError> {
         self.leave(self.window.len())?;
+        if let Some(sorter) = self.sorter.take() {
+            sorter.finish(|row| self.emit(&row))?;
+        }
         for (at, host) in self.hosts.iter().enumerate() {
             let name = format!("device.major.{}", at + 1);
             self.facts

@@ -56,6 +56,16 @@ pub enum ImportError {
         /// What is there.
         found: String,
     },
+    /// What is sorted found no room.
+    #[error("sort {} in {}: {source}; name another folder with TMPDIR", path.display(), folder.display())]
+    Sort {
+        /// The source.
+        path: PathBuf,
+        /// Where its parts were to be kept.
+        folder: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// Nothing to import.
     #[error("import {}: expected at least one request, found none in {lines} lines ({skipped} skipped as bad)", path.display())]
     Empty {

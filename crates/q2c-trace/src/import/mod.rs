@@ -20,6 +20,7 @@ mod nexus5;
 mod options;
 mod row;
 mod run;
+mod sorter;
 mod spc;
 mod systor17;
 mod tencent;

@@ -2,6 +2,7 @@
 
 use super::decimal::TimeUnit;
 use q2c_model::{Bytes, DevId, Op};
+use std::path::PathBuf;
 
 /// Options of all importers; each says in its help which ones it reads.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,8 @@ pub struct ImportOptions {
     pub columns: Vec<ColumnMap>,
     /// `csv`: the byte between cells; a comma when `None`.
     pub delimiter: Option<u8>,
+    /// Sort a source that is out of order by any distance, with what memory has no room for in an unnamed file in this folder.
+    pub sort: Option<PathBuf>,
     /// Leave out lines that cannot be read, counted by reason in the trace's `unmatched`, instead of stopping.
     pub skip_bad: bool,
 }

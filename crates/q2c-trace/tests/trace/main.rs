@@ -15,6 +15,8 @@ mod public;
 #[cfg(test)]
 mod round_trip;
 #[cfg(test)]
+mod speed;
+#[cfg(test)]
 mod summary;
 #[cfg(test)]
 mod support;

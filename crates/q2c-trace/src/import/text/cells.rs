@@ -138,7 +138,7 @@ pub(in crate::import) fn address(
 /// `offset` units as sectors.
 pub(in crate::import) fn sectors(offset: u64, unit: Bytes) -> Option<Sectors> {
     let offset = Bytes(offset.checked_mul(unit.0)?);
-    (offset.0 % 512 == 0).then(|| offset.sectors())
+    offset.0.is_multiple_of(512).then(|| offset.sectors())
 }
 
 /// A length in units of so many bytes, above zero.

@@ -76,6 +76,17 @@ fn what_is_far_out_of_order_is_refused_or_counted() {
 }
 
 #[test]
+fn any_order_can_be_sorted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sorting = options();
+    sorting.sort = Some(folder.path().to_owned());
+    let text: String = (0..LINES).rev().map(line).collect();
+    let (records, _) = import("alibaba", text.as_bytes(), &sorting).unwrap();
+    let sectors: Vec<u64> = records.iter().map(|record| record.sector.0).collect();
+    assert!(sectors.into_iter().eq(0..LINES));
+}
+
+#[test]
 fn packed_files_give_the_same_trace() {
     let text: String = (0..1_000).map(line).collect();
     let mut gz = GzEncoder::new(Vec::new(), Compression::default());
