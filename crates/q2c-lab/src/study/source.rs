@@ -5,11 +5,12 @@ use q2c_model::{Bytes, IoRecord, Nanos, Op};
 use q2c_result::sweep::SweepInput;
 use q2c_sim::{Recording, RecordingError};
 use q2c_stats::{Histogram, percentile};
-use q2c_trace::import::{Format, ImportError, ImportOptions, RecordSink, Source, by_name, sniff};
+use q2c_trace::import::{
+    Format, ImportError, ImportOptions, RecordSink, Source, by_name, head, open, sniff,
+};
 use q2c_trace::{Column, Scan, TraceError, TraceReader};
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
@@ -92,8 +93,6 @@ pub enum SourceError {
 const EXACT: usize = 1 << 22;
 /// First bytes of every Parquet file.
 const PARQUET: [u8; 4] = *b"PAR1";
-/// What is looked at to recognise a format.
-const HEAD: u64 = 4096;
 /// What bare latencies are taken for.
 const ASSUMED: (Op, Bytes) = (Op::Read, Bytes(4096));
 
@@ -111,12 +110,8 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
         folder: options.holding.folder.clone(),
         source,
     };
-    let mut file = File::open(path).map_err(failed)?;
-    let mut head = Vec::new();
-    (&mut file)
-        .take(HEAD)
-        .read_to_end(&mut head)
-        .map_err(failed)?;
+    let mut input = open(path)?;
+    let own_format = head(&mut *input).map_err(failed)?.starts_with(&PARQUET);
     let mut taken = Taken {
         lanes: Lanes::new(&options.holding),
         full: None,
@@ -124,12 +119,9 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
         path,
         stop,
     };
-    let read = match head.starts_with(&PARQUET) {
+    let read = match own_format {
         true => own(path, &mut taken).map(|()| String::new()),
-        false => {
-            file.rewind().map_err(failed)?;
-            foreign(path, file, &head, options, &mut taken)
-        }
+        false => foreign(path, &mut *input, options, &mut taken),
     };
     if let Some(full) = taken.full {
         return Err(spilled(full));
@@ -226,14 +218,17 @@ impl RecordSink for Taken<'_> {
 
 fn foreign(
     path: &Path,
-    file: File,
-    head: &[u8],
+    input: &mut dyn BufRead,
     options: &SourceOptions,
     sink: &mut Taken<'_>,
 ) -> Result<String, SourceError> {
     let unknown = || SourceError::Unknown {
         path: path.to_owned(),
     };
+    let head = head(input).map_err(|source| SourceError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
     let format: &Format = match &options.format {
         Some(name) => by_name(name),
         None => sniff(head),
@@ -249,11 +244,7 @@ fn foreign(
     }
     import.op = import.op.or(Some(ASSUMED.0));
     import.bytes = import.bytes.or(Some(ASSUMED.1));
-    let mut input = BufReader::with_capacity(256 * 1024, file);
-    let mut source = Source {
-        path,
-        input: &mut input,
-    };
+    let mut source = Source { path, input };
     let meta = (format.import)(&mut source, &import, sink);
     go_on(path, sink.stop)?;
     let left_out: u64 = meta?.unmatched.values().sum();

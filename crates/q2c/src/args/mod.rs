@@ -26,7 +26,7 @@ pub use restore::RestoreArgs;
 pub use rule::RuleArgs;
 pub use source::{CostArgs, SourceArgs};
 pub use steer::SteerArgs;
-pub use trace::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
+pub use trace::{ImportArgs, InfoArgs, TraceArgs, TraceCommand, temporary};
 pub use tune::TuneArgs;
 pub use watch::WatchArgs;
 

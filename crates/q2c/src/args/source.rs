@@ -1,6 +1,6 @@
 //! Options of every command that reads a recording.
 
-use super::trace::{Columns, columns, delimiter};
+use super::trace::{Columns, columns, delimiter, temporary, unit};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use q2c_host::{Roots, machine};
@@ -27,12 +27,21 @@ pub struct SourceArgs {
     /// Block size: of requests that have none [default: 4k], and of the calibration that is used [default: the trace's]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub bs: Option<Bytes>,
+    /// Bytes per unit of its offsets, such as 512 [default: the format's own]
+    #[arg(long, value_name = "SIZE", value_parser = unit)]
+    pub offset_unit: Option<Bytes>,
+    /// disksim: the lowest bit of the flags of reads [default: 1]
+    #[arg(long, value_name = "BIT", value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub read_flag: Option<u8>,
     /// csv: which header holds which field, such as submit_ns=start,latency=took
     #[arg(long, value_name = "FIELD=HEADER,...", value_parser = columns)]
     pub columns: Option<Columns>,
     /// csv: the character between cells [default: a comma]
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     pub delimiter: Option<u8>,
+    /// Sort requests that are out of order by more than 65 536, through an unnamed file in $TMPDIR or /var/tmp
+    #[arg(long)]
+    pub sort: bool,
     /// Leave out lines that cannot be read and count them, instead of stopping at the first
     #[arg(long)]
     pub skip_bad: bool,
@@ -49,7 +58,6 @@ impl SourceArgs {
     pub fn options(&self, inputs: usize) -> SourceOptions {
         let free = || machine::free_memory(&Roots::live()).map(|free| Bytes(free.0 / 2));
         let memory = self.memory.or_else(free).unwrap_or(MEMORY);
-        let folder = || std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from);
         let columns = self.columns.clone().map_or(Vec::new(), |columns| columns.0);
         SourceOptions {
             format: self.format.clone(),
@@ -57,6 +65,9 @@ impl SourceArgs {
                 unit: self.unit,
                 op: self.op,
                 bytes: self.bs,
+                offset_unit: self.offset_unit,
+                read_flag: self.read_flag,
+                sort: self.sort.then(temporary),
                 columns,
                 delimiter: self.delimiter,
                 skip_bad: self.skip_bad,
@@ -64,7 +75,7 @@ impl SourceArgs {
             },
             holding: Holding {
                 memory: Bytes(memory.0 / inputs.max(1) as u64),
-                folder: self.spill.clone().unwrap_or_else(folder),
+                folder: self.spill.clone().unwrap_or_else(temporary),
             },
         }
     }

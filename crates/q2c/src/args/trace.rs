@@ -29,9 +29,9 @@ pub enum TraceCommand {
 pub struct ImportArgs {
     /// The recording
     pub input: PathBuf,
-    /// Its format
+    /// Its format [default: recognised by its first bytes]
     #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
-    pub format: String,
+    pub format: Option<String>,
     /// Unit of all its times: ns, us, ms or s
     #[arg(long)]
     pub unit: Option<TimeUnit>,
@@ -41,12 +41,21 @@ pub struct ImportArgs {
     /// Length of requests that have none, such as 4k
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub bs: Option<Bytes>,
+    /// Bytes per unit of its offsets, such as 512 [default: the format's own]
+    #[arg(long, value_name = "SIZE", value_parser = unit)]
+    pub offset_unit: Option<Bytes>,
+    /// disksim: the lowest bit of the flags of reads [default: 1]
+    #[arg(long, value_name = "BIT", value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub read_flag: Option<u8>,
     /// csv: which header holds which field, such as submit_ns=start,latency=took
     #[arg(long, value_name = "FIELD=HEADER,...", value_parser = columns)]
     pub columns: Option<Columns>,
     /// csv: the character between cells [default: a comma]
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     pub delimiter: Option<u8>,
+    /// Sort requests that are out of order by more than 65 536, through an unnamed file in $TMPDIR or /var/tmp
+    #[arg(long)]
+    pub sort: bool,
     /// Leave out lines that cannot be read, counted by reason, instead of stopping at the first
     #[arg(long)]
     pub skip_bad: bool,
@@ -77,6 +86,15 @@ pub(super) fn columns(text: &str) -> Result<Columns, String> {
     map.ok_or_else(|| "expected FIELD=HEADER, several separated by commas".to_owned())
 }
 
+/// Bytes per unit of offsets.
+pub(super) fn unit(text: &str) -> Result<Bytes, String> {
+    let size = parse_size(text).map_err(|error| error.to_string())?;
+    match size.0 {
+        0 => Err("expected 1 or more".to_owned()),
+        _ => Ok(size),
+    }
+}
+
 pub(super) fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [byte] if byte.is_ascii() => Ok(*byte),
@@ -85,9 +103,17 @@ pub(super) fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
+/// The folder of files that memory has no room for.
+pub fn temporary() -> PathBuf {
+    std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
+}
+
 fn formats() -> String {
     let line =
         |format: &q2c_trace::import::Format| format!("  {:<13} {}", format.name, format.help);
     let lines: Vec<String> = FORMATS.iter().map(line).collect();
-    format!("Formats:\n{}", lines.join("\n"))
+    format!(
+        "Formats:\n{}\n\nInputs packed with gzip or Zstandard are unpacked as they are read. Columns and units: docs/formats.md",
+        lines.join("\n")
+    )
 }

@@ -1,18 +1,19 @@
 //! `q2c trace`.
 
-use crate::args::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
+use crate::args::{ImportArgs, InfoArgs, TraceArgs, TraceCommand, temporary};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use q2c_model::{IoRecord, Nanos, TraceMeta};
 use q2c_result::Exit;
-use q2c_trace::import::{ImportError, ImportOptions, RecordSink, Source, by_name};
+use q2c_trace::import::{
+    Format, ImportError, ImportOptions, RecordSink, Source, by_name, head, open, sniff,
+};
 use q2c_trace::{
     Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceError, TraceReader, TraceWriter,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufRead};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -45,26 +46,23 @@ impl RecordSink for UntilStopped<'_> {
 }
 
 fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let format = by_name(&args.format).ok_or_else(|| {
-        let why = format!(
-            "import {}: no format `{}`",
-            args.input.display(),
-            args.format
-        );
-        Failure::new(Exit::Usage, why)
-    })?;
     let columns = args.columns.clone().map_or(Vec::new(), |columns| columns.0);
     let options = ImportOptions {
         unit: args.unit,
         op: args.op,
         bytes: args.bs,
+        offset_unit: args.offset_unit,
+        read_flag: args.read_flag,
+        sort: args.sort.then(temporary),
         columns,
         delimiter: args.delimiter,
         skip_bad: args.skip_bad,
         ..ImportOptions::default()
     };
     let path = args.input.as_path();
-    let mut input = BufReader::new(File::open(path).map_err(|e| unread(path, &e))?);
+    let exit = |error: &ImportError| import_exit(error, stop.load(Ordering::Relaxed));
+    let mut input = open(path).or_exit_of(exit)?;
+    let format = format(args, &mut *input)?;
     let writer = TraceWriter::create(&args.out, TraceMeta::default());
     let mut sink = UntilStopped {
         writer: writer.or_exit_of(trace_exit)?,
@@ -73,13 +71,26 @@ fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     };
     let mut source = Source {
         path,
-        input: &mut input,
+        input: &mut *input,
     };
-    let meta = (format.import)(&mut source, &options, &mut sink)
-        .or_exit_of(|e| import_exit(e, stop.load(Ordering::Relaxed)))?;
+    let meta = (format.import)(&mut source, &options, &mut sink).or_exit_of(exit)?;
     sink.writer.meta_mut().clone_from(&meta);
     sink.writer.finish().or_exit_of(trace_exit)?;
     info_of(&args.out, args.json, stop)
+}
+
+/// The format named, or the one that the input's first bytes show.
+fn format(args: &ImportArgs, input: &mut dyn BufRead) -> Result<&'static Format, Failure> {
+    let path = args.input.display();
+    let head = head(input).map_err(|e| unread(&args.input, &e))?;
+    let (format, why) = match &args.format {
+        Some(name) => (by_name(name), format!("import {path}: no format `{name}`")),
+        None => (
+            sniff(head),
+            format!("import {path}: no importer recognises it; name its format with --format"),
+        ),
+    };
+    format.ok_or_else(|| Failure::new(Exit::Usage, why))
 }
 
 fn info(args: &InfoArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
@@ -193,6 +204,7 @@ fn import_exit(error: &ImportError, stopped: bool) -> Exit {
         ImportError::Trace(_) if stopped => Exit::Interrupted,
         ImportError::Trace(error) => trace_exit(error),
         ImportError::Option { .. } | ImportError::Map { .. } => Exit::Usage,
+        ImportError::Sort { .. } => Exit::Environment,
         _ => Exit::Input,
     }
 }

@@ -19,7 +19,9 @@ pub(super) fn trace(
         SourceError::Stopped { .. } => Exit::Interrupted,
         SourceError::Import(ImportError::Option { .. } | ImportError::Map { .. })
         | SourceError::Unknown { .. } => Exit::Usage,
-        SourceError::Spill { .. } => Exit::Environment,
+        SourceError::Spill { .. } | SourceError::Import(ImportError::Sort { .. }) => {
+            Exit::Environment
+        }
         _ => Exit::Input,
     })
 }
