@@ -1,6 +1,6 @@
 # What a topic of guest/tests tells its results with. Sourced in the guest. Set are TOPIC, KERNEL (its row in guest/kernels)
 # and the names of the NVMe devices: RAW (1 GiB, empty), EXT4 (at /mnt), SMALL (64 MiB, may be taken
-# away) and SLOW (1 GiB of zeros, every request takes 1 ms).
+# away) and SLOW (1 GiB of zeros, every request takes 4 ms).
 
 # One line of results; line ends and carriage returns would break the form.
 tell() { printf 'q2c-guest: %s\n' "$(printf '%s' "$*" | tr '\n\r\t' '   ')" | tee -a /tmp/told /dev/ttyS1; }
@@ -31,6 +31,20 @@ run() { # NAME STATUS FILE COMMAND...
     cat "$file"
     fail "$name" "ended with $status, wanted $wanted: $(tail -n 3 "$file")"
     return 1
+}
+
+# The small device, found again on its bus where it was taken away: its name now, when it has its queue.
+small_again() {
+    local name= tries=0 serial
+    echo 1 >/sys/bus/pci/rescan
+    until [ -n "$name" ] && [ -b "/dev/$name" ] && [ -d "/sys/block/$name/queue" ] || [ $tries = 100 ]; do
+        if [ $tries != 0 ]; then sleep 0.1; fi
+        tries=$((tries + 1))
+        for serial in /sys/class/nvme/nvme*/serial; do
+            if [ "$(tr -d ' ' <"$serial")" = q2c-small ]; then name=$(basename "$(dirname "$serial")"/nvme*n1); fi
+        done
+    done
+    echo "$name"
 }
 
 # Whether the running kernel is at least A.B.

@@ -1,7 +1,7 @@
 # The emulated machine. Sourced.
 #
 # 4 CPUs, two threads per core; four NVMe devices, known by their serial numbers: q2c-raw is empty, q2c-ext4 has a
-# file system, q2c-small is empty and may be taken away, q2c-slow stores nothing and answers after 1 ms, always. No hypervisor is used, so that kernels boot anywhere, and time in
+# file system, q2c-small is empty and may be taken away, q2c-slow stores nothing and answers after 4 ms, always. No hypervisor is used, so that kernels boot anywhere, and time in
 # a guest says nothing about real devices. An idle CPU must halt: with MONITOR its waiting would keep a CPU of the host busy.
 
 # Runs the machine until it powers off; standard input, output and error are qemu's.
@@ -13,7 +13,7 @@ run_machine() { # KERNEL FOLDER, IMAGE, WORK, KERNEL ARGUMENTS, QEMU ARGUMENTS..
         disks+=(-drive "file=$work/$name.img,format=raw,if=none,id=$name,cache=unsafe"
             -device "nvme,id=nvme-$name,serial=q2c-$name,drive=$name,max_ioqpairs=8")
     done
-    disks+=(-blockdev driver=null-co,node-name=slow,size=1073741824,latency-ns=1000000,read-zeroes=on
+    disks+=(-blockdev driver=null-co,node-name=slow,size=1073741824,latency-ns=4000000,read-zeroes=on
         -device nvme,id=nvme-slow,serial=q2c-slow,drive=slow,max_ioqpairs=8)
     qemu-system-x86_64 -accel tcg,thread=multi -cpu max,vendor=GenuineIntel,-monitor \
         -smp 4,sockets=1,cores=2,threads=2 -m 1536 -nodefaults -no-user-config -no-reboot -display none \

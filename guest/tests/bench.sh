@@ -17,12 +17,12 @@ before=$(cat "/sys/block/$SLOW/queue/io_poll_delay" 2>/dev/null)
 if kernel_at_least 5.19; then
     expect kernel-hybrid-left-out "$(grep -c 'hybrid-kernel needs Linux 4.10 to 5.18' /tmp/slow.result)" -ge 1 "with the reason"
 else
-    expect_mode kernel-hybrid-sleeps slow pvsync2 hybrid-kernel 'hybrid in the kernel*' 1 500 5000
+    expect_mode kernel-hybrid-sleeps slow pvsync2 hybrid-kernel 'hybrid-kernel (call)' 1 500 5000
     expect_mode kernel-classic slow pvsync2 poll 'poll (call)' 1 0 100
     expect poll-delay-restored "$before" = -1 "io_poll_delay"
 fi
 if kernel_at_least 6.13; then
-    expect_mode uring-hybrid-sleeps slow io_uring hybrid-uring 'hybrid in the kernel*' 1 500 5000
+    expect_mode uring-hybrid-sleeps slow io_uring hybrid-uring 'hybrid-uring (*)' 1 500 5000
 else
     expect uring-hybrid-refused "$(grep -c 'HYBRID_IOPOLL' /tmp/slow.result)" -ge 1 "$(grep -m 1 'HYBRID_IOPOLL' /tmp/slow.result)"
 fi

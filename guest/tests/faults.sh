@@ -35,3 +35,18 @@ q2c doctor "$disk" >/tmp/first.out 2>&1
 expect first-sectors $? = 6 "$(tail -n 1 /tmp/first.out)"
 rmdir $bad
 modprobe -r null_blk
+
+# The same controller, found again on its bus and taken away under a benchmark: told as gone, with what was measured before.
+back=$(small_again)
+q2c bench "/dev/$back" --engine io_uring,libaio --method interrupt --cpus 2,3 --seconds 2 --trials 20 --out /tmp/gone >/tmp/gone.out 2>&1 </dev/null &
+pid=$!
+tries=0
+until grep -q took /tmp/gone.out || [ $tries = 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+echo 1 >"/sys/class/nvme/${back%n1}/device/remove"
+wait $pid
+status=$?
+grep -q "the device $back is gone" /tmp/gone.out && grep -q '"complete": false' /tmp/gone/*/result.json && [ $status = 6 ]
+expect bench-removed $? = 0 "exit $status: $(tail -n 1 /tmp/gone.out)"

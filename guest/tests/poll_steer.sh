@@ -85,18 +85,13 @@ else
     expect a-foreign-value-is-left "$?, $(cat "$delay")" = "5, 33" "$(tail -n 1 /tmp/first)"
     echo -1 >"$delay"
 
-    # The small device may have been taken away by another topic: the bus is asked again.
-    echo 1 >/sys/bus/pci/rescan
-    small() { for serial in /sys/class/nvme/nvme*/serial; do if [ "$(tr -d ' ' <"$serial")" = q2c-small ]; then basename "$(dirname "$serial")"/nvme*n1; fi; done; }
-    tries=0
-    until [ -e "/sys/block/$(small)/queue/io_poll_delay" ] || [ $tries = 50 ]; do tries=$((tries + 1)) && sleep 0.1; done
-    gone=$(small)
-    q2c poll steer "$gone" --rule min:70%,10ms --seconds 20 >/tmp/gone 2>&1 &
+    gone=$(small_again)
+    q2c poll steer "$gone" --rule min:70%,10ms --seconds 20 >/tmp/lost 2>&1 &
     steer=$!
-    until grep -q ' s ' /tmp/gone || ! kill -0 $steer 2>/dev/null; do sleep 0.1; done
+    until grep -q ' s ' /tmp/lost || ! kill -0 $steer 2>/dev/null; do sleep 0.1; done
     echo 1 >"/sys/class/nvme/${gone%n1}/device/remove"
     wait $steer
-    expect a-lost-device-ends-it "$?, $(grep -c 'went away' /tmp/gone)" = "6, 1" "$gone: $(tail -n 2 /tmp/gone)"
+    expect a-lost-device-ends-it "$?, $(grep -c 'went away' /tmp/lost)" = "6, 1" "$gone: $(tail -n 2 /tmp/lost)"
 
     run feedback-rule-refused 2 /tmp/refused q2c poll steer "$RAW" --rule pas &&
         expect feedback-rule-refused "$(grep -c 'more than the times' /tmp/refused)" = 1 "$(cat /tmp/refused)"

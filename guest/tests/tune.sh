@@ -61,6 +61,7 @@ else
         here && /"policy": "[0-9]+us"/ { gsub(/[^0-9]/, ""); us = $0 }
         us && /"effective_sleep_ns": \{/ { inside = 1 }
         inside && /"median":/ { gsub(/[^0-9.]/, ""); print us, int($0 / 1000); exit }' "$result")
+    cat /tmp/slow.out
     [ "${1:-0}" -ge 1 ] && [ $((${2:-0} * 100)) -ge $(($1 * 95)) ] && [ "$2" -le "$1" ]
     expect fixed-delay-is-slept $? = 0 "${1:-no} us set, effective sleep ${2:-not} us seen by the probe; $(grep -m 1 'use \|no room' /tmp/slow.out)"
 fi

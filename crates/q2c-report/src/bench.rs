@@ -1,12 +1,13 @@
 //! What tables of `q2c bench` show, in a terminal and in a page alike.
 
+use crate::invalid;
 use crate::quantity::{count, duration, number};
 use q2c_model::Bytes;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Curve};
 use q2c_stats::Interval;
 
 /// Heads of the columns.
-pub(crate) const HEAD: [&str; 10] = [
+const HEAD: [&str; 10] = [
     "interface, method",
     "jobs",
     "KIOPS",
@@ -18,6 +19,29 @@ pub(crate) const HEAD: [&str; 10] = [
     "KIOPS/core",
     "what it was",
 ];
+
+/// The doctor's names of what the columns hold.
+const MEASURES: [&str; 10] = [
+    "",
+    "",
+    "iops",
+    "iops",
+    "latency",
+    "latency",
+    "cpu",
+    "cpu",
+    "kiops-per-core",
+    "effective-mode",
+];
+
+/// The heads, marked where a check of the machine invalidates the column.
+pub(crate) fn head(result: &BenchResult) -> [String; 10] {
+    let marked = |at: usize| match invalid::measure(&result.doctor, MEASURES[at]) {
+        true => format!("{}{}", HEAD[at], invalid::MARK),
+        false => HEAD[at].to_owned(),
+    };
+    std::array::from_fn(marked)
+}
 
 /// What one table is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +119,7 @@ pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
 
 /// What the table's marks mean.
 pub(crate) const LEGEND: &str = "Medians over trials. CPU: seconds per second, CPUs; busy: the whole machine. * more jobs and helper threads than \
-     CPUs. Latency: submission to reaping.";
+     CPUs. \u{2020} a check of the machine invalidates the column. Latency: submission to reaping.";
 
 /// A curve in a sentence.
 pub(crate) fn curve(curve: &Curve) -> String {

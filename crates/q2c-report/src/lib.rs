@@ -11,6 +11,7 @@ mod bench;
 pub mod columns;
 pub mod csv;
 pub mod html;
+mod invalid;
 mod label;
 mod metric;
 mod quantity;

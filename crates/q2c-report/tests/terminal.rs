@@ -1,5 +1,7 @@
 //! What the terminal shows, as a whole.
 
+#[path = "fixture/bench.rs"]
+mod bench_fixture;
 mod fixture;
 
 use q2c_report::terminal::{self, Screen};
@@ -80,4 +82,23 @@ fn a_devices_name_cannot_command_the_terminal() {
         text.contains("\\u{1b}]0;title\\u{7}\\u{a}forged line"),
         "{text}"
     );
+}
+
+#[test]
+fn what_the_doctor_invalidates_is_named_beside_the_numbers() {
+    let line = "doctor kernel-hybrid: invalidates hybrid-kernel, kiops-per-core: io_poll_delay is ignored since 5.19";
+    let tune = terminal::tune(&fixture::realistic(), PIPE);
+    assert!(tune.contains(line), "{tune}");
+    let marks = |text: &str| {
+        let (tables, _) = text.split_once("Medians over trials").expect("a legend");
+        tables.matches('\u{2020}').count()
+    };
+    let bench = terminal::bench(&bench_fixture::result(), PIPE);
+    assert!(bench.contains(line), "{bench}");
+    assert_eq!(marks(&bench), 1, "{bench}");
+    let mut healthy = bench_fixture::result();
+    healthy.doctor.checks.clear();
+    let bench = terminal::bench(&healthy, PIPE);
+    assert!(!bench.contains("doctor "), "{bench}");
+    assert_eq!(marks(&bench), 0, "{bench}");
 }

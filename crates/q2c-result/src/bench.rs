@@ -60,6 +60,9 @@ pub struct BenchJob {
     pub idle_busy_cpus: f64,
     /// Submissions of each job per second, as a Poisson process; none in a closed loop.
     pub rate: Option<f64>,
+    /// Part of the target in use, from its start; all of it without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Bytes>,
     /// Seed of offsets and of the order of trials.
     pub seed: u64,
 }

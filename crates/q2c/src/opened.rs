@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A target must hold this many of the largest blocks: fewer would be read from the device's cache.
-const LEAST_BLOCKS: u64 = 64;
+pub const LEAST_BLOCKS: u64 = 64;
 /// Size of a simulated target.
 const SIMULATED_SPAN: Bytes = Bytes(1 << 30);
 /// What the opening of the target left behind.
@@ -64,9 +64,9 @@ impl Opened {
         path: &Path,
         scratch: Option<&Scratch>,
     ) -> Result<Self, Failure> {
-        let mut leave = match args.allow_write.is_empty() {
+        let mut leave = match args.run.allow_write.is_empty() {
             true => WriteLeave::none(),
-            false => WriteLeave::for_paths(&args.allow_write).or_exit_of(|e| e.exit())?,
+            false => WriteLeave::for_paths(&args.run.allow_write).or_exit_of(|e| e.exit())?,
         };
         scratch.iter().for_each(|scratch| scratch.grant(&mut leave));
         let blocks = args
@@ -127,7 +127,7 @@ impl Opened {
     /// A controller that the kernel does not drive: only its address is known.
     pub fn controller(args: &WorkloadArgs, address: &str) -> Result<Self, Failure> {
         let path = PathBuf::from(address);
-        if args.rw.write && !args.allow_write.contains(&path) {
+        if args.rw.write && !args.run.allow_write.contains(&path) {
             let refused = TargetError::NoLeave { path };
             return Err(Failure::new(refused.exit(), refused));
         }

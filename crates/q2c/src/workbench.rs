@@ -46,7 +46,7 @@ impl Workbench {
         stop: &AtomicBool,
     ) -> Result<Self, Failure> {
         let mut bench = Self::at_once(args, target, scratch)?;
-        bench.workload.site.idle_busy_cpus = at_rest(&bench.workload, args.seed, stop)?;
+        bench.workload.site.idle_busy_cpus = at_rest(&bench.workload, args.run.seed, stop)?;
         Ok(bench)
     }
 
@@ -72,7 +72,7 @@ impl Workbench {
             _ => engine,
         };
         let mut bench = Self::around(args, engine, opened, scratch)?;
-        bench.workload.site.idle_busy_cpus = at_rest(&bench.workload, args.seed, stop)?;
+        bench.workload.site.idle_busy_cpus = at_rest(&bench.workload, args.run.seed, stop)?;
         Ok(bench)
     }
 
@@ -239,16 +239,17 @@ pub fn scratch(args: &WorkloadArgs, stop: &AtomicBool) -> Result<Option<Scratch>
     let Some(size) = args.scratch else {
         return Ok(None);
     };
-    std::fs::create_dir_all(&args.out).map_err(|e| {
+    std::fs::create_dir_all(&args.run.out).map_err(|e| {
         Failure::new(
             Exit::Device,
-            format!("make the folder {}: {e}", args.out.display()),
+            format!("make the folder {}: {e}", args.run.out.display()),
         )
     })?;
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| d.as_secs());
     let path = args
+        .run
         .out
         .join(format!("scratch-{now}-{}.bin", std::process::id()));
     say(&format!(
@@ -256,7 +257,7 @@ pub fn scratch(args: &WorkloadArgs, stop: &AtomicBool) -> Result<Option<Scratch>
         path.display()
     ));
     let mut go_on = |_written: Bytes| !stop.load(Ordering::Relaxed);
-    let made = Scratch::create(&path, size, args.seed, &mut go_on);
+    let made = Scratch::create(&path, size, args.run.seed, &mut go_on);
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::new(
             Exit::Interrupted,

@@ -172,7 +172,8 @@ fn own_rules_run_live() {
         &live["predicted"]["effective_sleep_ns"],
     ] {
         let asked = predicted.as_f64().unwrap();
-        assert!((0.98e6..1.3e6).contains(&asked), "{asked}");
+        // A few of some hundred I/Os poll: those before the first window.
+        assert!((0.94e6..1.3e6).contains(&asked), "{asked}");
     }
     let median = |cell: &Value, name: &str| cell["measured"][name]["median"].as_f64().unwrap();
     let asked = median(&live, "effective_sleep_ns");

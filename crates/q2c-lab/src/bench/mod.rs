@@ -1,7 +1,9 @@
 //! Throughput over interfaces, methods and jobs, and what the numbers mean.
 
+pub mod asked;
 mod conclude;
 mod curves;
+mod gone;
 pub mod interface;
 pub mod media;
 pub mod method;
@@ -68,6 +70,17 @@ pub struct Bench<'a> {
     pub stop: &'a AtomicBool,
 }
 
+/// What a run gave.
+#[derive(Debug)]
+pub struct Done {
+    /// Every point as far as it got.
+    pub result: BenchResult,
+    /// What the folder is to say.
+    pub state: RunState,
+    /// Why it ended early by itself: the target is gone.
+    pub aborted: Option<String>,
+}
+
 /// Why a run gave nothing.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -103,7 +116,7 @@ impl Bench<'_> {
         &self,
         folder: &mut RunDir,
         progress: &mut dyn Progress,
-    ) -> Result<(BenchResult, RunState), BenchError> {
+    ) -> Result<Done, BenchError> {
         let begun = Instant::now();
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
         let (spots, left_out) =
@@ -129,7 +142,8 @@ impl Bench<'_> {
         let cells = conclude::cells(self.spec, &spots, &summary, self.site.idle_busy_cpus);
         let scaling = curves::curves(self, &cells, &summary);
         let mut warnings = warn::warnings(self, &cells, &summary);
-        warnings.extend(aborted(&summary.end));
+        let aborted = aborted(&summary.end);
+        warnings.extend(aborted.clone());
         let result = BenchResult {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -146,7 +160,11 @@ impl Bench<'_> {
             harness_floor_ns: self.harness_floor_ns,
             warnings,
         };
-        Ok((result, summary.state()))
+        Ok(Done {
+            result,
+            state: summary.state(),
+            aborted: aborted.map(|warning| warning.found),
+        })
     }
 
     /// How long all trials take, seconds; `None` when no point exists.
@@ -192,6 +210,7 @@ impl Bench<'_> {
             cpu_order: self.spec.cpu_order.clone(),
             idle_busy_cpus: self.site.idle_busy_cpus,
             rate: self.spec.rate,
+            span: self.spec.span,
             seed: self.spec.seed,
         }
     }

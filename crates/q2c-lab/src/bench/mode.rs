@@ -148,7 +148,7 @@ fn was(spot: &Spot, seen: &Seen<'_>) -> String {
         (Waits::Interrupt, _) => "interrupt".to_owned(),
         (Waits::Hybrid(_), _) if seen.slept[1] == 0.0 => format!("{}, no sleep", looked(seen)),
         (Waits::Hybrid(_), _) => format!("hybrid ({})", seen.polls_by),
-        (Waits::Poll, false) => looked(seen),
+        (Waits::Poll, false) => polled(spot, seen),
         (Waits::Poll, true) => asked(spot, seen),
     }
 }
@@ -172,10 +172,24 @@ fn asked(spot: &Spot, seen: &Seen<'_>) -> String {
             "poll (memory; the device raised interrupts, {} was ignored)",
             seen.polls_by
         ),
+        // Several jobs share interrupts: fewer than I/Os, and every I/O waited asleep.
+        (None, true) if !sleeps && seen.interrupts.is_some() => IGNORED.to_owned(),
         (None, true) if !sleeps => "not proved: neither polling nor interrupts".to_owned(),
+        (_, true) if sleeps && spot.point.method.starts_with("hybrid-") => {
+            format!("{} ({})", spot.point.method, seen.polls_by)
+        }
         (_, true) if sleeps => format!("hybrid in the kernel ({})", seen.polls_by),
         (_, false) if sleeps => format!("poll ({}), no sleep", seen.polls_by),
-        _ => looked(seen),
+        _ => polled(spot, seen),
+    }
+}
+
+/// Polling, by the name of the method where a submitting thread is part of it.
+fn polled(spot: &Spot, seen: &Seen<'_>) -> String {
+    let method = &spot.point.method;
+    match method.starts_with("sqpoll") {
+        true => format!("{method} ({})", seen.polls_by),
+        false => looked(seen),
     }
 }
 
@@ -228,6 +242,8 @@ mod tests {
         assert!(ignored.starts_with("interrupt"), "{ignored}");
         let quick = was(trial(Some(999), 477, "call"));
         assert!(quick.starts_with("interrupt"), "{quick}");
+        let shared = was(trial(Some(310), 990, "call"));
+        assert!(shared.starts_with("interrupt"), "{shared}");
         let unclear = was(trial(None, 990, "call"));
         assert!(unclear.starts_with("not proved"), "{unclear}");
     }
@@ -236,11 +252,20 @@ mod tests {
     fn a_kernel_that_sleeps_leaves_its_cpu_without_interrupts() {
         let kernel = spot("pvsync2", "hybrid-kernel");
         let was = |trial: BenchTrial| effective(&kernel, &[&trial]).was;
-        assert_eq!(
-            was(trial(Some(0), 950, "call")),
-            "hybrid in the kernel (call)"
-        );
+        assert_eq!(was(trial(Some(0), 950, "call")), "hybrid-kernel (call)");
         assert_eq!(was(trial(Some(0), 3, "call")), "poll (call), no sleep");
+    }
+
+    #[test]
+    fn a_submitting_thread_is_part_of_the_method() {
+        let sqpoll = spot("io_uring", "sqpoll");
+        let with = |helpers| BenchTrial {
+            helpers: (helpers, 0),
+            ..trial(Some(990), 0, "ring")
+        };
+        let was = |helpers| effective(&sqpoll, &[&with(helpers)]).was;
+        assert_eq!(was(1), "sqpoll (ring)");
+        assert_eq!(was(0), "poll (ring) without its kernel thread");
     }
 
     #[test]

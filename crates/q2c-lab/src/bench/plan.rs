@@ -1,5 +1,6 @@
 //! The points as a plan of the runner.
 
+use super::gone::gone;
 use super::spec::Spot;
 use super::trial::{BenchTrial, NoTrial, Place};
 use crate::runner::{CellError, CellPlan, Context, Plan};
@@ -20,6 +21,14 @@ impl BenchPlan<'_> {
     fn spot(&self, point: &BenchPoint) -> Result<&Spot, CellError> {
         let found = self.spots.iter().find(|spot| spot.point == *point);
         found.ok_or_else(|| CellError::Cell("it is not in the plan".to_owned()))
+    }
+
+    /// A failure as `otherwise`, or the end of the run where there is no target any more.
+    fn unless_gone(&self, why: String, otherwise: fn(String) -> CellError) -> CellError {
+        match gone(self.place.media, self.place.span, self.place.site) {
+            Some(gone) => CellError::Abort(format!("{why}; {gone}").into()),
+            None => otherwise(why),
+        }
     }
 
     /// The kernel's polling as this point wants it, until the guard is dropped: its own sleep (0) or none (-1).
@@ -88,9 +97,9 @@ impl Plan for BenchPlan<'_> {
         let done = self.place.trial(spot, context.seed >> 1, context.cancel);
         done.map_err(|why| match why {
             NoTrial::Stopped => CellError::Cancelled,
-            NoTrial::Run(error) => CellError::Cell(error.to_string()),
-            NoTrial::Program(error) => CellError::Cell(error),
-            NoTrial::Fault(fault) => CellError::Trial(fault),
+            NoTrial::Run(error) => self.unless_gone(error.to_string(), CellError::Cell),
+            NoTrial::Program(error) => self.unless_gone(error, CellError::Cell),
+            NoTrial::Fault(fault) => self.unless_gone(fault, CellError::Trial),
         })
     }
 }

@@ -45,6 +45,12 @@ pub struct BenchSpec {
     pub budget_s: Option<f64>,
     /// Seed of offsets and of the order of trials.
     pub seed: u64,
+    /// Part of the target in use, from its start; all of it without.
+    #[serde(default)]
+    pub span: Option<Bytes>,
+    /// The points, where they are not all that the axes make together.
+    #[serde(default)]
+    pub points: Vec<BenchPoint>,
 }
 
 /// A point that exists, as a cell of the plan.
@@ -109,30 +115,59 @@ fn outside_refuses(spec: &BenchSpec, interface: &Interface, point: &BenchPoint) 
 }
 
 fn points(spec: &BenchSpec) -> Vec<BenchPoint> {
-    let mut points = Vec::new();
-    for (rw, bs, depth) in outer(spec) {
-        for engine in &spec.engines {
-            for method in &spec.methods {
-                points.extend(spec.jobs.iter().map(|&jobs| BenchPoint {
-                    engine: engine.clone(),
-                    method: method.clone(),
-                    jobs,
-                    depth,
-                    bs,
-                    rw: rw.clone(),
-                }));
-            }
-        }
+    if !spec.points.is_empty() {
+        return spec.points.clone();
     }
-    points
+    let axes = Axes {
+        engines: spec.engines.clone(),
+        methods: spec.methods.clone(),
+        jobs: spec.jobs.clone(),
+        depths: spec.depths.clone(),
+        sizes: spec.sizes.clone(),
+        patterns: spec.patterns.clone(),
+    };
+    axes.points()
 }
 
-fn outer(spec: &BenchSpec) -> impl Iterator<Item = (String, Bytes, u16)> {
-    spec.patterns.iter().flat_map(move |rw| {
-        spec.sizes.iter().flat_map(move |&bs| {
-            spec.depths
-                .iter()
-                .map(move |&depth| (rw.clone(), bs, depth))
+/// What makes points together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Axes {
+    pub engines: Vec<String>,
+    pub methods: Vec<String>,
+    pub jobs: Vec<u32>,
+    pub depths: Vec<u16>,
+    pub sizes: Vec<Bytes>,
+    pub patterns: Vec<String>,
+}
+
+impl Axes {
+    /// Every point, jobs innermost.
+    pub fn points(&self) -> Vec<BenchPoint> {
+        let mut points = Vec::new();
+        for (rw, bs, depth) in self.outer() {
+            for engine in &self.engines {
+                for method in &self.methods {
+                    points.extend(self.jobs.iter().map(|&jobs| BenchPoint {
+                        engine: engine.clone(),
+                        method: method.clone(),
+                        jobs,
+                        depth,
+                        bs,
+                        rw: rw.clone(),
+                    }));
+                }
+            }
+        }
+        points
+    }
+
+    fn outer(&self) -> impl Iterator<Item = (String, Bytes, u16)> {
+        self.patterns.iter().flat_map(move |rw| {
+            self.sizes.iter().flat_map(move |&bs| {
+                self.depths
+                    .iter()
+                    .map(move |&depth| (rw.clone(), bs, depth))
+            })
         })
-    })
+    }
 }

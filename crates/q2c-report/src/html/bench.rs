@@ -1,9 +1,11 @@
 //! A benchmark as a page: a table and a chart for each block size, pattern and depth; curves, warnings, the machine.
 
 use super::chart::{Chart, over_jobs};
+use super::checks::{self, CheckRow};
+use super::facts::{self, Fact};
 use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy};
 use super::plotly;
-use crate::bench::{HEAD, LEGEND, Section, curve, left_out, row, sections};
+use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections};
 use crate::label::{self, Mode};
 use askama::Template;
 use q2c_result::bench::{BenchCell, BenchResult};
@@ -40,12 +42,15 @@ struct Page<'a> {
     script: &'static str,
     figures: String,
     job: String,
-    columns: Vec<&'static str>,
+    columns: [String; 10],
     legend: &'static str,
     panels: Vec<Panel>,
     curves: Vec<Told>,
     left_out: Vec<String>,
-    facts: Vec<(String, String)>,
+    harness: String,
+    checks: Vec<CheckRow<'a>>,
+    target: Vec<Fact>,
+    machine: Vec<Fact>,
 }
 
 /// The whole result as one page.
@@ -75,12 +80,18 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
             "{} trials of {} s, shuffled; CPUs {}",
             job.trials, job.trial_seconds, job.cpu_order
         ),
-        columns: HEAD.to_vec(),
+        columns: head(result),
         legend: LEGEND,
         panels,
         curves: result.scaling.iter().map(told).collect(),
         left_out: left_out(result),
-        facts: facts(result),
+        harness: format!(
+            "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing",
+            job.idle_busy_cpus, result.harness_floor_ns
+        ),
+        checks: checks::rows(&result.doctor),
+        target: facts::target(&result.target),
+        machine: facts::machine(&result.machine),
         result,
     };
     Ok(page.render()?)
@@ -112,37 +123,4 @@ fn table_row(cell: &BenchCell) -> Row {
             None => proof.join("; "),
         },
     }
-}
-
-fn facts(result: &BenchResult) -> Vec<(String, String)> {
-    let machine = &result.machine;
-    let fact = |name: &str, value: String| (name.to_owned(), value);
-    let mut facts = vec![
-        fact("kernel", machine.kernel.clone()),
-        fact("CPU", machine.cpu_model.clone().unwrap_or_default()),
-        fact(
-            "busy at rest",
-            format!("{:.2} CPUs", result.job.idle_busy_cpus),
-        ),
-        fact(
-            "harness",
-            format!(
-                "{:.0} ns CPU per I/O on an engine that does nothing",
-                result.harness_floor_ns
-            ),
-        ),
-    ];
-    if let Some(device) = &result.target.device {
-        let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not told".to_owned());
-        facts.push(fact(
-            "device",
-            format!("{} ({})", device.name, told(&device.model)),
-        ));
-        facts.push(fact("scheduler", told(&device.scheduler)));
-        let queues = device
-            .hw_queues
-            .map_or("not told".to_owned(), |n| n.to_string());
-        facts.push(fact("hardware queues", queues));
-    }
-    facts
 }

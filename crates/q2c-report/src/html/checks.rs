@@ -1,5 +1,6 @@
 //! The doctor's checks as rows.
 
+use crate::invalid;
 use q2c_result::{Check, DoctorReport, Verdict};
 
 /// One check.
@@ -9,13 +10,21 @@ pub(super) struct CheckRow<'a> {
     pub word: &'static str,
     /// Its class in the style sheet.
     pub class: &'static str,
+    /// What it invalidates, by name.
+    pub invalid: Option<String>,
 }
 
 /// All checks: what invalidates first, what is well last.
 pub(super) fn rows(report: &DoctorReport) -> Vec<CheckRow<'_>> {
     let row = |check| {
         let (word, class) = verdict(check);
-        CheckRow { check, word, class }
+        let invalid = check.verdict == Verdict::Invalidates && !check.columns.is_empty();
+        CheckRow {
+            check,
+            word,
+            class,
+            invalid: invalid.then(|| invalid::columns(check)),
+        }
     };
     let mut rows: Vec<CheckRow<'_>> = report.checks.iter().map(row).collect();
     rows.sort_by_key(|row| match row.check.verdict {

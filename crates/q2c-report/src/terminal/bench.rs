@@ -1,8 +1,9 @@
 //! `q2c bench` in a terminal: a table per block size, pattern and depth, the curves, and what qualifies them.
 
+use super::doctor;
 use super::screen::{Screen, Tone, printable};
 use super::table;
-use crate::bench::{HEAD, LEGEND, curve, left_out, row, sections};
+use crate::bench::{LEGEND, curve, head, left_out, row, sections};
 use crate::label::{self, Mode};
 use crate::quantity::seconds;
 use comfy_table::{CellAlignment, ColumnConstraint};
@@ -30,16 +31,20 @@ pub fn bench(result: &BenchResult, screen: Screen) -> String {
     for section in sections(result) {
         let title = screen.paint(Tone::Strong, &section.title());
         let cells = result.cells.iter().filter(|c| section.holds(&c.point));
-        text += &format!("\n{title}\n{}", rows(cells, screen));
+        text += &format!("\n{title}\n{}", rows(&head(result), cells, screen));
     }
     text += &format!("{LEGEND}\n");
     text += &qualified(result, screen);
     text
 }
 
-fn rows<'a>(cells: impl Iterator<Item = &'a BenchCell>, screen: Screen) -> String {
+fn rows<'a>(
+    head: &[String; 10],
+    cells: impl Iterator<Item = &'a BenchCell>,
+    screen: Screen,
+) -> String {
     let mut table = table::empty(screen);
-    table.set_header(HEAD.map(|head| screen.cell(Tone::Strong, head)));
+    table.set_header(head.each_ref().map(|head| screen.cell(Tone::Strong, head)));
     for cell in cells {
         let tone = match label::mode(&cell.effective_mode) {
             _ if cell.iops.trials == 0 || cell.too_good.is_some() => Tone::Bad,
@@ -84,6 +89,7 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
         result.harness_floor_ns
     );
     text += &screen.note(Tone::Dim, "harness:", &floor);
+    text += &doctor::invalid(&result.doctor, screen);
     for warning in &result.warnings {
         let words = format!(
             "{}; {}. To do: {}",

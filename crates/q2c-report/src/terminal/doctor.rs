@@ -2,6 +2,7 @@
 
 use super::screen::{Screen, Tone};
 use super::table;
+use crate::invalid;
 use comfy_table::ColumnConstraint;
 use q2c_result::{Check, DoctorReport, Verdict};
 
@@ -36,6 +37,15 @@ fn verdict(verdict: Verdict) -> (&'static str, Tone) {
         Verdict::Invalidates => ("invalid", Tone::Bad),
         Verdict::Unknown => ("unknown", Tone::Dim),
     }
+}
+
+/// A line for each check that invalidates something.
+pub(super) fn invalid(report: &DoctorReport, screen: Screen) -> String {
+    let line = |check: &Check| {
+        let head = format!("doctor {}:", check.id);
+        screen.note(Tone::Bad, &head, &invalid::told(check))
+    };
+    invalid::checks(report).map(line).collect()
 }
 
 fn summary(report: &DoctorReport, screen: Screen) -> String {

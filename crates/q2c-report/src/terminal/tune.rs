@@ -1,5 +1,6 @@
 //! `q2c tune` in a terminal.
 
+use super::doctor;
 use super::screen::{Screen, Tone};
 use super::table;
 use crate::label::{self, Mode};
@@ -20,6 +21,7 @@ pub fn tune(result: &TuneResult, screen: Screen) -> String {
     text += &effective_modes(result, screen);
     text += &unavailable(result, screen);
     text += &warnings(result, screen);
+    text += &doctor::invalid(&result.doctor, screen);
     text
 }
 

@@ -1,11 +1,13 @@
 //! `q2c bench`.
 
-use super::WorkloadArgs;
+use super::RunArgs;
 use clap::Args;
 use q2c_engine::Pattern;
+use q2c_lab::bench::asked::Asked;
 use q2c_lab::bench::interface::Interface;
 use q2c_lab::bench::method::Method;
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -18,36 +20,35 @@ pub struct BenchArgs {
     /// Use a scratch file of this size instead, made now, filled with random data, removed at the end
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
     pub scratch: Option<Bytes>,
+    /// Points and target from a fio job file; flags win over it, and what q2c does not have is named with its line
+    #[arg(long, value_name = "FILE")]
+    pub fio: Option<PathBuf>,
     /// Interfaces, separated by commas: io_uring, libaio, pvsync2, io_uring_cmd (NVMe commands), spdk (spdk_nvme_perf) [default:
     /// io_uring,libaio,pvsync2; on /dev/ng0n1 io_uring_cmd, on a PCI address spdk]
     #[arg(long, value_name = "LIST")]
     pub engine: Option<Engines>,
-    /// Methods, separated by commas: interrupt, poll, sqpoll, sqpoll-iopoll, hybrid-uring, hybrid-kernel, hybrid:RULE
-    #[arg(long, value_name = "LIST", default_value = "interrupt,poll")]
-    pub method: Methods,
-    /// Numbers of threads: 1,2,4 or 1..8
-    #[arg(long, value_name = "LIST", default_value = "1")]
-    pub jobs: Counts,
-    /// Requests in flight of each thread
-    #[arg(long, value_name = "LIST", default_value = "1")]
-    pub depth: Counts,
-    /// Block sizes
-    #[arg(long, value_name = "LIST", default_value = "4k", value_delimiter = ',', value_parser = parse_size)]
-    pub bs: Vec<Bytes>,
-    /// Patterns: randread, randwrite, read, write
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "randread",
-        value_delimiter = ','
-    )]
-    pub rw: Vec<Pattern>,
-    /// Measured part of each trial, seconds
-    #[arg(long, default_value_t = 3.0, value_parser = seconds)]
-    pub seconds: f64,
-    /// Warm-up before it at most, seconds: it ends when throughput has settled
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
-    pub warm_up: f64,
+    /// Methods, separated by commas: interrupt, poll, sqpoll, sqpoll-iopoll, hybrid-uring, hybrid-kernel, hybrid:RULE [default:
+    /// interrupt,poll]
+    #[arg(long, value_name = "LIST")]
+    pub method: Option<Methods>,
+    /// Numbers of threads: 1,2,4 or 1..8 [default: 1]
+    #[arg(long, value_name = "LIST")]
+    pub jobs: Option<Counts>,
+    /// Requests in flight of each thread [default: 1]
+    #[arg(long, value_name = "LIST")]
+    pub depth: Option<Counts>,
+    /// Block sizes [default: 4k]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size)]
+    pub bs: Option<Vec<Bytes>>,
+    /// Patterns: randread, randwrite, read, write [default: randread]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub rw: Option<Vec<Pattern>>,
+    /// Measured part of each trial, seconds [default: 3]
+    #[arg(long, value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// Warm-up before it at most, seconds: it ends when throughput has settled [default: 1]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub warm_up: Option<f64>,
     /// Trials of each point
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
@@ -59,7 +60,7 @@ pub struct BenchArgs {
     pub rate: Option<f64>,
     /// CPUs in the order in which jobs take them [default: cores before SMT siblings, the device's NUMA node first]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub cpus: Vec<u32>,
+    pub cpus: Option<Vec<u32>>,
     /// The device's rating in IOPS: what lies above it is flagged
     #[arg(long, value_name = "IOPS")]
     pub rating: Option<f64>,
@@ -67,42 +68,34 @@ pub struct BenchArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
     /// Go on with this interrupted run
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["target", "scratch", "fio"])]
     pub resume: Option<PathBuf>,
-    /// Allow writing to this existing file or device: name the target again
-    #[arg(long, value_name = "PATH")]
-    pub allow_write: Vec<PathBuf>,
-    /// Folder for runs and scratch files
-    #[arg(long, default_value = "runs", value_name = "FOLDER")]
-    pub out: PathBuf,
-    /// Seed of offsets and of the order of trials
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..1 << 62))]
-    pub seed: u64,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Place of the run.
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 impl BenchArgs {
-    /// What the opening of the target needs to know.
-    pub fn workload(&self) -> WorkloadArgs {
-        let writes = self.rw.iter().find(|pattern| pattern.write);
-        WorkloadArgs {
+    /// What the flags ask for.
+    pub fn asked(&self) -> Asked {
+        fn texts<T: ToString>(list: &[T]) -> Vec<String> {
+            list.iter().map(ToString::to_string).collect()
+        }
+        let counts = |counts: &Counts| counts.0.iter().map(|&n| n.into()).collect();
+        Asked {
             target: self.target.clone(),
-            scratch: self.scratch,
-            rw: writes.copied().unwrap_or(Pattern {
-                random: true,
-                write: false,
-            }),
-            bs: self.bs.clone(),
-            jobs: 1,
-            cpu: Vec::new(),
-            background: Vec::new(),
-            engine: None,
-            allow_write: self.allow_write.clone(),
-            out: self.out.clone(),
-            seed: self.seed,
-            json: self.json,
+            scratch: self.scratch.is_some(),
+            engines: self.engine.as_ref().map(|engines| texts(&engines.0)),
+            methods: self.method.as_ref().map(|methods| texts(&methods.0)),
+            jobs: self.jobs.as_ref().map(counts),
+            depths: self.depth.as_ref().map(|depths| depths.0.clone()),
+            sizes: self.bs.clone(),
+            patterns: self.rw.as_deref().map(texts),
+            seconds: self.seconds,
+            warm_up_seconds: self.warm_up,
+            rate: self.rate,
+            cpus: self.cpus.clone(),
+            ..Asked::default()
         }
     }
 }
@@ -182,10 +175,13 @@ impl FromStr for Counts {
     }
 }
 
+/// Seconds that a part of a trial may last.
+pub const SECONDS: RangeInclusive<f64> = 0.2..=3600.0;
+
 fn seconds(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();
     value
-        .filter(|s| (0.2..=3600.0).contains(s))
+        .filter(|s| SECONDS.contains(s))
         .ok_or_else(|| "expected 0.2 to 3600 seconds".to_owned())
 }
 

@@ -32,6 +32,14 @@ pub struct WorkloadArgs {
     /// I/O interface [default: io_uring, or what a simulated target names]
     #[arg(long)]
     pub engine: Option<EngineSpec>,
+    /// Place of the run.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// Options of every command that may write and leaves a run.
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
     /// Allow writing to this existing file or block device: name the target again
     #[arg(long, value_name = "PATH")]
     pub allow_write: Vec<PathBuf>,

@@ -1,10 +1,10 @@
 //! `q2c poll`.
 
-use super::{CostArgs, RuleArgs, SourceArgs, SteerArgs, WatchArgs};
+use super::{CostArgs, GoalArgs, RuleArgs, SourceArgs, SteerArgs, WatchArgs};
 use clap::{Args, Subcommand};
 use q2c_model::{Nanos, parse_duration};
 use q2c_policy::{Family, PolicySpec};
-use q2c_sim::{Arrival, Limits, Objective};
+use q2c_sim::Arrival;
 use std::path::PathBuf;
 
 /// Hybrid polling: simulated, watched at work, or steered in the kernel.
@@ -99,18 +99,9 @@ pub struct SweepArgs {
     /// Costs.
     #[command(flatten)]
     pub cost: CostArgs,
-    /// What is best: kiops-per-core, iops or cpu
-    #[arg(long, default_value = "kiops-per-core")]
-    pub objective: Objective,
-    /// The best keeps at least this many IOPS [default: 97 % of the best clean one]
-    #[arg(long, value_name = "IOPS")]
-    pub min_iops: Option<f64>,
-    /// The best keeps the 99th percentile of the latency below this, such as 200us
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub max_p99: Option<Nanos>,
-    /// The best uses at most this much CPU, percent of one CPU and thread
-    #[arg(long, value_name = "PERCENT")]
-    pub max_cpu: Option<f64>,
+    /// What is best.
+    #[command(flatten)]
+    pub goal: GoalArgs,
     /// Simulated time before anything counts
     #[arg(long, value_name = "DURATION", default_value = "0ns", value_parser = parse_duration)]
     pub warm_up: Nanos,
@@ -147,15 +138,6 @@ impl SweepArgs {
     /// When submissions come.
     pub fn arrival(&self) -> Arrival {
         arrival(self.open)
-    }
-
-    /// What the best must keep.
-    pub fn limits(&self) -> Limits {
-        Limits {
-            min_iops: self.min_iops,
-            max_p99_ns: self.max_p99.map(|p99| p99.0 as f64),
-            max_cpu_pct: self.max_cpu,
-        }
     }
 }
 

@@ -1,10 +1,9 @@
 //! `q2c tune`.
 
-use super::{RuleArgs, WorkloadArgs};
+use super::{GoalArgs, RuleArgs, WorkloadArgs};
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
 use q2c_policy::PolicySpec;
-use q2c_sim::Objective;
 use std::path::PathBuf;
 
 /// Find the best way to wait for I/O.
@@ -25,18 +24,9 @@ pub struct TuneArgs {
     /// Trials of each method and rule
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
-    /// What is best: kiops-per-core, iops or cpu
-    #[arg(long, default_value = "kiops-per-core")]
-    pub objective: Objective,
-    /// The chosen rule keeps at least this many IOPS [default: 97 % of the best clean one]
-    #[arg(long, value_name = "IOPS")]
-    pub min_iops: Option<f64>,
-    /// The chosen rule keeps the 99th percentile of the latency below this, such as 200us
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub max_p99: Option<Nanos>,
-    /// The chosen rule uses at most this much CPU, percent of one CPU and thread
-    #[arg(long, value_name = "PERCENT")]
-    pub max_cpu: Option<f64>,
+    /// What is best.
+    #[command(flatten)]
+    pub goal: GoalArgs,
     /// Time for all trials, such as 90s: fewer trials are run when they do not fit
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub budget: Option<Nanos>,

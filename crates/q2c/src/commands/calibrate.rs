@@ -14,8 +14,13 @@ use std::sync::atomic::AtomicBool;
 /// Calibrates and stores.
 pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let bench = Workbench::for_command("calibrate", &args.workload, stop)?;
-    let calibrations =
-        calibrate(&bench.workload, &args.workload.bs, args.workload.seed, stop).or_exit_of(exit)?;
+    let calibrations = calibrate(
+        &bench.workload,
+        &args.workload.bs,
+        args.workload.run.seed,
+        stop,
+    )
+    .or_exit_of(exit)?;
     let identity = identity(&bench.machine, &bench.calibration_target, &bench.workload);
     for (store, calibration) in store()
         .iter()
@@ -25,7 +30,7 @@ pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             say(&format!("q2c: failed to {error}"));
         }
     }
-    match args.workload.json {
+    match args.workload.run.json {
         true => print_json(&calibrations)?,
         false => print(
             &calibrations

@@ -7,6 +7,7 @@ pub mod poll;
 pub mod report;
 pub mod reproduce;
 pub mod restore;
+mod session;
 pub mod trace;
 pub mod tune;
 pub mod watch;

@@ -24,8 +24,13 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let identity = Identity::default()
         .with("target", &bench.target.path)
         .with("kernel", &bench.machine.kernel);
-    let mut folder = RunDir::create(&args.workload.out, &experiment.name, &experiment, &identity)
-        .or_exit(Exit::Device)?;
+    let mut folder = RunDir::create(
+        &args.workload.run.out,
+        &experiment.name,
+        &experiment,
+        &identity,
+    )
+    .or_exit(Exit::Device)?;
     say(&format!("run folder {}", folder.path().display()));
     let phase = Nanos::from_secs_f64(args.seconds);
     let mut plan = PhasePlan::new(
@@ -38,7 +43,7 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     .or_exit(Exit::Usage)?;
     let settings = Settings {
         trials: args.trials,
-        seed: args.workload.seed,
+        seed: args.workload.run.seed,
         ..Settings::default()
     };
     let clock = SystemClock::default();
@@ -83,7 +88,7 @@ fn conclude(
     if let End::Aborted { label, error, .. } = &summary.end {
         return Err(Failure::new(Exit::Device, format!("run {label}: {error}")));
     }
-    match args.workload.json {
+    match args.workload.run.json {
         true => print_json(result)?,
         false => print(&table(experiment, summary))?,
     }

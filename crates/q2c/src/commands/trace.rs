@@ -1,13 +1,11 @@
 //! `q2c trace`.
 
-use crate::args::{ImportArgs, InfoArgs, TraceArgs, TraceCommand, temporary};
+use crate::args::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use q2c_model::{IoRecord, Nanos, TraceMeta};
 use q2c_result::Exit;
-use q2c_trace::import::{
-    Format, ImportError, ImportOptions, RecordSink, Source, by_name, head, open, sniff,
-};
+use q2c_trace::import::{Format, ImportError, RecordSink, Source, by_name, head, open, sniff};
 use q2c_trace::{
     Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceError, TraceReader, TraceWriter,
 };
@@ -46,19 +44,7 @@ impl RecordSink for UntilStopped<'_> {
 }
 
 fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let columns = args.columns.clone().map_or(Vec::new(), |columns| columns.0);
-    let options = ImportOptions {
-        unit: args.unit,
-        op: args.op,
-        bytes: args.bs,
-        offset_unit: args.offset_unit,
-        read_flag: args.read_flag,
-        sort: args.sort.then(temporary),
-        columns,
-        delimiter: args.delimiter,
-        skip_bad: args.skip_bad,
-        ..ImportOptions::default()
-    };
+    let options = args.recording.options(args.bs);
     let path = args.input.as_path();
     let exit = |error: &ImportError| import_exit(error, stop.load(Ordering::Relaxed));
     let mut input = open(path).or_exit_of(exit)?;

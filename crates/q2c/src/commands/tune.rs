@@ -1,6 +1,7 @@
 //! `q2c tune`.
 
-use crate::args::{TuneArgs, WorkloadArgs};
+use super::session;
+use crate::args::{RunArgs, TuneArgs, WorkloadArgs};
 use crate::commands::restore;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
@@ -9,10 +10,9 @@ use q2c_host::target::Scratch;
 use q2c_lab::calibrate::Store;
 use q2c_lab::run_dir::read_plan;
 use q2c_lab::tune::{Tune, TuneSpec};
-use q2c_lab::{Identity, RunDir, RunState, runner};
+use q2c_lab::{RunDir, RunState, runner};
 use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Exit, Verdict};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -41,10 +41,11 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     } = session;
     let bench = Workbench::open(&workload_args, &spec.target, scratch, stop)?;
     say(&doctor_in_a_line(&bench.doctor));
-    let identity = identity(&bench);
+    let cpus: Vec<u32> = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
+    let identity = session::identity(&bench, &cpus);
     if folder.is_none() {
         // What was left to q2c is part of the plan, or a later session could decide otherwise.
-        spec.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
+        spec.cpus = cpus;
         spec.background = bench
             .workload
             .background
@@ -53,10 +54,9 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             .collect();
     }
     let mut folder = match folder {
-        Some(path) => resume(&path, &identity)?,
-        None => {
-            RunDir::create(&workload_args.out, "tune", &spec, &identity).or_exit(Exit::Device)?
-        }
+        Some(path) => session::resumed(&path, &identity)?,
+        None => RunDir::create(&workload_args.run.out, "tune", &spec, &identity)
+            .or_exit(Exit::Device)?,
     };
     say(&format!("run folder {}", folder.path().display()));
     let floor = q2c_engine::floor::measure(bench.workload.clock, bench.workload.cpus[0])
@@ -81,26 +81,16 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let (result, state) = match tuned {
         Ok(done) => done,
         Err(error) => {
-            keep_for_resume(bench, folder.path());
+            session::keep_for_resume(bench, folder.path());
             return Err(Failure::new(error.exit(), error));
         }
     };
     let path = folder.path().to_owned();
-    if let Err(failure) = conclude(&result, folder, state, args.workload.json) {
-        keep_for_resume(bench, &path);
+    if let Err(failure) = conclude(&result, folder, state, args.workload.run.json) {
+        session::keep_for_resume(bench, &path);
         return Err(failure);
     }
-    match state {
-        RunState::Complete => Ok(Exit::Done),
-        _ => {
-            say(&format!(
-                "stopped: the finished trials are in the report; --resume {} goes on",
-                path.display()
-            ));
-            keep_for_resume(bench, &path);
-            Ok(Exit::Interrupted)
-        }
-    }
+    Ok(session::end(state, bench, &path))
 }
 
 /// How many checks passed, and the names of those that did not.
@@ -168,7 +158,10 @@ fn resumed(folder: &Path, args: &TuneArgs) -> Result<Session, Failure> {
             .collect::<Result<_, _>>()
             .map_err(|_| bad("background"))?,
         engine: Some(spec.engine.parse().map_err(|_| bad("engine"))?),
-        seed: spec.seed,
+        run: RunArgs {
+            seed: spec.seed,
+            ..args.workload.run.clone()
+        },
         ..args.workload.clone()
     };
     Ok(Session {
@@ -179,15 +172,10 @@ fn resumed(folder: &Path, args: &TuneArgs) -> Result<Session, Failure> {
     })
 }
 
-fn resume(path: &Path, identity: &Identity) -> Result<RunDir, Failure> {
-    let (folder, torn) = RunDir::resume(path, identity).or_exit(Exit::Input)?;
-    torn.iter().for_each(|torn| say(&torn.to_string()));
-    Ok(folder)
-}
-
 fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
     let workload = &args.workload;
     let own = args.own.policies().or_exit(Exit::Usage)?;
+    let limits = args.goal.limits();
     let parts = (args.seconds / PART_S).round().clamp(1.0, MOST_PARTS);
     Ok(TuneSpec {
         engine: engine(workload, &target)?.to_string(),
@@ -211,41 +199,13 @@ fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
         slice_seconds: (args.seconds / parts * SLICE_SHARE).clamp(SLICE_LEAST_S, SLICE_MOST_S),
         record_seconds: args.seconds * RECORD_TRIALS,
         trials: args.trials,
-        objective: args.objective.to_string(),
-        min_iops: args.min_iops,
-        max_p99_ns: args.max_p99.map(|p99| p99.0 as f64),
-        max_cpu_pct: args.max_cpu,
+        objective: args.goal.objective.to_string(),
+        min_iops: limits.min_iops,
+        max_p99_ns: limits.max_p99_ns,
+        max_cpu_pct: limits.max_cpu_pct,
         budget_s: args.budget.map(|b| b.as_secs_f64()),
-        seed: workload.seed,
+        seed: workload.run.seed,
     })
-}
-
-/// What must be the same for two sessions' trials to belong together.
-fn identity(bench: &Workbench) -> Identity {
-    let cpus: Vec<String> = bench
-        .workload
-        .cpus
-        .iter()
-        .map(|cpu| cpu.0.to_string())
-        .collect();
-    Identity::default()
-        .with("target", &bench.target.path)
-        .with("target_id", &bench.target_id)
-        .with("kernel", &bench.machine.kernel)
-        .with(
-            "cpu_model",
-            bench.machine.cpu_model.clone().unwrap_or_default(),
-        )
-        .with("cpus", cpus.join(","))
-        .with("q2c", binary())
-}
-
-/// The version, and a hash of the program itself where it can be read.
-pub fn binary() -> String {
-    let program = std::env::current_exe().and_then(std::fs::read);
-    let mut hasher = DefaultHasher::new();
-    program.unwrap_or_default().hash(&mut hasher);
-    format!("{} {:016x}", env!("CARGO_PKG_VERSION"), hasher.finish())
 }
 
 /// Where calibrations are kept: `$XDG_CACHE_HOME/q2c/calibration`, else below `$HOME/.cache`; nowhere without both.
@@ -266,30 +226,13 @@ fn conclude(
     state: RunState,
     json: bool,
 ) -> Result<(), Failure> {
-    folder
-        .publish_json("result.json", result)
-        .or_exit(Exit::Device)?;
+    let path = folder.path().to_owned();
     let page = q2c_report::html::tune(result).or_exit(Exit::Internal)?;
-    folder
-        .publish("report.html", |out| out.write_all(page.as_bytes()))
-        .or_exit(Exit::Device)?;
-    let report = folder.path().join("report.html");
-    folder.finish(state).or_exit(Exit::Device)?;
+    session::publish(folder, state, result, &page)?;
     match json {
         true => print_json(result)?,
         false => print(&q2c_report::terminal::tune(result, screen()))?,
     }
-    say(&format!("report: {}", report.display()));
+    session::tell_report(&path);
     Ok(())
-}
-
-/// A run that ended early keeps its scratch file, or `--resume` would have nothing to go on with.
-pub fn keep_for_resume(bench: Workbench, folder: &Path) {
-    if let Some(scratch) = bench.keep_scratch() {
-        say(&format!(
-            "kept {} for --resume {}; remove it when it is not wanted",
-            scratch.display(),
-            folder.display()
-        ));
-    }
 }

@@ -111,11 +111,14 @@ fn points_that_do_not_exist_are_told_and_nothing_else_is_an_error() {
 /// A device that fails its 100th request: no number of that trial is kept, and the reason is.
 #[test]
 fn a_failed_request_leaves_no_number() {
-    let result = bench(&["fault:eio@100:sim:2ms", "--method", "interrupt", "--json"]).json();
+    let engines = "fault:eio@100:sim:2ms,sim:2ms";
+    let both = ["sim:2ms", "--engine", engines, "--method", "interrupt"];
+    let result = bench(&[&both[..], &["--json"]].concat()).json();
     let cell = &result["cells"][0];
     assert_eq!(cell["iops"]["trials"], 0, "{cell:#}");
     let reason = cell["failures"][0].as_str().unwrap();
     assert!(reason.contains("Input/output error"), "{reason}");
+    assert_eq!(result["cells"][1]["iops"]["trials"], 2);
 }
 
 /// A ring's kernel thread spins beside its job: its time belongs to the job's cost, and no tool that asks for the job's own usage sees it.

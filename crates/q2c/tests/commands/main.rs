@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bench;
 #[cfg(test)]
+mod bench_fio;
+#[cfg(test)]
 mod poll;
 #[cfg(test)]
 mod poll_kernel;

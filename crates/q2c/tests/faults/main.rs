@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a skip says so")]
 
 mod bench;
+mod benchmark;
 mod environment;
 mod first_sectors;
 mod interfaces;

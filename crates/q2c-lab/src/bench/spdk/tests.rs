@@ -173,6 +173,8 @@ fn spec(methods: &[&str], jobs: &[u32]) -> BenchSpec {
         rating: None,
         budget_s: None,
         seed: 1,
+        span: None,
+        points: Vec::new(),
     }
 }
 

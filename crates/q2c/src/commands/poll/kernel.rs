@@ -31,7 +31,7 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let watch = KernelWatch::begin(&roots, &leaf.disk);
     let mut session = Session {
         watch: watch.or_exit_of(|error| error.exit())?,
-        json: args.workload.json,
+        json: args.workload.run.json,
         intervals: Vec::new(),
         not_kept: 0,
     };

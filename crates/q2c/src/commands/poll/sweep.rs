@@ -49,8 +49,8 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             seed: args.seed,
         },
         arrival: args.arrival(),
-        objective: args.objective,
-        limits: args.limits(),
+        objective: args.goal.objective,
+        limits: args.goal.limits(),
         follow: args.follow.clone(),
     };
     worth_it(args, &mut study, stop)?;

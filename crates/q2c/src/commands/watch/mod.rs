@@ -34,9 +34,9 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         args,
         session: Session::new(methods, !args.workload.background.is_empty()),
         head: head(args, bs, &bench),
-        face: Face::open(args.plain, args.workload.json)?,
+        face: Face::open(args.plain, args.workload.run.json)?,
     };
-    let seed = args.workload.seed;
+    let seed = args.workload.run.seed;
     let workload = &bench.workload;
     let (left, end) = workload
         .watch(bs, &first, args.interval, seed, stop, |w| watcher.follow(w))
@@ -203,7 +203,7 @@ fn conclude(
         intervals,
         not_kept,
     };
-    if some && args.workload.json {
+    if some && args.workload.run.json {
         print_json(&result)?;
     } else if some {
         print(&format!(
@@ -237,6 +237,6 @@ fn job(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> WatchJob {
             .map(ToString::to_string)
             .collect(),
         interval_s: args.interval.as_secs_f64(),
-        seed: args.workload.seed,
+        seed: args.workload.run.seed,
     }
 }

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""q2c bench and fio at the same moment: the same target and flags, a CPU each, both ways round.
+
+    bench/beside_fio.py TARGET [--case NAME ...] [--pairs 15] [--seconds 2] [--cpus 0,1] [--q2c PATH] [--json FILE]
+
+`versus_fio.py` runs one after the other; where a shared disk changes by 10 % from second to second its ratio stays as wide as that. Here
+both work at once, so that what the disk does meets both; which of them has which CPU is swapped, and what counts is the geometric
+mean of both ways: a pair. Each pair is made of q2c beside fio and, as A/A control, of fio beside fio. I/Os are read from outside, for
+both alike: the growth of read_bytes in /proc/PID/io over the same seconds, once both are under way. CPU time is not compared here:
+it depends on which CPU has the device's interrupts; `versus_fio.py` has both programs on one CPU.
+
+Standard library only. Needs fio, the right to read /proc/PID/io, two CPUs and read access to TARGET.
+"""
+
+import argparse
+import json
+import math
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from versus_fio import CASES, interval, output
+
+CHECKS = 1.2  # seconds that q2c takes to begin; it waits for a device that others use, so fio starts later
+START = 1.5  # seconds until both are under way
+SLICE = 0.25
+
+
+def q2c(args, case, cpu, folder):
+    engine, depth, _ = CASES[case]
+    return [
+        args.q2c, "bench", args.target, "--engine", engine, "--method", "interrupt", "--jobs", "1", "--depth", str(depth), "--bs", "4k",
+        "--rw", "randread", "--seconds", str(args.seconds + 5), "--warm-up", "0.5", "--trials", "1", "--cpus", str(cpu), "--out", folder,
+    ]
+
+
+def fio(args, case, cpu, _folder):
+    _, depth, options = CASES[case]
+    return [
+        "fio", "--name=beside", f"--filename={args.target}", "--direct=1", "--rw=randread", "--bs=4k", f"--iodepth={depth}", "--thread",
+        "--norandommap", f"--randseed={cpu}", "--time_based", f"--runtime={args.seconds + 15}s", f"--cpus_allowed={cpu}", "--readonly",
+        *options,
+    ]
+
+
+def ios(pid):
+    """I/Os of 4 KiB so far."""
+    with open(f"/proc/{pid}/io", encoding="ascii") as file:
+        return int(dict(line.split(": ") for line in file)["read_bytes"]) / 4096
+
+
+def together(args, case, left, right, cpus, folder):
+    """IOPS of two programs side by side."""
+    running = []
+    try:
+        for who, cpu in zip((left, right), cpus):
+            command = who(args, case, cpu, folder)
+            running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+            time.sleep(CHECKS)
+        time.sleep(START)
+        seen, times = [], []
+        while not times or times[-1] - times[0] < args.seconds:
+            times.append(time.monotonic())
+            seen.append([ios(process.pid) for process in running])
+            time.sleep(SLICE)
+    finally:
+        for process in running:
+            process.send_signal(signal.SIGINT)
+        said = [process.communicate()[1] for process in running]
+    rates = []
+    for who, counts in enumerate(zip(*seen)):
+        if any(after <= before for before, after in zip(counts, counts[1:])):
+            sys.exit(f"failed to measure {case}: {(left, right)[who].__name__} paused; I/Os so far: {counts}; it said: {said[who]}")
+        rates.append((counts[-1] - counts[0]) / (times[-1] - times[0]))
+    return rates
+
+
+def run(args, case, folder):
+    pairs = []
+    for number in range(args.pairs):
+        order = [(who, cpus) for who in (q2c, fio) for cpus in (args.cpus, args.cpus[::-1])]
+        random.Random(f"{case} {number}").shuffle(order)
+        pair = {"q2c": [], "fio": []}
+        for who, cpus in order:
+            pair[who.__name__].append(together(args, case, who, fio, cpus, folder))
+        pairs.append(pair)
+    over = lambda who: interval([math.prod(left / right for left, right in pair[who]) ** 0.5 for pair in pairs])
+    iops = [statistics.median(way[i] for pair in pairs for way in pair["q2c"]) for i in (0, 1)]
+    return {"case": case, "target": args.target, "pairs": pairs, "iops": iops, "ratio": over("q2c"), "control": over("fio")}
+
+
+def told(result):
+    ratio = lambda name: "{:.3f} [{:.3f}, {:.3f}]".format(*result[name])
+    return f"{result['case']:12} IOPS {result['iops'][0]:9.0f} / {result['iops'][1]:9.0f}  {ratio('ratio')}  control {ratio('control')}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("target")
+    parser.add_argument("--case", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--cpus", type=lambda text: [int(cpu) for cpu in text.split(",")], default=[0, 1])
+    parser.add_argument("--q2c", default="target/release/q2c")
+    parser.add_argument("--json", help="write all runs here")
+    args = parser.parse_args()
+    print(f"{args.target}: q2c / fio ({output(['fio', '--version']).strip()}) at once, ratio [95 %], control: fio to fio", flush=True)
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        for case in args.case:
+            results.append(run(args, case, folder))
+            print(told(results[-1]), flush=True)
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump(results, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

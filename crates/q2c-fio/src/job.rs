@@ -1,0 +1,333 @@
+//! A section as a job.
+
+use crate::number;
+use crate::options::Reader;
+use crate::remark::Topic;
+use q2c_model::Bytes;
+
+/// How much of the target is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// From its start.
+    Bytes(Bytes),
+    /// Percent of it, 1 to 100.
+    Percent(u8),
+}
+
+/// One section, in q2c's words; none where the file does not say it, or says what is refused.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// Its head's line, from 1.
+    pub line: usize,
+    /// Jobs of one group run at once; the groups follow each other (`stonewall`).
+    pub group: usize,
+    /// Interface with its options: `io_uring`, `io_uring:iopoll`, `libaio`, `pvsync2:nowait`, `io_uring_cmd`.
+    pub engine: Option<String>,
+    /// Completion method: `interrupt`, `poll`, `sqpoll`, `sqpoll-iopoll`.
+    pub method: Option<String>,
+    /// `randread`, `randwrite`, `read` or `write`.
+    pub rw: Option<String>,
+    /// Bytes per request.
+    pub bs: Option<Bytes>,
+    /// Requests in flight.
+    pub depth: Option<u16>,
+    /// Threads.
+    pub jobs: Option<u32>,
+    /// File or device.
+    pub target: Option<String>,
+    /// How much of it.
+    pub size: Option<Size>,
+    /// Measured time.
+    pub seconds: Option<f64>,
+    /// Time before it.
+    pub warm_up: Option<f64>,
+    /// Submissions of each thread per second, as a Poisson process.
+    pub rate: Option<f64>,
+    /// CPUs in the order in which threads take them.
+    pub cpus: Option<Vec<u32>>,
+    /// CPU of the thread that submits (SQPOLL).
+    pub helper_cpu: Option<u32>,
+}
+
+/// Most threads, and most requests in flight.
+const MOST: u64 = 1024;
+
+pub(crate) fn of(reader: &mut Reader<'_>, group: usize) -> Job {
+    let rw = pattern(reader);
+    reader.writes = rw.as_deref().is_some_and(|rw| rw.ends_with("write"));
+    let bs = block_size(reader);
+    let mut job = Job {
+        name: reader.section.name.clone(),
+        line: reader.section.line,
+        group,
+        rw,
+        bs,
+        depth: depth(reader),
+        jobs: count(reader, "numjobs", Topic::Jobs).map(|n| n as u32),
+        seconds: time(reader, "runtime", Topic::Seconds),
+        warm_up: time(reader, "ramp_time", Topic::WarmUp),
+        target: target(reader),
+        size: size(reader),
+        rate: rate(reader),
+        cpus: cpus(reader),
+        ..Job::default()
+    };
+    engine(reader, &mut job);
+    direct(reader, job.engine.as_deref());
+    job
+}
+
+/// One by default, as in fio.
+fn count(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<u64> {
+    if !reader.has(key) {
+        return Some(1);
+    }
+    reader.count(key, MOST, topic)
+}
+
+fn depth(reader: &mut Reader<'_>) -> Option<u16> {
+    if reader.value("ioengine") != Some("pvsync2") {
+        return count(reader, "iodepth", Topic::Depth).map(|n| n as u16);
+    }
+    if let Some(entry) = reader.take("iodepth") {
+        let why = "one call is one request: fio, too, has one in flight with pvsync2";
+        reader.not_needed(&entry, why);
+    }
+    Some(1)
+}
+
+fn pattern(reader: &mut Reader<'_>) -> Option<String> {
+    let Some(entry) = reader.take("rw") else {
+        return Some("read".to_owned());
+    };
+    let value = entry.value.clone().unwrap_or_default();
+    let why = match value.as_str() {
+        "read" | "write" | "randread" | "randwrite" => return Some(value),
+        _ if value.contains(':') => "q2c bench has no modifiers of patterns",
+        _ => "q2c bench has randread, randwrite, read and write: mixes and trims are not here",
+    };
+    reader.refuse(&entry, why, Some(Topic::Rw));
+    None
+}
+
+/// Values for reads, writes and trims between commas: one that is missing is as the one before, or the default before a comma.
+fn of_direction(value: &str, writes: bool) -> &str {
+    let parts: Vec<&str> = value.split(',').map(str::trim).collect();
+    let wanted = usize::from(writes);
+    parts.get(wanted).unwrap_or(&parts[parts.len() - 1])
+}
+
+fn block_size(reader: &mut Reader<'_>) -> Option<Bytes> {
+    const DEFAULT: Bytes = Bytes(4096);
+    let Some(entry) = reader.take("bs") else {
+        return Some(DEFAULT);
+    };
+    let value = entry.value.clone().unwrap_or_default();
+    let size = match of_direction(&value, reader.writes) {
+        "" if value.contains(',') => return Some(DEFAULT),
+        text => reader.number(&entry, text, Topic::Bs)?,
+    };
+    if let Some(align) = reader.take("ba") {
+        let same = align.value.as_deref() == Some(value.as_str());
+        match same {
+            true => reader.not_needed(&align, "offsets are multiples of the block size"),
+            false => reader.refuse(&align, "offsets are multiples of the block size here", None),
+        }
+    }
+    if size == 0 || !size.is_multiple_of(512) {
+        let why = format!("direct I/O needs a multiple of 512 bytes, found {size}");
+        reader.refuse(&entry, &why, Some(Topic::Bs));
+        return None;
+    }
+    Some(Bytes(size))
+}
+
+fn time(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<f64> {
+    let entry = reader.take(key)?;
+    let value = entry.value.as_deref().unwrap_or_default();
+    let seconds = number::seconds(value);
+    if seconds.is_none() {
+        let why = format!("expected a time such as 30, 30s, 2m or 500ms, found `{value}`");
+        reader.refuse(&entry, &why, Some(topic));
+    }
+    // fio's "no limit", which is what it takes for no runtime; no ramp is what it says.
+    seconds.filter(|s| *s > 0.0 || topic == Topic::WarmUp)
+}
+
+fn target(reader: &mut Reader<'_>) -> Option<String> {
+    if let Some(directory) = reader.take("directory") {
+        let why = "q2c makes no files there: name a target, or --scratch SIZE";
+        reader.refuse(&directory, why, Some(Topic::Target));
+    }
+    let entry = reader.take("filename")?;
+    let value = entry.value.clone().unwrap_or_default();
+    // `\:` is a colon of a name, `:` separates names.
+    if value.replace("\\:", "").contains(':') {
+        let why = "q2c bench has one target: name one of these files";
+        reader.refuse(&entry, why, Some(Topic::Target));
+        return None;
+    }
+    if value.is_empty() {
+        reader.refuse(&entry, "expected a path", Some(Topic::Target));
+        return None;
+    }
+    Some(value.replace("\\:", ":"))
+}
+
+fn size(reader: &mut Reader<'_>) -> Option<Size> {
+    let entry = reader.take("size")?;
+    let value = entry.value.clone().unwrap_or_default();
+    if let Some(percent) = value.strip_suffix('%') {
+        let percent: Option<u8> = percent.trim().parse().ok();
+        let percent = percent.filter(|p| (1..=100).contains(p));
+        if percent.is_none() {
+            reader.refuse(&entry, "expected 1% to 100%", Some(Topic::Size));
+        }
+        return percent.map(Size::Percent);
+    }
+    match reader.number(&entry, &value, Topic::Size)? {
+        // fio's word for the whole of it.
+        0 => None,
+        bytes => Some(Size::Bytes(Bytes(bytes))),
+    }
+}
+
+fn rate(reader: &mut Reader<'_>) -> Option<f64> {
+    let process = reader.take("rate_process");
+    let entry = reader.take("rate_iops")?;
+    let value = entry.value.clone().unwrap_or_default();
+    let rate = match of_direction(&value, reader.writes) {
+        "" => return None,
+        text => reader.number(&entry, text, Topic::Rate)?,
+    };
+    if rate == 0 {
+        return None;
+    }
+    let poisson = process.and_then(|p| p.value).as_deref() == Some("poisson");
+    if !poisson {
+        let why = "q2c's open loop is a Poisson process, fio's is linear unless rate_process=poisson is given: add that";
+        reader.refuse(&entry, why, Some(Topic::Rate));
+        return None;
+    }
+    Some(rate as f64)
+}
+
+fn cpus(reader: &mut Reader<'_>) -> Option<Vec<u32>> {
+    let policy = reader.take("cpus_allowed_policy");
+    let entry = reader.take("cpus_allowed")?;
+    let cpus = number::cpus(entry.value.as_deref().unwrap_or_default());
+    if cpus.is_none() {
+        let why = "expected CPUs such as 0,5,8-15";
+        reader.refuse(&entry, why, Some(Topic::Cpus));
+    } else if policy.and_then(|p| p.value).as_deref() != Some("split") {
+        let why = "cpus_allowed_policy=shared lets fio's jobs move among these CPUs; q2c pins each job to one, as split does";
+        reader.not_needed(&entry, why);
+    }
+    cpus
+}
+
+/// q2c's I/O never goes through the page cache.
+fn direct(reader: &mut Reader<'_>, engine: Option<&str>) {
+    const WHY: &str =
+        "q2c bench does direct I/O only, this would go through the page cache: write direct=1";
+    let entry = reader.take("direct");
+    match entry {
+        Some(entry) if matches!(entry.value.as_deref(), None | Some("1")) => {}
+        Some(entry) => reader.refuse(&entry, WHY, None),
+        // A character device has no page cache.
+        None if engine == Some("io_uring_cmd") => {}
+        None => reader.lacks("direct", WHY, None),
+    }
+}
+
+/// Interface and method, which fio's options for an interface make together.
+fn engine(reader: &mut Reader<'_>, job: &mut Job) {
+    job.method = Some("interrupt".to_owned());
+    let Some(entry) = reader.take("ioengine") else {
+        let why = "fio takes psync then, which q2c does not have: name io_uring, libaio or pvsync2";
+        return reader.lacks("ioengine", why, Some(Topic::Engine));
+    };
+    // libaio has no such option, not in fio either.
+    let hipri = entry.value.as_deref() != Some("libaio") && reader.flag("hipri");
+    let method = if hipri { "poll" } else { "interrupt" };
+    job.method = Some(method.to_owned());
+    match entry.value.as_deref() {
+        Some("io_uring") => ring(reader, job, hipri),
+        Some("libaio") => job.engine = Some("libaio".to_owned()),
+        Some("pvsync2") => vectored(reader, job),
+        Some("io_uring_cmd") => command(reader, job),
+        _ => {
+            let why = "q2c bench has io_uring, libaio, pvsync2 and io_uring_cmd";
+            reader.refuse(&entry, why, Some(Topic::Engine));
+        }
+    }
+}
+
+fn ring(reader: &mut Reader<'_>, job: &mut Job, hipri: bool) {
+    always(reader, &["fixedbufs", "registerfiles", "nonvectored"]);
+    let helper = reader.flag("sqthread_poll");
+    let (engine, method) = match (helper, hipri) {
+        (true, true) => ("io_uring", "sqpoll-iopoll"),
+        (true, false) => ("io_uring", "sqpoll"),
+        // Asked of the device, not only looked for in memory.
+        (false, true) => ("io_uring:iopoll", "poll"),
+        (false, false) => ("io_uring", "interrupt"),
+    };
+    (job.engine, job.method) = (Some(engine.to_owned()), Some(method.to_owned()));
+    let Some(entry) = reader.take("sqthread_poll_cpu") else {
+        return;
+    };
+    if !helper {
+        return reader.not_needed(&entry, "it has no effect without sqthread_poll");
+    }
+    let cpus = number::cpus(entry.value.as_deref().unwrap_or_default());
+    match cpus.as_deref() {
+        Some([cpu]) if job.jobs == Some(1) => job.helper_cpu = Some(*cpu),
+        Some([_]) => {
+            let why = "fio puts the submitting threads of all jobs on this one CPU; q2c gives each its own: leave it out";
+            reader.refuse(&entry, why, Some(Topic::Cpus));
+        }
+        _ => reader.refuse(&entry, "expected one CPU", Some(Topic::Cpus)),
+    }
+}
+
+/// What q2c's rings always have.
+fn always(reader: &mut Reader<'_>, keys: &[&str]) {
+    for key in keys {
+        if let Some(entry) = reader.take(key).filter(|e| e.value.as_deref() == Some("0")) {
+            let why = "q2c's rings always have registered files and buffers";
+            reader.refuse(&entry, why, Some(Topic::Engine));
+        }
+    }
+}
+
+fn vectored(reader: &mut Reader<'_>, job: &mut Job) {
+    let mut options = Vec::new();
+    if reader.flag("nowait") {
+        options.push("nowait");
+    }
+    if let Some(entry) = reader.take("sync") {
+        match entry.value.as_deref() {
+            Some("none" | "0") => {}
+            Some("sync" | "1") => options.push("sync"),
+            Some("dsync") => options.push("dsync"),
+            _ => reader.refuse(&entry, "expected none, sync or dsync", None),
+        }
+    }
+    let options = options.join(",");
+    job.engine = Some(match options.is_empty() {
+        true => "pvsync2".to_owned(),
+        false => format!("pvsync2:{options}"),
+    });
+}
+
+fn command(reader: &mut Reader<'_>, job: &mut Job) {
+    always(reader, &["fixedbufs", "registerfiles", "nonvectored"]);
+    let kind = reader.take("cmd_type");
+    if let Some(entry) = kind.filter(|e| e.value.as_deref() != Some("nvme")) {
+        reader.refuse(&entry, "q2c has NVMe commands only", None);
+    }
+    job.engine = Some("io_uring_cmd".to_owned());
+}

@@ -1,0 +1,64 @@
+//! fio job files: what they ask for, as far as q2c can do it, and what not, by line.
+//!
+//! [`read`] takes a file apart as fio 3.33 does (its manual, "Job file format" and "Parameter types") and sorts every option that is in
+//! force into one of three: *taken* into a [`Job`], *not needed* ([`JobFile::not_needed`]), or *refused* because what is measured would
+//! be something else ([`JobFile::refused`]). Nothing is passed over in silence. No file is opened here.
+//!
+//! ```
+//! let text = b"[global]\nioengine=io_uring\ndirect=1\nrw=randread\ngroup_reporting\n[qd32]\niodepth=32\n";
+//! let file = q2c_fio::read(text, &|_| None)?;
+//! assert_eq!(file.jobs[0].depth, Some(32));
+//! assert_eq!(file.not_needed[0].option, "group_reporting");
+//! # Ok::<(), q2c_fio::SyntaxError>(())
+//! ```
+// No ini crate is used: those that keep the line of an option know neither options without a value nor comments behind one.
+
+mod job;
+mod lines;
+mod number;
+mod options;
+mod remark;
+
+pub use job::{Job, Size};
+pub use lines::SyntaxError;
+pub use number::{KbBase, cpus, seconds, whole};
+pub use remark::{Remark, Topic};
+
+/// What a job file asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobFile {
+    /// Its sections, without the global ones.
+    pub jobs: Vec<Job>,
+    /// Options that change nothing here.
+    pub not_needed: Vec<Remark>,
+    /// Options that would change what is measured and that q2c does not have.
+    pub refused: Vec<Remark>,
+}
+
+/// Reads a job file; `variable` gives the environment's variables for `${NAME}`.
+///
+/// # Errors
+/// When the text is no job file: the first line that is not, and why.
+pub fn read(
+    text: &[u8],
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<JobFile, SyntaxError> {
+    let sections = lines::sections(text, variable)?;
+    let mut file = JobFile::default();
+    let mut group = 0;
+    for (section, entries) in lines::inherited(sections) {
+        let mut reader = options::Reader::new(&section, entries);
+        if reader.flag("stonewall") && !file.jobs.is_empty() {
+            group += 1;
+        }
+        let job = job::of(&mut reader, group);
+        file.jobs.push(job);
+        let (not_needed, refused) = reader.finish();
+        remark::add(&mut file.not_needed, not_needed);
+        remark::add(&mut file.refused, refused);
+    }
+    match file.jobs.is_empty() {
+        true => Err(SyntaxError::empty()),
+        false => Ok(file),
+    }
+}

@@ -1,0 +1,183 @@
+//! Lines to sections.
+
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// A text that is no job file.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("line {line}: {why}")]
+pub struct SyntaxError {
+    /// From 1.
+    pub line: usize,
+    /// What is wrong there, and what to do.
+    pub why: String,
+}
+
+impl SyntaxError {
+    fn new(line: usize, why: impl Into<String>) -> Self {
+        let why = why.into();
+        SyntaxError { line, why }
+    }
+
+    pub(crate) fn empty() -> Self {
+        SyntaxError::new(
+            1,
+            "the file has no job: expected at least one section such as [randread] besides [global]",
+        )
+    }
+}
+
+/// A section's head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    pub name: String,
+    pub line: usize,
+}
+
+/// An option as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub key: String,
+    /// Behind the first `=`; none for an option that stands alone.
+    pub value: Option<String>,
+    pub line: usize,
+    /// `kb_base` of the section it stands in, as written.
+    pub kb_base: Option<String>,
+}
+
+type Sections = Vec<(Section, Vec<Entry>)>;
+
+/// The sections in the order of the file, global ones too.
+pub(crate) fn sections(
+    text: &[u8],
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Sections, SyntaxError> {
+    let mut sections: Sections = Vec::new();
+    for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
+        let at = at + 1;
+        let line = std::str::from_utf8(line)
+            .map_err(|_| SyntaxError::new(at, "expected text in UTF-8, found other bytes"))?;
+        // As in fio, a comment may stand behind an option: no value can hold these two characters.
+        let line = line.split([';', '#']).next().unwrap_or_default().trim();
+        if let Some(head) = line.strip_prefix('[') {
+            sections.push((section(head, at)?, Vec::new()));
+        } else if !line.is_empty() {
+            let Some((_, entries)) = sections.last_mut() else {
+                let why = format!("`{line}` stands before the first section, such as [global]");
+                return Err(SyntaxError::new(at, why));
+            };
+            entries.push(entry(line, at, variable)?);
+        }
+    }
+    Ok(sections)
+}
+
+fn section(head: &str, line: usize) -> Result<Section, SyntaxError> {
+    let name = head.split_once(']').map(|(name, _)| name.trim());
+    let name = name.filter(|name| !name.is_empty()).ok_or_else(|| {
+        SyntaxError::new(line, format!("expected a name in [ ], found `[{head}`"))
+    })?;
+    Ok(Section {
+        name: name.to_owned(),
+        line,
+    })
+}
+
+fn entry(
+    text: &str,
+    line: usize,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Entry, SyntaxError> {
+    if text.split_whitespace().next() == Some("include") {
+        let why = "include is not followed: put the other file's lines here";
+        return Err(SyntaxError::new(line, why));
+    }
+    let (key, value) = match text.split_once('=') {
+        Some((key, value)) => (key.trim(), Some(value.trim())),
+        None => (text, None),
+    };
+    if key.is_empty()
+        || !key
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+    {
+        let why = format!("expected OPTION or OPTION=VALUE, found `{text}`");
+        return Err(SyntaxError::new(line, why));
+    }
+    let value = value.map(|value| with_variables(value, line, variable));
+    Ok(Entry {
+        key: key.to_owned(),
+        value: value.transpose()?,
+        line,
+        kb_base: None,
+    })
+}
+
+/// `${NAME}` by the variable's value. fio puts nothing where there is none, which no option here means.
+fn with_variables(
+    text: &str,
+    line: usize,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, SyntaxError> {
+    let (mut whole, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once('$') {
+        let name = after.strip_prefix('{').and_then(|a| a.split_once('}'));
+        let Some((name, behind)) = name else {
+            let why = format!(
+                "`{text}`: of what begins with $, only ${{VARIABLE}} is read: put the value there"
+            );
+            return Err(SyntaxError::new(line, why));
+        };
+        let value = variable(name).ok_or_else(|| {
+            let why =
+                format!("the environment has no variable {name}: set it, or put the value there");
+            SyntaxError::new(line, why)
+        })?;
+        whole += before;
+        whole += &value;
+        rest = behind;
+    }
+    Ok(whole + rest)
+}
+
+/// The jobs, each with what the global sections above it say and then its own: of options given twice the last one counts.
+pub(crate) fn inherited(sections: Sections) -> Vec<(Section, BTreeMap<String, Entry>)> {
+    let mut global: Vec<Entry> = Vec::new();
+    let mut kb_base: Option<String> = None;
+    let mut jobs = Vec::new();
+    for (section, mut entries) in sections {
+        let own = entries.iter().rev().find(|e| e.key == "kb_base");
+        let base = own.and_then(|e| e.value.clone()).or(kb_base.clone());
+        entries.iter_mut().for_each(|e| e.kb_base.clone_from(&base));
+        // fio looks at the first six letters only: [global2] is global, too.
+        if section.name.starts_with("global") {
+            global.append(&mut entries);
+            kb_base = base;
+            continue;
+        }
+        let all = global.iter().cloned().chain(entries).map(plain);
+        jobs.push((section, all.map(|e| (e.key.clone(), e)).collect()));
+    }
+    jobs
+}
+
+/// Under its first name.
+fn plain(mut entry: Entry) -> Entry {
+    let key = match entry.key.as_str() {
+        "blocksize" => "bs",
+        "readwrite" => "rw",
+        "timeout" => "runtime",
+        "wait_for_previous" => "stonewall",
+        "iodepth_batch_submit" => "iodepth_batch",
+        "iodepth_batch_complete" => "iodepth_batch_complete_min",
+        "buffered" => {
+            // The opposite of direct, which is what it is read as.
+            let on = entry.value.as_deref().is_none_or(|value| value == "1");
+            entry.value = Some(if on { "0" } else { "1" }.to_owned());
+            "direct"
+        }
+        _ => return entry,
+    };
+    entry.key = key.to_owned();
+    entry
+}

@@ -1,0 +1,93 @@
+//! Numbers as fio writes them.
+
+use std::collections::BTreeSet;
+
+/// What `k` and `ki` mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KbBase {
+    /// `k` is 1024 and `ki` is 1000: the default.
+    #[default]
+    K1024,
+    /// `k` is 1000 and `ki` is 1024.
+    K1000,
+}
+
+/// A whole number with fio's suffixes: `4k`, `64KiB`, `0x1000`, `1m`.
+///
+/// The other of the two units is meant by `kib`, never by `ki`, which fio 3.33 reads as `k` although its manual says otherwise: what
+/// a file means is what fio does with it.
+#[must_use]
+pub fn whole(text: &str, base: KbBase) -> Option<u64> {
+    let (number, suffix) = number(text.trim())?;
+    let suffix = suffix.to_ascii_lowercase();
+    let power = match suffix.chars().next() {
+        None | Some('b') => 0,
+        Some('k') => 1,
+        Some('m') => 2,
+        Some('g') => 3,
+        Some('t') => 4,
+        Some('p') => 5,
+        Some(_) => return None,
+    };
+    let other = match (power, suffix.get(1..).unwrap_or_default()) {
+        (_, "") => false,
+        (1.., "b" | "i") => false,
+        (1.., "ib") => true,
+        _ => return None,
+    };
+    let unit: u64 = match (base, other) {
+        (KbBase::K1024, false) | (KbBase::K1000, true) => 1024,
+        (KbBase::K1024, true) | (KbBase::K1000, false) => 1000,
+    };
+    number.checked_mul(unit.pow(power))
+}
+
+/// Digits, hexadecimal ones behind `0x`, and what follows them.
+fn number(text: &str) -> Option<(u64, &str)> {
+    let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let (text, radix) = match hex {
+        Some(rest) => (rest, 16),
+        None => (text, 10),
+    };
+    let end = text.find(|c: char| !c.is_digit(radix));
+    let (digits, suffix) = text.split_at(end.unwrap_or(text.len()));
+    Some((u64::from_str_radix(digits, radix).ok()?, suffix.trim()))
+}
+
+/// A time in seconds: `30`, `10m`, `500ms`. Without a unit it is seconds.
+#[must_use]
+pub fn seconds(text: &str) -> Option<f64> {
+    let (number, suffix) = number(text.trim())?;
+    let unit = match suffix.to_ascii_lowercase().as_str() {
+        "d" => 86_400.0,
+        "h" => 3_600.0,
+        "m" => 60.0,
+        "" | "s" | "sec" => 1.0,
+        "ms" | "msec" => 1e-3,
+        "us" | "usec" => 1e-6,
+        _ => return None,
+    };
+    Some(number as f64 * unit)
+}
+
+/// More CPUs than any machine has.
+const MOST_CPUS: u32 = 1 << 16;
+
+/// CPUs such as `0,5,8-15`, ascending, each once: a set, as fio means it.
+#[must_use]
+pub fn cpus(text: &str) -> Option<Vec<u32>> {
+    let one = |part: &str| {
+        let cpu: Option<u32> = part.trim().parse().ok();
+        cpu.filter(|&cpu| cpu < MOST_CPUS)
+    };
+    let mut all = BTreeSet::new();
+    for part in text.split(',') {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let (from, to) = (one(from)?, one(to)?);
+        if from > to {
+            return None;
+        }
+        all.extend(from..=to);
+    }
+    Some(all.into_iter().collect())
+}

@@ -1,0 +1,152 @@
+//! The same file read by fio itself: its null engine does no I/O and tells how many bytes and requests it was asked for.
+
+use q2c_fio::{Size, read};
+use q2c_model::Bytes;
+use serde_json::Value;
+use std::process::Command;
+
+/// Sections with every kind of number and of inheritance; `ioengine` stands apart, as fio's null engine is none of q2c's.
+const JOBS: &str = "\
+[global]
+stonewall
+size=1m
+rw=randread
+norandommap
+[plain]
+[k]
+bs=4K
+[kb]
+bs=8kB
+[mi]
+size=2mi
+bs=64ki ; a comment
+[mib]
+size=2560KiB
+bs=64kib
+[thousand]
+kb_base=1000
+bs=8kib
+size=1024k
+[hex]
+bs=0x2000
+[two]
+bs=2k,8k
+[write]
+rw=write
+bs=2k,8k
+[comma]
+rw=write
+bs=2k,
+[before]
+readwrite=write
+bs=,2k
+[global2]
+blocksize=64k
+kb_base=1000
+[later]
+size=640k
+[own]
+bs=1kib
+size=64kib
+[back]
+kb_base=1024
+size=64k
+bs=512b
+[again]
+bs=4kib
+bs=32kib
+size=128kib
+";
+
+/// Bytes and requests by job, as fio counts them.
+fn by_fio() -> Option<Vec<(String, u64, u64)>> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("job.fio");
+    std::fs::write(
+        &path,
+        JOBS.replacen("[global]", "[global]\nioengine=null", 1),
+    )
+    .expect("a file");
+    let ran = Command::new("fio")
+        .current_dir(folder.path())
+        .args(["--output-format=json", "job.fio"])
+        .output()
+        .ok()?;
+    assert!(
+        ran.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    let text = String::from_utf8(ran.stdout).expect("text");
+    // Notes may stand before the document.
+    let json = &text[text.find('{').expect("a document")..];
+    let result: Value = serde_json::from_str(json).expect("JSON");
+    let jobs = result["jobs"].as_array().expect("jobs");
+    let told = |job: &Value| {
+        let of = |key: &str| {
+            let ways = ["read", "write"].map(|way| job[way][key].as_u64().expect("a count"));
+            ways[0] + ways[1]
+        };
+        let name = job["jobname"].as_str().expect("a name").to_owned();
+        (name, of("io_bytes"), of("total_ios"))
+    };
+    Some(jobs.iter().map(told).collect())
+}
+
+#[test]
+fn sizes_and_inheritance_are_those_of_fio() {
+    let Some(theirs) = by_fio() else {
+        return q2c_testkit::skip(
+            "sizes_and_inheritance_are_those_of_fio",
+            "fio is not installed",
+        );
+    };
+    let file = read(JOBS.as_bytes(), &|_| None).expect("a job file");
+    assert_eq!(file.jobs.len(), theirs.len());
+    for (job, (name, bytes, ios)) in file.jobs.iter().zip(theirs) {
+        assert_eq!(job.name, name);
+        let (Some(Bytes(bs)), Some(Size::Bytes(Bytes(size)))) = (job.bs, job.size) else {
+            panic!("{job:#?}");
+        };
+        assert_eq!((bytes, ios), (size, size / bs), "{name}");
+    }
+}
+
+/// What fio takes for a job file and what not: its exit status with `--parse-only` tells options, not the form of lines.
+#[test]
+fn fio_refuses_options_before_a_section_and_ones_that_are_none() {
+    if Command::new("fio").arg("--version").output().is_err() {
+        return q2c_testkit::skip(
+            "fio_refuses_options_before_a_section",
+            "fio is not installed",
+        );
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for (text, bad) in [
+        ("rw=read\n[a]\nioengine=null\nsize=1m\n", true),
+        ("[a]\nioengine=null\nsize=1m\nnosuch=1\n", true),
+        (
+            "[a]\nioengine=null\nsize=1m\nrw=read:8\nbs=4kib\ndirect\n",
+            false,
+        ),
+    ] {
+        std::fs::write(folder.path().join("job.fio"), text).expect("a file");
+        let ran = Command::new("fio")
+            .current_dir(folder.path())
+            .args(["--parse-only", "job.fio"])
+            .output()
+            .expect("fio");
+        let said = format!(
+            "{}{}",
+            String::from_utf8_lossy(&ran.stdout),
+            String::from_utf8_lossy(&ran.stderr)
+        );
+        let theirs = said.contains("Bad option") || said.contains("outside of");
+        assert_eq!(theirs, bad, "{text}: {said}");
+        let ours = match read(text.as_bytes(), &|_| None) {
+            Err(_) => true,
+            Ok(file) => file.refused.iter().any(|r| r.option == "nosuch"),
+        };
+        assert_eq!(ours, bad, "{text}");
+    }
+}

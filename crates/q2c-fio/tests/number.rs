@@ -1,0 +1,131 @@
+//! Numbers as in the tables of fio's manual ("Parameter types").
+
+use proptest::prelude::*;
+use q2c_fio::KbBase::{K1000, K1024};
+use q2c_fio::{cpus, read, seconds, whole};
+
+#[test]
+fn sizes_are_those_of_the_manual() {
+    const MI: u64 = 1 << 20;
+    const TI: u64 = 1 << 40;
+    let rows: [(u64, &[&str], &[&str]); 5] = [
+        (
+            4096,
+            &["4096", "4096b", "4096B", "4k", "4kb", "4kB", "4K", "4KB"],
+            &["4096", "4096b", "4096B", "4kib", "4kiB", "4KiB"],
+        ),
+        (MI, &["1m", "1024k"], &["1mib", "1024kib"]),
+        (1_000_000, &["1mib", "1000kib"], &["1m", "1000k"]),
+        (
+            TI,
+            &["1t", "1024g", "1048576m"],
+            &["1tib", "1024gib", "1048576mib"],
+        ),
+        (
+            1_000_000_000_000,
+            &["1tib", "1000gib", "1000000mib"],
+            &["1t", "1000g", "1000000m"],
+        ),
+    ];
+    for (expected, by_1024, by_1000) in rows {
+        for (texts, base) in [(by_1024, K1024), (by_1000, K1000)] {
+            for text in texts {
+                assert_eq!(whole(text, base), Some(expected), "{text} {base:?}");
+            }
+        }
+    }
+    assert_eq!(whole("0x1000", K1000), Some(4096));
+    // Not as in the manual, but as fio 3.33 does; `beside_fio` asks it.
+    assert_eq!(
+        (whole("4ki", K1024), whole("4ki", K1000)),
+        (Some(4096), Some(4000))
+    );
+    for wrong in [
+        "",
+        "k",
+        "-1",
+        "4kk",
+        "1.5k",
+        "0x",
+        "4 4",
+        "20000p",
+        "i",
+        "99999999999999999999",
+    ] {
+        assert_eq!(whole(wrong, K1024), None, "{wrong}");
+    }
+}
+
+#[test]
+fn times_have_seconds_by_default() {
+    for (text, expected) in [
+        ("30", 30.0),
+        ("30s", 30.0),
+        ("30sec", 30.0),
+        ("10m", 600.0),
+        ("2H", 7200.0),
+        ("1d", 86_400.0),
+        ("500ms", 0.5),
+        ("250000usec", 0.25),
+    ] {
+        let found = seconds(text).expect(text);
+        assert!((found - expected).abs() < 1e-12, "{text}: {found}");
+    }
+    for wrong in ["", "s", "1w", "-3", "1.5"] {
+        assert_eq!(seconds(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
+fn cpus_are_a_set() {
+    assert_eq!(cpus("0,5,8-10"), Some(vec![0, 5, 8, 9, 10]));
+    assert_eq!(cpus("3,1,1"), Some(vec![1, 3]));
+    for wrong in ["", "a", "3-1", "1,,2", "0-9999999"] {
+        assert_eq!(cpus(wrong), None, "{wrong}");
+    }
+}
+
+proptest! {
+    /// Whatever stands in a file: an answer, and every remark names a line of it.
+    #[test]
+    fn any_text_is_answered(lines in prop::collection::vec(line(), 0..20)) {
+        let text = lines.join("\n");
+        if let Ok(file) = read(text.as_bytes(), &|_| Some("x".to_owned())) {
+            prop_assert!(!file.jobs.is_empty());
+            for remark in file.refused.iter().chain(&file.not_needed) {
+                prop_assert!((1..=lines.len()).contains(&remark.line));
+            }
+        }
+    }
+}
+
+fn line() -> impl Strategy<Value = String> {
+    let key = prop::sample::select(vec![
+        "rw",
+        "bs",
+        "ioengine",
+        "iodepth",
+        "size",
+        "runtime",
+        "hipri",
+        "kb_base",
+        "cpus_allowed",
+        "direct",
+        "stonewall",
+        "rate_iops",
+        "sqthread_poll_cpu",
+        "filename",
+        "verify",
+    ]);
+    let value = prop_oneof![
+        Just(String::new()),
+        "=[0-9]{0,21}[kmgtpib%,:-]{0,3}[0-9a-z]{0,4}",
+        "=(randread|write|io_uring|libaio|pvsync2)",
+        "[ -~]{0,12}",
+    ];
+    prop_oneof![
+        (key, value).prop_map(|(key, value)| format!("{key}{value}")),
+        "\\[[a-z]{0,8}\\]?",
+        Just("[global]".to_owned()),
+    ]
+}

@@ -1,0 +1,33 @@
+//! What is best, and what it must keep.
+
+use clap::Args;
+use q2c_model::{Nanos, parse_duration};
+use q2c_sim::{Limits, Objective};
+
+/// Options of commands that choose a rule.
+#[derive(Clone, Debug, Args)]
+pub struct GoalArgs {
+    /// What is best: kiops-per-core, iops or cpu
+    #[arg(long, default_value = "kiops-per-core")]
+    pub objective: Objective,
+    /// The chosen rule keeps at least this many IOPS [default: 97 % of the best clean one]
+    #[arg(long, value_name = "IOPS")]
+    min_iops: Option<f64>,
+    /// The chosen rule keeps the 99th percentile of the latency below this, such as 200us
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    max_p99: Option<Nanos>,
+    /// The chosen rule uses at most this much CPU, percent of one CPU and thread
+    #[arg(long, value_name = "PERCENT")]
+    max_cpu: Option<f64>,
+}
+
+impl GoalArgs {
+    /// What the chosen rule must keep.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            min_iops: self.min_iops,
+            max_p99_ns: self.max_p99.map(|p99| p99.0 as f64),
+            max_cpu_pct: self.max_cpu,
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What commands with a run folder share: who goes on with it, what is left in it, how they end.
+
+use crate::failure::{Fails, Failure};
+use crate::output::say;
+use crate::workbench::Workbench;
+use q2c_lab::{Identity, RunDir, RunState};
+use q2c_result::Exit;
+use serde::Serialize;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+/// The version, and a hash of the program itself where it can be read.
+fn binary() -> String {
+    let program = std::env::current_exe().and_then(std::fs::read);
+    let mut hasher = DefaultHasher::new();
+    program.unwrap_or_default().hash(&mut hasher);
+    format!("{} {:016x}", env!("CARGO_PKG_VERSION"), hasher.finish())
+}
+
+/// What must be the same for two sessions' trials to belong together.
+pub fn identity(bench: &Workbench, cpus: &[u32]) -> Identity {
+    let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+    let cpu_model = bench.machine.cpu_model.clone();
+    Identity::default()
+        .with("target", &bench.target.path)
+        .with("target_id", &bench.target_id)
+        .with("kernel", &bench.machine.kernel)
+        .with("cpu_model", cpu_model.unwrap_or_default())
+        .with("cpus", cpus.join(","))
+        .with("q2c", binary())
+}
+
+/// An interrupted run's folder, open again.
+pub fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Failure> {
+    let (folder, torn) = RunDir::resume(path, identity).or_exit(Exit::Input)?;
+    torn.iter().for_each(|torn| say(&torn.to_string()));
+    Ok(folder)
+}
+
+/// Result and page into the folder, which is then as it will be found.
+pub fn publish(
+    folder: RunDir,
+    state: RunState,
+    result: &impl Serialize,
+    page: &str,
+) -> Result<(), Failure> {
+    folder
+        .publish_json("result.json", result)
+        .or_exit(Exit::Device)?;
+    folder
+        .publish("report.html", |out| out.write_all(page.as_bytes()))
+        .or_exit(Exit::Device)?;
+    folder.finish(state).or_exit(Exit::Device)
+}
+
+/// Says where the report is.
+pub fn tell_report(folder: &Path) {
+    say(&format!("report: {}", folder.join("report.html").display()));
+}
+
+/// The end of a run that gave a result: done, or to be gone on with.
+pub fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
+    if state == RunState::Complete {
+        return Exit::Done;
+    }
+    say(&format!(
+        "stopped: the finished trials are in the report; --resume {} goes on",
+        folder.display()
+    ));
+    keep_for_resume(bench, folder);
+    Exit::Interrupted
+}
+
+/// A run that ended early keeps its scratch file, or `--resume` would have nothing to go on with.
+pub fn keep_for_resume(bench: Workbench, folder: &Path) {
+    if let Some(scratch) = bench.keep_scratch() {
+        say(&format!(
+            "kept {} for --resume {}; remove it when it is not wanted",
+            scratch.display(),
+            folder.display()
+        ));
+    }
+}

@@ -1,0 +1,102 @@
+//! `q2c bench --fio`.
+
+use crate::program::{number, q2c};
+use std::fs;
+use std::path::Path;
+
+fn with(folder: &Path, job: &str, more: &[&str]) -> crate::program::Ended {
+    fs::write(folder.join("job.fio"), job).unwrap();
+    let short = ["bench", "--fio", "job.fio", "--trials", "1"];
+    q2c(folder, &[&short[..], more].concat())
+}
+
+/// The sections are the points; flags stand for the target and its engine. The device serves two requests at once, 5 ms each.
+#[test]
+fn sections_are_the_points_and_flags_win() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = "[global]\nioengine=libaio\ndirect=1\nrw=randread\nfilename=/nowhere\nruntime=1\nramp_time=300ms\n\
+               [one]\n[two]\nstonewall\niodepth=2\nnumjobs=2\n";
+    let device = "sim:5ms,servers=2";
+    let result = with(folder.path(), job, &[device, "--engine", device, "--json"]).json();
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2, "{result:#}");
+    for (cell, jobs, depth, wanted) in [(&cells[0], 1, 1, 200.0), (&cells[1], 2, 2, 800.0)] {
+        assert_eq!(
+            (&cell["jobs"], &cell["depth"]),
+            (&jobs.into(), &depth.into())
+        );
+        let iops = number(cell, "/iops/median");
+        assert!(iops <= wanted * 1.02 && iops > wanted * 0.8, "{iops}");
+    }
+    assert_eq!(number(&result, "/job/trial_seconds"), 1.0);
+    assert_eq!(number(&result, "/job/warm_up_seconds"), 0.3);
+}
+
+#[test]
+fn a_file_with_a_real_target() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let mut x = 1u64;
+    let random = (0..1 << 17).flat_map(|_| {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        x.to_le_bytes()
+    });
+    fs::write(folder.path().join("target"), random.collect::<Vec<u8>>()).unwrap();
+    fs::File::open(folder.path().join("target"))
+        .unwrap()
+        .sync_all()
+        .unwrap();
+    let job = "[j]\nioengine=libaio\ndirect=1\nrw=randread\nfilename=target\nbs=8k\niodepth=4\nsize=75%\nruntime=1\n\
+               cpus_allowed=0\ngroup_reporting\n";
+    let ended = with(folder.path(), job, &["--json"]);
+    for said in [
+        "job.fio, line 11: group_reporting",
+        "job.fio, line 10: cpus_allowed",
+    ] {
+        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    }
+    let result = ended.json();
+    let cell = &result["cells"][0];
+    assert_eq!(
+        (&cell["engine"], &cell["method"]),
+        (&"libaio".into(), &"interrupt".into())
+    );
+    assert_eq!((&cell["bs"], &cell["depth"]), (&8192.into(), &4.into()));
+    assert_eq!(result["job"]["cpus"], serde_json::json!([0]));
+    assert_eq!(result["job"]["span"], 786_432, "three quarters of 1 MiB");
+    let mut runs = fs::read_dir(folder.path().join("runs")).unwrap();
+    let run = runs.next().unwrap().unwrap().path();
+    assert_eq!(
+        fs::read_to_string(run.join("job.fio")).unwrap(),
+        job,
+        "the file is kept"
+    );
+    let job = job.replace("75%", "2m");
+    with(folder.path(), &job, &[]).refused(5, &["2097152 bytes", "1048576"]);
+}
+
+#[test]
+fn what_cannot_be_run_is_named_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let plain = "[global]\nioengine=libaio\nrw=randread\ndirect=1\n[a]\n";
+    for (more, words) in [
+        (
+            "verify=crc32c\nfsync=1\n",
+            &["job.fio", "line 6: verify", "line 7: fsync"][..],
+        ),
+        ("runtime=2h\n", &["runtime", "3600"]),
+        ("[b]\niodepth=3\n", &["line 6", "[b]", "[a]", "stonewall"]),
+        (
+            "ioengine\nbssplit\n",
+            &["line 6: ioengine", "line 7: bssplit"],
+        ),
+        ("[b\n", &["line 6", "expected a name"]),
+    ] {
+        with(folder, &format!("{plain}{more}"), &["sim:5ms"]).refused(3, words);
+    }
+    q2c(folder, &["bench", "--fio", "nowhere.fio"]).refused(3, &["nowhere.fio", "No such file"]);
+    with(folder, plain, &[]).refused(2, &["name a <TARGET>"]);
+    assert!(!folder.join("runs").exists(), "nothing was begun");
+}

@@ -1,0 +1,265 @@
+//! `q2c bench` when things go wrong under it.
+
+use crate::bench::{Bench, Q2C, lines, state_of, works};
+use crate::skip;
+use q2c_result::Exit;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// Said when a trial has been run.
+const TRIAL_DONE: &str = "took";
+
+fn args<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut args = vec!["bench", target, "--seconds", "1", "--warm-up", "0.25"];
+    args.extend(more);
+    args
+}
+
+fn result(run: &Path) -> Value {
+    serde_json::from_slice(&fs::read(run.join("result.json")).unwrap()).unwrap()
+}
+
+/// Engine, method, jobs and number of trials of every cell.
+fn cells(result: &Value) -> Vec<(String, String, u64, u64)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let cell = |c: &Value| {
+        let trials = c["iops"]["trials"].as_u64().unwrap();
+        (
+            text(&c["engine"]),
+            text(&c["method"]),
+            c["jobs"].as_u64().unwrap(),
+            trials,
+        )
+    };
+    result["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(cell)
+        .collect()
+}
+
+#[test]
+fn a_target_that_shrinks_ends_the_run_and_resume_goes_on() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let more = [
+        "--engine",
+        "libaio,pvsync2",
+        "--method",
+        "interrupt",
+        "--trials",
+        "3",
+    ];
+    let mut running = bench.start(bench.command(Q2C, &args(&target, &more)));
+    running.says(TRIAL_DONE);
+    let whole = fs::read(&target).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&target).unwrap();
+    file.set_len(64 << 10).unwrap();
+    let outcome = running.end();
+    outcome.fails(
+        Exit::Device,
+        &["shorter", "65536", "1048576", "--resume", "of 4096 bytes"],
+    );
+    assert!(outcome.stderr.contains("report: "), "{outcome:#?}");
+    let run = bench.run_is("interrupted");
+    let told = result(&run);
+    assert_eq!(told["complete"], false);
+    let warnings = told["warnings"].as_array().unwrap();
+    assert!(
+        warnings.iter().any(|w| w["id"] == "aborted"),
+        "{warnings:#?}"
+    );
+    // The same file, whole again.
+    fs::write(&target, whole).unwrap();
+    fs::File::open(&target).unwrap().sync_all().unwrap();
+    let outcome = bench.q2c(&["bench", "--resume", &run.display().to_string()]);
+    outcome.exits(Exit::Done);
+    assert_eq!(state_of(&run), "complete");
+    let three = |engine: &str| (engine.to_owned(), "interrupt".to_owned(), 1, 3);
+    assert_eq!(cells(&result(&run)), [three("libaio"), three("pvsync2")]);
+}
+
+#[test]
+fn a_device_that_fails_every_request_is_no_result() {
+    let bench = Bench::new();
+    let bad = "fault:eio@20:sim:2ms";
+    let more = ["--engine", bad, "--method", "interrupt", "--trials", "2"];
+    let outcome = bench.q2c(&args("sim:2ms", &more));
+    outcome.fails(
+        Exit::Device,
+        &["every trial failed", "Input/output error", "dmesg"],
+    );
+    let run = bench.run_is("complete");
+    assert_eq!(cells(&result(&run))[0].3, 0);
+}
+
+/// Stopped twice in the middle, then let go on: every point has its trials once, and those of the first session stay as they were.
+#[test]
+fn an_interrupted_benchmark_goes_on() {
+    let bench = Bench::new();
+    let more = [
+        "--jobs",
+        "1,2",
+        "--method",
+        "interrupt,poll",
+        "--trials",
+        "2",
+    ];
+    let mut running = bench.start(bench.command(Q2C, &args("sim:2ms", &more)));
+    running.says(TRIAL_DONE).signal(Signal::INT);
+    let outcome = running.end();
+    outcome.exits(Exit::Interrupted);
+    let run = bench.run_is("interrupted");
+    let name = run.display().to_string();
+    let own = run.file_name().unwrap().to_str().unwrap();
+    let hint = format!("--resume runs/{own} goes on");
+    assert!(outcome.stderr.contains(&hint), "{outcome:#?}");
+    assert_eq!(result(&run)["complete"], false);
+    let kept = fs::read_to_string(run.join("cells.jsonl")).unwrap();
+    let first = lines(&run.join("cells.jsonl"));
+    assert!((1..8).contains(&first), "{kept}");
+
+    let mut running = bench.start(bench.command(Q2C, &["bench", "--resume", &name]));
+    running.says(TRIAL_DONE).signal(Signal::KILL);
+    running.end().killed_by(Signal::KILL);
+
+    let outcome = bench.q2c(&["bench", "--resume", &name, "--json"]);
+    outcome.exits(Exit::Done);
+    let told: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(told, result(&run));
+    assert_eq!(told["complete"], true);
+    let point = |method: &str, jobs| ("sim:2ms".to_owned(), method.to_owned(), jobs, 2);
+    let expected = [
+        point("interrupt", 1),
+        point("interrupt", 2),
+        point("poll", 1),
+        point("poll", 2),
+    ];
+    assert_eq!(cells(&told), expected);
+    let journal = fs::read_to_string(run.join("cells.jsonl")).unwrap();
+    assert!(journal.starts_with(&kept));
+    assert_eq!(
+        lines(&run.join("cells.jsonl")),
+        8,
+        "each trial once: {journal}"
+    );
+    let again = bench.q2c(&["bench", "--resume", &name]);
+    again.fails(Exit::Input, &[&name, "complete", "start a new run"]);
+}
+
+/// The scratch file stays for the rest of the run; writing to it needs leave again, as to any file that was not made just now.
+#[test]
+fn an_interrupted_benchmark_keeps_its_scratch_file() {
+    let bench = Bench::new();
+    let start = [
+        "bench",
+        "--scratch",
+        "4m",
+        "--rw",
+        "randwrite",
+        "--engine",
+        "libaio",
+    ];
+    let short = [
+        "--method",
+        "interrupt",
+        "--seconds",
+        "1",
+        "--warm-up",
+        "0.25",
+        "--trials",
+        "3",
+    ];
+    let mut running = bench.start(bench.command(Q2C, &[&start[..], &short[..]].concat()));
+    running.says(TRIAL_DONE).signal(Signal::TERM);
+    let outcome = running.end();
+    outcome.exits(Exit::Interrupted);
+    assert!(
+        outcome.stderr.contains("kept runs/scratch-"),
+        "{outcome:#?}"
+    );
+    let run = bench.run_is("interrupted").display().to_string();
+    let files = fs::read_dir(bench.path("runs"))
+        .unwrap()
+        .map(|e| e.unwrap().path());
+    let scratch = files.into_iter().find(|path| path.is_file()).unwrap();
+    let scratch = scratch.display().to_string();
+    let refused = bench.q2c(&["bench", "--resume", &run]);
+    refused.fails(Exit::Target, &["--allow-write"]);
+    let done = bench.q2c(&["bench", "--resume", &run, "--allow-write", &scratch]);
+    done.exits(Exit::Done);
+    assert_eq!(cells(&result(Path::new(&run)))[0].3, 3);
+}
+
+/// One CPU for a job and its submitting thread: that is run and marked, since it is what such a machine gives.
+#[test]
+fn sqpoll_without_a_cpu_left_is_marked() {
+    let bench = Bench::new();
+    let target = bench.target();
+    let more = [
+        "--engine",
+        "io_uring",
+        "--method",
+        "interrupt,sqpoll",
+        "--trials",
+        "1",
+        "--cpus",
+        "0",
+        "--json",
+    ];
+    let outcome = bench.q2c(&args(&target, &more));
+    if outcome.stderr.contains("set up io_uring") {
+        return skip(
+            "sqpoll_without_a_cpu_left_is_marked",
+            "io_uring cannot be used",
+        );
+    }
+    outcome.exits(Exit::Done);
+    let told: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let [interrupt, sqpoll] = &told["cells"].as_array().unwrap()[..] else {
+        panic!("{told:#}");
+    };
+    assert_eq!(
+        (&interrupt["oversubscribed"], &sqpoll["oversubscribed"]),
+        (&false.into(), &true.into())
+    );
+    assert!(
+        sqpoll["iops"]["median"].as_f64().unwrap() > 0.0,
+        "{sqpoll:#}"
+    );
+    let warnings = told["warnings"].as_array().unwrap().iter();
+    let marked: Vec<&str> = warnings
+        .filter(|w| w["id"] == "oversubscribed")
+        .map(|w| w["found"].as_str().unwrap())
+        .collect();
+    assert_eq!(marked.len(), 1);
+    assert!(
+        marked[0].contains("io_uring sqpoll") && !marked[0].contains("interrupt"),
+        "{marked:?}"
+    );
+    let run = bench.run_is("complete").display().to_string();
+    let table = bench.q2c(&["report", &run]);
+    assert!(table.stdout.contains("1*"), "{}", table.stdout);
+}
+
+#[test]
+fn cpus_that_are_not_there() {
+    let bench = Bench::new();
+    let refused = bench.q2c(&args("sim:2ms", &["--cpus", "0,4095"]));
+    refused.fails(Exit::Usage, &["CPU 4095", "may run on CPUs"]);
+    let refused = bench.q2c(&args("sim:2ms", &["--cpus", "0,0"]));
+    refused.fails(Exit::Usage, &["CPU 0 twice"]);
+    bench
+        .q2c(&args("sim:2ms", &["--cpus", ""]))
+        .fails(Exit::Usage, &["--cpus"]);
+    if !works("taskset", &["-c", "0", "true"]) || !works("taskset", &["-c", "1", "true"]) {
+        return skip("cpus_that_are_not_there", "no taskset, or one CPU only");
+    }
+    let confined = [&["-c", "0", Q2C][..], &args("sim:2ms", &["--cpus", "1"])].concat();
+    let outcome = bench.start(bench.command("taskset", &confined)).end();
+    outcome.fails(Exit::Usage, &["CPU 1", "CPUs 0 here"]);
+    bench.left_nothing();
+}
