@@ -1,6 +1,7 @@
 //! What goes wrong with a source.
 
 use crate::TraceError;
+use crate::blktrace::BlktraceError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -72,6 +73,9 @@ pub enum ImportError {
         /// What it is.
         found: String,
     },
+    /// Binary records that cannot be used.
+    #[error(transparent)]
+    Blktrace(#[from] BlktraceError),
     /// The trace could not be written.
     #[error(transparent)]
     Trace(#[from] TraceError),

@@ -2,6 +2,7 @@
 //!
 //! One file per format, and one line in [`FORMATS`].
 
+mod blktrace;
 mod csv;
 mod decimal;
 mod error;
@@ -10,6 +11,7 @@ mod lines;
 mod options;
 mod run;
 
+pub use blktrace::{blktrace_files, blktrace_meta};
 pub use decimal::TimeUnit;
 pub use error::ImportError;
 pub use options::{ColumnMap, ImportOptions};
@@ -34,7 +36,7 @@ pub type ImportFn =
     fn(&mut Source<'_>, &ImportOptions, &mut dyn RecordSink) -> Result<TraceMeta, ImportError>;
 
 /// All formats; the first that recognises a file is the one.
-pub const FORMATS: &[Format] = &[latency_list::FORMAT, csv::FORMAT];
+pub const FORMATS: &[Format] = &[blktrace::FORMAT, latency_list::FORMAT, csv::FORMAT];
 
 /// The format of this name.
 #[must_use]
