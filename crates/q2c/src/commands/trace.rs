@@ -5,7 +5,8 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use q2c_model::{IoRecord, Nanos, TraceMeta};
 use q2c_result::Exit;
-use q2c_trace::import::{ImportError, ImportOptions, RecordSink, Source, by_name};
+use q2c_trace::blktrace::FileSet;
+use q2c_trace::import::{ImportError, ImportOptions, RecordSink, Source, blktrace_files, by_name};
 use q2c_trace::{
     Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceError, TraceReader, TraceWriter,
 };
@@ -64,6 +65,9 @@ fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         ..ImportOptions::default()
     };
     let path = args.input.as_path();
+    if format.name == "blktrace" {
+        return import_blktrace(args, &options, stop);
+    }
     let mut input = BufReader::new(File::open(path).map_err(|e| unread(path, &e))?);
     let writer = TraceWriter::create(&args.out, TraceMeta::default());
     let mut sink = UntilStopped {
@@ -78,6 +82,26 @@ fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let meta = (format.import)(&mut source, &options, &mut sink)
         .or_exit_of(|e| import_exit(e, stop.load(Ordering::Relaxed)))?;
     sink.writer.meta_mut().clone_from(&meta);
+    sink.writer.finish().or_exit_of(trace_exit)?;
+    info_of(&args.out, args.json, stop)
+}
+
+/// One file, or the files of all CPUs.
+fn import_blktrace(
+    args: &ImportArgs,
+    options: &ImportOptions,
+    stop: &AtomicBool,
+) -> Result<Exit, Failure> {
+    let files = FileSet::find(&args.input).or_exit(Exit::Input)?;
+    let writer = TraceWriter::create(&args.out, TraceMeta::default());
+    let mut sink = UntilStopped {
+        writer: writer.or_exit_of(trace_exit)?,
+        out: &args.out,
+        stop,
+    };
+    let meta = blktrace_files(&files, options, &mut sink)
+        .or_exit_of(|e| import_exit(e, stop.load(Ordering::Relaxed)))?;
+    *sink.writer.meta_mut() = meta;
     sink.writer.finish().or_exit_of(trace_exit)?;
     info_of(&args.out, args.json, stop)
 }
