@@ -1,6 +1,7 @@
 //! What goes wrong with a source.
 
 use crate::TraceError;
+use crate::blktrace::BlktraceError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -15,6 +16,18 @@ pub enum ImportError {
         path: PathBuf,
         /// Why not.
         source: io::Error,
+    },
+    /// It is of no known format.
+    #[error("read {}: it is no q2c trace, and no importer recognises it; name its format with --format", path.display())]
+    Unknown {
+        /// The source.
+        path: PathBuf,
+    },
+    /// There is nothing to import.
+    #[error("import {}: expected a recording of another tool, found a q2c trace, which needs no import", path.display())]
+    Own {
+        /// The trace.
+        path: PathBuf,
     },
     /// A line that cannot be used; `skip_bad` leaves such lines out.
     #[error("import {}, line {line}, {field}: expected {expected}, found {found}; correct it, or skip and count bad lines", path.display())]
@@ -96,6 +109,9 @@ pub enum ImportError {
         /// What it is.
         found: String,
     },
+    /// Binary records that cannot be used.
+    #[error(transparent)]
+    Blktrace(#[from] BlktraceError),
     /// The trace could not be written.
     #[error(transparent)]
     Trace(#[from] TraceError),

@@ -5,6 +5,7 @@
 
 mod alibaba;
 mod arrange;
+mod blktrace;
 mod csv;
 mod decimal;
 mod depth;
@@ -12,6 +13,7 @@ mod disksim;
 mod error;
 mod fio_iolog;
 mod fiu;
+mod input;
 mod latency_list;
 mod lines;
 mod ms_etw;
@@ -28,11 +30,12 @@ mod text;
 mod unpack;
 mod vscsi;
 
+pub use blktrace::{blktrace_files, blktrace_meta};
 pub use decimal::TimeUnit;
 pub use error::ImportError;
+pub use input::Input;
 pub use options::{ColumnMap, ImportOptions};
 pub use run::{RecordSink, Source, file};
-pub use unpack::{head, open};
 
 use q2c_model::TraceMeta;
 
@@ -54,6 +57,7 @@ pub type ImportFn =
 
 /// All formats; the first that recognises a file is the one.
 pub const FORMATS: &[Format] = &[
+    blktrace::FORMAT,
     latency_list::FORMAT,
     vscsi::FORMAT,
     fio_iolog::FORMAT,

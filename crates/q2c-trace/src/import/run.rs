@@ -51,7 +51,7 @@ pub fn file(
     options: &ImportOptions,
     trace: &Path,
 ) -> Result<TraceMeta, ImportError> {
-    let mut input = open(path)?;
+    let (_, mut input) = open(path)?;
     let mut writer = TraceWriter::create(trace, TraceMeta::default())?;
     let mut source = Source {
         path,

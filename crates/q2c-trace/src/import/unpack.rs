@@ -15,12 +15,12 @@ const HEAD: usize = 4096;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTANDARD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-/// Opens a source; what is packed is unpacked as it is read. Packed data that ends in the middle is a read error which
+/// Opens a source and says whether it is packed; what is packed is unpacked as it is read. Packed data that ends in the middle is a read error which
 /// says at which byte of the file.
 ///
 /// # Errors
 /// [`ImportError::Read`].
-pub fn open(path: &Path) -> Result<Box<dyn BufRead>, ImportError> {
+pub(super) fn open(path: &Path) -> Result<(bool, Box<dyn BufRead>), ImportError> {
     let file = File::open(path).map_err(read_error(path))?;
     unpacked(BufReader::with_capacity(BUFFER, file)).map_err(read_error(path))
 }
@@ -29,12 +29,12 @@ pub fn open(path: &Path) -> Result<Box<dyn BufRead>, ImportError> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn head(input: &mut dyn BufRead) -> io::Result<&[u8]> {
+pub(super) fn head(input: &mut dyn BufRead) -> io::Result<&[u8]> {
     let head = input.fill_buf()?;
     Ok(&head[..head.len().min(HEAD)])
 }
 
-fn unpacked(mut input: impl BufRead + 'static) -> io::Result<Box<dyn BufRead>> {
+fn unpacked(mut input: impl BufRead + 'static) -> io::Result<(bool, Box<dyn BufRead>)> {
     let head = input.fill_buf()?;
     let (gzip, zstandard) = (head.starts_with(GZIP), head.starts_with(ZSTANDARD));
     let at = Rc::<Cell<u64>>::default();
@@ -48,10 +48,10 @@ fn unpacked(mut input: impl BufRead + 'static) -> io::Result<Box<dyn BufRead>> {
         let decoder = zstd::stream::read::Decoder::with_buffer(counted)?;
         ("Zstandard", Box::new(decoder))
     } else {
-        return Ok(Box::new(counted.input));
+        return Ok((false, Box::new(counted.input)));
     };
     let unpacked = Unpacked { reader, name, at };
-    Ok(Box::new(BufReader::with_capacity(BUFFER, unpacked)))
+    Ok((true, Box::new(BufReader::with_capacity(BUFFER, unpacked))))
 }
 
 /// Counts what is taken from a file.

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod any;
 #[cfg(test)]
+mod blktrace;
+#[cfg(test)]
 mod csv;
 #[cfg(test)]
 mod damage;

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod analyze;
 mod bench;
 mod calibrate;
 mod common;
@@ -17,6 +18,7 @@ mod trace;
 mod tune;
 mod watch;
 
+pub use analyze::AnalyzeArgs;
 pub use bench::{BenchArgs, SECONDS};
 pub use calibrate::CalibrateArgs;
 pub use common::{RunArgs, WorkloadArgs};
@@ -65,6 +67,8 @@ pub enum Command {
     Poll(PollArgs),
     /// Bring recordings of other tools in, and look into traces
     Trace(TraceArgs),
+    /// Say where the I/Os of a trace spend their time: stages, queues, load, the bottleneck
+    Analyze(AnalyzeArgs),
     /// Draw tables and the HTML report again from a result
     Report(ReportArgs),
     /// List what this machine can and cannot do, why, and the line that would change it

@@ -5,13 +5,13 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use q2c_model::{IoRecord, Nanos, TraceMeta};
 use q2c_result::Exit;
-use q2c_trace::import::{Format, ImportError, RecordSink, Source, by_name, head, open, sniff};
+use q2c_trace::import::{ImportError, Input, RecordSink};
 use q2c_trace::{
     Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceError, TraceReader, TraceWriter,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::{self, BufRead};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -46,37 +46,21 @@ impl RecordSink for UntilStopped<'_> {
 fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let options = args.recording.options(args.bs);
     let path = args.input.as_path();
-    let exit = |error: &ImportError| import_exit(error, stop.load(Ordering::Relaxed));
-    let mut input = open(path).or_exit_of(exit)?;
-    let format = format(args, &mut *input)?;
+    let exit = |error: &ImportError| match stop.load(Ordering::Relaxed) {
+        true => Exit::Interrupted,
+        false => import_exit(error),
+    };
+    let input = Input::recognise(path, args.format.as_deref()).or_exit_of(exit)?;
     let writer = TraceWriter::create(&args.out, TraceMeta::default());
     let mut sink = UntilStopped {
         writer: writer.or_exit_of(trace_exit)?,
         out: &args.out,
         stop,
     };
-    let mut source = Source {
-        path,
-        input: &mut *input,
-    };
-    let meta = (format.import)(&mut source, &options, &mut sink).or_exit_of(exit)?;
+    let meta = input.import(path, &options, &mut sink).or_exit_of(exit)?;
     sink.writer.meta_mut().clone_from(&meta);
     sink.writer.finish().or_exit_of(trace_exit)?;
     info_of(&args.out, args.json, stop)
-}
-
-/// The format named, or the one that the input's first bytes show.
-fn format(args: &ImportArgs, input: &mut dyn BufRead) -> Result<&'static Format, Failure> {
-    let path = args.input.display();
-    let head = head(input).map_err(|e| unread(&args.input, &e))?;
-    let (format, why) = match &args.format {
-        Some(name) => (by_name(name), format!("import {path}: no format `{name}`")),
-        None => (
-            sniff(head),
-            format!("import {path}: no importer recognises it; name its format with --format"),
-        ),
-    };
-    format.ok_or_else(|| Failure::new(Exit::Usage, why))
 }
 
 fn info(args: &InfoArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
@@ -181,15 +165,13 @@ fn latency(latency: &Latency) -> String {
     format!("min {min_ns}, median {p50_ns}, mean {mean}, p99 {p99_ns}, max {max_ns}")
 }
 
-fn unread(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(Exit::Input, format!("read {}: {error}", path.display()))
-}
-
-fn import_exit(error: &ImportError, stopped: bool) -> Exit {
+/// Of a recording that cannot be read or used.
+pub(super) fn import_exit(error: &ImportError) -> Exit {
     match error {
-        ImportError::Trace(_) if stopped => Exit::Interrupted,
         ImportError::Trace(error) => trace_exit(error),
-        ImportError::Option { .. } | ImportError::Map { .. } => Exit::Usage,
+        ImportError::Option { .. } | ImportError::Map { .. } | ImportError::Unknown { .. } => {
+            Exit::Usage
+        }
         ImportError::Sort { .. } => Exit::Environment,
         _ => Exit::Input,
     }

@@ -1,6 +1,8 @@
 //! The built program from outside: what it prints, leaves behind and exits with.
 
 #[cfg(test)]
+mod analyze;
+#[cfg(test)]
 mod bench;
 #[cfg(test)]
 mod bench_fio;
