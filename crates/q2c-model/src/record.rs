@@ -27,7 +27,7 @@ pub struct IoRecord {
     pub depth_at_submit: u32,
     /// Block layer: the bio was queued (Q).
     pub queue_ns: Option<Nanos>,
-    /// Block layer: a request was allocated (G).
+    /// Block layer: a request was allocated (G); where `merged_into` is set, the I/O joined that one's request (M).
     pub getrq_ns: Option<Nanos>,
     /// Block layer: inserted into the scheduler (I).
     pub insert_ns: Option<Nanos>,

@@ -2,6 +2,7 @@
 //!
 //! Nothing here measures or prints. Numbers carry their unit in the field's name.
 
+pub mod analyze;
 pub mod bench;
 pub mod doctor;
 pub mod exit;

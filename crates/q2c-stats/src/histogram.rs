@@ -13,7 +13,7 @@ const CLASSES: usize = class(MOST) + 1;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Box<[u64]>,
-    sum: u64,
+    sum: u128,
     least: u64,
     greatest: u64,
 }
@@ -49,7 +49,7 @@ impl Histogram {
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.counts[class(value.min(MOST))] += 1;
-        self.sum += value;
+        self.sum += u128::from(value);
         self.least = self.least.min(value);
         self.greatest = self.greatest.max(value);
     }
@@ -81,6 +81,16 @@ impl Histogram {
         match self.count() {
             0 => 0.0,
             n => self.sum as f64 / n as f64,
+        }
+    }
+
+    /// The least, exact; 0 for none.
+    #[must_use]
+    pub fn least(&self) -> u64 {
+        if self.least > self.greatest {
+            0
+        } else {
+            self.least
         }
     }
 
@@ -134,6 +144,10 @@ mod tests {
     fn nothing_and_too_much() {
         let mut histogram = Histogram::default();
         assert_eq!((histogram.percentile(0.5), histogram.mean()), (0.0, 0.0));
+        histogram.record(u64::MAX / 4);
+        assert_eq!(histogram.least(), u64::MAX / 4);
+        histogram.clear();
+        assert_eq!(histogram.least(), 0);
         histogram.record(u64::MAX / 4);
         assert_eq!(histogram.count(), 1);
         assert_eq!(histogram.greatest(), u64::MAX / 4);

@@ -7,8 +7,10 @@
 //! The file opens in anything that reads Parquet: times are unsigned nanoseconds, null where the source
 //! had none; `op`, `layer`, `device` and `comm` are dictionary-encoded text; the device is `major:minor`.
 
+pub mod blktrace;
 mod container;
 pub mod import;
+pub mod span;
 mod summary;
 pub mod table;
 
@@ -16,4 +18,5 @@ pub use container::{
     Batches, Column, Records, SCHEMA_VERSION, Scan, TraceError, TraceReader, TraceWriter,
     UnknownColumn,
 };
+pub use span::Span;
 pub use summary::{Counting, Latency, Summary};

@@ -40,6 +40,7 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
         Command::Calibrate(args) => commands::calibrate::run(&args, &stop),
         Command::Poll(args) => commands::poll::run(&args, &stop),
         Command::Trace(args) => commands::trace::run(&args, &stop),
+        Command::Analyze(args) => commands::analyze::run(&args, &stop),
         Command::Report(args) => commands::report::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args, &stop),

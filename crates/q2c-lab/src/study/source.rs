@@ -5,11 +5,10 @@ use q2c_model::{Bytes, IoRecord, Nanos, Op};
 use q2c_result::sweep::SweepInput;
 use q2c_sim::{Recording, RecordingError};
 use q2c_stats::{Histogram, percentile};
-use q2c_trace::import::{Format, ImportError, ImportOptions, RecordSink, Source, by_name, sniff};
+use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
 use q2c_trace::{Column, Scan, TraceError, TraceReader};
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
@@ -38,22 +37,6 @@ pub struct Trace {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// It cannot be read.
-    #[error("read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// It is of no known format.
-    #[error(
-        "read {path}: it is no q2c trace, and no importer recognises it; name its format with --format"
-    )]
-    Unknown {
-        /// The file.
-        path: PathBuf,
-    },
     /// A q2c trace that cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -90,10 +73,6 @@ pub enum SourceError {
 
 /// Latencies that are sorted to describe them.
 const EXACT: usize = 1 << 22;
-/// First bytes of every Parquet file.
-const PARQUET: [u8; 4] = *b"PAR1";
-/// What is looked at to recognise a format.
-const HEAD: u64 = 4096;
 /// What bare latencies are taken for.
 const ASSUMED: (Op, Bytes) = (Op::Read, Bytes(4096));
 
@@ -102,21 +81,12 @@ const ASSUMED: (Op, Bytes) = (Op::Read, Bytes(4096));
 /// # Errors
 /// [`SourceError`].
 pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<Trace, SourceError> {
-    let failed = |source| SourceError::Read {
-        path: path.to_owned(),
-        source,
-    };
     let spilled = |source| SourceError::Spill {
         path: path.to_owned(),
         folder: options.holding.folder.clone(),
         source,
     };
-    let mut file = File::open(path).map_err(failed)?;
-    let mut head = Vec::new();
-    (&mut file)
-        .take(HEAD)
-        .read_to_end(&mut head)
-        .map_err(failed)?;
+    let input = Input::recognise(path, options.format.as_deref())?;
     let mut taken = Taken {
         lanes: Lanes::new(&options.holding),
         full: None,
@@ -124,12 +94,9 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
         path,
         stop,
     };
-    let read = match head.starts_with(&PARQUET) {
-        true => own(path, &mut taken).map(|()| String::new()),
-        false => {
-            file.rewind().map_err(failed)?;
-            foreign(path, file, &head, options, &mut taken)
-        }
+    let read = match input.format() {
+        None => own(path, &mut taken).map(|()| String::new()),
+        Some(format) => foreign(path, input, format, &options.import, &mut taken),
     };
     if let Some(full) = taken.full {
         return Err(spilled(full));
@@ -226,21 +193,13 @@ impl RecordSink for Taken<'_> {
 
 fn foreign(
     path: &Path,
-    file: File,
-    head: &[u8],
-    options: &SourceOptions,
+    input: Input,
+    format: &str,
+    options: &ImportOptions,
     sink: &mut Taken<'_>,
 ) -> Result<String, SourceError> {
-    let unknown = || SourceError::Unknown {
-        path: path.to_owned(),
-    };
-    let format: &Format = match &options.format {
-        Some(name) => by_name(name),
-        None => sniff(head),
-    }
-    .ok_or_else(unknown)?;
-    let mut import = options.import.clone();
-    let mut taken = vec![format.name.to_owned()];
+    let mut import = options.clone();
+    let mut taken = vec![format.to_owned()];
     if import.op.is_none() && import.bytes.is_none() {
         let (op, bytes) = ASSUMED;
         taken.push(format!(
@@ -249,12 +208,7 @@ fn foreign(
     }
     import.op = import.op.or(Some(ASSUMED.0));
     import.bytes = import.bytes.or(Some(ASSUMED.1));
-    let mut input = BufReader::with_capacity(256 * 1024, file);
-    let mut source = Source {
-        path,
-        input: &mut input,
-    };
-    let meta = (format.import)(&mut source, &import, sink);
+    let meta = input.import(path, &import, sink);
     go_on(path, sink.stop)?;
     let left_out: u64 = meta?.unmatched.values().sum();
     if left_out > 0 {

@@ -1,6 +1,8 @@
 //! Results in a terminal: compact tables, 100 columns and up read best.
 
+mod analyze;
 mod bench;
+mod btt;
 mod doctor;
 mod kernel_watch;
 mod screen;
@@ -9,7 +11,9 @@ mod table;
 mod tune;
 mod watch;
 
+pub use analyze::analyze;
 pub use bench::bench;
+pub use btt::btt;
 pub use doctor::doctor;
 pub use kernel_watch::{kernel_watch_head, kernel_watch_line};
 pub use screen::Screen;

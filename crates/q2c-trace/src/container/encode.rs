@@ -4,24 +4,96 @@ use super::column::Column;
 use super::schema;
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, BooleanArray, Int32Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Int32Array, RecordBatch, StringArray, UInt32Array,
+    UInt64Array, new_null_array,
+};
 use arrow_schema::ArrowError;
-use q2c_model::{DevId, IoRecord, Nanos};
+use q2c_model::{IoRecord, Layer, Nanos, Op};
+use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
-/// All columns of `records`.
+/// All columns of `records`. Columns that no record has cost next to nothing: most sources have few.
 pub(super) fn batch(records: &[IoRecord]) -> Result<RecordBatch, ArrowError> {
-    let encode = |column: &Column| array(*column, records);
+    let empty = empty(records);
+    let encode = |column: &Column| match empty.contains(column) {
+        true => Ok(new_null_array(&column.data_type(), records.len())),
+        false => array(*column, records),
+    };
     let arrays = Column::ALL.iter().map(encode).collect::<Result<_, _>>()?;
     RecordBatch::try_new(schema::schema(), arrays)
+}
+
+/// The columns that no record has, found in one pass.
+fn empty(records: &[IoRecord]) -> Vec<Column> {
+    let mut any = [false; OPTIONAL.len()];
+    for record in records {
+        for (any, has) in any.iter_mut().zip(has(record)) {
+            *any |= has;
+        }
+    }
+    let all = OPTIONAL.iter().zip(any);
+    all.filter_map(|(column, any)| (!any).then_some(*column))
+        .collect()
+}
+
+/// Columns that may be empty, in the order of [`has`].
+const OPTIONAL: [Column; 20] = [
+    Column::QueueNs,
+    Column::GetrqNs,
+    Column::InsertNs,
+    Column::IssueNs,
+    Column::CompleteNs,
+    Column::SubmitNs,
+    Column::SubmitEndNs,
+    Column::ReapNs,
+    Column::SleepAskedNs,
+    Column::SleptNs,
+    Column::Missed,
+    Column::Pid,
+    Column::Comm,
+    Column::CpuSubmit,
+    Column::CpuComplete,
+    Column::Hctx,
+    Column::Tag,
+    Column::Cgroup,
+    Column::Error,
+    Column::MergedInto,
+];
+
+/// Which of [`OPTIONAL`] the record has.
+fn has(r: &IoRecord) -> [bool; OPTIONAL.len()] {
+    [
+        r.queue_ns.is_some(),
+        r.getrq_ns.is_some(),
+        r.insert_ns.is_some(),
+        r.issue_ns.is_some(),
+        r.complete_ns.is_some(),
+        r.submit_ns.is_some(),
+        r.submit_end_ns.is_some(),
+        r.reap_ns.is_some(),
+        r.sleep_asked_ns.is_some(),
+        r.slept_ns.is_some(),
+        r.missed.is_some(),
+        r.pid.is_some(),
+        r.comm.is_some(),
+        r.cpu_submit.is_some(),
+        r.cpu_complete.is_some(),
+        r.hctx.is_some(),
+        r.tag.is_some(),
+        r.cgroup.is_some(),
+        r.error.is_some(),
+        r.merged_into.is_some(),
+    ]
 }
 
 fn array(column: Column, records: &[IoRecord]) -> Result<ArrayRef, ArrowError> {
     Ok(match column {
         Column::Id => u64s(records, |r| Some(r.id)),
-        Column::Layer => texts(records, |r| Some(r.layer.name()))?,
+        Column::Layer => words(records, |r| r.layer, Layer::name)?,
         Column::Device => devices(records)?,
-        Column::Op => texts(records, |r| Some(r.op.name()))?,
+        Column::Op => words(records, |r| r.op, Op::name)?,
         Column::Flags => u32s(records, |r| Some(r.flags.0)),
         Column::Sector => u64s(records, |r| Some(r.sector.0)),
         Column::Bytes => u64s(records, |r| Some(r.bytes.0)),
@@ -78,15 +150,47 @@ fn texts(
     Ok(Arc::new(column.finish()))
 }
 
-/// The text of a device is made once per run of equal devices.
+/// The text of a device is made once in a batch.
 fn devices(records: &[IoRecord]) -> Result<ArrayRef, ArrowError> {
-    let mut column = StringDictionaryBuilder::<Int32Type>::new();
-    let mut last: Option<(DevId, String)> = None;
-    for device in records.iter().map(|record| record.device) {
-        if last.as_ref().is_none_or(|(known, _)| *known != device) {
-            last = Some((device, device.to_string()));
+    words(records, |record| record.device, |device| device.to_string())
+}
+
+/// Few values, each of which becomes a text once.
+fn words<V: Copy + Eq + Hash, T: AsRef<str>>(
+    records: &[IoRecord],
+    get: impl Fn(&IoRecord) -> V,
+    text: impl Fn(V) -> T,
+) -> Result<ArrayRef, ArrowError> {
+    let mut keys = HashMap::new();
+    let mut texts: Vec<T> = Vec::new();
+    let mut last = None;
+    let key = |record: &IoRecord| {
+        let value = get(record);
+        match last {
+            Some((known, key)) if known == value => key,
+            _ => {
+                let key = *keys.entry(value).or_insert_with(|| {
+                    texts.push(text(value));
+                    // There are no more values than records, of which a push has fewer than 2^31.
+                    texts.len() as i32 - 1
+                });
+                last = Some((value, key));
+                key
+            }
         }
-        column.append(last.as_ref().map_or("", |(_, text)| text))?;
+    };
+    let keys: Int32Array = records.iter().map(key).map(Some).collect();
+    let texts = Arc::new(StringArray::from_iter_values(texts));
+    Ok(Arc::new(DictionaryArray::try_new(keys, texts)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_optional_column_can_be_empty() {
+        let optional = Column::ALL.iter().filter(|column| column.is_optional());
+        assert!(optional.eq(&OPTIONAL));
     }
-    Ok(Arc::new(column.finish()))
 }

@@ -28,6 +28,11 @@ impl TimeUnit {
         }
     }
 
+    /// Nanoseconds in one.
+    pub(super) const fn nanos(self) -> u64 {
+        10u64.pow(self.places() as u32)
+    }
+
     /// Decimal places from this unit to nanoseconds.
     const fn places(self) -> i64 {
         match self {
@@ -81,11 +86,16 @@ pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, NotATime> {
         Some(b'+') => (false, &text[1..]),
         _ => (false, text),
     };
-    match text.to_ascii_lowercase().as_str() {
-        "nan" => return Err(NotATime::Nan),
-        "inf" | "infinity" if negative => return Err(NotATime::Negative),
-        "inf" | "infinity" => return Err(NotATime::Infinite),
-        _ => {}
+    let is = |word: &str| text.eq_ignore_ascii_case(word);
+    if is("nan") {
+        return Err(NotATime::Nan);
+    }
+    if is("inf") || is("infinity") {
+        return Err(if negative {
+            NotATime::Negative
+        } else {
+            NotATime::Infinite
+        });
     }
     let (digits, exponent) = parts(text)?;
     if negative && digits != 0 {

@@ -1,6 +1,7 @@
 //! What goes wrong with a source.
 
 use crate::TraceError;
+use crate::blktrace::BlktraceError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -16,6 +17,18 @@ pub enum ImportError {
         /// Why not.
         source: io::Error,
     },
+    /// It is of no known format.
+    #[error("read {}: it is no q2c trace, and no importer recognises it; name its format with --format", path.display())]
+    Unknown {
+        /// The source.
+        path: PathBuf,
+    },
+    /// There is nothing to import.
+    #[error("import {}: expected a recording of another tool, found a q2c trace, which needs no import", path.display())]
+    Own {
+        /// The trace.
+        path: PathBuf,
+    },
     /// A line that cannot be used; `skip_bad` leaves such lines out.
     #[error("import {}, line {line}, {field}: expected {expected}, found {found}; correct it, or skip and count bad lines", path.display())]
     Line {
@@ -23,6 +36,20 @@ pub enum ImportError {
         path: PathBuf,
         /// Counted from 1.
         line: u64,
+        /// The field.
+        field: String,
+        /// What it may be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
+    /// A binary record that cannot be used; `skip_bad` leaves such records out.
+    #[error("import {}, record at byte {offset}, {field}: expected {expected}, found {found}; correct it, or skip and count bad records", path.display())]
+    Record {
+        /// The source.
+        path: PathBuf,
+        /// Where it begins, counted from 0.
+        offset: u64,
         /// The field.
         field: String,
         /// What it may be.
@@ -41,6 +68,16 @@ pub enum ImportError {
         expected: String,
         /// What is there.
         found: String,
+    },
+    /// What is sorted found no room.
+    #[error("sort {} in {}: {source}; name another folder with TMPDIR", path.display(), folder.display())]
+    Sort {
+        /// The source.
+        path: PathBuf,
+        /// Where its parts were to be kept.
+        folder: PathBuf,
+        /// Why not.
+        source: io::Error,
     },
     /// Nothing to import.
     #[error("import {}: expected at least one request, found none in {lines} lines ({skipped} skipped as bad)", path.display())]
@@ -72,6 +109,9 @@ pub enum ImportError {
         /// What it is.
         found: String,
     },
+    /// Binary records that cannot be used.
+    #[error(transparent)]
+    Blktrace(#[from] BlktraceError),
     /// The trace could not be written.
     #[error(transparent)]
     Trace(#[from] TraceError),

@@ -8,7 +8,7 @@ use super::decimal::{self, TimeUnit, latency};
 use super::error::{BadLine, ImportError};
 use super::lines::Lines;
 use super::options::ImportOptions;
-use super::run::{Intake, RecordSink, Source, needed, read_error};
+use super::run::{Intake, Place, RecordSink, Source, needed, read_error};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 
 pub(super) const FORMAT: Format = Format {
@@ -58,7 +58,7 @@ fn import(
         };
         match request {
             Ok(record) => intake.take(record)?,
-            Err(bad) => intake.bad(lines.number, bad)?,
+            Err(bad) => intake.bad(Place::Line(lines.number), bad)?,
         }
     }
     let clock = "closed loop: each submission at the reaping before it";

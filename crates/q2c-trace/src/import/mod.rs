@@ -1,17 +1,39 @@
 //! What other tools recorded, turned into I/O records.
 //!
-//! One file per format, and one line in [`FORMATS`].
+//! One file per format, and one line in [`FORMATS`]. Formats of one request per line are a parser of [`text`] each; their
+//! columns and units are in docs/formats.md.
 
+mod alibaba;
+mod arrange;
+mod blktrace;
 mod csv;
 mod decimal;
+mod depth;
+mod disksim;
 mod error;
+mod fio_iolog;
+mod fiu;
+mod input;
 mod latency_list;
 mod lines;
+mod ms_etw;
+mod msr;
+mod nexus5;
 mod options;
+mod row;
 mod run;
+mod sorter;
+mod spc;
+mod systor17;
+mod tencent;
+mod text;
+mod unpack;
+mod vscsi;
 
+pub use blktrace::{blktrace_files, blktrace_meta};
 pub use decimal::TimeUnit;
 pub use error::ImportError;
+pub use input::Input;
 pub use options::{ColumnMap, ImportOptions};
 pub use run::{RecordSink, Source, file};
 
@@ -34,7 +56,22 @@ pub type ImportFn =
     fn(&mut Source<'_>, &ImportOptions, &mut dyn RecordSink) -> Result<TraceMeta, ImportError>;
 
 /// All formats; the first that recognises a file is the one.
-pub const FORMATS: &[Format] = &[latency_list::FORMAT, csv::FORMAT];
+pub const FORMATS: &[Format] = &[
+    blktrace::FORMAT,
+    latency_list::FORMAT,
+    vscsi::FORMAT,
+    fio_iolog::FORMAT,
+    disksim::FORMAT,
+    spc::FORMAT,
+    msr::FORMAT,
+    systor17::FORMAT,
+    alibaba::FORMAT,
+    tencent::FORMAT,
+    fiu::FORMAT,
+    ms_etw::FORMAT,
+    nexus5::FORMAT,
+    csv::FORMAT,
+];
 
 /// The format of this name.
 #[must_use]

@@ -2,6 +2,7 @@
 
 use super::decimal::TimeUnit;
 use q2c_model::{Bytes, DevId, Op};
+use std::path::PathBuf;
 
 /// Options of all importers; each says in its help which ones it reads.
 #[derive(Clone, Debug, Default)]
@@ -14,10 +15,16 @@ pub struct ImportOptions {
     pub bytes: Option<Bytes>,
     /// The device of requests whose source does not tell; 0:0 stands for unknown.
     pub device: DevId,
+    /// Bytes per unit of the source's offsets; the format's own when `None`.
+    pub offset_unit: Option<Bytes>,
+    /// `disksim`: the lowest bit of the flags of reads, 0 or 1; 1 when `None`.
+    pub read_flag: Option<u8>,
     /// `csv`: which header holds which field.
     pub columns: Vec<ColumnMap>,
     /// `csv`: the byte between cells; a comma when `None`.
     pub delimiter: Option<u8>,
+    /// Sort a source that is out of order by any distance, with what memory has no room for in an unnamed file in this folder.
+    pub sort: Option<PathBuf>,
     /// Leave out lines that cannot be read, counted by reason in the trace's `unmatched`, instead of stopping.
     pub skip_bad: bool,
 }

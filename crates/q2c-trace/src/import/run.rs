@@ -3,11 +3,11 @@
 use super::Format;
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
+use super::unpack::open;
 use crate::{TraceError, TraceWriter};
 use q2c_model::{IoRecord, TraceMeta};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead};
 use std::path::Path;
 
 /// What is imported.
@@ -51,11 +51,13 @@ pub fn file(
     options: &ImportOptions,
     trace: &Path,
 ) -> Result<TraceMeta, ImportError> {
-    let open = File::open(path).map_err(read_error(path))?;
-    let mut input = BufReader::with_capacity(256 * 1024, open);
-    let input: &mut dyn BufRead = &mut input;
+    let (_, mut input) = open(path)?;
     let mut writer = TraceWriter::create(trace, TraceMeta::default())?;
-    let meta = (format.import)(&mut Source { path, input }, options, &mut writer)?;
+    let mut source = Source {
+        path,
+        input: &mut *input,
+    };
+    let meta = (format.import)(&mut source, options, &mut writer)?;
     writer.meta_mut().clone_from(&meta);
     writer.finish()?;
     Ok(meta)
@@ -69,6 +71,15 @@ pub(super) fn read_error(path: &Path) -> impl Fn(io::Error) -> ImportError + use
     }
 }
 
+/// Where in a source something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In a line, from 1.
+    Line(u64),
+    /// In the record at this byte, from 0.
+    Offset(u64),
+}
+
 /// Records on their way to the sink, and lines that did not become any.
 pub(super) struct Intake<'a> {
     path: &'a Path,
@@ -80,8 +91,8 @@ pub(super) struct Intake<'a> {
 }
 
 impl<'a> Intake<'a> {
-    /// Records handed on at once.
-    const BATCH: usize = 16 * 1024;
+    /// Records handed on at once: few enough to stay in a core's cache while they become columns.
+    const BATCH: usize = 2 * 1024;
 
     pub(super) fn new(path: &'a Path, skip_bad: bool, sink: &'a mut dyn RecordSink) -> Self {
         Intake {
@@ -105,19 +116,40 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Counts a bad line, or stops at it.
-    pub(super) fn bad(&mut self, line: u64, bad: BadLine) -> Result<(), ImportError> {
+    /// Counts a bad line or record, or stops at it.
+    pub(super) fn bad(&mut self, place: Place, bad: BadLine) -> Result<(), ImportError> {
         if self.skip_bad {
-            *self.skipped.entry(bad.reason.to_owned()).or_default() += 1;
+            self.skipped(bad.reason, 1);
             return Ok(());
         }
-        Err(ImportError::Line {
-            path: self.path.to_owned(),
-            line,
-            field: bad.field.to_owned(),
-            expected: bad.expected.to_owned(),
-            found: bad.found,
-        })
+        Err(self.refused(place, bad))
+    }
+
+    /// Counts what was left out for a reason.
+    pub(super) fn skipped(&mut self, reason: &str, count: u64) {
+        *self.skipped.entry(reason.to_owned()).or_default() += count;
+    }
+
+    /// The error of a line or a record that cannot be used.
+    pub(super) fn refused(&self, place: Place, bad: BadLine) -> ImportError {
+        let (path, field) = (self.path.to_owned(), bad.field.to_owned());
+        let (expected, found) = (bad.expected.to_owned(), bad.found);
+        match place {
+            Place::Line(line) => ImportError::Line {
+                path,
+                line,
+                field,
+                expected,
+                found,
+            },
+            Place::Offset(offset) => ImportError::Record {
+                path,
+                offset,
+                field,
+                expected,
+                found,
+            },
+        }
     }
 
     /// The description of an import that is done, with the counts of skipped lines.

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod any;
 #[cfg(test)]
+mod blktrace;
+#[cfg(test)]
 mod csv;
 #[cfg(test)]
 mod damage;
@@ -11,7 +13,11 @@ mod independent_reader;
 #[cfg(test)]
 mod latency_list;
 #[cfg(test)]
+mod public;
+#[cfg(test)]
 mod round_trip;
+#[cfg(test)]
+mod speed;
 #[cfg(test)]
 mod summary;
 #[cfg(test)]

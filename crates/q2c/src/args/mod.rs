@@ -1,11 +1,13 @@
 //! What can be typed.
 
+mod analyze;
 mod bench;
 mod calibrate;
 mod common;
 mod doctor;
 mod goal;
 mod poll;
+mod recording;
 mod report;
 mod reproduce;
 mod restore;
@@ -16,17 +18,19 @@ mod trace;
 mod tune;
 mod watch;
 
+pub use analyze::{AnalyzeArgs, Window};
 pub use bench::{BenchArgs, SECONDS};
 pub use calibrate::CalibrateArgs;
 pub use common::{RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
 pub use goal::GoalArgs;
 pub use poll::{PollArgs, PollCommand, SimArgs, SweepArgs};
+pub use recording::RecordingArgs;
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
 pub use rule::RuleArgs;
-pub use source::{CostArgs, RecordingArgs, SourceArgs};
+pub use source::{CostArgs, SourceArgs};
 pub use steer::SteerArgs;
 pub use trace::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
@@ -63,6 +67,8 @@ pub enum Command {
     Poll(PollArgs),
     /// Bring recordings of other tools in, and look into traces
     Trace(TraceArgs),
+    /// Say where the I/Os of a trace spend their time: stages, queues, load, the bottleneck
+    Analyze(AnalyzeArgs),
     /// Draw tables and the HTML report again from a result
     Report(ReportArgs),
     /// List what this machine can and cannot do, why, and the line that would change it

@@ -1,67 +1,16 @@
 //! Options of every command that reads a recording.
 
+use super::recording::{RecordingArgs, temporary};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use q2c_host::{Roots, machine};
 use q2c_lab::study::{Holding, SourceOptions};
-use q2c_model::{Bytes, Nanos, Op, parse_duration, parse_size};
-use q2c_trace::import::{ColumnMap, FORMATS, ImportOptions, TimeUnit};
+use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
+use q2c_trace::import::FORMATS;
 use std::path::PathBuf;
 
 /// Held in memory where the system does not say what is free.
 const MEMORY: Bytes = Bytes(1 << 30);
-
-/// What a recording does not say itself.
-#[derive(Clone, Debug, Args)]
-pub struct RecordingArgs {
-    /// Unit of all its times: ns, us, ms or s; never guessed
-    #[arg(long)]
-    unit: Option<TimeUnit>,
-    /// Operation of requests that name none: read, write, flush, discard or other
-    #[arg(long)]
-    op: Option<Op>,
-    /// csv: which header holds which field, such as submit_ns=start,latency=took
-    #[arg(long, value_name = "FIELD=HEADER,...", value_parser = columns)]
-    columns: Option<Columns>,
-    /// csv: the character between cells [default: a comma]
-    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
-    delimiter: Option<u8>,
-    /// Leave out lines that cannot be read, counted by reason, instead of stopping at the first
-    #[arg(long)]
-    skip_bad: bool,
-}
-
-impl RecordingArgs {
-    /// As the library takes them, with the length of requests that have none.
-    pub fn options(&self, bytes: Option<Bytes>) -> ImportOptions {
-        ImportOptions {
-            unit: self.unit,
-            op: self.op,
-            bytes,
-            columns: self.columns.clone().map_or(Vec::new(), |columns| columns.0),
-            delimiter: self.delimiter,
-            skip_bad: self.skip_bad,
-            ..ImportOptions::default()
-        }
-    }
-}
-
-/// A column map.
-#[derive(Clone, Debug)]
-struct Columns(Vec<ColumnMap>);
-
-fn columns(text: &str) -> Result<Columns, String> {
-    let map = ColumnMap::parse_list(text).map(Columns);
-    map.ok_or_else(|| "expected FIELD=HEADER, several separated by commas".to_owned())
-}
-
-fn delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        [byte] if byte.is_ascii() => Ok(*byte),
-        _ if text == "tab" => Ok(b'\t'),
-        _ => Err("expected one ASCII character, or tab".to_owned()),
-    }
-}
 
 /// What an input that is no q2c trace does not say itself.
 #[derive(Clone, Debug, Args)]
@@ -88,13 +37,12 @@ impl SourceArgs {
     pub fn options(&self, inputs: usize) -> SourceOptions {
         let free = || machine::free_memory(&Roots::live()).map(|free| Bytes(free.0 / 2));
         let memory = self.memory.or_else(free).unwrap_or(MEMORY);
-        let folder = || std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from);
         SourceOptions {
             format: self.format.clone(),
             import: self.recording.options(self.bs),
             holding: Holding {
                 memory: Bytes(memory.0 / inputs.max(1) as u64),
-                folder: self.spill.clone().unwrap_or_else(folder),
+                folder: self.spill.clone().unwrap_or_else(temporary),
             },
         }
     }

@@ -30,9 +30,9 @@ pub enum TraceCommand {
 pub struct ImportArgs {
     /// The recording
     pub input: PathBuf,
-    /// Its format
+    /// Its format [default: recognised by its first bytes]
     #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
-    pub format: String,
+    pub format: Option<String>,
     /// What it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,
@@ -61,5 +61,8 @@ fn formats() -> String {
     let line =
         |format: &q2c_trace::import::Format| format!("  {:<13} {}", format.name, format.help);
     let lines: Vec<String> = FORMATS.iter().map(line).collect();
-    format!("Formats:\n{}", lines.join("\n"))
+    format!(
+        "Formats:\n{}\n\nInputs packed with gzip or Zstandard are unpacked as they are read. Columns and units: docs/formats.md",
+        lines.join("\n")
+    )
 }

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub mod analyze;
 pub mod bench;
 pub mod calibrate;
 pub mod doctor;

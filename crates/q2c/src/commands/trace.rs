@@ -5,14 +5,13 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use q2c_model::{IoRecord, Nanos, TraceMeta};
 use q2c_result::Exit;
-use q2c_trace::import::{ImportError, RecordSink, Source, by_name};
+use q2c_trace::import::{ImportError, Input, RecordSink};
 use q2c_trace::{
     Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceError, TraceReader, TraceWriter,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufReader};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -45,29 +44,20 @@ impl RecordSink for UntilStopped<'_> {
 }
 
 fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let format = by_name(&args.format).ok_or_else(|| {
-        let why = format!(
-            "import {}: no format `{}`",
-            args.input.display(),
-            args.format
-        );
-        Failure::new(Exit::Usage, why)
-    })?;
     let options = args.recording.options(args.bs);
     let path = args.input.as_path();
-    let mut input = BufReader::new(File::open(path).map_err(|e| unread(path, &e))?);
+    let exit = |error: &ImportError| match stop.load(Ordering::Relaxed) {
+        true => Exit::Interrupted,
+        false => import_exit(error),
+    };
+    let input = Input::recognise(path, args.format.as_deref()).or_exit_of(exit)?;
     let writer = TraceWriter::create(&args.out, TraceMeta::default());
     let mut sink = UntilStopped {
         writer: writer.or_exit_of(trace_exit)?,
         out: &args.out,
         stop,
     };
-    let mut source = Source {
-        path,
-        input: &mut input,
-    };
-    let meta = (format.import)(&mut source, &options, &mut sink)
-        .or_exit_of(|e| import_exit(e, stop.load(Ordering::Relaxed)))?;
+    let meta = input.import(path, &options, &mut sink).or_exit_of(exit)?;
     sink.writer.meta_mut().clone_from(&meta);
     sink.writer.finish().or_exit_of(trace_exit)?;
     info_of(&args.out, args.json, stop)
@@ -175,15 +165,14 @@ fn latency(latency: &Latency) -> String {
     format!("min {min_ns}, median {p50_ns}, mean {mean}, p99 {p99_ns}, max {max_ns}")
 }
 
-fn unread(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(Exit::Input, format!("read {}: {error}", path.display()))
-}
-
-fn import_exit(error: &ImportError, stopped: bool) -> Exit {
+/// Of a recording that cannot be read or used.
+pub(super) fn import_exit(error: &ImportError) -> Exit {
     match error {
-        ImportError::Trace(_) if stopped => Exit::Interrupted,
         ImportError::Trace(error) => trace_exit(error),
-        ImportError::Option { .. } | ImportError::Map { .. } => Exit::Usage,
+        ImportError::Option { .. } | ImportError::Map { .. } | ImportError::Unknown { .. } => {
+            Exit::Usage
+        }
+        ImportError::Sort { .. } => Exit::Environment,
         _ => Exit::Input,
     }
 }

@@ -1,9 +1,15 @@
 //! The built program from outside: what it prints, leaves behind and exits with.
 
 #[cfg(test)]
+mod analyze;
+#[cfg(test)]
 mod bench;
 #[cfg(test)]
 mod bench_fio;
+#[cfg(test)]
+mod blktrace;
+#[cfg(test)]
+mod btt;
 #[cfg(test)]
 mod poll;
 #[cfg(test)]

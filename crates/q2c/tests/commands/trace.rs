@@ -126,3 +126,49 @@ fn no_input_is_an_input_error() {
     let info = q2c(folder.path(), &["trace", "info", "text"]);
     info.refused(3, &["expected a Parquet file"]);
 }
+
+#[test]
+fn a_public_format_is_recognised_or_must_be_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "419,W,4096,8192,1577808144360767\n7,R,0,512,1577808144361000\n";
+    fs::write(folder.path().join("rows"), rows).unwrap();
+    let import = ["trace", "import", "rows", "--out", "rows.trace", "--json"];
+    let info = q2c(folder.path(), &import).json();
+    assert_eq!(info["meta"]["source"], "alibaba");
+    assert_eq!(number(&info, "/summary/span_ns"), 233_000.0);
+    assert_eq!(number(&info, "/summary/devices/1:419"), 1.0);
+    fs::write(folder.path().join("prose"), "It was a dark night.\n").unwrap();
+    let import = ["trace", "import", "prose", "--out", "prose.trace"];
+    q2c(folder.path(), &import).refused(2, &["no importer recognises it", "--format"]);
+}
+
+#[test]
+fn a_disksim_file_needs_its_unit() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("rows"), "5 0 8 8 0\n6 0 16 8 1\n").unwrap();
+    let mut import = vec!["trace", "import", "rows", "--out", "rows.trace"];
+    q2c(folder.path(), &import).refused(2, &["expected the option unit"]);
+    import.extend([
+        "--unit",
+        "ms",
+        "--read-flag",
+        "0",
+        "--offset-unit",
+        "4k",
+        "--json",
+    ]);
+    let info = q2c(folder.path(), &import).json();
+    assert_eq!(number(&info, "/summary/span_ns"), 1_000_000.0);
+    assert_eq!(number(&info, "/summary/sizes/32768"), 2.0);
+    let import = [
+        "trace",
+        "import",
+        "rows",
+        "--out",
+        "more.trace",
+        "--unit",
+        "ms",
+    ];
+    let wrong = [&import[..], &["--read-flag", "2"]].concat();
+    q2c(folder.path(), &wrong).refused(2, &["--read-flag", "0..=1"]);
+}

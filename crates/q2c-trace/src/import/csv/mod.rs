@@ -4,7 +4,6 @@
 //! start. Times become times since the first row's start.
 
 mod cells;
-mod depth;
 mod field;
 mod plan;
 mod row;
@@ -13,7 +12,7 @@ use super::Format;
 use super::error::ImportError;
 use super::lines::Lines;
 use super::options::ImportOptions;
-use super::run::{Intake, RecordSink, Source, read_error};
+use super::run::{Intake, Place, RecordSink, Source, read_error};
 use cells::Cells;
 use plan::Plan;
 use q2c_model::TraceMeta;
@@ -59,7 +58,7 @@ fn import(
         };
         match record {
             Ok(record) => intake.take(record)?,
-            Err(bad) => intake.bad(lines.number, bad)?,
+            Err(bad) => intake.bad(Place::Line(lines.number), bad)?,
         }
     }
     let mut meta = intake.finish(FORMAT.name, "as in the source", lines.number)?;

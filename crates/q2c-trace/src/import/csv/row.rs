@@ -1,11 +1,11 @@
 //! One row to one record.
 
 use super::cells::Cells;
-use super::depth::Depths;
 use super::field::{self, Field};
 use super::plan::Plan;
 use crate::Column;
 use crate::import::decimal::latency;
+use crate::import::depth::Depths;
 use crate::import::error::BadLine;
 use q2c_model::{IoRecord, Nanos};
 use std::collections::HashMap;

@@ -1,10 +1,10 @@
 //! From paths to traces that can be simulated.
 
 use crate::args::SourceArgs;
+use crate::commands::trace::import_exit;
 use crate::failure::{Fails, Failure};
 use q2c_lab::study::{SourceError, Trace, read};
 use q2c_result::Exit;
-use q2c_trace::import::ImportError;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -17,9 +17,8 @@ pub(super) fn trace(
 ) -> Result<Trace, Failure> {
     read(path, &args.options(inputs), stop).or_exit_of(|error| match error {
         SourceError::Stopped { .. } => Exit::Interrupted,
-        SourceError::Import(ImportError::Option { .. } | ImportError::Map { .. })
-        | SourceError::Unknown { .. } => Exit::Usage,
         SourceError::Spill { .. } => Exit::Environment,
+        SourceError::Import(error) => import_exit(error),
         _ => Exit::Input,
     })
 }

@@ -1,0 +1,129 @@
+//! How fast binary blktrace becomes an analysis, on one core: `cargo run --release -p q2c-analyze --example blktrace_speed [MILLION EVENTS]`.
+//!
+//! Makes the files of 8 CPUs in memory (Q, G, I, D, C of random 4 KiB reads and writes, some hundred in flight, completions on
+//! other CPUs), then times five rounds of reading and merging, of that with matching, and of all with the statistics.
+
+use q2c_analyze::Analyzer;
+use q2c_model::Layer;
+use q2c_trace::blktrace::{BlktraceError, EventFile, Matcher, Merge, spans};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+const CPUS: usize = 8;
+/// Action, ns since Q, whether on the completing CPU.
+const LIFE: [(u32, u64, bool); 5] = [
+    (1, 0, false),
+    (4, 400, false),
+    (12, 900, false),
+    (7, 1500, false),
+    (8, 81_500, true),
+];
+
+fn main() -> Result<(), BlktraceError> {
+    let millions: usize = std::env::args()
+        .nth(1)
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(20);
+    let files = files(millions * 1_000_000 / LIFE.len());
+    let events = files.iter().map(|file| file.len() / 48).sum::<usize>() as f64;
+    for _ in 0..5 {
+        let rates = [read(&files)?, matched(&files)?, analysed(&files)?];
+        let [read, matched, all] = rates.map(|seconds| events / seconds / 1e6);
+        report(&format!(
+            "M events/s: read {read:.1}, and matched {matched:.1}, and analysed {all:.1}"
+        ));
+    }
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "its result")]
+fn report(line: &str) {
+    println!("{line}");
+}
+
+fn merge(files: &[Vec<u8>]) -> Result<Merge<&[u8]>, BlktraceError> {
+    Merge::new(
+        files
+            .iter()
+            .map(|bytes| EventFile::new(Path::new("memory"), &bytes[..], 1 << 20, false)),
+    )
+}
+
+fn read(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
+    let start = Instant::now();
+    let mut merge = merge(files)?;
+    while let Some(event) = merge.next_event()? {
+        black_box(&event);
+    }
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn matched(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
+    let start = Instant::now();
+    let read = spans(merge(files)?, Matcher::LIMIT, |some, _| {
+        black_box(some);
+        Ok::<(), BlktraceError>(())
+    })?;
+    assert!(read.counts.unmatched.is_empty());
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn analysed(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
+    let start = Instant::now();
+    let mut analyzer = Analyzer::new(Layer::Block);
+    spans(merge(files)?, Matcher::LIMIT, |some, _| {
+        analyzer.add(some);
+        Ok::<(), BlktraceError>(())
+    })?;
+    black_box(analyzer.finish(&BTreeMap::new()));
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// The files of all CPUs: an I/O every 200 ns.
+fn files(ios: usize) -> Vec<Vec<u8>> {
+    let mut events: Vec<Vec<(u64, u32, u64, u32)>> = vec![Vec::new(); CPUS];
+    let mut random = 1u64;
+    for io in 0..ios {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let (sector, write) = ((random >> 34) * 8, 1 + (random >> 33 & 1) as u32);
+        for (action, after, there) in LIFE {
+            // Latencies differ by a fifth.
+            let jitter = if there { random >> 40 & 0x3fff } else { 0 };
+            let cpu = if there {
+                (random >> 20) as usize % CPUS
+            } else {
+                io % CPUS
+            };
+            events[cpu].push((
+                io as u64 * 200 + after + jitter,
+                write << 16 | action,
+                sector,
+                io as u32 % 16,
+            ));
+        }
+    }
+    let file = |(cpu, mut events): (usize, Vec<(u64, u32, u64, u32)>)| {
+        events.sort_unstable();
+        let records = (1u32..).zip(events);
+        records
+            .flat_map(|(n, event)| record(cpu as u32, n, event))
+            .collect()
+    };
+    events.into_iter().enumerate().map(file).collect()
+}
+
+fn record(cpu: u32, sequence: u32, (time, action, sector, pid): (u64, u32, u64, u32)) -> Vec<u8> {
+    let mut record = Vec::with_capacity(48);
+    record.extend(0x6561_7407_u32.to_le_bytes());
+    record.extend(sequence.to_le_bytes());
+    record.extend(time.to_le_bytes());
+    record.extend(sector.to_le_bytes());
+    for field in [4096, action, 1000 + pid, 259 << 20, cpu, 0] {
+        record.extend(u32::to_le_bytes(field));
+    }
+    record
+}

@@ -1,0 +1,197 @@
+//! Where time goes: shares of the stages in all, over load and over time.
+
+use crate::stage::{PARTS, Stage, Stages};
+use crate::windows::{Joined, Windows};
+use q2c_result::analyze::{Bottleneck, LoadClass, Tags, TimeWindow};
+use std::collections::BTreeMap;
+
+/// A stage before the driver that takes at least this share is named; else the device is.
+const NAMED: f64 = 0.2;
+
+/// Sums of parts over some I/Os.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    requests: u64,
+    q2c: u64,
+    parts: [u64; PARTS.len()],
+}
+
+impl Sums {
+    fn add(&mut self, q2c: u64, parts: &[u64; PARTS.len()]) {
+        self.requests += 1;
+        self.q2c = self.q2c.saturating_add(q2c);
+        for (sum, part) in self.parts.iter_mut().zip(parts) {
+            *sum = sum.saturating_add(*part);
+        }
+    }
+
+    fn share(&self, stage: Stage) -> f64 {
+        match self.q2c {
+            0 => 0.0,
+            q2c => self.parts[stage as usize] as f64 / q2c as f64,
+        }
+    }
+
+    fn shares(&self) -> BTreeMap<String, f64> {
+        let some = PARTS
+            .iter()
+            .filter(|stage| self.parts[**stage as usize] > 0);
+        some.map(|stage| (stage.name().to_owned(), self.share(*stage)))
+            .collect()
+    }
+
+    fn mean(&self) -> f64 {
+        match self.requests {
+            0 => 0.0,
+            n => self.q2c as f64 / n as f64,
+        }
+    }
+
+    /// The largest stage before the driver if it takes enough, else D2C; the rest when nothing is known.
+    fn named(&self) -> Stage {
+        let before = [
+            Stage::Q2G,
+            Stage::G2I,
+            Stage::Q2M,
+            Stage::I2D,
+            Stage::G2D,
+            Stage::M2D,
+        ];
+        let largest = before
+            .into_iter()
+            .max_by_key(|stage| self.parts[*stage as usize]);
+        match largest {
+            Some(stage) if self.share(stage) >= NAMED => stage,
+            _ if self.share(Stage::Rest) > self.share(Stage::D2C) => Stage::Rest,
+            _ => Stage::D2C,
+        }
+    }
+}
+
+impl Joined for Sums {
+    fn join(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.q2c = self.q2c.saturating_add(other.q2c);
+        for (sum, part) in self.parts.iter_mut().zip(other.parts) {
+            *sum = sum.saturating_add(part);
+        }
+    }
+}
+
+const fn why(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Q2G => {
+            "I/Os wait before they have a request: for a free one (nr_requests, hardware tags), or on the way to it"
+        }
+        Stage::G2I => "requests wait on the submitter's plug list before they reach the scheduler",
+        Stage::I2D => {
+            "requests wait in the scheduler: the driver takes no more, or the scheduler holds them back"
+        }
+        Stage::G2D => {
+            "requests wait between allocation and driver without a scheduler: plugging, or a busy hardware queue"
+        }
+        Stage::Q2M | Stage::M2D => "merged I/Os wait for the request that carries them",
+        Stage::D2C => {
+            "the device and its driver take the time; the block layer before them adds little"
+        }
+        _ => "most I/Os lack the events that would tell: bios of stacked devices, or events lost",
+    }
+}
+
+/// The same, with the evidence that a trace with G has.
+fn reason(stage: Stage, tags: &[Tags]) -> String {
+    /// Of the waiting that was with all requests in use.
+    const EXHAUSTED: f64 = 0.8;
+    let sum = |of: fn(&Tags) -> u64| tags.iter().map(of).fold(0, u64::saturating_add);
+    let (all, at_most) = (sum(|t| t.q2g_ns), sum(|t| t.q2g_at_most_ns));
+    let most = tags.iter().map(|t| t.most).max().unwrap_or(0);
+    if stage != Stage::Q2G || all == 0 {
+        return why(stage).to_owned();
+    }
+    let share = at_most as f64 / all as f64;
+    let queues = if tags.len() > 1 { "of a queue" } else { "" };
+    let percent = share * 100.0;
+    match share >= EXHAUSTED {
+        true => format!(
+            "I/Os wait for a free request: {percent:.0} % of the waiting was by I/Os queued while all {most} {queues} were in use, \
+             the most that ever were: raise nr_requests, or lower the depth"
+        ),
+        false => format!(
+            "I/Os wait before they have a request, but only {percent:.0} % of the waiting was while the most requests ({most} {queues}) were in \
+             use: something else holds them up on the way (throttling, a frozen queue, a busy CPU)"
+        ),
+    }
+}
+
+/// Sums over load and time.
+#[derive(Default)]
+pub(crate) struct Shares {
+    all: Sums,
+    /// By the binary digits of the number in flight.
+    loads: Vec<Sums>,
+    windows: Windows<Sums>,
+}
+
+impl Shares {
+    pub(crate) fn add(&mut self, queue: u64, depth: u64, stages: &Stages) {
+        let (q2c, parts) = (stages.q2c(), stages.parts());
+        self.all.add(q2c, &parts);
+        let class = depth.max(1).ilog2() as usize;
+        if self.loads.len() <= class {
+            self.loads.resize(class + 1, Sums::default());
+        }
+        self.loads[class].add(q2c, &parts);
+        self.windows.at(queue).add(q2c, &parts);
+    }
+
+    /// What they say; `tags` may tell why I/Os waited for requests.
+    pub(crate) fn told(&self, tags: &[Tags]) -> Option<Bottleneck> {
+        if self.all.requests == 0 {
+            return None;
+        }
+        let stage = self.all.named();
+        let rule = "the largest stage before the driver if it takes at least 20 % of the sum of Q2C, else D2C";
+        Some(Bottleneck {
+            stage: stage.name().to_owned(),
+            share: self.all.share(stage),
+            why: reason(stage, tags),
+            rule: rule.to_owned(),
+            shares: self.all.shares(),
+            over_load: self.over_load(),
+            over_time: self.over_time(),
+        })
+    }
+
+    fn over_load(&self) -> Vec<LoadClass> {
+        let class = |(class, sums): (usize, &Sums)| LoadClass {
+            from: 1 << class,
+            to: (2 << class) - 1,
+            requests: sums.requests,
+            mean_q2c_ns: sums.mean(),
+            stage: sums.named().name().to_owned(),
+            shares: sums.shares(),
+        };
+        let classes = self.loads.iter().enumerate();
+        classes
+            .filter(|(_, sums)| sums.requests > 0)
+            .map(class)
+            .collect()
+    }
+
+    fn over_time(&self) -> Vec<TimeWindow> {
+        let length_ns = self.windows.length_ns();
+        let window = |(start_ns, sums): (u64, &Sums)| TimeWindow {
+            start_ns,
+            length_ns,
+            requests: sums.requests,
+            mean_q2c_ns: sums.mean(),
+            stage: sums.named().name().to_owned(),
+            shares: sums.shares(),
+        };
+        let windows = self.windows.iter();
+        windows
+            .filter(|(_, sums)| sums.requests > 0)
+            .map(window)
+            .collect()
+    }
+}

@@ -1,0 +1,189 @@
+//! Stages of an I/O and their statistics.
+
+use q2c_model::Layer;
+use q2c_result::analyze::StageStats;
+use q2c_stats::Histogram;
+use q2c_trace::Span;
+use q2c_trace::span::NONE;
+use std::collections::BTreeMap;
+
+/// A stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Queued to request.
+    Q2G,
+    /// Request to scheduler.
+    G2I,
+    /// Queued to merge.
+    Q2M,
+    /// Scheduler to driver.
+    I2D,
+    /// Request to driver, without a scheduler.
+    G2D,
+    /// Merge to driver.
+    M2D,
+    /// Driver to completion.
+    D2C,
+    /// What of Q2C is in none of these, because events are missing.
+    Rest,
+    /// Queued to completion.
+    Q2C,
+    /// Since the I/O queued before on the device.
+    Q2Q,
+}
+
+/// Stages that make up Q2C, and the rest.
+pub const PARTS: [Stage; 8] = [
+    Stage::Q2G,
+    Stage::G2I,
+    Stage::Q2M,
+    Stage::I2D,
+    Stage::G2D,
+    Stage::M2D,
+    Stage::D2C,
+    Stage::Rest,
+];
+
+/// How many stages there are.
+pub(crate) const STAGES: usize = 10;
+
+const ALL: [Stage; STAGES] = [
+    Stage::Q2G,
+    Stage::G2I,
+    Stage::Q2M,
+    Stage::I2D,
+    Stage::G2D,
+    Stage::M2D,
+    Stage::D2C,
+    Stage::Rest,
+    Stage::Q2C,
+    Stage::Q2Q,
+];
+
+impl Stage {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Q2G => "Q2G",
+            Stage::G2I => "G2I",
+            Stage::Q2M => "Q2M",
+            Stage::I2D => "I2D",
+            Stage::G2D => "G2D",
+            Stage::M2D => "M2D",
+            Stage::D2C => "D2C",
+            Stage::Rest => "rest",
+            Stage::Q2C => "Q2C",
+            Stage::Q2Q => "Q2Q",
+        }
+    }
+
+    /// Its name in a layer's result; none where the layer lacks it.
+    const fn name_in(self, layer: Layer) -> Option<&'static str> {
+        match (layer, self) {
+            (_, Stage::Rest) => None,
+            (Layer::Block, stage) => Some(stage.name()),
+            (Layer::User, Stage::Q2C) => Some("U2C"),
+            (Layer::User, Stage::Q2Q) => Some("U2U"),
+            (Layer::User, _) => None,
+        }
+    }
+}
+
+/// The stages of one I/O, ns; [`NONE`] for those it lacks.
+pub(crate) struct Stages(pub(crate) [u64; STAGES]);
+
+/// From one time to another; a clock that differs between CPUs makes no negative time.
+fn between(from: u64, to: u64) -> u64 {
+    if from == NONE || to == NONE {
+        NONE
+    } else {
+        to.saturating_sub(from)
+    }
+}
+
+impl Stages {
+    pub(crate) fn of(span: &Span, since_last: u64) -> Stages {
+        let mut ns = [NONE; STAGES];
+        let (q, g, i, d, c) = (
+            span.queue,
+            span.getrq,
+            span.insert,
+            span.issue,
+            span.complete,
+        );
+        if span.merged_into != NONE {
+            ns[Stage::Q2M as usize] = between(q, g);
+            ns[Stage::M2D as usize] = between(g, d);
+        } else {
+            ns[Stage::Q2G as usize] = between(q, g);
+            ns[Stage::G2I as usize] = between(g, i);
+            ns[Stage::I2D as usize] = between(i, d);
+            ns[Stage::G2D as usize] = if i == NONE { between(g, d) } else { NONE };
+        }
+        ns[Stage::D2C as usize] = between(d, c);
+        ns[Stage::Q2C as usize] = between(q, c);
+        ns[Stage::Q2Q as usize] = since_last;
+        Stages(ns)
+    }
+
+    pub(crate) fn q2c(&self) -> u64 {
+        self.0[Stage::Q2C as usize]
+    }
+
+    /// The parts of Q2C, the rest included.
+    pub(crate) fn parts(&self) -> [u64; PARTS.len()] {
+        let mut parts = [0; PARTS.len()];
+        for (part, ns) in parts.iter_mut().zip(&self.0[..PARTS.len() - 1]) {
+            *part = if *ns == NONE { 0 } else { *ns };
+        }
+        let known = parts
+            .iter()
+            .fold(0, |sum: u64, part| sum.saturating_add(*part));
+        parts[Stage::Rest as usize] = self.q2c().saturating_sub(known);
+        parts
+    }
+}
+
+/// Statistics of all stages over some I/Os. A stage's histogram (19 KB) is made when the first I/O has it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    stages: [Option<Box<Histogram>>; STAGES],
+}
+
+impl Tally {
+    #[inline]
+    pub(crate) fn add(&mut self, bytes: u64, stages: &Stages) {
+        self.requests += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        for (histogram, ns) in self.stages.iter_mut().zip(stages.0) {
+            if ns != NONE {
+                histogram.get_or_insert_default().record(ns);
+            }
+        }
+    }
+
+    pub(crate) fn stages(&self, layer: Layer) -> BTreeMap<String, StageStats> {
+        let stat = |(stage, histogram): (&Stage, &Option<Box<Histogram>>)| {
+            let name = stage.name_in(layer)?;
+            Some((name.to_owned(), stats(histogram.as_ref()?)))
+        };
+        ALL.iter().zip(&self.stages).filter_map(stat).collect()
+    }
+}
+
+fn stats(of: &Histogram) -> StageStats {
+    StageStats {
+        n: of.count(),
+        min_ns: of.least(),
+        mean_ns: of.mean(),
+        max_ns: of.greatest(),
+        p50_ns: of.percentile(0.5),
+        p90_ns: of.percentile(0.9),
+        p99_ns: of.percentile(0.99),
+        p999_ns: of.percentile(0.999),
+        p9999_ns: of.percentile(0.9999),
+    }
+}

@@ -1,0 +1,195 @@
+//! Stages, groups, seeks, queues: by hand.
+
+use crate::{analyze, span};
+use q2c_model::{DevId, Layer, Op};
+use q2c_trace::Span;
+use std::collections::BTreeMap;
+
+#[test]
+fn each_stage_by_hand() {
+    let mut merged = span(2, [300, 340, -1, 500, 1000]);
+    merged.merged_into = 1;
+    let result = analyze(&[
+        span(0, [0, 10, 30, 70, 570]),
+        span(1, [200, 210, -1, 500, 1000]),
+        merged,
+        span(3, [400, -1, -1, -1, -1]),
+    ]);
+    let stage = |name: &str| {
+        let s = &result.stages[name];
+        (s.n, s.min_ns, s.mean_ns, s.max_ns)
+    };
+    assert_eq!(stage("Q2Q"), (3, 100, 400.0 / 3.0, 200));
+    assert_eq!(stage("Q2G"), (2, 10, 10.0, 10));
+    assert_eq!(stage("G2I"), (1, 20, 20.0, 20));
+    assert_eq!(stage("I2D"), (1, 40, 40.0, 40));
+    assert_eq!(stage("G2D"), (1, 290, 290.0, 290));
+    assert_eq!(stage("Q2M"), (1, 40, 40.0, 40));
+    assert_eq!(stage("M2D"), (1, 160, 160.0, 160));
+    assert_eq!(stage("D2C"), (3, 500, 500.0, 500));
+    assert_eq!(stage("Q2C"), (3, 570, (570.0 + 800.0 + 700.0) / 3.0, 800));
+    assert_eq!(
+        (
+            result.requests,
+            result.completed,
+            result.issued,
+            result.merged
+        ),
+        (4, 3, 2, 1)
+    );
+    assert_eq!(result.merge_ratio, Some(1.5));
+    assert_eq!((result.span_ns, result.bytes), (1000, 16384));
+}
+
+#[test]
+fn percentiles_of_a_thousand() {
+    let spans: Vec<Span> = (0..1000)
+        .map(|n| span(n, [n as i64, -1, -1, n as i64, n as i64 * 2 + 1]))
+        .collect();
+    // D2C 1..=1000, once each.
+    let d2c = analyze(&spans).stages["D2C"];
+    for (got, wanted) in [
+        (d2c.p50_ns, 500.0),
+        (d2c.p90_ns, 900.0),
+        (d2c.p99_ns, 990.0),
+        (d2c.p999_ns, 999.0),
+        (d2c.p9999_ns, 1000.0),
+    ] {
+        assert!((got - wanted).abs() <= 0.008 * wanted, "{got} for {wanted}");
+    }
+}
+
+#[test]
+fn groups_have_their_own_figures() {
+    let spans: Vec<Span> = (0..10u64)
+        .map(|n| {
+            let at = n as i64 * 1000;
+            let mut one = span(n, [at, -1, -1, at, at + 100 * (1 + n as i64 % 2)]);
+            one.op = if n % 2 == 1 { Op::Write } else { Op::Read };
+            one.bytes = if n < 3 { 512 } else { 12_288 };
+            one.cpu_submit = n as u32 % 5;
+            one.pid = 7 + n as u32 % 2;
+            one.device = DevId {
+                major: 8,
+                minor: 16 * (n as u32 % 2),
+            };
+            one
+        })
+        .collect();
+    let result = analyze(&spans);
+    let keys = |property: &str| -> Vec<(String, u64)> {
+        let groups = result.groups[property].iter();
+        groups
+            .map(|group| (group.key.clone(), group.requests))
+            .collect()
+    };
+    let wanted = |all: &[(&str, u64)]| -> Vec<(String, u64)> {
+        all.iter().map(|(key, n)| ((*key).to_owned(), *n)).collect()
+    };
+    assert_eq!(keys("op"), wanted(&[("read", 5), ("write", 5)]));
+    assert_eq!(
+        keys("size"),
+        wanted(&[("up to 512 B", 3), ("up to 16 KiB", 7)])
+    );
+    assert_eq!(keys("process"), wanted(&[("fio (7)", 5), ("8", 5)]));
+    assert_eq!(keys("device"), wanted(&[("8:0", 5), ("8:16", 5)]));
+    assert_eq!(
+        keys("cpu"),
+        wanted(&[("0", 2), ("1", 2), ("2", 2), ("3", 2), ("4", 2)])
+    );
+    assert_eq!(result.groups["op"][0].stages["D2C"].max_ns, 100);
+    assert_eq!(result.groups["op"][1].stages["D2C"].min_ns, 200);
+    assert_eq!(result.groups["op"][0].stages["Q2Q"].mean_ns, 2000.0);
+    assert!(!result.groups.contains_key("hctx"));
+}
+
+/// More groups than are told apart: none is lost.
+#[test]
+fn too_many_groups_become_others() {
+    let one = |n: u64| Span {
+        pid: n as u32,
+        ..span(n, [n as i64, -1, -1, -1, n as i64 + 5])
+    };
+    let spans: Vec<Span> = (0..2000).map(one).collect();
+    let result = analyze(&spans);
+    let processes = &result.groups["process"];
+    assert_eq!(processes.len(), 513);
+    let others = processes.last().unwrap();
+    assert_eq!(
+        (others.key.as_str(), others.requests),
+        ("others", 2000 - 512)
+    );
+    assert_eq!(
+        processes.iter().map(|group| group.requests).sum::<u64>(),
+        2000
+    );
+}
+
+#[test]
+fn seeks_are_distances_from_end_to_start() {
+    let at = |id: u64, sector: u64| Span {
+        sector,
+        ..span(id, [id as i64, -1, -1, -1, id as i64 + 1])
+    };
+    let flush = Span {
+        bytes: 0,
+        ..at(3, 0)
+    };
+    let result = analyze(&[at(0, 0), at(1, 8), at(2, 116), flush, at(4, 24)]);
+    let seeks = &result.seeks[0];
+    // 8 -> 8, 16 -> 116, 124 -> 24.
+    assert_eq!(
+        (seeks.n, seeks.sequential, seeks.mean_sectors),
+        (3, 1, 200.0 / 3.0)
+    );
+    assert_eq!(seeks.median_sectors, 100.0);
+    assert_eq!(result.stages["Q2Q"].n, 4, "flushes are queued, too");
+}
+
+#[test]
+fn queues_and_the_cpus_that_feed_them() {
+    let spans: Vec<Span> = (0..400u64)
+        .map(|n| Span {
+            hctx: n as u32 % 4,
+            cpu_submit: n as u32 % 8,
+            ..span(n, [n as i64, -1, -1, -1, n as i64 + 1])
+        })
+        .collect();
+    let result = analyze(&spans);
+    assert_eq!(
+        result.hctx.iter().map(|q| q.requests).collect::<Vec<_>>(),
+        [100; 4]
+    );
+    assert_eq!(result.hctx[1].cpus, BTreeMap::from([(1, 50), (5, 50)]));
+    assert_eq!(result.balance.unwrap().verdict, "even");
+    // A merged I/O is no request of its own.
+    let merged = Span {
+        hctx: 0,
+        merged_into: 0,
+        ..spans[0]
+    };
+    assert!(analyze(&[merged]).hctx.is_empty());
+    let skewed: Vec<Span> = spans
+        .iter()
+        .map(|s| Span {
+            hctx: s.hctx / 3,
+            ..*s
+        })
+        .collect();
+    assert_eq!(analyze(&skewed).balance.unwrap().verdict, "uneven");
+}
+
+#[test]
+fn the_user_layer_has_other_names() {
+    let mut analyzer = q2c_analyze::Analyzer::new(Layer::User);
+    analyzer.add(&[span(0, [0, -1, -1, -1, 30]), span(1, [50, -1, -1, -1, 90])]);
+    let result = analyzer.finish(&BTreeMap::new());
+    let names: Vec<&String> = result.stages.keys().collect();
+    assert_eq!(names, ["U2C", "U2U"]);
+    assert_eq!(
+        (result.stages["U2C"].mean_ns, result.stages["U2U"].mean_ns),
+        (35.0, 50.0)
+    );
+    assert!(result.bottleneck.is_none());
+    assert_eq!(result.layer, "user");
+}

@@ -1,0 +1,77 @@
+//! I/Os in flight: the sum of Q2C is the integral of their number.
+
+use crate::{analyze, span};
+use proptest::prelude::*;
+use q2c_trace::Span;
+
+/// Sum, integral, most, busy time: by walking over all instants.
+fn walked(ios: &[(u64, u64)]) -> (u128, u128, u64, u64) {
+    let end = ios.iter().map(|io| io.1).max().unwrap_or(0);
+    let depth = |t: u64| {
+        ios.iter()
+            .filter(|(from, to)| *from <= t && t < *to)
+            .count() as u64
+    };
+    let depths: Vec<u64> = (0..end).map(depth).collect();
+    (
+        ios.iter().map(|(from, to)| u128::from(to - from)).sum(),
+        depths.iter().map(|d| u128::from(*d)).sum(),
+        depths.iter().copied().max().unwrap_or(0),
+        depths.iter().filter(|d| **d > 0).count() as u64,
+    )
+}
+
+fn spans(ios: &[(u64, u64)]) -> Vec<Span> {
+    let one = |(id, (from, to)): (usize, &(u64, u64))| {
+        span(id as u64, [*from as i64, -1, -1, -1, *to as i64])
+    };
+    ios.iter().enumerate().map(one).collect()
+}
+
+proptest! {
+    #[test]
+    fn sum_is_integral(
+        mut ios in prop::collection::vec((0..400u64, 1..120u64), 1..60),
+        late in any::<bool>(),
+    ) {
+        ios.iter_mut().for_each(|io| io.1 += io.0);
+        if !late {
+            ios.sort_unstable();
+        }
+        let result = analyze(&spans(&ios));
+        let (sum, integral, most, busy) = walked(&ios);
+        prop_assert_eq!(sum, integral);
+        prop_assert_eq!(result.in_flight.sum_q2c_ns, sum);
+        prop_assert_eq!(result.in_flight.integral_ns, integral);
+        if !late {
+            prop_assert_eq!(result.in_flight.most, most);
+            prop_assert_eq!(result.activity.active_ns, busy);
+            prop_assert_eq!(result.activity.active_ns + result.activity.idle_ns, result.span_ns);
+        }
+    }
+}
+
+#[test]
+fn pauses_by_hand() {
+    let s = 1_000_000_000;
+    let result = analyze(&spans(&[
+        (0, 5),
+        (s, s + 5),
+        (s + 100, s + 200),
+        (3 * s, 3 * s + 1),
+    ]));
+    assert_eq!(
+        (result.activity.pauses, result.activity.longest_idle_ns),
+        (2, 2 * s - 200)
+    );
+    assert_eq!(result.activity.active_ns, 5 + 5 + 100 + 1);
+}
+
+#[test]
+fn an_io_without_end_is_not_in_flight() {
+    let result = analyze(&[span(0, [0, 1, -1, -1, -1]), span(1, [10, 11, -1, 12, 20])]);
+    assert_eq!(
+        (result.in_flight.sum_q2c_ns, result.in_flight.most),
+        (10, 1)
+    );
+}

@@ -1,0 +1,126 @@
+//! The bottleneck, in all, over load and over time.
+
+use crate::{analyze, span};
+use q2c_trace::Span;
+
+/// A device that serves one request in 100 us, and requests that wait for one of `tags`.
+fn queue(tags: usize, jobs: usize, each: usize) -> Vec<Span> {
+    let service = 100_000;
+    let mut free = vec![0i64; tags];
+    let mut ready = vec![0i64; jobs];
+    let mut spans = Vec::new();
+    for _ in 0..each {
+        for at in &mut ready {
+            let tag = free.iter_mut().min().expect("at least one tag");
+            let getrq = (*at + 500).max(*tag);
+            let complete = getrq + 1_000 + service;
+            spans.push([*at, getrq, -1, getrq + 1_000, complete]);
+            (*tag, *at) = (complete, complete + 2_000);
+        }
+    }
+    spans.sort_unstable();
+    (0..)
+        .zip(spans)
+        .map(|(id, times)| span(id, times))
+        .collect()
+}
+
+#[test]
+fn too_few_tags_are_named_and_enough_are_not() {
+    let few = analyze(&queue(4, 8, 200)).bottleneck.unwrap();
+    assert_eq!(few.stage, "Q2G");
+    assert!(few.why.contains("nr_requests"), "{}", few.why);
+    let enough = analyze(&queue(128, 8, 200)).bottleneck.unwrap();
+    assert_eq!(enough.stage, "D2C");
+    // 500 + 1000 of 101 500 ns are before the driver.
+    assert!((enough.shares["D2C"] - 100_000.0 / 101_500.0).abs() < 1e-9);
+}
+
+#[test]
+fn shares_add_up_and_what_is_not_known_is_the_rest() {
+    let result = analyze(&[
+        span(0, [0, 100, 250, 400, 1000]),
+        span(1, [0, -1, -1, -1, 1000]),
+    ]);
+    let found = result.bottleneck.unwrap();
+    assert_eq!(found.shares["Q2G"], 0.05);
+    assert_eq!(found.shares["G2I"], 0.075);
+    assert_eq!(found.shares["I2D"], 0.075);
+    assert_eq!(found.shares["D2C"], 0.3);
+    assert_eq!(found.shares["rest"], 0.5);
+    assert_eq!(found.stage, "rest");
+}
+
+#[test]
+fn over_load_the_stage_changes() {
+    // Alone: the device; sixteen at once: each waits for its request.
+    let mut spans = Vec::new();
+    for n in 0..10 {
+        let at = n * 1_000_000;
+        spans.push([at, at, -1, at, at + 100]);
+        spans.extend([[at + 1000, at + 1900, -1, at + 1900, at + 2000]; 16]);
+    }
+    let spans: Vec<Span> = (0..)
+        .zip(spans)
+        .map(|(id, times)| span(id, times))
+        .collect();
+    let found = analyze(&spans).bottleneck.unwrap();
+    let told: Vec<_> = found
+        .over_load
+        .iter()
+        .map(|c| (c.from, c.to, c.requests))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, 1, 20),
+            (2, 3, 20),
+            (4, 7, 40),
+            (8, 15, 80),
+            (16, 31, 10)
+        ]
+    );
+    assert_eq!(found.over_load[4].stage, "Q2G");
+    assert_eq!(found.over_load[4].shares["Q2G"], 0.9);
+    assert_eq!(found.over_load[4].mean_q2c_ns, 1000.0);
+}
+
+/// However long the trace, windows stay few, and nothing falls out of them.
+#[test]
+fn over_time_windows_stay_few() {
+    let spans: Vec<Span> = (0..5000)
+        .map(|n| {
+            span(
+                n,
+                [
+                    n as i64 * 37_000_000,
+                    -1,
+                    -1,
+                    -1,
+                    n as i64 * 37_000_000 + 10,
+                ],
+            )
+        })
+        .collect();
+    let found = analyze(&spans).bottleneck.unwrap();
+    assert!(
+        (128..=512).contains(&found.over_time.len()),
+        "{}",
+        found.over_time.len()
+    );
+    assert_eq!(
+        found.over_time.iter().map(|w| w.requests).sum::<u64>(),
+        5000
+    );
+    for window in &found.over_time {
+        let within = (0..5000u64).filter(|n| {
+            (window.start_ns..window.start_ns + window.length_ns).contains(&(n * 37_000_000))
+        });
+        assert_eq!(
+            window.requests,
+            within.count() as u64,
+            "{}",
+            window.start_ns
+        );
+    }
+}

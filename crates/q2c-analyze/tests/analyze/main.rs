@@ -1,0 +1,51 @@
+//! Analyses of hand-made I/Os, with figures worked out by hand or by a second, tiny implementation.
+
+mod figures;
+mod flight;
+mod hostile;
+mod load;
+
+use q2c_analyze::Analyzer;
+use q2c_model::{DevId, Layer, Op, OpFlags};
+use q2c_result::analyze::AnalyzeResult;
+use q2c_trace::Span;
+use q2c_trace::span::{NONE, NONE_32};
+use std::collections::BTreeMap;
+
+/// A read of 4 KiB with these times in ns, -1 for none.
+pub fn span(id: u64, times: [i64; 5]) -> Span {
+    let [queue, getrq, insert, issue, complete] = times.map(|t| u64::try_from(t).unwrap_or(NONE));
+    Span {
+        id,
+        device: DevId {
+            major: 259,
+            minor: 0,
+        },
+        op: Op::Read,
+        flags: OpFlags(0),
+        sector: id * 8,
+        bytes: 4096,
+        queue,
+        getrq,
+        insert,
+        issue,
+        complete,
+        merged_into: NONE,
+        cgroup: 0,
+        lane: 0,
+        depth: 1,
+        pid: 7,
+        cpu_submit: 0,
+        cpu_complete: 0,
+        hctx: NONE_32,
+        tag: NONE_32,
+        error: 0,
+    }
+}
+
+/// What the analysis says of these, given in small parts; process 7 is called `fio`.
+pub fn analyze(spans: &[Span]) -> AnalyzeResult {
+    let mut analyzer = Analyzer::new(Layer::Block);
+    spans.chunks(3).for_each(|some| analyzer.add(some));
+    analyzer.finish(&BTreeMap::from([(7, "fio".to_owned())]))
+}

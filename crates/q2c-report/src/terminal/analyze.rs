@@ -1,0 +1,130 @@
+//! `q2c analyze` in a terminal.
+
+use super::screen::{Screen, Tone};
+use super::table;
+use crate::analysis::{self, GROUP_HEAD, ORDER, STAGE_HEAD, group_row, stage_row};
+use crate::quantity::{count, number};
+use comfy_table::{CellAlignment, ColumnConstraint};
+use q2c_result::analyze::{AnalyzeResult, Bottleneck, Group, Hctx};
+
+/// Groups of one property that are shown; the JSON has all.
+const SHOWN: usize = 12;
+
+/// Everything that the trace says.
+#[must_use]
+pub fn analyze(result: &AnalyzeResult, screen: Screen) -> String {
+    let mut text = screen.note(
+        Tone::Strong,
+        &result.input.path,
+        &format!("· {}", analysis::about(result)),
+    );
+    let stages = ORDER
+        .iter()
+        .filter_map(|name| stage_row(&result.stages, name));
+    text += &rows(&STAGE_HEAD, stages, screen);
+    for (property, groups) in &result.groups {
+        // A single group says what the whole says.
+        if groups.len() > 1 {
+            text += &group_table(property, groups, screen);
+        }
+    }
+    text += "\n";
+    for (what, words) in analysis::words(result) {
+        text += &screen.note(Tone::Strong, &format!("{what}:"), &words);
+    }
+    text += &queues(result, screen);
+    if let Some(found) = &result.bottleneck {
+        text += &bottleneck(found, screen);
+    }
+    text + &qualified(result, screen)
+}
+
+fn rows(head: &[&str], rows: impl Iterator<Item = Vec<String>>, screen: Screen) -> String {
+    let mut table = table::empty(screen);
+    table.set_header(head.iter().map(|name| screen.cell(Tone::Strong, name)));
+    for row in rows {
+        table.add_row(row.iter().map(|field| screen.cell(Tone::Plain, field)));
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+        if column.index > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    format!("\n{}", table::text(&table))
+}
+
+fn group_table(property: &str, groups: &[Group], screen: Screen) -> String {
+    let mut order: Vec<&Group> = groups.iter().collect();
+    if order.len() > SHOWN {
+        order.sort_by_key(|group| std::cmp::Reverse(group.requests));
+    }
+    let head: Vec<&str> = [property].into_iter().chain(GROUP_HEAD).collect();
+    let shown = order.iter().take(SHOWN).map(|group| group_row(group));
+    let mut text = rows(&head, shown, screen);
+    if order.len() > SHOWN {
+        let more = format!("{} more; --json has all", order.len() - SHOWN);
+        text += &screen.note(Tone::Dim, "and", &more);
+    }
+    text
+}
+
+fn queues(result: &AnalyzeResult, screen: Screen) -> String {
+    let (Some(words), Some(balance)) = (analysis::balance(result), &result.balance) else {
+        return String::new();
+    };
+    let row = |queue: &Hctx| {
+        let cpus: Vec<String> = queue
+            .cpus
+            .iter()
+            .take(SHOWN)
+            .map(|(cpu, n)| format!("{cpu} ({n})"))
+            .collect();
+        let share = format!("{} %", number(queue.share * 100.0));
+        vec![
+            queue.hctx.to_string(),
+            count(queue.requests),
+            share,
+            cpus.join(", "),
+        ]
+    };
+    let head = ["queue", "requests", "share", "from CPUs"];
+    let text = rows(&head, result.hctx.iter().map(row), screen);
+    let tone = match balance.verdict.as_str() {
+        "uneven" => Tone::Caution,
+        _ => Tone::Good,
+    };
+    text + &screen.note(tone, "balance:", &words)
+}
+
+fn bottleneck(found: &Bottleneck, screen: Screen) -> String {
+    let mut text = screen.note(Tone::Strong, "bottleneck:", &analysis::bottleneck(found));
+    text += &screen.note(Tone::Dim, "shares:", &analysis::shares(&found.shares));
+    if found.over_load.len() > 1 {
+        for class in &found.over_load {
+            let (range, words) = analysis::load(class);
+            text += &screen.note(Tone::Dim, &format!("  {range} in flight:"), &words);
+        }
+    }
+    text
+}
+
+fn qualified(result: &AnalyzeResult, screen: Screen) -> String {
+    let mut text = String::new();
+    if let Some(reasons) = analysis::unmatched(result) {
+        text += &screen.note(Tone::Caution, "unmatched:", &reasons);
+    }
+    if result.failed > 0 {
+        let failed = format!("{} I/Os", count(result.failed));
+        text += &screen.note(Tone::Bad, "failed:", &failed);
+    }
+    for warning in &result.warnings {
+        let words = format!(
+            "{}; {}. To do: {}",
+            warning.found, warning.means, warning.todo
+        );
+        text += &screen.note(Tone::Caution, &format!("warning {}:", warning.id), &words);
+    }
+    text
+}

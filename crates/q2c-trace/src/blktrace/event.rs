@@ -1,0 +1,148 @@
+//! One event of the block layer.
+
+use q2c_model::{DevId, Op, OpFlags};
+
+/// Action numbers: the low 16 bits of a record's action, the cgroup bit taken off.
+pub mod action {
+    /// Q: the bio was queued.
+    pub const QUEUE: u16 = 1;
+    /// M: the bio (or a request) was merged to the back of a request.
+    pub const BACK_MERGE: u16 = 2;
+    /// F: merged to the front of a request.
+    pub const FRONT_MERGE: u16 = 3;
+    /// G: a request was allocated.
+    pub const GET_REQUEST: u16 = 4;
+    /// S: slept for a free request.
+    pub const SLEEP: u16 = 5;
+    /// R: taken back by the driver.
+    pub const REQUEUE: u16 = 6;
+    /// D: handed to the driver.
+    pub const ISSUE: u16 = 7;
+    /// C: completed.
+    pub const COMPLETE: u16 = 8;
+    /// P: the queue was plugged.
+    pub const PLUG: u16 = 9;
+    /// U: unplugged.
+    pub const UNPLUG: u16 = 10;
+    /// UT: unplugged by a timer.
+    pub const UNPLUG_TIMER: u16 = 11;
+    /// I: inserted into the scheduler.
+    pub const INSERT: u16 = 12;
+    /// X: split.
+    pub const SPLIT: u16 = 13;
+    /// B: copied to memory the device can reach.
+    pub const BOUNCE: u16 = 14;
+    /// A: mapped from another device.
+    pub const REMAP: u16 = 15;
+    /// In the low 16 bits: the payload begins with a cgroup id.
+    pub const CGROUP: u16 = 0x100;
+}
+
+/// Category bits: the upper bits of a record's action.
+pub mod category {
+    /// Read.
+    pub const READ: u32 = 1;
+    /// Write.
+    pub const WRITE: u32 = 1 << 1;
+    /// Flush before the data.
+    pub const FLUSH: u32 = 1 << 2;
+    /// Somebody waits.
+    pub const SYNC: u32 = 1 << 3;
+    /// Passthrough command.
+    pub const PC: u32 = 1 << 9;
+    /// No event but a note: process name, start time, message.
+    pub const NOTIFY: u32 = 1 << 10;
+    /// Read ahead.
+    pub const AHEAD: u32 = 1 << 11;
+    /// Metadata.
+    pub const META: u32 = 1 << 12;
+    /// Discard.
+    pub const DISCARD: u32 = 1 << 13;
+    /// Forced unit access.
+    pub const FUA: u32 = 1 << 15;
+    /// Version 8: zone append, reset, reset all, finish, open, close.
+    pub const ZONE: u32 = 0x3f << 16;
+}
+
+/// A record without its payload, in this machine's byte order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// ns on the traced machine's monotonic clock.
+    pub time: u64,
+    /// First sector (512 B).
+    pub sector: u64,
+    /// Length, bytes.
+    pub bytes: u32,
+    /// [`action`], without the cgroup bit.
+    pub action: u16,
+    /// Completion's errno, positive; 0 for success.
+    pub error: u16,
+    /// [`category`] bits.
+    pub category: u32,
+    /// Process; of a completion whatever was interrupted.
+    pub pid: u32,
+    /// Device number as the kernel packs it: major << 20 | minor.
+    pub device: u32,
+    /// CPU on which it happened.
+    pub cpu: u32,
+    /// Per device and CPU, from 1; 0 for notes.
+    pub sequence: u32,
+    /// Of a split: first sector of the rest. Else 0.
+    pub split_at: u64,
+    /// Cgroup id; 0 when not told.
+    pub cgroup: u64,
+}
+
+impl Event {
+    /// First sector behind it.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.sector
+            .saturating_add((self.bytes as u64).div_ceil(512))
+    }
+
+    /// The device.
+    #[must_use]
+    pub const fn device(&self) -> DevId {
+        DevId {
+            major: self.device >> 20,
+            minor: self.device & 0xf_ffff,
+        }
+    }
+}
+
+/// What a request does, by the bits of its event.
+pub(crate) const fn op(category: u32, bytes: u32) -> Op {
+    if category & (category::PC | category::ZONE) != 0 {
+        Op::Other
+    } else if category & category::DISCARD != 0 {
+        Op::Discard
+    } else if bytes == 0 && category & category::FLUSH != 0 {
+        Op::Flush
+    } else if category & category::WRITE != 0 {
+        Op::Write
+    } else if category & category::READ != 0 {
+        Op::Read
+    } else {
+        Op::Other
+    }
+}
+
+/// How it does it.
+pub(crate) const fn flags(category: u32) -> OpFlags {
+    const MAP: [(u32, OpFlags); 4] = [
+        (category::SYNC, OpFlags::SYNC),
+        (category::META, OpFlags::META),
+        (category::FUA, OpFlags::FUA),
+        (category::AHEAD, OpFlags::READAHEAD),
+    ];
+    let mut flags = OpFlags(0);
+    let mut i = 0;
+    while i < MAP.len() {
+        if category & MAP[i].0 != 0 {
+            flags = flags.union(MAP[i].1);
+        }
+        i += 1;
+    }
+    flags
+}

@@ -1,0 +1,220 @@
+//! One file of blktrace records.
+
+use super::error::BlktraceError;
+use super::event::{Event, action, category};
+use super::layout::Layout;
+use super::loss::Losses;
+use super::notes::Notes;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// The longest record with its payload, whose length has 16 bits.
+const LONGEST: usize = 64 + u16::MAX as usize;
+
+/// Reads the events of one file through a buffer; no allocation per event.
+pub struct EventFile<R> {
+    path: PathBuf,
+    input: R,
+    buffer: Box<[u8]>,
+    /// What of the buffer is filled and not used yet.
+    from: usize,
+    to: usize,
+    /// Offset of `from` in the file.
+    offset: u64,
+    ended: bool,
+    skip_bad: bool,
+    layout: Option<Layout>,
+    last_time: u64,
+}
+
+impl<R: Read> EventFile<R> {
+    /// A file called `path` in messages. The buffer holds `buffer` bytes, at least two longest records (130 KiB).
+    #[must_use]
+    pub fn new(path: &Path, input: R, buffer: usize, skip_bad: bool) -> Self {
+        EventFile {
+            path: path.to_owned(),
+            input,
+            buffer: vec![0; buffer.max(2 * LONGEST)].into_boxed_slice(),
+            from: 0,
+            to: 0,
+            offset: 0,
+            ended: false,
+            skip_bad,
+            layout: None,
+            last_time: 0,
+        }
+    }
+
+    /// The layout, once a record was read.
+    #[must_use]
+    pub fn layout(&self) -> Option<Layout> {
+        self.layout
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The next event; `None` at the end. Notes are taken on the way. Times never fall: one that does is raised to the time
+    /// before and counted. A record cut off by the file's end is counted.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or something else stands where a record should (unless bad ones are skipped).
+    #[inline]
+    pub fn next_event(
+        &mut self,
+        notes: &mut Notes,
+        losses: &mut Losses,
+    ) -> Result<Option<Event>, BlktraceError> {
+        loop {
+            if self.to - self.from < LONGEST && !self.ended {
+                self.fill()?;
+            }
+            let Some((mut event, len, payload)) = self.record(losses)? else {
+                return Ok(None);
+            };
+            let start = self.from + len - payload;
+            self.from += len;
+            self.offset += len as u64;
+            if payload > 0 || event.category & category::NOTIFY != 0 {
+                self.payload(&mut event, start, payload, notes);
+            }
+            if event.category & category::NOTIFY != 0 {
+                continue;
+            }
+            if event.time < self.last_time {
+                losses.count("time went back", 1);
+                event.time = self.last_time;
+            }
+            self.last_time = event.time;
+            return Ok(Some(event));
+        }
+    }
+
+    /// The record at `from`, its length with payload, and the payload's.
+    #[inline]
+    fn record(
+        &mut self,
+        losses: &mut Losses,
+    ) -> Result<Option<(Event, usize, usize)>, BlktraceError> {
+        loop {
+            let bytes = &self.buffer[self.from..self.to];
+            if let Some(layout) = self.layout
+                && bytes.len() >= layout.record_len()
+                && bytes[..4] == layout.magic_bytes()
+            {
+                let (event, payload) = layout.event(bytes);
+                let len = layout.record_len() + payload;
+                if len <= bytes.len() {
+                    return Ok(Some((event, len, payload)));
+                }
+            }
+            if !self.unusual(losses)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// At the file's beginning, at its end, or before something that is no record. False when there is nothing more.
+    fn unusual(&mut self, losses: &mut Losses) -> Result<bool, BlktraceError> {
+        let bytes = &self.buffer[self.from..self.to];
+        if bytes.is_empty() {
+            return Ok(false);
+        }
+        let found = bytes.first_chunk().copied().and_then(Layout::of);
+        match (self.layout, found) {
+            (None, Some(found)) => {
+                self.layout = Some(found);
+                Ok(true)
+            }
+            (Some(layout), Some(found)) if layout == found => self.cut_off(losses),
+            _ if bytes.len() < 4 && self.layout.is_some() => self.cut_off(losses),
+            _ if self.skip_bad => self.resume(losses),
+            _ => Err(self.no_record(found)),
+        }
+    }
+
+    /// The last record ends behind the file.
+    fn cut_off(&mut self, losses: &mut Losses) -> Result<bool, BlktraceError> {
+        losses.count("record cut off by the file's end", 1);
+        self.from = self.to;
+        Ok(false)
+    }
+
+    /// Passes over bytes until a magic number; false when there is none before the end.
+    fn resume(&mut self, losses: &mut Losses) -> Result<bool, BlktraceError> {
+        losses.count("no record", 1);
+        loop {
+            let bytes = &self.buffer[self.from..self.to];
+            let same = |head: &[u8]| {
+                let found = head.first_chunk().copied().and_then(Layout::of);
+                found.is_some() && self.layout.is_none_or(|layout| found == Some(layout))
+            };
+            let at = bytes.windows(4).skip(1).position(same).map(|at| at + 1);
+            let step = at.unwrap_or(bytes.len().saturating_sub(3));
+            self.from += step;
+            self.offset += step as u64;
+            if at.is_some() {
+                return Ok(true);
+            }
+            if self.ended {
+                self.from = self.to;
+                return Ok(false);
+            }
+            self.fill()?;
+        }
+    }
+
+    fn no_record(&self, found: Option<Layout>) -> BlktraceError {
+        let bytes = &self.buffer[self.from..self.to];
+        let head: Vec<String> = bytes.iter().take(4).map(|b| format!("{b:02x}")).collect();
+        let expected = match self.layout {
+            Some(layout) => format!("a record of {layout} as before"),
+            None => "a blktrace record (magic 0x656174, version 7 or 8)".to_owned(),
+        };
+        BlktraceError::Record {
+            path: self.path.clone(),
+            offset: self.offset,
+            expected,
+            found: found.map_or_else(|| format!("bytes {}", head.join(" ")), |l| l.to_string()),
+        }
+    }
+
+    /// Cgroup id, split sector, or a note.
+    fn payload(&self, event: &mut Event, start: usize, len: usize, notes: &mut Notes) {
+        let Some(layout) = self.layout else { return };
+        let mut payload = &self.buffer[start..start + len];
+        if event.cgroup != 0 {
+            event.cgroup = layout.number::<8>(payload);
+            payload = payload.get(8..).unwrap_or_default();
+        }
+        if event.category & category::NOTIFY != 0 {
+            notes.take(event.action, event.pid, event.time, payload, layout);
+        } else if event.action == action::SPLIT {
+            // Big-endian whatever the rest is.
+            event.split_at = payload.first_chunk().map_or(0, |b| u64::from_be_bytes(*b));
+        }
+    }
+
+    /// Moves what is left to the front and reads on.
+    #[cold]
+    fn fill(&mut self) -> Result<(), BlktraceError> {
+        self.buffer.copy_within(self.from..self.to, 0);
+        self.to -= self.from;
+        self.from = 0;
+        while self.to < self.buffer.len() && !self.ended {
+            match self.input.read(&mut self.buffer[self.to..]) {
+                Ok(0) => self.ended = true,
+                Ok(read) => self.to += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(source) => {
+                    let path = self.path.clone();
+                    return Err(BlktraceError::Read { path, source });
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! Versions and byte orders of the records.
+
+use super::event::{Event, action};
+use std::fmt;
+
+/// The magic number without its version.
+const MAGIC: u32 = 0x6561_7400;
+
+/// How a file's records are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// 64-byte records of version 8, else 48-byte records of version 7.
+    pub version_8: bool,
+    /// Fields are big-endian.
+    pub big_endian: bool,
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = if self.big_endian { "big" } else { "little" };
+        write!(f, "version {}, {order}-endian", self.magic() & 0xff)
+    }
+}
+
+/// Fields at fixed places of a record.
+struct Fields<'a, const BIG: bool>(&'a [u8]);
+
+impl<const BIG: bool> Fields<'_, BIG> {
+    #[inline]
+    fn part<const N: usize>(&self, at: usize) -> [u8; N] {
+        // Records are at least as long as their layout: see `Layout::event`.
+        let mut part = [0; N];
+        part.copy_from_slice(&self.0[at..at + N]);
+        part
+    }
+
+    #[inline]
+    fn u16(&self, at: usize) -> u16 {
+        let part = self.part(at);
+        if BIG {
+            u16::from_be_bytes(part)
+        } else {
+            u16::from_le_bytes(part)
+        }
+    }
+
+    #[inline]
+    fn u32(&self, at: usize) -> u32 {
+        let part = self.part(at);
+        if BIG {
+            u32::from_be_bytes(part)
+        } else {
+            u32::from_le_bytes(part)
+        }
+    }
+
+    #[inline]
+    fn u64(&self, at: usize) -> u64 {
+        let part = self.part(at);
+        if BIG {
+            u64::from_be_bytes(part)
+        } else {
+            u64::from_le_bytes(part)
+        }
+    }
+}
+
+impl Layout {
+    /// The layout of a record that begins with these bytes; `None` when they are no magic number of a known version.
+    #[must_use]
+    pub fn of(head: [u8; 4]) -> Option<Layout> {
+        let (little, big) = (u32::from_le_bytes(head), u32::from_be_bytes(head));
+        let (magic, big_endian) = match (little & !0xff == MAGIC, big & !0xff == MAGIC) {
+            (true, _) => (little, false),
+            (_, true) => (big, true),
+            _ => return None,
+        };
+        let version_8 = match magic & 0xff {
+            7 => false,
+            8 => true,
+            _ => return None,
+        };
+        Some(Layout {
+            version_8,
+            big_endian,
+        })
+    }
+
+    /// Bytes of a record without its payload.
+    #[must_use]
+    pub const fn record_len(self) -> usize {
+        if self.version_8 { 64 } else { 48 }
+    }
+
+    /// The magic number of its records.
+    #[must_use]
+    pub const fn magic(self) -> u32 {
+        MAGIC | if self.version_8 { 8 } else { 7 }
+    }
+
+    /// The magic number as it stands in a file.
+    pub(super) fn magic_bytes(self) -> [u8; 4] {
+        match self.big_endian {
+            true => self.magic().to_be_bytes(),
+            false => self.magic().to_le_bytes(),
+        }
+    }
+
+    /// The event of a record of at least [`Layout::record_len`] bytes, and the length of its payload.
+    #[inline]
+    pub(super) fn event(self, record: &[u8]) -> (Event, usize) {
+        match (self.version_8, self.big_endian) {
+            (false, false) => event::<false>(record, false),
+            (true, false) => event::<false>(record, true),
+            (false, true) => event::<true>(record, false),
+            (true, true) => event::<true>(record, true),
+        }
+    }
+
+    /// An unsigned number in the file's byte order; 0 when there are fewer bytes.
+    pub(super) fn number<const N: usize>(self, bytes: &[u8]) -> u64 {
+        let Some(part) = bytes.first_chunk::<N>() else {
+            return 0;
+        };
+        let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
+        match self.big_endian {
+            true => part.iter().fold(0, add),
+            false => part.iter().rev().fold(0, add),
+        }
+    }
+}
+
+#[inline(always)]
+fn event<const BIG: bool>(record: &[u8], version_8: bool) -> (Event, usize) {
+    let record = Fields::<BIG>(&record[..if version_8 { 64 } else { 48 }]);
+    // Offsets of action (32 or 64 bits), pid, device, cpu, error, payload length.
+    let at = if version_8 {
+        [32, 28, 40, 44, 48, 50]
+    } else {
+        [28, 32, 36, 40, 44, 46]
+    };
+    let (low, category) = if version_8 {
+        let action = record.u64(at[0]);
+        (action as u16, (action >> 16) as u32)
+    } else {
+        let action = record.u32(at[0]);
+        (action as u16, action >> 16)
+    };
+    let event = Event {
+        time: record.u64(8),
+        sector: record.u64(16),
+        bytes: record.u32(24),
+        action: low & !action::CGROUP,
+        error: record.u16(at[4]),
+        category,
+        pid: record.u32(at[1]),
+        device: record.u32(at[2]),
+        cpu: record.u32(at[3]),
+        sequence: record.u32(4),
+        split_at: 0,
+        cgroup: u64::from(low & action::CGROUP != 0),
+    };
+    (event, usize::from(record.u16(at[5])))
+}

@@ -1,0 +1,124 @@
+//! Slots by device and sector: a multimap whose entries of one key keep their order of arrival.
+
+use super::super::hash::GOLDEN;
+use super::slot::{Links, NIL, Slot, Window};
+
+/// Which sector of a slot is the key.
+pub(super) trait Edge {
+    fn sector(slot: &Slot) -> u64;
+    fn links(slot: &mut Slot) -> &mut Links;
+}
+
+/// By the first sector.
+pub(super) struct Start;
+/// By the first sector behind.
+pub(super) struct End;
+
+impl Edge for Start {
+    fn sector(slot: &Slot) -> u64 {
+        slot.from
+    }
+    fn links(slot: &mut Slot) -> &mut Links {
+        &mut slot.by_start
+    }
+}
+
+impl Edge for End {
+    fn sector(slot: &Slot) -> u64 {
+        slot.to
+    }
+    fn links(slot: &mut Slot) -> &mut Links {
+        &mut slot.by_end
+    }
+}
+
+/// Buckets of doubly linked lists through the slots.
+pub(super) struct Index<E> {
+    /// First and last of each.
+    buckets: Vec<(u32, u32)>,
+    shift: u32,
+    listed: usize,
+    edge: std::marker::PhantomData<E>,
+}
+
+impl<E: Edge> Index<E> {
+    const SMALLEST: u32 = 10;
+
+    pub(super) fn new() -> Self {
+        Index {
+            buckets: vec![(NIL, NIL); 1 << Self::SMALLEST],
+            shift: u64::BITS - Self::SMALLEST,
+            listed: 0,
+            edge: std::marker::PhantomData,
+        }
+    }
+
+    #[inline]
+    fn bucket(&self, device: u32, sector: u64) -> usize {
+        let mixed = (sector ^ u64::from(device) << 43).wrapping_mul(GOLDEN);
+        (mixed >> self.shift) as usize
+    }
+
+    /// The first slot that may have this key; the others behind it in their links.
+    #[inline]
+    pub(super) fn first(&self, device: u32, sector: u64) -> u32 {
+        self.buckets[self.bucket(device, sector)].0
+    }
+
+    /// Lists a slot behind all others of its key.
+    pub(super) fn insert(&mut self, window: &mut Window, id: u32) {
+        if self.listed >= self.buckets.len() {
+            self.grow(window);
+        }
+        self.listed += 1;
+        self.append(window, id);
+    }
+
+    fn append(&mut self, window: &mut Window, id: u32) {
+        let slot = window.get(id);
+        let bucket = self.bucket(slot.device, E::sector(slot));
+        let last = self.buckets[bucket].1;
+        *E::links(window.get_mut(id)) = Links {
+            before: last,
+            after: NIL,
+            listed: true,
+        };
+        match last {
+            NIL => self.buckets[bucket].0 = id,
+            last => E::links(window.get_mut(last)).after = id,
+        }
+        self.buckets[bucket].1 = id;
+    }
+
+    /// Takes a slot out, if it is listed. Its key must be the one it was listed by.
+    pub(super) fn remove(&mut self, window: &mut Window, id: u32) {
+        let slot = window.get_mut(id);
+        let links = std::mem::take(E::links(slot));
+        if !links.listed {
+            return;
+        }
+        self.listed -= 1;
+        let (device, sector) = (slot.device, E::sector(slot));
+        let bucket = self.bucket(device, sector);
+        match links.before {
+            NIL => self.buckets[bucket].0 = links.after,
+            before => E::links(window.get_mut(before)).after = links.after,
+        }
+        match links.after {
+            NIL => self.buckets[bucket].1 = links.before,
+            after => E::links(window.get_mut(after)).before = links.before,
+        }
+    }
+
+    /// Doubles the buckets. Slots are listed again in the order of arrival.
+    fn grow(&mut self, window: &mut Window) {
+        self.buckets = vec![(NIL, NIL); self.buckets.len() * 2];
+        self.shift -= 1;
+        for number in window.first..window.end {
+            let id = number as u32;
+            if E::links(window.get_mut(id)).listed {
+                self.append(window, id);
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! I/Os that share a request, and bios that become several.
+
+use super::super::event::Event;
+use super::Matcher;
+use super::slot::{Links, MERGED, NIL, QUEUED, Slot, WAITING, kind};
+
+impl Matcher {
+    /// What is merged by this event: a bio, or a request with all it carries.
+    fn merging(&mut self, event: &Event) -> Option<u32> {
+        let bio = self.find_exact(event, QUEUED);
+        let found = bio.or_else(|| self.find_exact(event, WAITING));
+        if found.is_none() {
+            self.unmatched("merge without queue");
+        }
+        found
+    }
+
+    pub(super) fn back_merge(&mut self, event: &Event) {
+        let Some(member) = self.merging(event) else {
+            return;
+        };
+        match self.ending_at(event, member) {
+            Some(carrier) => self.attach(carrier, member, event.time),
+            None => self.unmatched("merge without request"),
+        }
+    }
+
+    pub(super) fn front_merge(&mut self, event: &Event) {
+        let Some(member) = self.merging(event) else {
+            return;
+        };
+        let behind = Event {
+            sector: event.end(),
+            ..*event
+        };
+        match self.find(&behind, WAITING).filter(|id| *id != member) {
+            Some(carrier) => self.attach(carrier, member, event.time),
+            None => self.unmatched("merge without request"),
+        }
+    }
+
+    /// The youngest request that ends where the event begins: what is merged into lies on top of the plug list.
+    fn ending_at(&self, event: &Event, member: u32) -> Option<u32> {
+        let mut found = None;
+        let mut id = self.ends.first(event.device, event.sector);
+        for _ in 0..Self::REACH {
+            if id == NIL {
+                break;
+            }
+            let slot = self.window.get(id);
+            let same = slot.device == event.device && slot.to == event.sector;
+            if same && id != member && kind(slot.category) == kind(event.category) {
+                found = Some(id);
+            }
+            id = slot.by_end.after;
+        }
+        found
+    }
+
+    /// Puts `member` and all it carries into the request `carrier`, to which it is adjacent.
+    fn attach(&mut self, carrier: u32, member: u32, time: u64) {
+        self.counts.merged += 1;
+        self.window.get_mut(member).getrq = time;
+        self.window.get_mut(member).insert = crate::span::NONE;
+        self.join(carrier, member);
+    }
+
+    fn join(&mut self, carrier: u32, member: u32) {
+        self.delist(member);
+        self.delist(carrier);
+        let slot = self.window.get_mut(member);
+        self.rests -= u64::from(std::mem::take(&mut slot.rest));
+        let (from, to, first) = (slot.from, slot.to, slot.first);
+        (slot.state, slot.carrier) = (MERGED, carrier);
+        slot.next = first;
+        let last = if first == NIL { member } else { slot.last };
+        let mut id = first;
+        while id != NIL {
+            let carried = self.window.get_mut(id);
+            carried.carrier = carrier;
+            id = carried.next;
+        }
+        self.extend(carrier, (from, to), (member, last));
+    }
+
+    /// Lengthens a request by sectors beside it and a chain of slots.
+    fn extend(&mut self, carrier: u32, (from, to): (u64, u64), (first, last): (u32, u32)) {
+        let slot = self.window.get_mut(carrier);
+        slot.from = slot.from.min(from);
+        slot.to = slot.to.max(to);
+        let before = slot.last;
+        slot.last = last;
+        if before == NIL {
+            slot.first = first;
+        } else {
+            self.window.get_mut(before).next = first;
+        }
+        self.starts.insert(&mut self.window, carrier);
+        if self.window.get(carrier).state & WAITING != 0 {
+            self.ends.insert(&mut self.window, carrier);
+        }
+    }
+
+    /// Makes the I/O as long as the event says: what is longer was split, what is shorter merged, and the record of it lost.
+    pub(super) fn fit(&mut self, id: u32, event: &Event) {
+        let (end, slot) = (event.end(), self.window.get(id));
+        if slot.to == end {
+            return;
+        }
+        if slot.to > end {
+            if slot.state == QUEUED && end > slot.from {
+                self.unmatched("split lost");
+                self.cut(id, end);
+            }
+            return;
+        }
+        while self.window.get(id).to < end && self.absorb(id, event) {}
+        if self.window.get(id).to != end {
+            self.set_end(id, end);
+        }
+    }
+
+    /// Merges the I/O that follows the request's sectors; false when there is none or it goes beyond the event's.
+    fn absorb(&mut self, id: u32, event: &Event) -> bool {
+        let behind = Event {
+            sector: self.window.get(id).to,
+            bytes: 512,
+            ..*event
+        };
+        let found = self
+            .find(&behind, QUEUED | WAITING)
+            .filter(|next| *next != id);
+        let within = |next: &u32| {
+            let next = self.window.get(*next);
+            next.to > next.from && next.to <= event.end()
+        };
+        let Some(next) = found.filter(within) else {
+            return false;
+        };
+        self.unmatched("merge lost");
+        self.counts.merged += 1;
+        self.join(id, next);
+        true
+    }
+
+    fn set_end(&mut self, id: u32, end: u64) {
+        let listed = self.window.get(id).by_end.listed;
+        self.ends.remove(&mut self.window, id);
+        self.window.get_mut(id).to = end;
+        if listed {
+            self.ends.insert(&mut self.window, id);
+        }
+    }
+
+    /// Cuts a queued bio at a sector within it. The rest is an I/O of its own, queued when the whole was.
+    pub(super) fn cut(&mut self, id: u32, at: u64) {
+        self.counts.splits += 1;
+        self.counts.ios += 1;
+        let slot = self.window.get_mut(id);
+        let whole = *slot;
+        slot.to = at;
+        slot.bytes = (at - slot.from) * 512;
+        slot.sector = slot.from;
+        let (lane, depth) = self.lanes.enter(whole.pid);
+        self.rests += u64::from(!whole.rest);
+        self.window.get_mut(id).rest = false;
+        let rest = Slot {
+            from: at,
+            sector: at,
+            bytes: whole.bytes.saturating_sub((at - whole.from) * 512),
+            by_start: Links::default(),
+            by_end: Links::default(),
+            rest: true,
+            lane,
+            depth,
+            ..whole
+        };
+        self.enlist(rest);
+    }
+}

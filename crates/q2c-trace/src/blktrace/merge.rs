@@ -1,0 +1,170 @@
+//! Events of several files in the order of time.
+
+use super::error::BlktraceError;
+use super::event::{Event, action};
+use super::file::EventFile;
+use super::loss::{Losses, Seen, Sequences};
+use super::notes::Notes;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::Read;
+
+/// Time, place in a request's life, file: what comes first. Events at the same instant on different CPUs are ordered as a request
+/// lives.
+type Key = (u64, u8, u32);
+
+struct Head<R> {
+    file: EventFile<R>,
+    event: Event,
+    sequences: Sequences,
+    /// Records were missing before the event.
+    after_gap: bool,
+}
+
+/// Merges files. Each is in order by itself.
+pub struct Merge<R> {
+    files: Vec<Head<R>>,
+    heap: BinaryHeap<Reverse<Key>>,
+    /// The file read from, and the key up to which it comes first.
+    current: Option<(usize, Key)>,
+    notes: Notes,
+    losses: Losses,
+    gaps_passed: u64,
+}
+
+const fn rank(action: u16) -> u8 {
+    match action {
+        action::REMAP => 0,
+        action::QUEUE => 1,
+        action::SPLIT => 2,
+        action::COMPLETE => 6,
+        action::ISSUE | action::REQUEUE => 5,
+        action::INSERT => 4,
+        _ => 3,
+    }
+}
+
+fn key(event: &Event, file: usize) -> Key {
+    (event.time, rank(event.action), file as u32)
+}
+
+impl<R: Read> Merge<R> {
+    /// Starts with the first event of each file.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or differs from the first in version or byte order.
+    pub fn new(files: impl IntoIterator<Item = EventFile<R>>) -> Result<Self, BlktraceError> {
+        let mut merge = Merge {
+            files: Vec::new(),
+            heap: BinaryHeap::new(),
+            current: None,
+            notes: Notes::default(),
+            losses: Losses::default(),
+            gaps_passed: 0,
+        };
+        for file in files {
+            merge.add(file)?;
+        }
+        Ok(merge)
+    }
+
+    fn add(&mut self, file: EventFile<R>) -> Result<(), BlktraceError> {
+        let mut head = Head {
+            file,
+            event: Event::default(),
+            sequences: Sequences::default(),
+            after_gap: false,
+        };
+        if !head.advance(&mut self.notes, &mut self.losses)? {
+            return Ok(());
+        }
+        if let Some(first) = self.files.first() {
+            let (expected, found) = (first.file.layout(), head.file.layout());
+            if let (Some(expected), Some(found)) = (expected, found)
+                && expected != found
+            {
+                return Err(BlktraceError::Mixed {
+                    path: head.file.path().to_owned(),
+                    first: first.file.path().to_owned(),
+                    expected: expected.to_string(),
+                    found: found.to_string(),
+                });
+            }
+        }
+        self.heap.push(Reverse(key(&head.event, self.files.len())));
+        self.files.push(head);
+        Ok(())
+    }
+
+    /// The next event in time; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`EventFile::next_event`].
+    #[inline]
+    pub fn next_event(&mut self) -> Result<Option<Event>, BlktraceError> {
+        let Some((file, limit)) = self.current.or_else(|| self.earliest()) else {
+            return Ok(None);
+        };
+        let head = &mut self.files[file];
+        let event = head.event;
+        self.gaps_passed += u64::from(head.after_gap);
+        self.current = match head.advance(&mut self.notes, &mut self.losses)? {
+            false => None,
+            true if key(&head.event, file) <= limit => Some((file, limit)),
+            true => {
+                self.heap.push(Reverse(key(&head.event, file)));
+                None
+            }
+        };
+        Ok(Some(event))
+    }
+
+    fn earliest(&mut self) -> Option<(usize, Key)> {
+        let Reverse((_, _, file)) = self.heap.pop()?;
+        let limit = self
+            .heap
+            .peek()
+            .map_or((u64::MAX, u8::MAX, u32::MAX), |Reverse(key)| *key);
+        Some((file as usize, limit))
+    }
+
+    /// Files with at least one event.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.files.len()
+    }
+
+    /// What notes said so far.
+    #[must_use]
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// What was lost so far.
+    #[must_use]
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// Gaps before the events handed out so far.
+    #[must_use]
+    pub fn gaps_passed(&self) -> u64 {
+        self.gaps_passed
+    }
+}
+
+impl<R: Read> Head<R> {
+    /// Reads the next event that was not there already; false at the end.
+    #[inline]
+    fn advance(&mut self, notes: &mut Notes, losses: &mut Losses) -> Result<bool, BlktraceError> {
+        while let Some(event) = self.file.next_event(notes, losses)? {
+            match self.sequences.check(&event, losses) {
+                Seen::Again => continue,
+                seen => self.after_gap = seen == Seen::AfterGap,
+            }
+            self.event = event;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+}

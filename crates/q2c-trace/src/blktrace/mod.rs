@@ -1,0 +1,28 @@
+//! Binary blktrace: the kernel's event records, and how they become I/Os.
+//!
+//! [`EventFile`] reads one file of any version and endianness, [`Merge`] several in the order of time, [`Matcher`] makes
+//! [`crate::Span`]s of the events. [`FileSet`] finds the files of a base name; [`spans`] does it all.
+//!
+//! Layout (include/uapi/linux/blktrace_api.h): records of 48 bytes (version 7) or 64 bytes (version 8) in the byte order of the
+//! traced machine, each followed by `pdu_len` bytes of payload.
+
+mod error;
+mod event;
+mod file;
+mod hash;
+mod layout;
+mod loss;
+mod matching;
+mod merge;
+mod notes;
+mod set;
+
+pub use error::BlktraceError;
+pub use event::{Event, action, category};
+pub use file::EventFile;
+pub use layout::Layout;
+pub use loss::Losses;
+pub use matching::{Counts, Matcher};
+pub use merge::Merge;
+pub use notes::Notes;
+pub use set::{FileSet, Spans, spans};

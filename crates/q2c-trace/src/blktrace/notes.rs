@@ -1,0 +1,67 @@
+//! Notes among the events: names of processes and the start of the trace.
+
+use super::hash::IntMap;
+use super::layout::Layout;
+use std::rc::Rc;
+
+/// What notes said so far.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    names: IntMap<u32, Rc<str>>,
+    /// Unix time of the start, ns.
+    pub start_unix_ns: Option<u64>,
+    /// The monotonic clock then, ns: the time of the note itself.
+    pub start_ns: Option<u64>,
+    /// Messages written into the trace.
+    pub messages: u64,
+}
+
+/// Numbers of notes.
+const PROCESS: u16 = 0;
+const TIMESTAMP: u16 = 1;
+const MESSAGE: u16 = 2;
+
+impl Notes {
+    /// Processes whose names are kept; later ones stay nameless. The kernel has at most this many process numbers.
+    const MOST: usize = 4 << 20;
+
+    /// The name of a process as last noted.
+    #[must_use]
+    pub fn name(&self, pid: u32) -> Option<&Rc<str>> {
+        self.names.get(&pid)
+    }
+
+    /// All names.
+    pub fn names(&self) -> impl Iterator<Item = (u32, &Rc<str>)> {
+        self.names.iter().map(|(pid, name)| (*pid, name))
+    }
+
+    /// Takes a note. `payload` has no cgroup id any more.
+    pub(super) fn take(
+        &mut self,
+        number: u16,
+        pid: u32,
+        time: u64,
+        payload: &[u8],
+        layout: Layout,
+    ) {
+        match number {
+            PROCESS if self.names.len() < Self::MOST => {
+                let end = payload.iter().position(|byte| *byte == 0);
+                let name = &payload[..end.unwrap_or(payload.len()).min(16)];
+                let name = String::from_utf8_lossy(name);
+                self.names.insert(pid, Rc::from(name.as_ref()));
+            }
+            TIMESTAMP if payload.len() >= 8 => {
+                let (s, ns) = (
+                    layout.number::<4>(payload),
+                    layout.number::<4>(&payload[4..]),
+                );
+                self.start_unix_ns = Some(s * 1_000_000_000 + ns);
+                self.start_ns = Some(time);
+            }
+            MESSAGE => self.messages += 1,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The files of a trace, and all of it in one call.
+
+use super::error::BlktraceError;
+use super::file::EventFile;
+use super::loss::Losses;
+use super::matching::{Counts, Matcher};
+use super::merge::Merge;
+use super::notes::Notes;
+use crate::span::Span;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The files of one trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSet {
+    /// What was named.
+    pub base: PathBuf,
+    /// One file for each CPU, in the order of CPUs; or a single file, as `blkparse -d` writes it.
+    pub paths: Vec<PathBuf>,
+    /// CPUs below the greatest that have no file.
+    pub missing: Vec<u32>,
+}
+
+impl FileSet {
+    /// The file of this name, or the files `BASE.blktrace.N`.
+    ///
+    /// # Errors
+    /// When there is neither, or the folder cannot be read.
+    pub fn find(base: &Path) -> Result<FileSet, BlktraceError> {
+        if base.is_file() {
+            let (base, paths) = (base.to_owned(), vec![base.to_owned()]);
+            return Ok(FileSet {
+                base,
+                paths,
+                missing: Vec::new(),
+            });
+        }
+        let mut found = of_cpus(base).map_err(|source| BlktraceError::Read {
+            path: base.to_owned(),
+            source,
+        })?;
+        found.sort_unstable();
+        let Some((last, _)) = found.last() else {
+            return Err(BlktraceError::Absent {
+                base: base.to_owned(),
+            });
+        };
+        // A stray file with a huge number must not make a huge list.
+        let end = (*last).min(1 << 16);
+        let has = |cpu: &u32| found.binary_search_by_key(cpu, |(n, _)| *n).is_ok();
+        let missing = (0..end).filter(|cpu| !has(cpu)).collect();
+        let paths = found.into_iter().map(|(_, path)| path).collect();
+        Ok(FileSet {
+            base: base.to_owned(),
+            paths,
+            missing,
+        })
+    }
+
+    /// Opens all of them.
+    ///
+    /// # Errors
+    /// When one cannot be read, or they do not belong together.
+    pub fn open(&self, skip_bad: bool) -> Result<Merge<File>, BlktraceError> {
+        /// Of all buffers together, bytes; and of one.
+        const BUFFERS: usize = 64 << 20;
+        const BUFFER: usize = 1 << 20;
+        let buffer = (BUFFERS / self.paths.len().max(1)).min(BUFFER);
+        let open = |path: &PathBuf| {
+            let file = File::open(path).map_err(|source| BlktraceError::Read {
+                path: path.clone(),
+                source,
+            })?;
+            Ok(EventFile::new(path, file, buffer, skip_bad))
+        };
+        Merge::new(
+            self.paths
+                .iter()
+                .map(open)
+                .collect::<Result<Vec<_>, BlktraceError>>()?,
+        )
+    }
+}
+
+fn of_cpus(base: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
+    let Some(name) = base.file_name() else {
+        return Ok(Vec::new());
+    };
+    let prefix = format!("{}.blktrace.", name.to_string_lossy());
+    let folder = match base.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let cpu = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(&prefix)?.parse().ok());
+        found.extend(cpu.map(|cpu| (cpu, entry.path())));
+    }
+    Ok(found)
+}
+
+/// What a trace held beside its I/Os.
+#[derive(Clone, Debug, Default)]
+pub struct Spans {
+    /// Of matching.
+    pub counts: Counts,
+    /// Of reading.
+    pub losses: Losses,
+    /// Names and start.
+    pub notes: Notes,
+    /// Time of the first event, ns on the traced machine's clock.
+    pub first_ns: u64,
+    /// Time of the last.
+    pub last_ns: u64,
+}
+
+/// Spans on their way out, put in the order of their starts: the rest of a split arrives late.
+struct Batch(Vec<Span>);
+
+impl Batch {
+    const LEN: usize = 4096;
+    /// Kept back for those that arrive late.
+    const KEPT: usize = 1024;
+
+    #[inline]
+    fn push(&mut self, span: &Span) {
+        self.0.push(*span);
+        let mut at = self.0.len() - 1;
+        let start = span.start();
+        while at > 0 && self.0[at - 1].start() > start {
+            self.0.swap(at - 1, at);
+            at -= 1;
+        }
+    }
+}
+
+/// Reads all events and hands the I/Os on, some thousands at a time, in the order in which they were queued. `limit` as for
+/// [`Matcher::with_limit`].
+///
+/// # Errors
+/// What reading or `out` meets.
+pub fn spans<R: Read, E: From<BlktraceError>>(
+    mut merge: Merge<R>,
+    limit: usize,
+    mut out: impl FnMut(&[Span], &Notes) -> Result<(), E>,
+) -> Result<Spans, E> {
+    let mut matcher = Matcher::with_limit(limit);
+    let mut batch = Batch(Vec::with_capacity(Batch::LEN + Batch::KEPT + 1));
+    let mut ends: Option<(u64, u64)> = None;
+    while let Some(event) = merge.next_event()? {
+        ends = Some((ends.map_or(event.time, |(first, _)| first), event.time));
+        matcher.event(&event, merge.gaps_passed(), &mut |span| batch.push(span));
+        if batch.0.len() >= Batch::LEN + Batch::KEPT {
+            let some = batch.0.len() - Batch::KEPT;
+            out(&batch.0[..some], merge.notes())?;
+            batch.0.drain(..some);
+        }
+    }
+    let counts = matcher.finish(&mut |span| batch.push(span));
+    for some in batch.0.chunks(Batch::LEN) {
+        out(some, merge.notes())?;
+    }
+    let (first_ns, last_ns) = ends.unwrap_or_default();
+    Ok(Spans {
+        counts,
+        losses: merge.losses().clone(),
+        notes: merge.notes().clone(),
+        first_ns,
+        last_ns,
+    })
+}

@@ -1,0 +1,48 @@
+//! Alibaba Cloud block traces (2020): `device_id,opcode,offset,length,timestamp`.
+//!
+//! Offset and length in bytes, microseconds since 1970, `R` or `W`; no header.
+
+use super::Format;
+use super::arrange::Spec;
+use super::decimal::TimeUnit;
+use super::error::ImportError;
+use super::options::ImportOptions;
+use super::row::Row;
+use super::run::{RecordSink, Source};
+use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
+use q2c_model::{Bytes, TraceMeta};
+
+pub(super) const FORMAT: Format = Format {
+    name: "alibaba",
+    help: "Alibaba Cloud 2020: device_id,opcode,offset,length,timestamp (not verified against a real file)",
+    sniff: |head| text::sniff(head, |line| row(line, Bytes(1))),
+    import,
+};
+
+const SPEC: Spec = Spec {
+    unix: true,
+    ..Spec::lines("alibaba", "Unix time, microseconds")
+};
+const LINE: &str = "5 cells: device_id,opcode,offset,length,timestamp";
+
+fn import(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> Result<TraceMeta, ImportError> {
+    let unit = options.offset_unit.unwrap_or(Bytes(1));
+    text::import(source, options, sink, &SPEC, |line| row(line, unit))
+}
+
+fn row(line: &[u8], unit: Bytes) -> Parse {
+    let cells = Cells::<5>::of(line, Separator::Comma, (5, 5), LINE)?;
+    if cells.get(0) == b"device_id" {
+        return Ok(None);
+    }
+    let number = device(cells.get(0), "device_id")?;
+    let op = letter(cells.get(1), "opcode")?;
+    let sector = address(cells.get(2), unit, "offset")?;
+    let bytes = length(cells.get(3), Bytes(1), "length")?;
+    let start = time(cells.get(4), TimeUnit::Microseconds, "timestamp")?;
+    Ok(Some(Row::new(start, op, sector, bytes).on(number)))
+}

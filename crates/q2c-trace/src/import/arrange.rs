@@ -1,0 +1,246 @@
+//! Rows in the source's order to records in the order of time.
+//!
+//! Rows wait in a window, so that a source that is out of order by less than the window comes out sorted. Then the first
+//! start becomes time zero, and requests in flight are counted where the source has ends. With the option to sort, any order
+//! will do: rows wait in a [`Sorter`] until all are there.
+
+use super::depth::Depths;
+use super::error::{BadLine, ImportError};
+use super::options::ImportOptions;
+use super::row::{Name, Row};
+use super::run::{Intake, Place, RecordSink};
+use super::sorter::Sorter;
+use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a format's rows have in common.
+pub(super) struct Spec {
+    /// The format's name.
+    pub(super) name: &'static str,
+    pub(super) layer: Layer,
+    /// The clock, in words.
+    pub(super) clock: &'static str,
+    /// Whether times count from 1970.
+    pub(super) unix: bool,
+    /// Whether requests have ends.
+    pub(super) ends: bool,
+    /// Whether the rows' names are hosts, each a device's major number.
+    pub(super) hosts: bool,
+    /// What a place is.
+    pub(super) place: fn(u64) -> Place,
+}
+
+impl Spec {
+    /// A block trace of lines on a clock of its own, without ends.
+    pub(super) const fn lines(name: &'static str, clock: &'static str) -> Spec {
+        Spec {
+            name,
+            layer: Layer::Block,
+            clock,
+            unix: false,
+            ends: false,
+            hosts: false,
+            place: Place::Line,
+        }
+    }
+}
+
+/// Rows that wait while later ones may be earlier.
+pub(super) const WINDOW: usize = 64 * 1024;
+/// Most hosts in a source.
+const MOST_HOSTS: usize = 1024;
+
+/// Rows on their way to records.
+pub(super) struct Arranged<'a> {
+    spec: &'a Spec,
+    intake: Intake<'a>,
+    window: Vec<Row>,
+    /// Takes the window's place when all is to be sorted.
+    sorter: Option<Sorter>,
+    /// Whether the window is in order.
+    sorted: bool,
+    origin: Option<Nanos>,
+    /// Start of the row that left the window last.
+    left: Nanos,
+    depths: Depths,
+    hosts: Vec<Name>,
+    facts: BTreeMap<String, String>,
+}
+
+impl<'a> Arranged<'a> {
+    pub(super) fn new(
+        path: &'a Path,
+        options: &ImportOptions,
+        sink: &'a mut dyn RecordSink,
+        spec: &'a Spec,
+    ) -> Self {
+        Arranged {
+            spec,
+            intake: Intake::new(path, options.skip_bad, sink),
+            window: Vec::new(),
+            sorter: options
+                .sort
+                .as_deref()
+                .map(|folder| Sorter::new(path, folder)),
+            sorted: true,
+            origin: None,
+            left: Nanos::ZERO,
+            depths: Depths::default(),
+            hosts: Vec::new(),
+            facts: BTreeMap::new(),
+        }
+    }
+
+    /// Takes the source's next row.
+    pub(super) fn push(&mut self, mut row: Row) -> Result<(), ImportError> {
+        if row.start < self.left {
+            let expected = "a start not before the requests more than 65536 rows above (or import with --sort)";
+            let found = format!("{} ns", row.start.0);
+            let bad = BadLine::new("time goes back", "time", expected, &found);
+            return self.bad(row.place, bad);
+        }
+        if self.spec.hosts
+            && let Err(bad) = self.host(&mut row)
+        {
+            return self.bad(row.place, bad);
+        }
+        if let Some(sorter) = &mut self.sorter {
+            return sorter.push(row);
+        }
+        self.sorted &= self
+            .window
+            .last()
+            .is_none_or(|last| last.start <= row.start);
+        self.window.push(row);
+        match self.window.len() == 2 * WINDOW {
+            true => self.leave(WINDOW),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts what was left out before it was a row.
+    pub(super) fn skipped(&mut self, skipped: BTreeMap<&'static str, u64>) {
+        for (reason, lines) in skipped {
+            self.intake.skipped(reason, lines);
+        }
+    }
+
+    /// The error of a line or a record that cannot be used.
+    pub(super) fn refused(&self, place: u64, bad: BadLine) -> ImportError {
+        self.intake.refused((self.spec.place)(place), bad)
+    }
+
+    /// Leaves out what cannot be used, or stops at it.
+    pub(super) fn bad(&mut self, place: u64, bad: BadLine) -> Result<(), ImportError> {
+        self.intake.bad((self.spec.place)(place), bad)
+    }
+
+    /// Something worth telling of the source.
+    pub(super) fn fact(&mut self, name: &str, value: String) {
+        self.facts.insert(name.to_owned(), value);
+    }
+
+    /// The description, when all rows are there.
+    pub(super) fn finish(mut self, lines: u64) -> Result<TraceMeta, ImportError> {
+        self.leave(self.window.len())?;
+        if let Some(sorter) = self.sorter.take() {
+            sorter.finish(|row| self.emit(&row))?;
+        }
+        for (at, host) in self.hosts.iter().enumerate() {
+            let name = format!("device.major.{}", at + 1);
+            self.facts
+                .insert(name, format!("host {}", host.text().unwrap_or_default()));
+        }
+        let spec = self.spec;
+        let mut meta = self.intake.finish(spec.name, spec.clock, lines)?;
+        let origin = self.origin.unwrap_or_default().0;
+        meta.start_unix_ns = spec.unix.then_some(origin);
+        meta.facts.extend(self.facts);
+        meta.facts
+            .insert("source_time_of_zero_ns".to_owned(), origin.to_string());
+        if !spec.ends {
+            let why = "1 (the source has no ends)".to_owned();
+            meta.facts.insert("stated.depth_at_submit".to_owned(), why);
+        }
+        Ok(meta)
+    }
+
+    /// The first `count` rows of the window leave it.
+    fn leave(&mut self, count: usize) -> Result<(), ImportError> {
+        if !self.sorted {
+            // Stable: requests of one instant keep the source's order.
+            self.window.sort_by_key(|row| row.start);
+            self.sorted = true;
+        }
+        let mut window = std::mem::take(&mut self.window);
+        for row in window.drain(..count) {
+            self.emit(&row)?;
+        }
+        self.window = window;
+        Ok(())
+    }
+
+    fn emit(&mut self, row: &Row) -> Result<(), ImportError> {
+        let origin = *self.origin.get_or_insert(row.start);
+        self.left = row.start;
+        match self.record(row, origin) {
+            Ok(record) => self.intake.take(record),
+            Err(bad) => self.bad(row.place, bad),
+        }
+    }
+
+    fn record(&mut self, row: &Row, origin: Nanos) -> Result<IoRecord, BadLine> {
+        let start = Nanos(row.start.0 - origin.0);
+        let end = row.latency.map(|latency| end(start, latency)).transpose()?;
+        let mut record = IoRecord::new(
+            0,
+            self.spec.layer,
+            row.device,
+            row.op,
+            row.sector,
+            row.bytes,
+        );
+        if self.spec.ends {
+            record.depth_at_submit = self.depths.submit(0, start, end)?;
+        }
+        let (first, last) = match self.spec.layer {
+            Layer::Block => (&mut record.queue_ns, &mut record.complete_ns),
+            Layer::User => (&mut record.submit_ns, &mut record.reap_ns),
+        };
+        (*first, *last) = (Some(start), end);
+        record.flags = row.flags;
+        record.pid = row.pid;
+        if !self.spec.hosts {
+            record.comm = row.name.text();
+        }
+        Ok(record)
+    }
+
+    /// Numbers the row's host by its appearance, from 1.
+    fn host(&mut self, row: &mut Row) -> Result<(), BadLine> {
+        let at = match self.hosts.iter().rposition(|host| *host == row.name) {
+            Some(at) => at,
+            None if self.hosts.len() == MOST_HOSTS => {
+                let found = row.name.text().unwrap_or_default();
+                let expected = "at most 1024 hosts";
+                return Err(BadLine::new("too many hosts", "host", expected, &found));
+            }
+            None => {
+                self.hosts.push(row.name);
+                self.hosts.len() - 1
+            }
+        };
+        // The bound on hosts keeps the number within 32 bits.
+        row.device.major = at as u32 + 1;
+        Ok(())
+    }
+}
+
+fn end(start: Nanos, latency: Nanos) -> Result<Nanos, BadLine> {
+    let end = start.0.checked_add(latency.0).map(Nanos);
+    end.ok_or_else(|| {
+        let found = format!("{} ns", latency.0);
+        BadLine::new("too large", "latency", "an end below 2^64 ns", &found)
+    })
+}

@@ -1,0 +1,67 @@
+//! DiskSim ASCII: `time device block blocks flags`, separated by blanks.
+//!
+//! Blocks of 512 bytes. Times are milliseconds in DiskSim's own files and nanoseconds in copies of the format, so the unit
+//! must be stated. The lowest bit of the flags is 1 for reads, unless stated otherwise.
+
+use super::Format;
+use super::arrange::Spec;
+use super::decimal::TimeUnit;
+use super::error::ImportError;
+use super::options::ImportOptions;
+use super::row::Row;
+use super::run::{RecordSink, Source, needed};
+use super::text::{self, Cells, Parse, Separator, address, device, length, time};
+use q2c_model::{Bytes, Op, TraceMeta};
+
+pub(super) const FORMAT: Format = Format {
+    name: "disksim",
+    help: "DiskSim ASCII: time device block blocks flags; needs the unit (ms in DiskSim's own files); --read-flag 0 where 0 is a read",
+    sniff: |head| text::sniff(head, |line| row(line, &SNIFFED)),
+    import,
+};
+
+const SPEC: Spec = Spec::lines("disksim", "as in the source");
+const LINE: &str = "5 numbers: time device block blocks flags";
+
+/// What the file does not say.
+struct Says {
+    unit: TimeUnit,
+    block: Bytes,
+    read_flag: u64,
+}
+
+const SNIFFED: Says = Says {
+    unit: TimeUnit::Nanoseconds,
+    block: Bytes(512),
+    read_flag: 1,
+};
+
+fn import(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> Result<TraceMeta, ImportError> {
+    let why = "DiskSim counts milliseconds (ms), copies of the format also nanoseconds (ns)";
+    let says = Says {
+        unit: needed(options.unit, source.path, "unit", why)?,
+        block: options.offset_unit.unwrap_or(SNIFFED.block),
+        read_flag: u64::from(options.read_flag.unwrap_or(1) & 1),
+    };
+    let mut meta = text::import(source, options, sink, &SPEC, |line| row(line, &says))?;
+    meta.facts
+        .insert("unit".to_owned(), says.unit.name().to_owned());
+    meta.facts
+        .insert("stated.read_flag".to_owned(), says.read_flag.to_string());
+    Ok(meta)
+}
+
+fn row(line: &[u8], says: &Says) -> Parse {
+    let cells = Cells::<5>::of(line, Separator::Blanks, (5, 5), LINE)?;
+    let start = time(cells.get(0), says.unit, "time")?;
+    let number = device(cells.get(1), "device")?;
+    let sector = address(cells.get(2), says.block, "block")?;
+    let bytes = length(cells.get(3), says.block, "blocks")?;
+    let read = text::whole(cells.get(4), "flags")? & 1 == says.read_flag;
+    let op = if read { Op::Read } else { Op::Write };
+    Ok(Some(Row::new(start, op, sector, bytes).on(number)))
+}

@@ -1,0 +1,50 @@
+//! FIU IODedup and SRCMap: `ts pid process lba size op major minor md5`, separated by blanks.
+//!
+//! Nanoseconds; address and size in sectors of 512 bytes; `R` or `W`. The hash, which may be missing, is not kept.
+
+use super::Format;
+use super::arrange::Spec;
+use super::decimal::TimeUnit;
+use super::error::ImportError;
+use super::options::ImportOptions;
+use super::row::{Name, Row};
+use super::run::{RecordSink, Source};
+use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
+use q2c_model::{Bytes, DevId, TraceMeta};
+
+pub(super) const FORMAT: Format = Format {
+    name: "fiu",
+    help: "FIU IODedup, SRCMap: ts pid process lba size op major minor md5 (not verified against a real file)",
+    sniff: |head| text::sniff(head, |line| row(line, SECTOR)),
+    import,
+};
+
+const SECTOR: Bytes = Bytes(512);
+const SPEC: Spec = Spec::lines("fiu", "nanoseconds, as in the source");
+const LINE: &str = "8 or 9 cells: ts pid process lba size op major minor md5";
+
+fn import(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> Result<TraceMeta, ImportError> {
+    let unit = options.offset_unit.unwrap_or(SECTOR);
+    text::import(source, options, sink, &SPEC, |line| row(line, unit))
+}
+
+fn row(line: &[u8], unit: Bytes) -> Parse {
+    let cells = Cells::<9>::of(line, Separator::Blanks, (8, 9), LINE)?;
+    let start = time(cells.get(0), TimeUnit::Nanoseconds, "ts")?;
+    let pid = device(cells.get(1), "pid")?;
+    let sector = address(cells.get(3), unit, "lba")?;
+    let bytes = length(cells.get(4), SECTOR, "size")?;
+    let op = letter(cells.get(5), "op")?;
+    let mut row = Row::new(start, op, sector, bytes);
+    row.device = DevId {
+        major: device(cells.get(6), "major")?,
+        minor: device(cells.get(7), "minor")?,
+    };
+    row.pid = Some(pid);
+    row.name = Name::cut(cells.get(2));
+    Ok(Some(row))
+}

@@ -1,0 +1,74 @@
+//! MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
+//!
+//! Times in Windows file time (100 ns since 1601), the response in 100 ns, offset and size in bytes. A host is a device's major
+//! number by its appearance, from 1; the disk is the minor.
+
+use super::Format;
+use super::arrange::Spec;
+use super::error::{BadLine, ImportError};
+use super::options::ImportOptions;
+use super::row::{Name, Row};
+use super::run::{RecordSink, Source};
+use super::text::{self, Cells, Parse, Separator, address, bad, device, length, letter, whole};
+use q2c_model::{Bytes, DevId, Nanos, TraceMeta};
+
+pub(super) const FORMAT: Format = Format {
+    name: "msr",
+    help: "MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime (not verified against a real file)",
+    sniff: |head| text::sniff(head, row),
+    import,
+};
+
+/// File time of 1970, in 100 ns: 369 years with 89 leap days.
+const UNIX_EPOCH: u64 = (369 * 365 + 89) * 86_400 * 10_000_000;
+const SPEC: Spec = Spec {
+    unix: true,
+    ends: true,
+    hosts: true,
+    ..Spec::lines("msr", "Unix time from Windows file time, 100 ns")
+};
+const LINE: &str = "7 cells: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
+
+fn import(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> Result<TraceMeta, ImportError> {
+    text::import(source, options, sink, &SPEC, row)
+}
+
+fn row(line: &[u8]) -> Parse {
+    let cells = Cells::<7>::of(line, Separator::Comma, (7, 7), LINE)?;
+    if cells.get(0) == b"Timestamp" {
+        return Ok(None);
+    }
+    let start = file_time(cells.get(0))?;
+    let host = cells.get(1);
+    let name = Name::whole(host).filter(|_| !host.is_empty());
+    let name = name.ok_or_else(|| bad("Hostname", "a name of 1 to 16 bytes", host))?;
+    let disk = device(cells.get(2), "DiskNumber")?;
+    let op = letter(cells.get(3), "Type")?;
+    let sector = address(cells.get(4), Bytes(1), "Offset")?;
+    let bytes = length(cells.get(5), Bytes(1), "Size")?;
+    let mut row = Row::new(start, op, sector, bytes);
+    row.latency = Some(ticks(cells.get(6), "ResponseTime")?);
+    row.name = name;
+    row.device = DevId {
+        major: 0,
+        minor: disk,
+    };
+    Ok(Some(row))
+}
+
+fn file_time(cell: &[u8]) -> Result<Nanos, BadLine> {
+    let since_1970 = whole(cell, "Timestamp")?.checked_sub(UNIX_EPOCH);
+    let ns = since_1970.and_then(|ticks| ticks.checked_mul(100));
+    let expected = "a Windows file time (100 ns since 1601) between 1970 and 2554";
+    ns.map(Nanos)
+        .ok_or_else(|| bad("Timestamp", expected, cell))
+}
+
+fn ticks(cell: &[u8], field: &'static str) -> Result<Nanos, BadLine> {
+    let ns = whole(cell, field)?.checked_mul(100).map(Nanos);
+    ns.ok_or_else(|| bad(field, "100 ns units, below 2^64 ns", cell))
+}

@@ -1,0 +1,65 @@
+//! Nexus 5 BIOtracer: `address sectors bytes type generated processed submitted [finished]`, separated by tabs.
+//!
+//! Seconds. An odd type is a write. Readers of the set differ in the address's unit, so it must be stated. A request begins
+//! when it was generated; it ends when it was finished, where the file says so.
+
+use super::Format;
+use super::arrange::Spec;
+use super::decimal::TimeUnit;
+use super::error::{BadLine, ImportError};
+use super::options::ImportOptions;
+use super::row::Row;
+use super::run::{RecordSink, Source, needed};
+use super::text::{self, Cells, Parse, Separator, address, length, time, whole};
+use q2c_model::{Bytes, Nanos, Op, TraceMeta};
+
+pub(super) const FORMAT: Format = Format {
+    name: "nexus5",
+    help: "Nexus 5 BIOtracer: address sectors bytes type generated processed submitted [finished]; needs the offset unit (not verified against a real file)",
+    sniff: |head| head.contains(&b'\t') && text::sniff(head, |line| row(line, Bytes(512))),
+    import,
+};
+
+const SPEC: Spec = Spec {
+    ends: true,
+    ..Spec::lines("nexus5", "seconds, as in the source")
+};
+const LINE: &str =
+    "7 or 8 numbers: address sectors bytes type generated processed submitted [finished]";
+
+fn import(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> Result<TraceMeta, ImportError> {
+    let why = "addresses are sectors (512) or bytes (1), and readers of the set differ";
+    let unit = needed(options.offset_unit, source.path, "offset unit", why)?;
+    text::import(source, options, sink, &SPEC, |line| row(line, unit))
+}
+
+fn row(line: &[u8], unit: Bytes) -> Parse {
+    let cells = Cells::<8>::of(line, Separator::Blanks, (7, 8), LINE)?;
+    let sector = address(cells.get(0), unit, "address")?;
+    whole(cells.get(1), "sectors")?;
+    let bytes = length(cells.get(2), Bytes(1), "bytes")?;
+    let write = whole(cells.get(3), "type")? % 2 == 1;
+    let op = if write { Op::Write } else { Op::Read };
+    let at = |cell, field| time(cells.get(cell), TimeUnit::Seconds, field);
+    let start = at(4, "generated")?;
+    at(5, "processed")?;
+    at(6, "submitted")?;
+    let mut row = Row::new(start, op, sector, bytes);
+    if cells.count == 8 {
+        row.latency = Some(since(start, at(7, "finished")?)?);
+    }
+    Ok(Some(row))
+}
+
+fn since(start: Nanos, end: Nanos) -> Result<Nanos, BadLine> {
+    let latency = end.0.checked_sub(start.0).map(Nanos);
+    latency.ok_or_else(|| {
+        let found = format!("{} ns before", start.0 - end.0);
+        let expected = "a time not before the generation";
+        BadLine::new("time goes back", "finished", expected, "").found(&found)
+    })
+}

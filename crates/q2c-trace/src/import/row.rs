@@ -1,0 +1,145 @@
+//! One request as recordings of devices have it: small, without memory of its own.
+
+use q2c_model::{Bytes, DevId, Nanos, Op, OpFlags, Sectors};
+
+/// Longest name kept, bytes.
+const NAME: usize = 16;
+
+/// A process or a host, up to 16 bytes, padded with zeros.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Name([u8; NAME]);
+
+impl Name {
+    /// The first 16 bytes of a name.
+    pub(super) fn cut(text: &[u8]) -> Name {
+        let mut name = [0; NAME];
+        let kept = text.len().min(NAME);
+        name[..kept].copy_from_slice(&text[..kept]);
+        Name(name)
+    }
+
+    /// A name that fits whole.
+    pub(super) fn whole(text: &[u8]) -> Option<Name> {
+        (text.len() <= NAME).then(|| Name::cut(text))
+    }
+
+    /// As text; bytes that are not UTF-8 are replaced. `None` when empty.
+    pub(super) fn text(&self) -> Option<String> {
+        let end = self.0.iter().position(|b| *b == 0).unwrap_or(NAME);
+        (end > 0).then(|| String::from_utf8_lossy(&self.0[..end]).into_owned())
+    }
+}
+
+/// A request, its times still on the source's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    /// Line (from 1) or byte offset in the source.
+    pub(super) place: u64,
+    pub(super) start: Nanos,
+    /// From the start to the end; `None` when the source does not tell.
+    pub(super) latency: Option<Nanos>,
+    pub(super) device: DevId,
+    pub(super) op: Op,
+    pub(super) flags: OpFlags,
+    pub(super) sector: Sectors,
+    pub(super) bytes: Bytes,
+    pub(super) pid: Option<u32>,
+    /// The process, or (as the format says) the host.
+    pub(super) name: Name,
+}
+
+impl Row {
+    pub(super) fn new(start: Nanos, op: Op, sector: Sectors, bytes: Bytes) -> Row {
+        Row {
+            place: 0,
+            start,
+            latency: None,
+            device: DevId::default(),
+            op,
+            flags: OpFlags::default(),
+            sector,
+            bytes,
+            pid: None,
+            name: Name::default(),
+        }
+    }
+
+    /// On the disk that the source gives this number.
+    pub(super) fn on(mut self, number: u32) -> Row {
+        self.device = numbered(number);
+        self
+    }
+}
+
+/// Bytes of a packed row.
+pub(super) const PACKED: usize = 77;
+
+impl Row {
+    /// The row as bytes, for a file that only this process reads.
+    pub(super) fn pack(&self, into: &mut Vec<u8>) {
+        for word in [
+            self.place,
+            self.start.0,
+            self.latency.map_or(u64::MAX, |latency| latency.0),
+            self.sector.0,
+            self.bytes.0,
+            self.pid.map_or(u64::MAX, u64::from),
+        ] {
+            into.extend(word.to_le_bytes());
+        }
+        for word in [self.device.major, self.device.minor, self.flags.0] {
+            into.extend(word.to_le_bytes());
+        }
+        into.push(self.op as u8);
+        into.extend(self.name.0);
+    }
+
+    /// The row of bytes that [`Row::pack`] made.
+    pub(super) fn unpack(packed: &[u8; PACKED]) -> Row {
+        let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| packed[at + byte]));
+        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| packed[at + byte]));
+        let told = |value: u64| (value != u64::MAX).then_some(value);
+        let ops = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
+        Row {
+            place: long(0),
+            start: Nanos(long(8)),
+            latency: told(long(16)).map(Nanos),
+            sector: Sectors(long(24)),
+            bytes: Bytes(long(32)),
+            // It was a u32 before.
+            pid: told(long(40)).map(|pid| pid as u32),
+            device: DevId {
+                major: word(48),
+                minor: word(52),
+            },
+            flags: OpFlags(word(56)),
+            op: ops[usize::from(packed[60]).min(4)],
+            name: Name(std::array::from_fn(|byte| packed[61 + byte])),
+        }
+    }
+}
+
+/// A disk that the source numbers itself: major 1 says so, as 0:0 stands for an unknown device.
+pub(super) fn numbered(minor: u32) -> DevId {
+    DevId { major: 1, minor }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packed_row_comes_back() {
+        for op in [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other] {
+            let mut row = Row::new(Nanos(3), op, Sectors(u64::MAX >> 9), Bytes(5)).on(7);
+            for (latency, pid) in [(None, None), (Some(Nanos(0)), Some(u32::MAX))] {
+                (row.latency, row.pid, row.place) = (latency, pid, 11);
+                (row.flags, row.name) = (OpFlags::FUA, Name::cut(b"a name that is cut"));
+                let mut packed = Vec::new();
+                row.pack(&mut packed);
+                let packed: &[u8; PACKED] = packed[..].try_into().unwrap();
+                assert_eq!(Row::unpack(packed), row);
+            }
+        }
+    }
+}

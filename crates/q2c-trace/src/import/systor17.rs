@@ -1,0 +1,59 @@
+//! SYSTOR'17 (enterprise VDI): `Timestamp,Response,IOType,LUN,Offset,Size`, with a header.
+//!
+//! Unix seconds with 9 digits, of which 6 mean something; response in seconds, blank where it was lost; bytes. A type that was lost
+//! with the response becomes `other`. Header lines may come again where files were put together.
+
+use super::Format;
+use super::arrange::Spec;
+use super::decimal::TimeUnit;
+use super::error::ImportError;
+use super::options::ImportOptions;
+use super::row::Row;
+use super::run::{RecordSink, Source};
+use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
+use q2c_model::{Bytes, Op, TraceMeta};
+
+pub(super) const FORMAT: Format = Format {
+    name: "systor17",
+    help: "SYSTOR'17: Timestamp,Response,IOType,LUN,Offset,Size (not verified against a real file)",
+    sniff: |head| head.starts_with(HEADER) || text::sniff(head, row),
+    import,
+};
+
+const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
+const SPEC: Spec = Spec {
+    unix: true,
+    ends: true,
+    ..Spec::lines("systor17", "Unix time, valid to 1 us")
+};
+const LINE: &str = "6 cells: Timestamp,Response,IOType,LUN,Offset,Size";
+
+fn import(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> Result<TraceMeta, ImportError> {
+    text::import(source, options, sink, &SPEC, row)
+}
+
+fn row(line: &[u8]) -> Parse {
+    let cells = Cells::<6>::of(line, Separator::Comma, (6, 6), LINE)?;
+    if cells.get(0) == b"Timestamp" {
+        return Ok(None);
+    }
+    let start = time(cells.get(0), TimeUnit::Seconds, "Timestamp")?;
+    let latency = match cells.get(1) {
+        b"" => None,
+        cell => Some(time(cell, TimeUnit::Seconds, "Response")?),
+    };
+    let op = match cells.get(2) {
+        b"" => Op::Other,
+        cell => letter(cell, "IOType")?,
+    };
+    let unit = device(cells.get(3), "LUN")?;
+    let sector = address(cells.get(4), Bytes(1), "Offset")?;
+    let bytes = length(cells.get(5), Bytes(1), "Size")?;
+    let mut row = Row::new(start, op, sector, bytes).on(unit);
+    row.latency = latency;
+    Ok(Some(row))
+}

@@ -1,0 +1,54 @@
+//! Tencent CBS traces: `Timestamp,Offset,Size,IOType,VolumeID`.
+//!
+//! Whole seconds since 1970, offset and size in sectors of 512 bytes, `0` read, `1` write. A copy of the set has its offsets
+//! in bytes: the offset unit says so.
+
+use super::Format;
+use super::arrange::Spec;
+use super::decimal::TimeUnit;
+use super::error::ImportError;
+use super::options::ImportOptions;
+use super::row::Row;
+use super::run::{RecordSink, Source};
+use super::text::{self, Cells, Parse, Separator, address, bad, device, length, time};
+use q2c_model::{Bytes, Op, TraceMeta};
+
+pub(super) const FORMAT: Format = Format {
+    name: "tencent",
+    help: "Tencent CBS: Timestamp,Offset,Size,IOType,VolumeID (not verified against a real file)",
+    sniff: |head| text::sniff(head, |line| row(line, SECTOR)),
+    import,
+};
+
+const SECTOR: Bytes = Bytes(512);
+const SPEC: Spec = Spec {
+    unix: true,
+    ..Spec::lines("tencent", "Unix time, whole seconds")
+};
+const LINE: &str = "5 cells: Timestamp,Offset,Size,IOType,VolumeID";
+
+fn import(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> Result<TraceMeta, ImportError> {
+    let unit = options.offset_unit.unwrap_or(SECTOR);
+    text::import(source, options, sink, &SPEC, |line| row(line, unit))
+}
+
+fn row(line: &[u8], unit: Bytes) -> Parse {
+    let cells = Cells::<5>::of(line, Separator::Comma, (5, 5), LINE)?;
+    if cells.get(0) == b"Timestamp" {
+        return Ok(None);
+    }
+    let start = time(cells.get(0), TimeUnit::Seconds, "Timestamp")?;
+    let sector = address(cells.get(1), unit, "Offset")?;
+    let bytes = length(cells.get(2), SECTOR, "Size")?;
+    let op = match cells.get(3) {
+        b"0" => Op::Read,
+        b"1" => Op::Write,
+        other => return Err(bad("IOType", "0 (read) or 1 (write)", other)),
+    };
+    let volume = device(cells.get(4), "VolumeID")?;
+    Ok(Some(Row::new(start, op, sector, bytes).on(volume)))
+}

@@ -1,0 +1,205 @@
+//! The cells of a line, and what they mean. Nothing here takes memory for a line that is good.
+
+use crate::import::decimal::{self, TimeUnit};
+use crate::import::error::BadLine;
+use q2c_model::{Bytes, Nanos, Op, Sectors};
+
+/// What stands between cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::import) enum Separator {
+    /// A comma, blanks around it allowed.
+    Comma,
+    /// Any number of blanks or tabs.
+    Blanks,
+}
+
+/// The first `N` cells of a line.
+pub(in crate::import) struct Cells<'a, const N: usize> {
+    cells: [&'a [u8]; N],
+    /// All cells, those behind the first `N` included.
+    pub(in crate::import) count: usize,
+}
+
+impl<'a, const N: usize> Cells<'a, N> {
+    pub(in crate::import) fn split(line: &'a [u8], separator: Separator) -> Self {
+        let mut cells: [&[u8]; N] = [b""; N];
+        let mut count = 0;
+        let mut keep = |cell: &'a [u8]| {
+            if let Some(place) = cells.get_mut(count) {
+                *place = cell;
+            }
+            count += 1;
+        };
+        match separator {
+            Separator::Comma => line
+                .split(|b| *b == b',')
+                .for_each(|cell| keep(cell.trim_ascii())),
+            Separator::Blanks => line
+                .split(u8::is_ascii_whitespace)
+                .filter(|cell| !cell.is_empty())
+                .for_each(keep),
+        }
+        Cells { cells, count }
+    }
+
+    /// Cells of a line that has at least `least` of them and at most `most`.
+    pub(in crate::import) fn of(
+        line: &'a [u8],
+        separator: Separator,
+        (least, most): (usize, usize),
+        expected: &'static str,
+    ) -> Result<Self, BadLine> {
+        let cells = Self::split(line, separator);
+        match (least..=most).contains(&cells.count) {
+            true => Ok(cells),
+            false => Err(BadLine::new(
+                "wrong number of cells",
+                "line",
+                expected,
+                &String::from_utf8_lossy(line),
+            )),
+        }
+    }
+
+    /// The cell at `at`; empty where the line has none.
+    pub(in crate::import) fn get(&self, at: usize) -> &'a [u8] {
+        self.cells.get(at).copied().unwrap_or_default()
+    }
+}
+
+/// A cell that is no value of its field.
+#[cold]
+pub(in crate::import) fn bad(field: &'static str, expected: &'static str, cell: &[u8]) -> BadLine {
+    let found = String::from_utf8_lossy(cell);
+    BadLine::new("not a value of the field", field, expected, &found)
+}
+
+/// A whole number in decimal digits.
+pub(in crate::import) fn whole(cell: &[u8], field: &'static str) -> Result<u64, BadLine> {
+    digits(cell).ok_or_else(|| bad(field, "a whole number below 2^64", cell))
+}
+
+fn digits(cell: &[u8]) -> Option<u64> {
+    /// So many digits always fit.
+    const FIT: usize = 19;
+    if cell.is_empty() {
+        return None;
+    }
+    let mut value = 0u64;
+    for (at, byte) in cell.iter().enumerate() {
+        let digit = u64::from(byte.wrapping_sub(b'0'));
+        if digit > 9 {
+            return None;
+        }
+        value = match at < FIT {
+            true => value * 10 + digit,
+            false => value.checked_mul(10)?.checked_add(digit)?,
+        };
+    }
+    Some(value)
+}
+
+/// A number of a disk, a process or a kind.
+pub(in crate::import) fn device(cell: &[u8], field: &'static str) -> Result<u32, BadLine> {
+    let number = digits(cell).and_then(|number| u32::try_from(number).ok());
+    number.ok_or_else(|| bad(field, "a whole number below 2^32", cell))
+}
+
+/// A time or a duration.
+pub(in crate::import) fn time(
+    cell: &[u8],
+    unit: TimeUnit,
+    field: &'static str,
+) -> Result<Nanos, BadLine> {
+    let whole = digits(cell).and_then(|number| number.checked_mul(unit.nanos()));
+    if let Some(ns) = whole {
+        return Ok(Nanos(ns));
+    }
+    let wrong = |reason| {
+        let found = String::from_utf8_lossy(cell);
+        BadLine::new(reason, field, "a time, zero or above", &found)
+    };
+    let text = std::str::from_utf8(cell).map_err(|_| wrong("not a number"))?;
+    let ns = decimal::nanos(text, unit).map_err(|why| wrong(why.reason()))?;
+    Ok(Nanos(ns))
+}
+
+/// A place in units of so many bytes.
+pub(in crate::import) fn address(
+    cell: &[u8],
+    unit: Bytes,
+    field: &'static str,
+) -> Result<Sectors, BadLine> {
+    let offset = whole(cell, field)?;
+    sectors(offset, unit)
+        .ok_or_else(|| bad(field, "a multiple of 512 bytes below 2^64 bytes", cell))
+}
+
+/// `offset` units as sectors.
+pub(in crate::import) fn sectors(offset: u64, unit: Bytes) -> Option<Sectors> {
+    let offset = Bytes(offset.checked_mul(unit.0)?);
+    offset.0.is_multiple_of(512).then(|| offset.sectors())
+}
+
+/// A length in units of so many bytes, above zero.
+pub(in crate::import) fn length(
+    cell: &[u8],
+    unit: Bytes,
+    field: &'static str,
+) -> Result<Bytes, BadLine> {
+    const EXPECTED: &str = "a length above zero";
+    let units = whole(cell, field)?;
+    if units == 0 {
+        return Err(BadLine::new("zero length", field, EXPECTED, "0"));
+    }
+    let bytes = units.checked_mul(unit.0).map(Bytes);
+    bytes.ok_or_else(|| bad(field, "a length below 2^64 bytes", cell))
+}
+
+/// Read or write, by its first letter or its whole word.
+pub(in crate::import) fn letter(cell: &[u8], field: &'static str) -> Result<Op, BadLine> {
+    match cell {
+        b"R" | b"r" => Ok(Op::Read),
+        b"W" | b"w" => Ok(Op::Write),
+        word if word.eq_ignore_ascii_case(b"read") => Ok(Op::Read),
+        word if word.eq_ignore_ascii_case(b"write") => Ok(Op::Write),
+        _ => Err(bad(field, "R, W, Read or Write", cell)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_up_to_the_limit() {
+        for (text, number) in [
+            ("0", Some(0)),
+            ("007", Some(7)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("00000000000000000000000001", Some(1)),
+            ("18446744073709551616", None),
+            ("", None),
+            ("-1", None),
+            ("1 ", None),
+            ("1.0", None),
+        ] {
+            assert_eq!(digits(text.as_bytes()), number, "{text}");
+        }
+    }
+
+    #[test]
+    fn cells_beyond_the_kept_are_counted() {
+        let cells = Cells::<2>::split(b"a, b ,c,", Separator::Comma);
+        assert_eq!(
+            (cells.get(0), cells.get(1), cells.get(2)),
+            (&b"a"[..], &b"b"[..], &b""[..])
+        );
+        assert_eq!(cells.count, 4);
+        let cells = Cells::<2>::split(b" a \t\t b  c", Separator::Blanks);
+        assert_eq!(
+            (cells.get(0), cells.get(1), cells.count),
+            (&b"a"[..], &b"b"[..], 3)
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! Text with one request per line, read in blocks and parsed by several threads.
+//!
+//! Blocks end at line breaks and come back in the order in which they were read, so that the result is the same with any number of
+//! threads. Memory: two blocks of 512 KiB per thread with their rows, and the window of [`Arranged`].
+
+mod blocks;
+mod cells;
+mod parsed;
+
+pub(super) use cells::{
+    Cells, Separator, address, bad, device, length, letter, sectors, time, whole,
+};
+
+use super::arrange::{Arranged, Spec};
+use super::error::{BadLine, ImportError};
+use super::options::ImportOptions;
+use super::run::{RecordSink, Source, read_error};
+use blocks::Blocks;
+use parsed::Parsed;
+use q2c_model::TraceMeta;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use super::row::Row;
+
+/// A line's request; `None` for a line that is none, such as a header.
+pub(super) type Parse = Result<Option<Row>, BadLine>;
+
+/// Most threads that parse.
+const MOST_WORKERS: usize = 8;
+
+/// Imports lines that can be understood one by one.
+pub(super) fn import(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+    spec: &Spec,
+    parse: impl Fn(&[u8]) -> Parse + Sync,
+) -> Result<TraceMeta, ImportError> {
+    let path = source.path;
+    let mut out = Output::new(path, options, sink, spec);
+    let mut blocks = Blocks::new(source.input);
+    // What fits into one block needs no threads.
+    let first = blocks.next(Vec::new()).map_err(read_error(path))?;
+    if let Some(block) = first {
+        let parsed = Parsed::of(block, true, options.skip_bad, &mut |line| parse(line));
+        let spare = out.take(parsed)?;
+        let second = blocks.next(spare).map_err(read_error(path))?;
+        if let Some(second) = second {
+            in_parallel(second, &mut blocks, &mut out, options.skip_bad, &parse)?;
+        }
+    }
+    out.finish()
+}
+
+/// Imports lines whose meaning depends on the lines before.
+pub(super) fn import_in_order(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+    spec: &Spec,
+    mut parse: impl FnMut(&[u8]) -> Parse,
+) -> Result<TraceMeta, ImportError> {
+    let path = source.path;
+    let mut out = Output::new(path, options, sink, spec);
+    let mut blocks = Blocks::new(source.input);
+    let (mut spare, mut first) = (Vec::new(), true);
+    while let Some(block) = blocks.next(spare).map_err(read_error(path))? {
+        spare = out.take(Parsed::of(block, first, options.skip_bad, &mut parse))?;
+        first = false;
+    }
+    out.finish()
+}
+
+/// Whether the first lines of a file are all of the format, and one at least is a request.
+pub(super) fn sniff(head: &[u8], mut parse: impl FnMut(&[u8]) -> Parse) -> bool {
+    const LINES: usize = 8;
+    let head = head.strip_prefix(blocks::BOM).unwrap_or(head);
+    let whole = match head.iter().rposition(|byte| *byte == b'\n') {
+        Some(end) => &head[..end],
+        None => head,
+    };
+    let lines = whole.split(|byte| *byte == b'\n').take(LINES);
+    let mut lines = lines.filter(|line| !line.trim_ascii().is_empty());
+    let mut requests = 0;
+    lines.all(|line| match parse(line.trim_ascii_end()) {
+        Ok(row) => {
+            requests += usize::from(row.is_some());
+            true
+        }
+        Err(_) => false,
+    }) && requests > 0
+}
+
+/// One thread's ends of its channels.
+struct Worker {
+    blocks: SyncSender<Vec<u8>>,
+    parsed: Receiver<Parsed>,
+}
+
+/// The block `n` goes to the worker `n` modulo their number, and so comes back in order.
+fn in_parallel(
+    first: Vec<u8>,
+    blocks: &mut Blocks<'_>,
+    out: &mut Output<'_>,
+    skip_bad: bool,
+    parse: &(impl Fn(&[u8]) -> Parse + Sync),
+) -> Result<(), ImportError> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let workers = cores.saturating_sub(1).clamp(1, MOST_WORKERS);
+    thread::scope(|scope| {
+        let workers: Vec<Worker> = (0..workers)
+            .map(|_| {
+                let (blocks, todo) = sync_channel::<Vec<u8>>(2);
+                let (done, parsed) = sync_channel(2);
+                scope.spawn(move || {
+                    for block in todo {
+                        let one = Parsed::of(block, false, skip_bad, &mut |line| parse(line));
+                        if done.send(one).is_err() {
+                            break;
+                        }
+                    }
+                });
+                Worker { blocks, parsed }
+            })
+            .collect();
+        feed(first, &workers, blocks, out)
+    })
+}
+
+fn feed(
+    first: Vec<u8>,
+    workers: &[Worker],
+    blocks: &mut Blocks<'_>,
+    out: &mut Output<'_>,
+) -> Result<(), ImportError> {
+    let most = 2 * workers.len();
+    let (mut sent, mut taken) = (0, 0);
+    let mut next = Some(first);
+    while let Some(block) = next {
+        // A worker that is gone has panicked; the scope says so.
+        if workers[sent % workers.len()].blocks.send(block).is_err() {
+            return Ok(());
+        }
+        sent += 1;
+        let mut spare = Vec::new();
+        if sent - taken == most {
+            spare = out.take_from(&workers[taken % workers.len()])?;
+            taken += 1;
+        }
+        next = blocks.next(spare).map_err(read_error(out.path))?;
+    }
+    while taken < sent {
+        out.take_from(&workers[taken % workers.len()])?;
+        taken += 1;
+    }
+    Ok(())
+}
+
+/// Where parsed blocks go.
+struct Output<'a> {
+    path: &'a std::path::Path,
+    arranged: Arranged<'a>,
+    lines: u64,
+}
+
+impl<'a> Output<'a> {
+    fn new(
+        path: &'a std::path::Path,
+        options: &ImportOptions,
+        sink: &'a mut dyn RecordSink,
+        spec: &'a Spec,
+    ) -> Self {
+        Output {
+            path,
+            arranged: Arranged::new(path, options, sink, spec),
+            lines: 0,
+        }
+    }
+
+    fn take_from(&mut self, worker: &Worker) -> Result<Vec<u8>, ImportError> {
+        match worker.parsed.recv() {
+            Ok(parsed) => self.take(parsed),
+            Err(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Takes a block's rows; gives its memory back.
+    fn take(&mut self, parsed: Parsed) -> Result<Vec<u8>, ImportError> {
+        self.arranged.skipped(parsed.skipped);
+        for mut row in parsed.rows {
+            row.place += self.lines;
+            self.arranged.push(row)?;
+        }
+        if let Some((line, bad)) = parsed.stopped {
+            return Err(self.arranged.refused(self.lines + line, bad));
+        }
+        self.lines += parsed.lines;
+        Ok(parsed.memory)
+    }
+
+    fn finish(self) -> Result<TraceMeta, ImportError> {
+        self.arranged.finish(self.lines)
+    }
+}

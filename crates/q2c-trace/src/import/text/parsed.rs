@@ -1,0 +1,73 @@
+//! A block of text as rows.
+
+use super::Parse;
+use super::blocks::{BOM, LONGEST_LINE};
+use crate::import::error::BadLine;
+use crate::import::row::Row;
+use std::collections::BTreeMap;
+
+/// What became of a block. Lines count from 1 within it.
+pub(super) struct Parsed {
+    pub(super) rows: Vec<Row>,
+    /// Lines in the block.
+    pub(super) lines: u64,
+    /// Lines that were left out, by reason.
+    pub(super) skipped: BTreeMap<&'static str, u64>,
+    /// The line that nothing was read behind, and why.
+    pub(super) stopped: Option<(u64, BadLine)>,
+    /// The block's memory.
+    pub(super) memory: Vec<u8>,
+}
+
+impl Parsed {
+    /// Parses a block; `first` is the first of its source.
+    pub(super) fn of(
+        block: Vec<u8>,
+        first: bool,
+        skip_bad: bool,
+        parse: &mut dyn FnMut(&[u8]) -> Parse,
+    ) -> Parsed {
+        let mut parsed = Parsed {
+            rows: Vec::new(),
+            lines: 0,
+            skipped: BTreeMap::new(),
+            stopped: None,
+            memory: Vec::new(),
+        };
+        let mut rest = &block[..];
+        if first {
+            rest = rest.strip_prefix(BOM).unwrap_or(rest);
+        }
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest);
+            let line = &rest[..end.unwrap_or(rest.len())];
+            rest = &rest[end.map_or(rest.len(), |end| end + 1)..];
+            parsed.lines += 1;
+            match one(line, parse) {
+                Ok(None) => {}
+                Ok(Some(mut row)) => {
+                    row.place = parsed.lines;
+                    parsed.rows.push(row);
+                }
+                Err(bad) if skip_bad => *parsed.skipped.entry(bad.reason).or_default() += 1,
+                Err(bad) => {
+                    parsed.stopped = Some((parsed.lines, bad));
+                    break;
+                }
+            }
+        }
+        parsed.memory = block;
+        parsed
+    }
+}
+
+fn one(line: &[u8], parse: &mut dyn FnMut(&[u8]) -> Parse) -> Parse {
+    if line.len() > LONGEST_LINE {
+        let expected = "at most 65536 bytes and a line break";
+        return Err(BadLine::new("line too long", "line", expected, "").found("a longer line"));
+    }
+    match line.trim_ascii_end() {
+        [] => Ok(None),
+        line => parse(line),
+    }
+}

@@ -1,0 +1,206 @@
+//! CloudPhysics vscsi traces: binary, little-endian, records of 32 (version 1) or 40 bytes (version 2).
+//!
+//! Version 1: serial u32, length u32, scatter-gather entries u32, command u16, version u16, block u64, time u64. Version 2:
+//! command u16, version u16, serial u32, length u32, entries u32, block u64, time u64, response u64. The version is in the high
+//! byte. Microseconds; blocks of 512 bytes; the length is in bytes, as consecutive blocks in the public sample of version 1 show.
+
+use super::Format;
+use super::arrange::{Arranged, Spec};
+use super::error::{BadLine, ImportError};
+use super::options::ImportOptions;
+use super::row::Row;
+use super::run::{Place, RecordSink, Source, read_error};
+use super::text::sectors;
+use q2c_model::{Bytes, DevId, Nanos, Op, Sectors, TraceMeta};
+use std::io::{self, BufRead, Read};
+
+pub(super) const FORMAT: Format = Format {
+    name: "vscsi",
+    help: "CloudPhysics vscsi, binary, version 1 or 2 (version 2 not verified against a real file)",
+    sniff,
+    import,
+};
+
+const V1: Spec = Spec {
+    place: Place::Offset,
+    ..Spec::lines("vscsi", "microseconds, as in the source")
+};
+const V2: Spec = Spec { ends: true, ..V1 };
+const SECTOR: Bytes = Bytes(512);
+/// Records read at once.
+const RECORDS: usize = 4096;
+
+/// The two layouts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+impl Version {
+    /// By the version field, which the two have in different places.
+    fn of(record: &[u8]) -> Option<Version> {
+        let high = |at: usize| record.get(at + 1).copied();
+        match (high(14), high(2)) {
+            (Some(1), second) if second != Some(2) => Some(Version::One),
+            (first, Some(2)) if first != Some(1) => Some(Version::Two),
+            _ => None,
+        }
+    }
+
+    const fn size(self) -> usize {
+        match self {
+            Version::One => 32,
+            Version::Two => 40,
+        }
+    }
+
+    /// Where the version, command, length, block and time are.
+    const fn places(self) -> [usize; 5] {
+        match self {
+            Version::One => [14, 12, 4, 16, 24],
+            Version::Two => [2, 0, 8, 16, 24],
+        }
+    }
+}
+
+/// Binary records of one version, of known commands at first.
+fn sniff(head: &[u8]) -> bool {
+    let Some(version) = Version::of(head) else {
+        return false;
+    };
+    let whole = head.chunks_exact(version.size()).take(8);
+    whole.len() > 0
+        && whole.clone().all(|record| {
+            let row = row(record, version, DevId::default());
+            Version::of(record) == Some(version) && row.is_ok_and(|row| row.op != Op::Other)
+        })
+}
+
+fn import(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> Result<TraceMeta, ImportError> {
+    let path = source.path;
+    let mut block = Vec::new();
+    let read = |input: &mut dyn BufRead, block: &mut Vec<u8>, size| {
+        fill(input, block, size).map_err(read_error(path))
+    };
+    // The first record tells the size of all.
+    read(source.input, &mut block, Version::One.size())?;
+    let version = match Version::of(&block) {
+        None if !block.is_empty() => return Err(no_version(source, options, sink)),
+        version => version.unwrap_or(Version::One),
+    };
+    let spec = match version {
+        Version::One => &V1,
+        Version::Two => &V2,
+    };
+    let mut out = Arranged::new(path, options, sink, spec);
+    let mut offset = 0;
+    loop {
+        read(source.input, &mut block, RECORDS * version.size())?;
+        if block.is_empty() {
+            break;
+        }
+        for record in block.chunks(version.size()) {
+            match row(record, version, options.device) {
+                Ok(row) => out.push(Row {
+                    place: offset,
+                    ..row
+                })?,
+                Err(bad) => out.bad(offset, bad)?,
+            }
+            offset += record.len() as u64;
+        }
+        block.clear();
+    }
+    let number = match version {
+        Version::One => "1",
+        Version::Two => "2",
+    };
+    out.fact("stated.device", options.device.to_string());
+    let mut meta = out.finish(offset / version.size() as u64)?;
+    number.clone_into(&mut meta.source_version);
+    Ok(meta)
+}
+
+/// Reads until `block` has `size` bytes or the source ends.
+fn fill(input: &mut dyn BufRead, block: &mut Vec<u8>, size: usize) -> io::Result<()> {
+    let room = size - block.len();
+    input.take(room as u64).read_to_end(block).map(|_| ())
+}
+
+fn no_version(
+    source: &Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> ImportError {
+    let expected = "1 in byte 15 (version 1) or 2 in byte 3 (version 2)";
+    let bad = BadLine::new("no version", "version", expected, "").found("neither, or both");
+    Arranged::new(source.path, options, sink, &V1).refused(0, bad)
+}
+
+fn row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadLine> {
+    if record.len() < version.size() {
+        let expected = match version {
+            Version::One => "32 bytes",
+            Version::Two => "40 bytes",
+        };
+        let found = format!("the end after {} bytes", record.len());
+        return Err(BadLine::new("truncated record", "record", expected, "").found(&found));
+    }
+    let [kind, command, length, block, time] = version.places();
+    let (kind, number) = (bytes(record, kind), version as u16 + 1);
+    if u16::from_le_bytes(kind) >> 8 != number {
+        let expected = "the version of the first record";
+        let found = format!("{:#06x}", u16::from_le_bytes(kind));
+        return Err(BadLine::new("mixed versions", "version", expected, "").found(&found));
+    }
+    let op = operation(u16::from_le_bytes(bytes(record, command)));
+    let length = Bytes(u64::from(u32::from_le_bytes(bytes(record, length))));
+    if length.0 == 0 && matches!(op, Op::Read | Op::Write) {
+        let expected = "a length above zero";
+        return Err(BadLine::new("zero length", "length", expected, "0"));
+    }
+    let start = nanos(u64::from_le_bytes(bytes(record, time)), "time")?;
+    let mut row = Row::new(start, op, sector(record, block)?, length);
+    row.device = device;
+    if version == Version::Two {
+        let response = u64::from_le_bytes(bytes(record, 32));
+        row.latency = Some(nanos(response, "response")?);
+    }
+    Ok(row)
+}
+
+fn bytes<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
+    std::array::from_fn(|byte| record[at + byte])
+}
+
+fn sector(record: &[u8], at: usize) -> Result<Sectors, BadLine> {
+    let block = u64::from_le_bytes(bytes(record, at));
+    sectors(block, SECTOR).ok_or_else(|| {
+        let expected = "a block below 2^55";
+        BadLine::new("too large", "block", expected, &block.to_string())
+    })
+}
+
+fn nanos(us: u64, field: &'static str) -> Result<Nanos, BadLine> {
+    let ns = us.checked_mul(1_000).map(Nanos);
+    ns.ok_or_else(|| {
+        let expected = "microseconds below 2^64 ns";
+        BadLine::new("too large", field, expected, &us.to_string())
+    })
+}
+
+/// Of a SCSI command.
+const fn operation(command: u16) -> Op {
+    match command {
+        0x08 | 0x28 | 0xa8 | 0x88 => Op::Read,
+        0x0a | 0x2a | 0xaa | 0x8a => Op::Write,
+        0x35 | 0x91 => Op::Flush,
+        0x42 => Op::Discard,
+        _ => Op::Other,
+    }
+}

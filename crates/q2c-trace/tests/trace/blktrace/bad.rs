@@ -1,0 +1,136 @@
+//! Files that are not as they should be.
+
+use super::encode::{E, LITTLE_7, e, file};
+use super::{read_files, times};
+use q2c_trace::blktrace::FileSet;
+use std::fs;
+
+fn two() -> Vec<E> {
+    vec![
+        e(1, "Q", 8, 8),
+        e(2, "C", 8, 8),
+        e(3, "Q", 8, 8),
+        e(4, "C", 8, 8),
+    ]
+}
+
+#[test]
+fn a_record_cut_off_is_counted_wherever_the_cut_is() {
+    let whole = file(LITTLE_7, &two());
+    for cut in 145..192 {
+        let (spans, read) = read_files(&[whole[..cut].to_vec()], false).unwrap();
+        assert_eq!(spans.len(), 2, "{cut}");
+        assert_eq!(
+            read.losses.reasons["record cut off by the file's end"], 1,
+            "{cut}"
+        );
+        assert_eq!(read.counts.unmatched["never completed"], 1, "{cut}");
+    }
+}
+
+#[test]
+fn something_else_is_told_with_its_offset_or_skipped() {
+    let mut bytes = file(LITTLE_7, &two());
+    bytes.splice(96..96, [1, 2, 3, 4, 5]);
+    let told = read_files(&[bytes.clone()], false).unwrap_err().to_string();
+    let wanted = "read t.blktrace.0, offset 96: expected a record of version 7, little-endian as before, found bytes 01 02 03 04";
+    assert!(told.starts_with(wanted), "{told}");
+    let (spans, read) = read_files(&[bytes], true).unwrap();
+    assert_eq!(
+        spans.iter().map(times).collect::<Vec<_>>(),
+        [[1, -1, -1, -1, 2], [3, -1, -1, -1, 4]]
+    );
+    assert_eq!(read.losses.reasons["no record"], 1);
+}
+
+#[test]
+fn other_magic_numbers_are_refused() {
+    for head in [
+        &b"PAR1"[..],
+        &[9, b't', b'a', b'e'],
+        &[6, b't', b'a', b'e'],
+        b"x",
+    ] {
+        let told = read_files(&[head.to_vec()], false).unwrap_err().to_string();
+        assert!(
+            told.contains("offset 0: expected a blktrace record (magic 0x656174, version 7 or 8)"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn versions_do_not_mix() {
+    let (seven, eight) = (file(LITTLE_7, &two()), file((true, false), &two()));
+    let inside = [seven.clone(), eight.clone()].concat();
+    let told = read_files(&[inside], false).unwrap_err().to_string();
+    assert!(told.contains("offset 192: expected a record of version 7, little-endian as before, found version 8, little-endian"), "{told}");
+    let told = read_files(&[seven, eight], false).unwrap_err().to_string();
+    assert!(told.contains("read t.blktrace.1: expected version 7, little-endian as in t.blktrace.0, found version 8"), "{told}");
+}
+
+#[test]
+fn time_does_not_go_back() {
+    let events = [e(5, "Q", 8, 8), e(4, "G", 8, 8), e(9, "C", 8, 8)];
+    let (spans, read) = read_files(&[file(LITTLE_7, &events)], false).unwrap();
+    assert_eq!(times(&spans[0]), [5, 5, -1, -1, 9]);
+    assert_eq!(read.losses.reasons["time went back"], 1);
+}
+
+#[test]
+fn gaps_and_duplicates_are_counted_by_device_and_cpu() {
+    let events = [
+        e(1, "Q", 8, 8).seq(1),
+        e(1, "Q", 8, 8).seq(1),
+        e(2, "C", 8, 8).seq(5),
+        e(3, "Q", 8, 8).dev(8, 0).seq(1),
+        e(3, "Q", 8, 8).cpu(1).seq(3),
+        e(4, "C", 8, 8).cpu(1).seq(4),
+        e(5, "C", 8, 8).dev(8, 0).seq(2),
+    ];
+    let (spans, read) = read_files(&[file(LITTLE_7, &events)], false).unwrap();
+    // Of CPU 0 the numbers 2, 3, 4; of CPU 1 1 and 2.
+    assert_eq!((read.losses.lost, read.losses.gaps), (5, 2));
+    assert_eq!(read.losses.reasons["duplicate record"], 1);
+    assert_eq!(spans.len(), 3);
+    assert!(spans.iter().all(|span| span.complete != u64::MAX));
+}
+
+#[test]
+fn an_empty_trace_and_empty_files() {
+    let (spans, read) = read_files(&[Vec::new(), Vec::new()], false).unwrap();
+    assert!(spans.is_empty() && read.counts.events == 0);
+    let (spans, _) = read_files(&[Vec::new(), file(LITTLE_7, &two())], false).unwrap();
+    assert_eq!(spans.len(), 2);
+}
+
+#[test]
+fn files_are_found_by_their_base_and_missing_ones_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("sda");
+    let told = FileSet::find(&base).unwrap_err().to_string();
+    assert!(
+        told.contains("sda.blktrace.N") && told.contains("found none"),
+        "{told}"
+    );
+    for cpu in ["0", "10", "2", "x"] {
+        fs::write(
+            folder.path().join(format!("sda.blktrace.{cpu}")),
+            file(LITTLE_7, &two()),
+        )
+        .unwrap();
+    }
+    let set = FileSet::find(&base).unwrap();
+    let names: Vec<_> = set
+        .paths
+        .iter()
+        .map(|p| p.file_name().unwrap().to_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["sda.blktrace.0", "sda.blktrace.2", "sda.blktrace.10"]
+    );
+    assert_eq!(set.missing, [1, 3, 4, 5, 6, 7, 8, 9]);
+    let single = FileSet::find(&set.paths[0]).unwrap();
+    assert_eq!((single.paths.len(), single.missing.len()), (1, 0));
+}

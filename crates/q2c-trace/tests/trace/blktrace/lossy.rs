@@ -1,0 +1,143 @@
+//! Records lost in the middle: what is left is right, what is missing is counted.
+
+use super::encode::{E, e, split};
+use super::{lives, times, unmatched};
+
+fn life() -> Vec<E> {
+    let letters = ["Q", "G", "I", "D", "C"];
+    letters
+        .iter()
+        .zip(1..)
+        .map(|(letter, us)| e(us, letter, 8, 8))
+        .collect()
+}
+
+/// Which event is lost, the times of the I/O then, what is counted as unmatched.
+type Wanted = (usize, [i64; 5], &'static [(&'static str, u64)]);
+
+#[test]
+fn any_one_record_of_a_life_may_be_lost() {
+    let wanted: [Wanted; 5] = [
+        (0, [-1, 2, 3, 4, 5], &[("request without queue", 1)]),
+        (1, [1, -1, 3, 4, 5], &[]),
+        (2, [1, 2, -1, 4, 5], &[]),
+        (3, [1, 2, 3, -1, 5], &[]),
+        (4, [1, 2, 3, 4, -1], &[("never completed", 1)]),
+    ];
+    for (lost, times_wanted, reasons) in wanted {
+        // Another life before it tells that this device's Q are recorded.
+        let mut events: Vec<E> = vec![e(0, "Q", 800, 8), e(0, "C", 800, 8)];
+        events.extend(life());
+        for (at, event) in events.iter_mut().enumerate() {
+            event.sequence = Some(at as u32 + 1);
+        }
+        events.remove(2 + lost);
+        let (spans, read) = lives(&events);
+        assert_eq!(times(&spans[1]), times_wanted, "{lost}");
+        assert_eq!(unmatched(&read), reasons, "{lost}");
+        assert_eq!(read.losses.lost, u64::from(lost != 4), "{lost}");
+    }
+}
+
+#[test]
+fn nothing_known_of_a_completion() {
+    let (spans, read) = lives(&[
+        e(1, "Q", 8, 8),
+        e(2, "C", 800, 8),
+        e(3, "C", 8, 8),
+        e(4, "R", 8, 8),
+    ]);
+    assert_eq!(
+        spans.iter().map(times).collect::<Vec<_>>(),
+        [[1, -1, -1, -1, 3]]
+    );
+    let wanted = [
+        ("completion without queue", 1),
+        ("requeue without issue", 1),
+    ];
+    assert_eq!(unmatched(&read), wanted);
+}
+
+/// After the completion of one read was lost, the later reads of the same block keep their own times.
+#[test]
+fn a_lost_completion_does_not_shift_later_ones() {
+    let mut events = vec![e(0, "Q", 8, 8).seq(1), e(0, "D", 8, 8).seq(2)];
+    for n in 1..50 {
+        let at = n * 100;
+        let number = |k: u64| (4 + (n - 1) * 3 + k) as u32;
+        events.extend([
+            e(at, "Q", 8, 8).seq(number(0)),
+            e(at + 1, "D", 8, 8).seq(number(1)),
+            e(at + 30, "C", 8, 8).seq(number(2)),
+        ]);
+    }
+    let (spans, read) = lives(&events);
+    assert_eq!(read.losses.lost, 1);
+    assert_eq!(times(&spans[0]), [0, -1, -1, 0, -1]);
+    for (n, span) in (1..50).zip(&spans[1..]) {
+        assert_eq!(times(span), [n * 100, -1, -1, n * 100 + 1, n * 100 + 30]);
+    }
+    assert_eq!(unmatched(&read), [("never completed", 1)]);
+}
+
+#[test]
+fn lost_merges_and_splits_are_seen_by_the_lengths() {
+    let (spans, read) = lives(&[
+        e(1, "Q", 0, 8),
+        e(2, "G", 0, 8),
+        e(3, "Q", 8, 8),
+        e(9, "D", 0, 16),
+        e(20, "C", 0, 16),
+    ]);
+    assert_eq!(
+        spans.iter().map(times).collect::<Vec<_>>(),
+        [[1, 2, -1, 9, 20], [3, -1, -1, 9, 20]]
+    );
+    assert_eq!(
+        (spans[1].merged_into, unmatched(&read)),
+        (0, vec![("merge lost", 1)])
+    );
+    let (spans, read) = lives(&[
+        e(1, "Q", 0, 16),
+        e(2, "G", 0, 8),
+        e(3, "D", 0, 8),
+        e(4, "C", 0, 8),
+        e(5, "G", 8, 8),
+        e(6, "D", 8, 8),
+        e(7, "C", 8, 8),
+    ]);
+    assert_eq!(
+        spans.iter().map(times).collect::<Vec<_>>(),
+        [[1, 2, -1, 3, 4], [1, 5, -1, 6, 7]]
+    );
+    assert_eq!(unmatched(&read), [("split lost", 1)]);
+    let (_, read) = lives(&[
+        split(1, 0, 8, 8),
+        e(2, "M", 8, 8),
+        e(3, "Q", 0, 8),
+        e(4, "M", 0, 8),
+    ]);
+    let wanted = [
+        ("merge without queue", 1),
+        ("merge without request", 1),
+        ("never completed", 1),
+        ("split without queue", 1),
+    ];
+    assert_eq!(unmatched(&read), wanted);
+}
+
+/// The same request issued again without a requeue between: one request.
+#[test]
+fn an_issue_twice_is_one_request() {
+    let (spans, read) = lives(&[
+        e(1, "Q", 8, 8),
+        e(2, "D", 8, 8),
+        e(5, "D", 8, 8),
+        e(9, "C", 8, 8),
+    ]);
+    assert_eq!(
+        spans.iter().map(times).collect::<Vec<_>>(),
+        [[1, -1, -1, 5, 9]]
+    );
+    assert_eq!(unmatched(&read), [("issue repeated", 1)]);
+}

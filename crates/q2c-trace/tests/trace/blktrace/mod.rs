@@ -1,0 +1,69 @@
+//! Binary blktrace: records written here by the layout's table, I/Os compared with what the lists say.
+
+mod bad;
+mod btt_defects;
+mod encode;
+mod layouts;
+mod lives;
+mod lossy;
+mod no_allocation;
+mod truth;
+
+use encode::{E, LITTLE_7, file};
+use q2c_trace::Span;
+use q2c_trace::blktrace::{BlktraceError, EventFile, Matcher, Merge, Spans, spans};
+use std::path::Path;
+
+/// Reads files given as bytes.
+pub fn read_files(files: &[Vec<u8>], skip_bad: bool) -> Result<(Vec<Span>, Spans), BlktraceError> {
+    read_limited(files, skip_bad, Matcher::LIMIT)
+}
+
+pub fn read_limited(
+    files: &[Vec<u8>],
+    skip_bad: bool,
+    limit: usize,
+) -> Result<(Vec<Span>, Spans), BlktraceError> {
+    let open =
+        |(cpu, bytes)| EventFile::new(Path::new(&format!("t.blktrace.{cpu}")), bytes, 0, skip_bad);
+    let merge = Merge::new(files.iter().map(Vec::as_slice).enumerate().map(open))?;
+    let mut all = Vec::new();
+    let read = spans(merge, limit, |some, _| {
+        all.extend_from_slice(some);
+        Ok::<(), BlktraceError>(())
+    })?;
+    Ok((all, read))
+}
+
+/// Events of one CPU in the order given, version 7, little-endian.
+pub fn lives(events: &[E]) -> (Vec<Span>, Spans) {
+    read_files(&[file(LITTLE_7, events)], false).unwrap()
+}
+
+/// Queue, getrq, insert, issue, complete in us; -1 where unknown.
+pub fn times(span: &Span) -> [i64; 5] {
+    let us = |ns: u64| {
+        if ns == u64::MAX {
+            -1
+        } else {
+            i64::try_from(ns / 1000).unwrap()
+        }
+    };
+    [
+        span.queue,
+        span.getrq,
+        span.insert,
+        span.issue,
+        span.complete,
+    ]
+    .map(us)
+}
+
+/// Reasons with their counts.
+pub fn unmatched(read: &Spans) -> Vec<(&'static str, u64)> {
+    read.counts
+        .unmatched
+        .iter()
+        .map(|(why, n)| (*why, *n))
+        .collect()
+}

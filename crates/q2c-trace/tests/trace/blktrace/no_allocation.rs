@@ -1,0 +1,27 @@
+//! Reading and matching allocate no more for a long trace than for a short one.
+
+use super::encode::{E, LITTLE_7, e, file};
+use super::read_files;
+use q2c_trace::blktrace::{BlktraceError, EventFile, Matcher, Merge, spans};
+use std::path::Path;
+
+fn trace(lives: u64) -> Vec<u8> {
+    let life = |n: u64| ["Q", "G", "I", "D", "C"].map(|letter| e(n * 10, letter, n * 8, 8));
+    let events: Vec<E> = (0..lives).flat_map(life).collect();
+    file(LITTLE_7, &events)
+}
+
+fn allocations(bytes: &[u8]) -> u64 {
+    let read = || {
+        let merge = Merge::new([EventFile::new(Path::new("t"), bytes, 0, false)]).unwrap();
+        spans(merge, Matcher::LIMIT, |_, _| Ok::<(), BlktraceError>(())).unwrap();
+    };
+    allocation_counter::measure(read).count_total
+}
+
+#[test]
+fn nothing_is_allocated_per_event() {
+    let (short, long) = (trace(10_000), trace(40_000));
+    assert_eq!(allocations(&short), allocations(&long));
+    assert_eq!(read_files(&[short], false).unwrap().0.len(), 10_000);
+}

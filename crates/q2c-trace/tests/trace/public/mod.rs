@@ -1,0 +1,50 @@
+//! The formats of public traces and of other tools: golden files, sniffing, every way a source can be wrong.
+
+mod golden;
+mod packed;
+mod samples;
+mod wrong;
+
+use q2c_model::{Bytes, IoRecord, TraceMeta};
+use q2c_trace::import::{ImportOptions, Source, TimeUnit, by_name};
+use std::path::Path;
+
+/// What the formats need that do not say everything.
+fn options() -> ImportOptions {
+    ImportOptions {
+        unit: None,
+        offset_unit: None,
+        ..ImportOptions::default()
+    }
+}
+
+/// For DiskSim's own files.
+fn milliseconds() -> ImportOptions {
+    ImportOptions {
+        unit: Some(TimeUnit::Milliseconds),
+        ..options()
+    }
+}
+
+/// For addresses in sectors.
+fn in_sectors() -> ImportOptions {
+    ImportOptions {
+        offset_unit: Some(Bytes(512)),
+        ..options()
+    }
+}
+
+fn import(
+    format: &str,
+    mut input: &[u8],
+    options: &ImportOptions,
+) -> Result<(Vec<IoRecord>, TraceMeta), String> {
+    let mut records = Vec::new();
+    let mut source = Source {
+        path: Path::new("some"),
+        input: &mut input,
+    };
+    let format = by_name(format).unwrap();
+    let meta = (format.import)(&mut source, options, &mut records).map_err(|e| e.to_string())?;
+    Ok((records, meta))
+}

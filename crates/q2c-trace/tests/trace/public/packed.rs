@@ -1,0 +1,112 @@
+//! Sources larger than a block, packed sources, sources out of order.
+
+use super::{import, options};
+use crate::support::{place, read};
+use flate2::{Compression, write::GzEncoder};
+use q2c_trace::Scan;
+use q2c_trace::import::{self, by_name};
+use std::fs;
+use std::io::Write;
+
+/// More lines than the window holds, in some blocks; each request's sector and time are its number.
+const LINES: u64 = 200_000;
+
+fn line(number: u64) -> String {
+    format!(
+        "{},W,{},4096,{}\n",
+        number % 13,
+        number * 512,
+        1_000 + number
+    )
+}
+
+#[test]
+fn many_blocks_come_back_in_order() {
+    let text: String = (0..LINES).map(line).collect();
+    let (records, _) = import("alibaba", text.as_bytes(), &options()).unwrap();
+    assert_eq!(records.len() as u64, LINES);
+    for (at, record) in (0..).zip(&records) {
+        assert_eq!((record.id, record.sector.0), (at, at));
+        assert_eq!(record.queue_ns.unwrap().0, at * 1_000);
+        assert_eq!(u64::from(record.device.minor), at % 13);
+    }
+}
+
+#[test]
+fn a_bad_line_far_inside_is_named() {
+    let mut text: String = (0..LINES).map(line).collect();
+    text.push_str("1,W,oops,4096,9999999\n");
+    let told = import("alibaba", text.as_bytes(), &options()).unwrap_err();
+    assert!(
+        told.contains(&format!("line {}, offset: ", LINES + 1)),
+        "{told}"
+    );
+    let mut skipping = options();
+    skipping.skip_bad = true;
+    let (records, meta) = import("alibaba", text.as_bytes(), &skipping).unwrap();
+    assert_eq!(records.len() as u64, LINES);
+    assert_eq!(meta.unmatched["not a value of the field"], 1);
+}
+
+/// Lines in pairs the wrong way round, and the very first request 50 000 lines late.
+#[test]
+fn what_is_a_little_out_of_order_is_sorted() {
+    let mut order: Vec<u64> = (0..LINES).collect();
+    order.chunks_exact_mut(2).for_each(<[u64]>::reverse);
+    let first = order.remove(1);
+    order.insert(50_000, first);
+    let text: String = order.into_iter().map(line).collect();
+    let (records, _) = import("alibaba", text.as_bytes(), &options()).unwrap();
+    let sectors: Vec<u64> = records.iter().map(|record| record.sector.0).collect();
+    assert!(sectors.into_iter().eq(0..LINES));
+}
+
+#[test]
+fn what_is_far_out_of_order_is_refused_or_counted() {
+    let text: String = (1..=LINES).chain([0]).map(line).collect();
+    let told = import("alibaba", text.as_bytes(), &options()).unwrap_err();
+    assert!(
+        told.contains(&format!("line {}, time: ", LINES + 1)),
+        "{told}"
+    );
+    let mut skipping = options();
+    skipping.skip_bad = true;
+    let (_, meta) = import("alibaba", text.as_bytes(), &skipping).unwrap();
+    assert_eq!(meta.unmatched, [("time goes back".to_owned(), 1)].into());
+}
+
+#[test]
+fn any_order_can_be_sorted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sorting = options();
+    sorting.sort = Some(folder.path().to_owned());
+    let text: String = (0..LINES).rev().map(line).collect();
+    let (records, _) = import("alibaba", text.as_bytes(), &sorting).unwrap();
+    let sectors: Vec<u64> = records.iter().map(|record| record.sector.0).collect();
+    assert!(sectors.into_iter().eq(0..LINES));
+}
+
+#[test]
+fn packed_files_give_the_same_trace() {
+    let text: String = (0..1_000).map(line).collect();
+    let mut gz = GzEncoder::new(Vec::new(), Compression::default());
+    gz.write_all(text.as_bytes()).unwrap();
+    let gz = gz.finish().unwrap();
+    let zst = zstd::encode_all(text.as_bytes(), 3).unwrap();
+    let (expected, _) = import("alibaba", text.as_bytes(), &options()).unwrap();
+    let format = by_name("alibaba").unwrap();
+    for packed in [&gz, &zst] {
+        let (folder, trace) = place();
+        let path = folder.path().join("packed");
+        fs::write(&path, packed).unwrap();
+        import::file(format, &path, &options(), &trace).unwrap();
+        assert_eq!(read(&trace, &Scan::new()).unwrap(), expected);
+    }
+    let (folder, trace) = place();
+    let path = folder.path().join("cut.gz");
+    fs::write(&path, &gz[..gz.len() / 2]).unwrap();
+    let told = import::file(format, &path, &options(), &trace).unwrap_err();
+    let place = format!("end of the file at byte {}", gz.len() / 2);
+    assert!(told.to_string().contains(&place), "{told}");
+    assert!(!trace.exists());
+}

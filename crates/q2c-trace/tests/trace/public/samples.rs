@@ -1,0 +1,81 @@
+//! Real files, read a second time by a few lines of code here.
+
+use super::options;
+use crate::support::{place, read};
+use q2c_model::{IoRecord, Op};
+use q2c_trace::Scan;
+use q2c_trace::import::{self, ImportOptions, TimeUnit, by_name, sniff};
+use std::fs;
+use std::path::Path;
+
+fn through_a_trace(format: &str, path: &Path, options: &ImportOptions) -> Vec<IoRecord> {
+    let (_folder, trace) = place();
+    import::file(by_name(format).unwrap(), path, options, &trace).unwrap();
+    read(&trace, &Scan::new()).unwrap()
+}
+
+/// Time, device, sector, bytes, whether it reads.
+type Plain = (u64, u32, u64, u64, bool);
+
+fn plain(records: &[IoRecord]) -> Vec<Plain> {
+    let one = |r: &IoRecord| {
+        assert!(matches!(r.op, Op::Read | Op::Write));
+        let at = r.queue_ns.unwrap().0;
+        (at, r.device.minor, r.sector.0, r.bytes.0, r.op == Op::Read)
+    };
+    records.iter().map(one).collect()
+}
+
+fn disksim(test: &str, name: &str, requests: usize, reads: usize) {
+    let Some(path) = q2c_testkit::shared_data(test, name) else {
+        return;
+    };
+    let text = fs::read_to_string(&path).unwrap();
+    assert_eq!(sniff(text.as_bytes()).unwrap().name, "disksim");
+    let numbers =
+        |line: &str| -> Vec<u64> { line.split(' ').map(|cell| cell.parse().unwrap()).collect() };
+    let lines: Vec<Vec<u64>> = text.lines().map(numbers).collect();
+    let zero = lines[0][0];
+    let one = |n: &Vec<u64>| (n[0] - zero, n[1] as u32, n[2], n[3] * 512, n[4] == 1);
+    let expected: Vec<Plain> = lines.iter().map(one).collect();
+    let mut options = options();
+    options.unit = Some(TimeUnit::Nanoseconds);
+    let found = plain(&through_a_trace("disksim", &path, &options));
+    assert!(found == expected);
+    assert_eq!(found.len(), requests);
+    assert_eq!(found.iter().filter(|request| request.4).count(), reads);
+}
+
+/// The counts are those that awk gave.
+#[test]
+fn web_search() {
+    disksim("web_search", "websearch-small.disksim", 24_783, 24_779);
+}
+
+#[test]
+fn tpc_c() {
+    disksim("tpc_c", "tpcc-small.disksim", 6_999, 4_381);
+}
+
+/// Counts and sum by a Python script of five lines: 66 898 writes, 46 974 reads, 4 205 978 112 bytes.
+#[test]
+fn cloud_physics() {
+    let test = "cloud_physics";
+    let Some(path) = q2c_testkit::shared_data(test, "cloudphysics-sample.vscsi") else {
+        return;
+    };
+    let file = fs::read(&path).unwrap();
+    assert_eq!(sniff(&file[..4096]).unwrap().name, "vscsi");
+    let found = plain(&through_a_trace("vscsi", &path, &options()));
+    let reads = found.iter().filter(|request| request.4).count();
+    assert_eq!((found.len() - reads, reads), (66_898, 46_974));
+    assert_eq!(found.iter().map(|r| r.3).sum::<u64>(), 4_205_978_112);
+    assert_eq!(
+        found.last().unwrap().0,
+        (5_641_098_458_687 - 5_633_898_368_802) * 1_000
+    );
+    // The first two records, from a hexadecimal dump.
+    assert_eq!(found[0], (0, 0, 0x028f_1a09, 512, false));
+    let second = (0x051f_be86_82f1 - 0x051f_be82_cf22) * 1_000;
+    assert_eq!(found[1], (second, 0, 0x028f_1a0a, 512, false));
+}

@@ -1,0 +1,329 @@
+//! Bad input: the error names line or byte, field, expected and found; or it is counted.
+
+use super::{import, in_sectors, milliseconds, options};
+use q2c_trace::import::{FORMATS, ImportOptions, Source, TimeUnit, by_name};
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+/// A format, a good line of it, and its bad lines: text, field, part of what was expected.
+type Case = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str, &'static str)],
+);
+
+const CASES: &[Case] = &[
+    (
+        "alibaba",
+        "1,R,512,512,10",
+        &[
+            ("1,R,512,512", "line", "5 cells"),
+            ("x,R,512,512,10", "device_id", "below 2^32"),
+            ("1,T,512,512,10", "opcode", "R, W"),
+            ("1,R,513,512,10", "offset", "a multiple of 512"),
+            ("1,R,512,0,10", "length", "above zero"),
+            ("1,R,512,512,-1", "timestamp", "zero or above"),
+            (
+                "1,R,512,512,99999999999999999999",
+                "timestamp",
+                "zero or above",
+            ),
+        ],
+    ),
+    (
+        "tencent",
+        "1,8,8,0,7",
+        &[
+            ("1,8,8,2,7", "IOType", "0 (read) or 1 (write)"),
+            ("1,8,99999999999999999,0,7", "Size", "below 2^64"),
+            ("1,99999999999999999,8,0,7", "Offset", "below 2^64"),
+            ("1,8,8,0,4294967296", "VolumeID", "below 2^32"),
+        ],
+    ),
+    (
+        "spc",
+        "0,8,512,R,0.5",
+        &[
+            ("0,8,512,R", "line", "5 cells or more"),
+            ("0,8,512,Q,0.5", "opcode", "R, W"),
+            ("0,8,512,R,nan", "timestamp", "a time"),
+        ],
+    ),
+    (
+        "msr",
+        "128166372003061629,usr,0,Read,512,512,5",
+        &[
+            ("5,usr,0,Read,512,512,5", "Timestamp", "file time"),
+            (
+                "128166372003061629,,0,Read,512,512,5",
+                "Hostname",
+                "1 to 16",
+            ),
+            (
+                "128166372003061629,usr,0,Read,512,512,x",
+                "ResponseTime",
+                "whole",
+            ),
+        ],
+    ),
+    (
+        "systor17",
+        "5.5,0.1,R,0,512,512",
+        &[
+            ("5.5,x,R,0,512,512", "Response", "a time"),
+            ("5.5,0.1,Z,0,512,512", "IOType", "R, W"),
+            (",0.1,R,0,512,512", "Timestamp", "a time"),
+        ],
+    ),
+    (
+        "fiu",
+        "5 1 a 8 8 R 6 0 x",
+        &[
+            ("5 1 a 8 8 R 6", "line", "8 or 9 cells"),
+            ("5 -1 a 8 8 R 6 0 x", "pid", "below 2^32"),
+        ],
+    ),
+    (
+        "disksim",
+        "5 0 8 8 1",
+        &[
+            ("5 0 8 8", "line", "5 numbers"),
+            ("inf 0 8 8 1", "time", "a time"),
+            ("5 0 8 8 r", "flags", "whole"),
+        ],
+    ),
+    (
+        "nexus5",
+        "8\t\t1\t\t512\t\t1\t\t1.0\t\t1.0\t\t1.0",
+        &[
+            ("8 1 512 1 1.0 1.0", "line", "7 or 8"),
+            ("8 1 512 1 1.0 1.0 1.0 0.5", "finished", "not before"),
+        ],
+    ),
+    (
+        "ms-etw",
+        "DiskRead, 50, a (1), 1, 0x0, 0x200, 0x200, 5, 0",
+        &[
+            ("FileRead, 50", "event", "DiskRead"),
+            (
+                "DiskRead, 50, a (1), 1, 0x0, 0x200, 0x200, 5",
+                "line",
+                "9 cells",
+            ),
+            (
+                "DiskRead, 50, a (1), 1, 0x0, 512, 0x200, 5, 0",
+                "ByteOffset",
+                "hexadecimal",
+            ),
+            (
+                "DiskRead, 50, a (1), 1, 0x0, 0x200, 0x0, 5, 0",
+                "IOSize",
+                "above zero",
+            ),
+            (
+                "DiskRead, 50, a (1), 1, 0x0, 0x200, 0x200, 51, 0",
+                "ElapsedTime",
+                "at most",
+            ),
+            (
+                "DiskRead, 50, a (x), 1, 0x0, 0x200, 0x200, 5, 0",
+                "process (PID)",
+                "below",
+            ),
+            ("DiskFlush, 50, a (1), 1, 0x0, 5", "line", "7 cells"),
+        ],
+    ),
+    (
+        "fio-iolog",
+        "fio version 3 iolog\n5 a read 0 512",
+        &[
+            ("5 a copy 0 512", "action", "read, write"),
+            ("5 a read", "offset", "whole"),
+            ("5", "line", "time name action"),
+        ],
+    ),
+];
+
+fn said(format: &str) -> ImportOptions {
+    match format {
+        "disksim" => milliseconds(),
+        "nexus5" => in_sectors(),
+        _ => options(),
+    }
+}
+
+#[test]
+fn bad_lines_are_told_with_their_field() {
+    for (format, good, bads) in CASES {
+        let before = good.lines().count();
+        for (bad, field, expected) in *bads {
+            let text = format!("{good}\n\n{bad}\n");
+            let told = import(format, text.as_bytes(), &said(format)).unwrap_err();
+            let place = format!("import some, line {}, {field}: expected ", before + 2);
+            assert!(
+                told.starts_with(&place) && told.contains(expected),
+                "{format}: {told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn bad_lines_are_skipped_and_counted() {
+    for (format, good, bads) in CASES {
+        let mut text = format!("{good}\n");
+        bads.iter().for_each(|(bad, ..)| text.extend([bad, "\n"]));
+        text.push_str(good.lines().last().unwrap());
+        let mut options = said(format);
+        options.skip_bad = true;
+        let (records, meta) = import(format, text.as_bytes(), &options).unwrap();
+        assert_eq!(records.len(), 2, "{format}");
+        assert_eq!(
+            meta.unmatched.values().sum::<u64>(),
+            bads.len() as u64,
+            "{format}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_an_error() {
+    for (format, ..) in CASES {
+        for text in ["", "\n \n\r\n"] {
+            let told = import(format, text.as_bytes(), &said(format)).unwrap_err();
+            assert!(
+                told.contains("expected at least one request, found none"),
+                "{format}: {told}"
+            );
+        }
+    }
+    let told = import("vscsi", b"", &options()).unwrap_err();
+    assert!(
+        told.contains("expected at least one request, found none"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_the_source_does_not_say_must_be_said() {
+    for (format, option) in [("disksim", "unit"), ("nexus5", "offset unit")] {
+        let told = import(format, b"5 0 8 8 1\n", &options()).unwrap_err();
+        assert!(
+            told.contains(&format!("expected the option {option}: ")),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_log_without_its_first_line_is_refused() {
+    let told = import("fio-iolog", b"5 a read 0 512\n", &options()).unwrap_err();
+    assert!(
+        told.contains("line 1, header: expected fio version 2 iolog"),
+        "{told}"
+    );
+}
+
+#[test]
+fn every_option_of_the_unit_is_heard() {
+    let mut options = options();
+    options.unit = Some(TimeUnit::Nanoseconds);
+    let text = "fio version 3 iolog\n5 a read 0 512\n12 a read 0 512\n";
+    let (records, _) = import("fio-iolog", text.as_bytes(), &options).unwrap();
+    assert_eq!(records[1].submit_ns.unwrap().0, 7);
+}
+
+/// A record of version 1 by hand.
+fn vscsi(command: u16, version: u16, length: u32, at: u64) -> Vec<u8> {
+    let words = [1u32, length, 1].map(u32::to_le_bytes).concat();
+    let kind = [command, version].map(u16::to_le_bytes).concat();
+    let rest = [8, at].map(u64::to_le_bytes).concat();
+    [words, kind, rest].concat()
+}
+
+#[test]
+fn bad_records_are_told_with_their_byte_or_counted() {
+    let good = vscsi(0x28, 0x0100, 512, 10);
+    for (bad, field, found, reason) in [
+        (
+            vscsi(0x28, 0x0300, 512, 10),
+            "version",
+            "0x0300",
+            "mixed versions",
+        ),
+        (vscsi(0x28, 0x0100, 0, 10), "length", "`0`", "zero length"),
+        (
+            vscsi(0x28, 0x0100, 512, u64::MAX),
+            "time",
+            "`18446744073709551615`",
+            "too large",
+        ),
+        (
+            good[..31].to_vec(),
+            "record",
+            "the end after 31 bytes",
+            "truncated record",
+        ),
+    ] {
+        let file = [&good[..], &bad].concat();
+        let told = import("vscsi", &file, &options()).unwrap_err();
+        let place = format!("import some, record at byte 32, {field}: expected ");
+        assert!(told.starts_with(&place) && told.contains(found), "{told}");
+        let mut skipping = options();
+        skipping.skip_bad = true;
+        let (records, meta) = import("vscsi", &file, &skipping).unwrap();
+        assert_eq!(records.len(), 1);
+        assert_eq!(meta.unmatched, [(reason.to_owned(), 1)].into());
+    }
+    let told = import("vscsi", &[0; 64], &options()).unwrap_err();
+    assert!(told.contains("record at byte 0, version: "), "{told}");
+}
+
+/// Ten GB without a line break, made on the fly; counts what is read.
+struct Endless<'a> {
+    left: u64,
+    read: &'a mut u64,
+}
+
+impl Read for Endless<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let some = buffer.len().min(usize::try_from(self.left).unwrap());
+        buffer[..some].fill(b'1');
+        self.left -= some as u64;
+        *self.read += some as u64;
+        Ok(some)
+    }
+}
+
+#[test]
+fn an_endless_line_is_refused_after_a_block() {
+    for (format, ..) in CASES {
+        let mut read = 0;
+        let mut input = BufReader::new(Endless {
+            left: 10_000_000_000,
+            read: &mut read,
+        });
+        let mut source = Source {
+            path: Path::new("endless"),
+            input: &mut input,
+        };
+        let import = by_name(format).unwrap().import;
+        let told = import(&mut source, &said(format), &mut Vec::new()).unwrap_err();
+        let told = told.to_string();
+        assert!(
+            told.contains("expected at most 65536 bytes and a line break"),
+            "{told}"
+        );
+        drop(input);
+        assert!(read <= 1024 * 1024, "{format}: {read}");
+    }
+}
+
+#[test]
+fn no_format_takes_the_files_of_another() {
+    for (format, good, _) in CASES {
+        let recognised = FORMATS.iter().filter(|f| (f.sniff)(good.as_bytes()));
+        let names: Vec<&str> = recognised.map(|f| f.name).collect();
+        assert_eq!(names, [*format]);
+    }
+}

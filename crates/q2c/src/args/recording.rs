@@ -1,0 +1,84 @@
+//! What a recording of another tool does not say itself, and how far to trust it.
+
+use clap::Args;
+use q2c_model::{Bytes, Op, parse_size};
+use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit};
+use std::path::PathBuf;
+
+/// What a recording does not say itself.
+#[derive(Clone, Debug, Args)]
+pub struct RecordingArgs {
+    /// Unit of all its times: ns, us, ms or s; never guessed
+    #[arg(long)]
+    unit: Option<TimeUnit>,
+    /// Operation of requests that name none: read, write, flush, discard or other
+    #[arg(long)]
+    op: Option<Op>,
+    /// Bytes per unit of its offsets, such as 512 [default: the format's own]
+    #[arg(long, value_name = "SIZE", value_parser = unit)]
+    offset_unit: Option<Bytes>,
+    /// disksim: the lowest bit of the flags of reads [default: 1]
+    #[arg(long, value_name = "BIT", value_parser = clap::value_parser!(u8).range(0..=1))]
+    read_flag: Option<u8>,
+    /// csv: which header holds which field, such as submit_ns=start,latency=took
+    #[arg(long, value_name = "FIELD=HEADER,...", value_parser = columns)]
+    columns: Option<Columns>,
+    /// csv: the character between cells [default: a comma]
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// Sort requests that are out of order by more than 65 536, through an unnamed file in $TMPDIR or /var/tmp
+    #[arg(long)]
+    sort: bool,
+    /// Leave out what cannot be read, counted by reason, instead of stopping at the first
+    #[arg(long)]
+    skip_bad: bool,
+}
+
+impl RecordingArgs {
+    /// As the library takes them, with the length of requests that have none.
+    pub fn options(&self, bytes: Option<Bytes>) -> ImportOptions {
+        ImportOptions {
+            unit: self.unit,
+            op: self.op,
+            bytes,
+            offset_unit: self.offset_unit,
+            read_flag: self.read_flag,
+            sort: self.sort.then(temporary),
+            columns: self.columns.clone().map_or(Vec::new(), |columns| columns.0),
+            delimiter: self.delimiter,
+            skip_bad: self.skip_bad,
+            ..ImportOptions::default()
+        }
+    }
+}
+
+/// The folder of files that memory has no room for.
+pub(super) fn temporary() -> PathBuf {
+    std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
+}
+
+/// A column map.
+#[derive(Clone, Debug)]
+struct Columns(Vec<ColumnMap>);
+
+fn columns(text: &str) -> Result<Columns, String> {
+    let map = ColumnMap::parse_list(text).map(Columns);
+    map.ok_or_else(|| "expected FIELD=HEADER, several separated by commas".to_owned())
+}
+
+/// Bytes per unit of offsets.
+fn unit(text: &str) -> Result<Bytes, String> {
+    let size = parse_size(text).map_err(|error| error.to_string())?;
+    match size.0 {
+        0 => Err("expected 1 or more".to_owned()),
+        _ => Ok(size),
+    }
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] if byte.is_ascii() => Ok(*byte),
+        _ if text == "tab" => Ok(b'\t'),
+        _ => Err("expected one ASCII character, or tab".to_owned()),
+    }
+}

@@ -1,0 +1,250 @@
+//! `q2c analyze`.
+
+use crate::blktrace::Event;
+use crate::program::{number, q2c};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// A read of 4 KiB on 259:0.
+fn record(cpu: u32, sequence: u32, us: u64, action: u32, sector: u64) -> Vec<u8> {
+    let event = Event {
+        ns: us * 1000,
+        cpu,
+        action,
+        category: 1,
+        sector,
+        bytes: 4096,
+        device: (259, 0),
+    };
+    event.record(sequence)
+}
+
+/// Q, G, D on CPU 0 and C on CPU 2, ten times: Q2G 10 us, G2D 20 us, D2C 70 us, a read each 50 us; the process is called `db`.
+fn two_files(folder: &Path) {
+    const NOTE: u32 = 0x400 << 16;
+    let mut note = record(0, 0, 0, 0, 0);
+    note[28..32].copy_from_slice(&NOTE.to_le_bytes());
+    note[46..48].copy_from_slice(&16u16.to_le_bytes());
+    note.extend(b"db\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    let (mut events, mut ends) = (Vec::new(), Vec::new());
+    for n in 0..10u64 {
+        for (action, after) in [(1, 0), (4, 10), (7, 30)] {
+            events.push((n * 50 + after, action, n * 64));
+        }
+        ends.extend(record(2, n as u32 + 1, n * 50 + 100, 8, n * 64));
+    }
+    events.sort_unstable();
+    let numbered = (1u32..).zip(events);
+    let queued = numbered.flat_map(|(n, (us, action, sector))| record(0, n, us, action, sector));
+    let first: Vec<u8> = note.into_iter().chain(queued).collect();
+    fs::write(folder.join("nvme0n1.blktrace.0"), first).unwrap();
+    fs::write(folder.join("nvme0n1.blktrace.2"), ends).unwrap();
+}
+
+fn check(result: &Value) {
+    let of = |pointer: &str| number(result, pointer);
+    assert_eq!(result["schema"], "q2c.analyze/1");
+    assert_eq!(
+        (of("/requests"), of("/completed"), of("/issued")),
+        (10.0, 10.0, 10.0)
+    );
+    for (stage, ns) in [
+        ("Q2G", 10_000.0),
+        ("G2D", 20_000.0),
+        ("D2C", 70_000.0),
+        ("Q2C", 100_000.0),
+    ] {
+        for field in ["min_ns", "mean_ns", "max_ns", "p50_ns", "p9999_ns"] {
+            assert_eq!(
+                of(&format!("/stages/{stage}/{field}")),
+                ns,
+                "{stage} {field}"
+            );
+        }
+        assert_eq!(of(&format!("/stages/{stage}/n")), 10.0);
+    }
+    assert_eq!(of("/stages/Q2Q/mean_ns"), 50_000.0);
+    // 0 to 550 us, 10 x 100 us in flight, two at a time.
+    assert_eq!(
+        (of("/span_ns"), of("/in_flight/sum_q2c_ns")),
+        (550_000.0, 1_000_000.0)
+    );
+    assert_eq!(
+        (of("/in_flight/integral_ns"), of("/in_flight/most")),
+        (1_000_000.0, 2.0)
+    );
+    assert_eq!(result["groups"]["process"][0]["key"], "db (42)");
+    // Each starts 56 sectors behind the end of the last.
+    assert_eq!(of("/seeks/0/mean_sectors"), 56.0);
+    // G2D has 20 % of the time.
+    assert_eq!(result["bottleneck"]["stage"], "G2D");
+    assert_eq!(result["unmatched"], serde_json::json!({}));
+}
+
+#[test]
+fn blktrace_and_the_trace_imported_from_it_say_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    two_files(folder.path());
+    let direct = q2c(folder.path(), &["analyze", "nvme0n1", "--json"]).json();
+    check(&direct);
+    assert_eq!(direct["warnings"][0]["id"], "missing-cpu-files");
+    assert_eq!(direct["input"]["facts"]["cpus_without_file"], "1");
+    let import = [
+        "trace",
+        "import",
+        "nvme0n1",
+        "--format",
+        "blktrace",
+        "--out",
+        "t.parquet",
+    ];
+    let info = q2c(folder.path(), &import).done();
+    assert!(
+        info.contains("10 records") && info.contains("259:0 (10)"),
+        "{info}"
+    );
+    let imported = q2c(folder.path(), &["analyze", "t.parquet", "--json"]).json();
+    check(&imported);
+    for part in [
+        "stages",
+        "groups",
+        "in_flight",
+        "seeks",
+        "bottleneck",
+        "activity",
+        "unmatched",
+    ] {
+        assert_eq!(imported[part], direct[part], "{part}");
+    }
+}
+
+#[test]
+fn the_table_names_stages_and_bottleneck() {
+    let folder = tempfile::tempdir().unwrap();
+    two_files(folder.path());
+    let said = q2c(folder.path(), &["analyze", "nvme0n1"]).done();
+    for words in [
+        "nvme0n1 · 10 I/Os in 550 us · block layer",
+        "D2C",
+        "70.0 us",
+        "bottleneck: G2D (20.0 % of Q2C)",
+        "warning missing-cpu-files",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn btt_s_tables_hold_the_same_in_seconds() {
+    let folder = tempfile::tempdir().unwrap();
+    two_files(folder.path());
+    let said = q2c(folder.path(), &["analyze", "nvme0n1", "--btt"]).done();
+    let row = |name: &str| -> Vec<&str> {
+        let line = said
+            .lines()
+            .find(|line| line.trim_start().starts_with(name));
+        line.unwrap().split_whitespace().collect()
+    };
+    assert_eq!(
+        row("Q2Q"),
+        ["Q2Q", "0.000050000", "0.000050000", "0.000050000", "9"]
+    );
+    assert_eq!(
+        row("D2C"),
+        ["D2C", "0.000070000", "0.000070000", "0.000070000", "10"]
+    );
+    assert_eq!(
+        row("Overall"),
+        ["Overall", "|", "10.0000%", "|", "20.0000%", "|", "70.0000%"]
+    );
+    assert_eq!(row("TOTAL"), ["TOTAL", "10", "10", "1.0"]);
+    assert_eq!(row("259:0"), ["259:0", "9", "56.0", "56"]);
+}
+
+#[test]
+fn other_recordings_are_analysed_directly() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("list"), "10\n20\n30\n").unwrap();
+    let arguments = [
+        "analyze", "list", "--unit", "us", "--op", "read", "--bs", "4k", "--json",
+    ];
+    let result = q2c(folder.path(), &arguments).json();
+    assert_eq!(result["layer"], "user");
+    assert_eq!(number(&result, "/stages/U2C/mean_ns"), 20_000.0);
+    assert_eq!(number(&result, "/in_flight/mean"), 1.0);
+    assert_eq!(result["bottleneck"], Value::Null);
+}
+
+#[test]
+fn what_cannot_be_analysed_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    q2c(folder.path(), &["analyze", "absent"]).refused(3, &["read absent", "No such file"]);
+    let named = ["analyze", "absent", "--format", "blktrace"];
+    q2c(folder.path(), &named).refused(3, &["absent.blktrace.N", "found none"]);
+    fs::write(folder.path().join("junk"), [0xff; 100]).unwrap();
+    q2c(folder.path(), &["analyze", "junk"]).refused(2, &["--format"]);
+    fs::write(folder.path().join("empty.blktrace.0"), "").unwrap();
+    q2c(folder.path(), &["analyze", "empty"]).refused(3, &["expected at least one request"]);
+    let mut bytes = record(0, 1, 1, 1, 8);
+    bytes.extend([7; 48]);
+    fs::write(folder.path().join("bad.blktrace.0"), bytes).unwrap();
+    q2c(folder.path(), &["analyze", "bad"]).refused(3, &["offset 48", "07 07 07 07"]);
+    let skipped = q2c(folder.path(), &["analyze", "bad", "--skip-bad", "--json"]).json();
+    assert_eq!(number(&skipped, "/unmatched/no record"), 1.0);
+}
+
+#[test]
+fn a_page_is_written_once_and_drawn_again_from_the_result() {
+    let folder = tempfile::tempdir().unwrap();
+    two_files(folder.path());
+    let arguments = [
+        "analyze",
+        "nvme0n1",
+        "--json",
+        "--html",
+        "a.html",
+        "--window",
+        "120us..130us",
+    ];
+    let run = q2c(folder.path(), &arguments);
+    let result = run.json();
+    let page = fs::read_to_string(folder.path().join("a.html")).unwrap();
+    for words in [
+        "Where does the time between Q and C go?",
+        "G2D (20.0 % of Q2C)",
+        "What happens to single I/Os?",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    // Queued at 50 and 100 us, complete at 150 and 200 us.
+    let window = result["excerpts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|e| e["what"] == "window")
+        .unwrap();
+    let queued: Vec<f64> = window["ios"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|io| number(io, "/queue_ns"))
+        .collect();
+    assert_eq!(queued, [50_000.0, 100_000.0]);
+    q2c(folder.path(), &["analyze", "nvme0n1", "--html", "a.html"])
+        .refused(2, &["a.html", "existing file"]);
+    q2c(
+        folder.path(),
+        &["analyze", "nvme0n1", "--window", "2ms..1ms"],
+    )
+    .refused(2, &["the first the smaller"]);
+    fs::write(folder.path().join("result.json"), result.to_string()).unwrap();
+    let again = ["report", "result.json", "--html", "b.html"];
+    q2c(folder.path(), &again).done();
+    assert_eq!(
+        fs::read_to_string(folder.path().join("b.html")).unwrap(),
+        page
+    );
+    let table = q2c(folder.path(), &["report", "result.json", "--csv"]).done();
+    assert!(table.contains("all,,D2C,10,70000,70000,"), "{table}");
+}

@@ -1,0 +1,6 @@
+//! Any bytes as `alibaba`: see [`common::check`].
+#![no_main]
+
+mod common;
+
+libfuzzer_sys::fuzz_target!(|data: (bool, &[u8])| common::check("alibaba", data.0, data.1));

@@ -1,0 +1,31 @@
+//! Any bytes as one to three blktrace files: never a panic; every I/O leaves once, with times in the order of its life.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use q2c_trace::Span;
+use q2c_trace::blktrace::{BlktraceError, EventFile, Merge, spans};
+use q2c_trace::span::NONE;
+use std::path::Path;
+
+fuzz_target!(|data: (u8, bool, &[u8])| {
+    let (limit, skip_bad, bytes) = data;
+    let parts = usize::from(limit % 3) + 1;
+    let files = bytes.chunks(bytes.len().div_ceil(parts).max(1));
+    let files = files.map(|part| EventFile::new(Path::new("fuzz"), part, 0, skip_bad));
+    let Ok(merge) = Merge::new(files) else {
+        return;
+    };
+    let mut all: Vec<Span> = Vec::new();
+    let read = spans(merge, usize::from(limit) + 1, |some, _| {
+        all.extend_from_slice(some);
+        Ok::<(), BlktraceError>(())
+    });
+    let Ok(read) = read else { return };
+    assert_eq!(all.len() as u64, read.counts.ios);
+    for span in &all {
+        assert!(span.complete == NONE || span.queue == NONE || span.complete >= span.queue);
+        assert!(span.complete == NONE || span.issue == NONE || span.complete >= span.issue);
+    }
+    all.sort_unstable_by_key(|span| span.id);
+    assert!(all.windows(2).all(|two| two[0].id < two[1].id));
+});

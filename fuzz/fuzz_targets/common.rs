@@ -1,0 +1,34 @@
+//! What holds for every importer of public traces.
+
+use q2c_model::{Bytes, Nanos};
+use q2c_trace::import::{ImportOptions, Source, TimeUnit, by_name};
+use std::path::Path;
+
+/// Imports any bytes: never a panic; what is accepted is numbered, in the order of time from zero, and no request ends
+/// before it starts.
+pub fn check(format: &str, skip_bad: bool, mut input: &[u8]) {
+    let options = ImportOptions {
+        unit: Some(TimeUnit::Microseconds),
+        offset_unit: Some(Bytes(512)),
+        skip_bad,
+        ..ImportOptions::default()
+    };
+    let format = by_name(format).expect("the format is registered");
+    let _ = (format.sniff)(input);
+    let mut records = Vec::new();
+    let mut source = Source {
+        path: Path::new("fuzz"),
+        input: &mut input,
+    };
+    if (format.import)(&mut source, &options, &mut records).is_err() {
+        return;
+    }
+    let starts: Vec<Option<Nanos>> = records.iter().map(|r| r.submit_ns.or(r.queue_ns)).collect();
+    assert_eq!(starts.first(), Some(&Some(Nanos::ZERO)));
+    assert!(starts.is_sorted());
+    for (id, record) in (0..).zip(&records) {
+        assert_eq!(record.id, id);
+        assert!(record.depth_at_submit >= 1);
+        assert!(record.complete_ns.is_none_or(|end| Some(end) >= record.queue_ns));
+    }
+}

@@ -1,0 +1,6 @@
+//! Any bytes as `fio-iolog`: see [`common::check`].
+#![no_main]
+
+mod common;
+
+libfuzzer_sys::fuzz_target!(|data: (bool, &[u8])| common::check("fio-iolog", data.0, data.1));

@@ -1,0 +1,6 @@
+//! Any bytes as `spc`: see [`common::check`].
+#![no_main]
+
+mod common;
+
+libfuzzer_sys::fuzz_target!(|data: (bool, &[u8])| common::check("spc", data.0, data.1));

@@ -1,0 +1,6 @@
+//! Any bytes as `vscsi`: see [`common::check`].
+#![no_main]
+
+mod common;
+
+libfuzzer_sys::fuzz_target!(|data: (bool, &[u8])| common::check("vscsi", data.0, data.1));
