@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """q2c analyze and blkparse + btt on the same blktrace files, in turns.
 
-    bench/analyze_versus_btt.py [--events 5] [--cpus 8] [--rounds 6] [--q2c PATH] [--json FILE]
+    cargo build --release -p q2c -p q2c-analyze --example blktrace_speed
+    bench/analyze_versus_btt.py [--events 20] [--rounds 6] [--q2c PATH] [--maker PATH] [--json FILE]
 
-Makes the files of so many CPUs (millions of events in all: Q, G, I, D, C of random 4 KiB reads and writes on a SCSI disk, some hundred in
-flight, completions on other CPUs), then times, from the files to the figures, `q2c analyze BASE --json` and what does the same
+Has the example make the files of 8 CPUs (millions of events in all: Q, G, I, D, C of random 4 KiB reads and writes on a SCSI disk, some hundred
+in flight, completions on other CPUs), then times, from the files to the figures, `q2c analyze BASE --json` and what does the same
 with blktrace's tools: `blkparse -i BASE -d FILE -O`, then `btt -i FILE`. Every round runs both in random order, and q2c once more
 as A/A control; wall time and the largest resident set. The means of both are compared, so that nobody is fast by leaving something out.
 
-Standard library only. Needs blkparse and btt, and about 150 bytes of disk per event in the temporary folder.
+Standard library only. Needs blkparse and btt, and about 100 bytes of disk per event in the temporary folder.
 """
 
 import argparse
@@ -16,7 +17,6 @@ import json
 import os
 import random
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
@@ -24,28 +24,7 @@ import time
 
 from versus_fio import interval
 
-RECORD = struct.Struct("<IIQQIIIIIHH")  # version 7
-LIFE = [(1, 0), (4, 400), (12, 900), (7, 1500), (8, 81_500)]  # action, ns since Q
-
-
-def write_files(folder, events, cpus):
-    """The files BASE.blktrace.N; each I/O has sectors of its own while it is in flight."""
-    rng = random.Random(1)
-    pending = [[] for _ in range(cpus)]
-    at = 1_000_000
-    for number in range(events // len(LIFE)):
-        at += 200 + rng.randrange(200)
-        sector, category, cpu = (number * 7919 % 40_000_000) * 8, 1 + rng.randrange(2), number % cpus
-        for action, after in LIFE:
-            where = cpu if action != 8 else rng.randrange(cpus)
-            pending[where].append((at + after + (rng.randrange(3000) if action == 8 else 0), action | category << 16, sector))
-    for cpu, own in enumerate(pending):
-        own.sort()
-        with open(os.path.join(folder, f"sda.blktrace.{cpu}"), "wb", buffering=1 << 20) as file:
-            for sequence, (ns, action, sector) in enumerate(own, 1):
-                file.write(RECORD.pack(0x65617407, sequence, ns, sector, 4096, action, 100, 8 << 20, cpu, 0, 0))
-    return sum(map(len, pending))
-
+RECORD = 48  # bytes, version 7, without payload
 
 def run(commands, folder):
     """Seconds, KiB at most, and what the last one printed."""
@@ -67,8 +46,8 @@ def mean_of_btt(said, stage):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--events", type=float, default=5, help="millions")
-    parser.add_argument("--cpus", type=int, default=8)
+    parser.add_argument("--events", type=int, default=20, help="millions")
+    parser.add_argument("--maker", default=os.path.abspath("target/release/examples/blktrace_speed"))
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--q2c", default=os.path.abspath("target/release/q2c"))
     parser.add_argument("--json", help="write all runs here")
@@ -79,7 +58,8 @@ def main():
         "again": [[args.q2c, "analyze", "sda", "--json"]],
     }
     with tempfile.TemporaryDirectory() as folder:
-        events = write_files(folder, int(args.events * 1e6), args.cpus)
+        subprocess.run([args.maker, str(args.events), folder], check=True)
+        events = sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)) // RECORD
         rounds = []
         for number in range(args.rounds):
             order = list(ways)
@@ -88,7 +68,8 @@ def main():
     said = json.loads(rounds[0]["q2c"][2])["stages"]
     for stage in ("Q2G", "G2I", "I2D", "D2C", "Q2C"):
         mean, count = mean_of_btt(rounds[0]["btt"][2], stage)
-        if said[stage]["n"] != count or abs(said[stage]["mean_ns"] - mean) > 1:
+        # btt loses an I/O whose sectors another has in flight: a few in a million of these.
+        if not 0 <= said[stage]["n"] - count <= count // 100_000 or abs(said[stage]["mean_ns"] - mean) > 1:
             sys.exit(f"failed to compare: {stage} is {said[stage]} in q2c, n {count} and mean {mean} ns in btt")
     seconds = {who: statistics.median(r[who][0] for r in rounds) for who in ways}
     for who in ("q2c", "btt"):
@@ -96,7 +77,7 @@ def main():
         print(f"{who}: {seconds[who]:.2f} s, {events / seconds[who] / 1e6:.2f} M events/s, {memory:.0f} MiB")
     ratio = lambda a, b: "{:.1f} [{:.1f}, {:.1f}]".format(*interval([r[a][0] / r[b][0] for r in rounds]))
     control = "{:.3f} [{:.3f}, {:.3f}]".format(*interval([r["again"][0] / r["q2c"][0] for r in rounds]))
-    print(f"btt's time over q2c's {ratio('btt', 'q2c')}; control, q2c over q2c {control}; all stages' counts and means agree")
+    print(f"btt's time over q2c's {ratio('btt', 'q2c')}; control, q2c over q2c {control}; all stages' means agree to 1 ns")
     if args.json:
         runs = [{who: r[who][:2] for who in ways} for r in rounds]
         with open(args.json, "w", encoding="utf-8") as file:

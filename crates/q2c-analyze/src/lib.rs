@@ -10,6 +10,7 @@
 
 mod activity;
 mod balance;
+mod beside;
 mod bottleneck;
 mod excerpt;
 mod group;
@@ -21,6 +22,7 @@ mod tags;
 mod windows;
 
 pub use balance::{chi_square_p, verdict};
+pub use beside::Beside;
 pub use stage::{PARTS, Stage};
 
 use balance::Queues;
@@ -98,8 +100,10 @@ impl Analyzer {
         if span.merged_into == NONE {
             self.queues.add(span);
         }
-        if span.queue != NONE && span.complete != NONE {
+        if span.queue != NONE {
             self.loads.add(span.queue, span.complete);
+        }
+        if span.queue != NONE && span.complete != NONE {
             let depth = self.sweep.add(span.queue, span.complete);
             if self.layer == Layer::Block {
                 self.shares.add(span.queue, depth, &stages);
@@ -116,10 +120,9 @@ impl Analyzer {
         let merged = span.merged_into != NONE;
         result.merged += u64::from(merged);
         result.issued += u64::from(!merged && span.issue != NONE);
-        self.first = self.first.min(span.start());
-        if span.complete != NONE {
-            self.last = self.last.max(span.complete);
-        }
+        let (start, end) = (span.start(), span.complete);
+        self.first = self.first.min(start);
+        self.last = self.last.max(if end == NONE { start } else { end });
     }
 
     /// What they say. `names` are those of processes. Input, lost and unmatched are for the caller to add.

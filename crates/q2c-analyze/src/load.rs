@@ -2,6 +2,7 @@
 
 use crate::windows::{Joined, Windows};
 use q2c_result::analyze::Load;
+use q2c_trace::span::NONE;
 
 /// Four classes to each doubling of the latency.
 const CLASSES: usize = 64 * 4;
@@ -58,10 +59,14 @@ impl Joined for Window {
 pub(crate) struct Loads(Windows<Window>);
 
 impl Loads {
+    /// An I/O queued and complete at these times, [`NONE`] when it never is.
     pub(crate) fn add(&mut self, from: u64, to: u64) {
-        let to = to.max(from);
         let window = self.0.at(from);
         window.requests += 1;
+        if to == NONE {
+            return;
+        }
+        let to = to.max(from);
         let count = &mut window.classes[class(to - from)];
         *count = count.saturating_add(1);
         self.0.between(from, to, |window, part| {

@@ -78,26 +78,32 @@ pub(crate) fn group_row(group: &Group) -> Vec<String> {
 /// In flight, active, merging, seeks: what each is and what the trace says of it.
 pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
     let (flight, activity) = (&result.in_flight, &result.activity);
-    let mut words = vec![
-        (
-            "in flight".to_owned(),
-            format!(
-                "{} on average, {} at most",
-                number(flight.mean),
-                count(flight.most)
+    let mut words = match result.completed {
+        0 => vec![(
+            "latency, load".to_owned(),
+            "unknown: the trace has no completions".to_owned(),
+        )],
+        _ => vec![
+            (
+                "in flight".to_owned(),
+                format!(
+                    "{} on average, {} at most",
+                    number(flight.mean),
+                    count(flight.most)
+                ),
             ),
-        ),
-        (
-            "active".to_owned(),
-            format!(
-                "{}, idle {} with {} pauses of 100 ms or more, the longest {}",
-                time(activity.active_ns as f64),
-                time(activity.idle_ns as f64),
-                count(activity.pauses),
-                time(activity.longest_idle_ns as f64)
+            (
+                "active".to_owned(),
+                format!(
+                    "{}, idle {} with {} pauses of 100 ms or more, the longest {}",
+                    time(activity.active_ns as f64),
+                    time(activity.idle_ns as f64),
+                    count(activity.pauses),
+                    time(activity.longest_idle_ns as f64)
+                ),
             ),
-        ),
-    ];
+        ],
+    };
     words.extend(result.merge_ratio.map(|ratio| {
         let told = format!(
             "{} I/Os for each request issued ({} merged)",

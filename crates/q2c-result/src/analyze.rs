@@ -32,7 +32,7 @@ pub struct AnalyzeResult {
     pub merged: u64,
     /// I/Os for each request that went to the driver; none without D.
     pub merge_ratio: Option<f64>,
-    /// From the first start to the last completion, ns.
+    /// From the first start to the last completion, or the last start where nothing completes, ns.
     pub span_ns: u64,
     /// Events that the source lost.
     pub lost: u64,
@@ -262,7 +262,7 @@ pub struct Load {
     pub start_ns: u64,
     /// Length, ns.
     pub length_ns: u64,
-    /// I/Os queued that complete.
+    /// I/Os queued.
     pub requests: u64,
     /// In flight, mean over the window.
     pub in_flight: f64,

@@ -15,6 +15,7 @@ mod loss;
 mod matching;
 mod merge;
 mod notes;
+mod queue;
 mod set;
 
 pub use error::BlktraceError;

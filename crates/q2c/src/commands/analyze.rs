@@ -4,7 +4,7 @@ use crate::args::{AnalyzeArgs, Window};
 use crate::commands::trace::import_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen, write_new};
-use q2c_analyze::Analyzer;
+use q2c_analyze::{Analyzer, Beside};
 use q2c_model::{IoRecord, Layer, TraceMeta};
 use q2c_result::analyze::{self, AnalyzeResult};
 use q2c_result::{Exit, Warning};
@@ -107,7 +107,7 @@ struct Feed<'a> {
     path: &'a Path,
     stop: &'a AtomicBool,
     /// Of the layer of the first record.
-    analyzer: Option<(Layer, Analyzer)>,
+    analyzer: Option<(Layer, Beside)>,
     window: Option<Window>,
     other_layer: u64,
     names: BTreeMap<u32, String>,
@@ -137,14 +137,14 @@ impl<'a> Feed<'a> {
     }
 
     /// The one, made for this layer when it is the first.
-    fn analyzer(&mut self, layer: Layer) -> &mut (Layer, Analyzer) {
+    fn analyzer(&mut self, layer: Layer) -> &mut (Layer, Beside) {
         let window = self.window;
         self.analyzer.get_or_insert_with(|| {
             let mut new = Analyzer::new(layer);
             if let Some(Window { from, to }) = window {
                 new.window(from.0..to.0);
             }
-            (layer, new)
+            (layer, Beside::new(new))
         })
     }
 

@@ -88,26 +88,36 @@ pub(super) fn in_flight(result: &AnalyzeResult) -> Chart {
             "hovertemplate": "%{y}",
         })
     };
-    let mut below = line("KIOPS", "@accent", &|load| {
-        load.requests as f64 / load.length_ns as f64 * 1e6
-    });
-    below["yaxis"] = json!("y2");
-    let traces = match loads.is_empty() {
-        true => Vec::new(),
-        false => vec![line("in flight", "@a", &|load| load.in_flight), below],
+    let kiops = |load: &Load| load.requests as f64 / load.length_ns as f64 * 1e6;
+    let queued = line("KIOPS", "@accent", &kiops);
+    let time = axis::titled("time, s");
+    let (traces, layout) = if loads.is_empty() {
+        (Vec::new(), Value::Null)
+    } else if loads.iter().all(|load| load.latencies.is_empty()) {
+        (vec![queued], axis::single(&time, &axis::from_zero("KIOPS")))
+    } else {
+        let mut below = queued;
+        below["yaxis"] = json!("y2");
+        let above = line("in flight", "@a", &|load| load.in_flight);
+        let layout = axis::stacked(
+            &time,
+            &axis::from_zero("in flight"),
+            &axis::from_zero("KIOPS"),
+        );
+        (vec![above, below], layout)
     };
     Chart {
         id: "in-flight".into(),
         title: "How loaded is the device over time?",
-        note: "Above: I/Os in flight from Q to C, mean over each window; below: I/Os queued per second. Flat and near 0 between peaks: \
-               it idles."
+        note: "I/Os in flight from Q to C, mean over each window (where the trace has completions), and I/Os queued per second. Near 0 \
+               between peaks: it idles."
             .into(),
         height: 420,
         wide: true,
         views: vec![View {
             label: "load",
             traces,
-            layout: axis::stacked(&axis::titled("time, s"), &axis::from_zero("in flight"), &axis::from_zero("KIOPS")),
+            layout,
         }],
     }
 }
