@@ -18,3 +18,4 @@ pub use reader::{Batches, Records, TraceReader};
 pub use scan::Scan;
 pub use schema::SCHEMA_VERSION;
 pub use writer::TraceWriter;
+pub(crate) use writer::{name_finished, temporary_beside};

@@ -35,7 +35,7 @@ impl TraceWriter {
         if path.symlink_metadata().is_ok() {
             return Err(TraceError::Exists { path });
         }
-        let file = temporary(&path).map_err(io_error("create trace", &path))?;
+        let file = temporary_beside(&path).map_err(io_error("create trace", &path))?;
         let parquet = schema::properties()
             .and_then(|properties| ArrowWriter::try_new(file, schema::schema(), Some(properties)))
             .map_err(parquet_error("create trace", &path))?;
@@ -89,7 +89,7 @@ impl TraceWriter {
 }
 
 /// A hidden file in the target's folder, with the permissions of a normal one.
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "expected a file name"))?;
@@ -118,6 +118,12 @@ fn entries(meta: &TraceMeta, path: &Path) -> Result<[KeyValue; 3], TraceError> {
         entry(META_KEY, json),
         entry(FLAGS_KEY, FLAGS_WORDS.to_owned()),
     ])
+}
+
+/// Renames without replacing, the file being gone when the name is taken.
+pub(crate) fn name_finished(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.persist_noclobber(path).map_err(|refused| refused.error)?;
+    File::open(folder(path)).and_then(|folder| folder.sync_all())
 }
 
 /// Renames without replacing; the folder is synced so that the name survives a power loss.

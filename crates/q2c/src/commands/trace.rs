@@ -1,5 +1,7 @@
 //! `q2c trace`.
 
+mod export;
+
 use crate::args::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
@@ -15,10 +17,11 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Imports or describes.
+/// Imports, exports or describes.
 pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
         TraceCommand::Import(args) => import(args, stop),
+        TraceCommand::Export(args) => export::run(args, stop),
         TraceCommand::Info(args) => info(args, stop),
     }
 }
