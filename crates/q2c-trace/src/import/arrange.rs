@@ -8,7 +8,7 @@ use super::depth::Depths;
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::row::{Name, Row};
-use super::run::{Intake, Place, RecordSink};
+use super::run::{Intake, Origin, Place, RecordSink};
 use super::sorter::Sorter;
 use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
 use std::collections::BTreeMap;
@@ -182,12 +182,25 @@ impl<'a> Arranged<'a> {
     }
 
     fn emit(&mut self, row: &Row) -> Result<(), ImportError> {
-        let origin = *self.origin.get_or_insert(row.start);
+        let origin = match self.origin {
+            Some(origin) => origin,
+            None => self.begin(row.start),
+        };
         self.left = row.start;
         match self.record(row, origin) {
             Ok(record) => self.intake.take(record),
             Err(bad) => self.bad(row.place, bad),
         }
+    }
+
+    fn begin(&mut self, origin: Nanos) -> Nanos {
+        self.origin = Some(origin);
+        self.intake.begin(Origin {
+            clock: self.spec.clock.to_owned(),
+            unix: self.spec.unix,
+            zero_ns: origin.0,
+        });
+        origin
     }
 
     fn record(&mut self, row: &Row, origin: Nanos) -> Result<IoRecord, BadLine> {

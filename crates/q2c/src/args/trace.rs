@@ -32,8 +32,9 @@ pub enum TraceCommand {
 /// What to import, and what it does not say itself.
 #[derive(Clone, Debug, Args)]
 pub struct ImportArgs {
-    /// The recording
-    pub input: PathBuf,
+    /// The recording; several are merged by time, which must be of one clock
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
     /// Its format [default: recognised by its first bytes]
     #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
     pub format: Option<String>,

@@ -7,7 +7,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use q2c_model::{IoRecord, Nanos, TraceMeta};
 use q2c_result::Exit;
-use q2c_trace::import::{ImportError, Input, RecordSink};
+use q2c_trace::import::{ImportError, Input, RecordSink, several};
 use q2c_trace::{
     Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceError, TraceReader, TraceWriter,
 };
@@ -48,19 +48,26 @@ impl RecordSink for UntilStopped<'_> {
 
 fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let options = args.recording.options(args.bs);
-    let path = args.input.as_path();
     let exit = |error: &ImportError| match stop.load(Ordering::Relaxed) {
         true => Exit::Interrupted,
         false => import_exit(error),
     };
-    let input = Input::recognise(path, args.format.as_deref()).or_exit_of(exit)?;
+    let format = args.format.as_deref();
+    let single = match args.inputs.as_slice() {
+        [path] => Some((path, Input::recognise(path, format).or_exit_of(exit)?)),
+        _ => None,
+    };
     let writer = TraceWriter::create(&args.out, TraceMeta::default());
     let mut sink = UntilStopped {
         writer: writer.or_exit_of(trace_exit)?,
         out: &args.out,
         stop,
     };
-    let meta = input.import(path, &options, &mut sink).or_exit_of(exit)?;
+    let meta = match single {
+        Some((path, input)) => input.import(path, &options, &mut sink),
+        None => several(&args.inputs, format, &options, &mut sink),
+    };
+    let meta = meta.or_exit_of(exit)?;
     sink.writer.meta_mut().clone_from(&meta);
     sink.writer.finish().or_exit_of(trace_exit)?;
     info_of(&args.out, args.json, stop)
@@ -172,7 +179,11 @@ fn latency(latency: &Latency) -> String {
 pub(super) fn import_exit(error: &ImportError) -> Exit {
     match error {
         ImportError::Trace(error) => trace_exit(error),
-        ImportError::Option { .. } | ImportError::Map { .. } | ImportError::Unknown { .. } => {
+        ImportError::Option { .. }
+        | ImportError::Map { .. }
+        | ImportError::Pattern { .. }
+        | ImportError::Merge { .. }
+        | ImportError::Unknown { .. } => {
             Exit::Usage
         }
         ImportError::Sort { .. } => Exit::Environment,
