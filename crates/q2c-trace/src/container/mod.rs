@@ -5,6 +5,7 @@ mod decode;
 mod encode;
 mod error;
 mod footer;
+mod groups;
 mod reader;
 mod scan;
 mod schema;

@@ -108,7 +108,13 @@ fn name(meta: &TraceMeta, device: DevId) -> String {
     let by_number = || format!("device-{}-{}", device.major, device.minor);
     let told = meta.file.as_ref().or(fact);
     let name: String = told.map_or_else(by_number, |name| {
-        let plain = |c: char| if c.is_whitespace() || c.is_control() { '_' } else { c };
+        let plain = |c: char| {
+            if c.is_whitespace() || c.is_control() {
+                '_'
+            } else {
+                c
+            }
+        };
         name.chars().map(plain).collect()
     });
     match name.len() {

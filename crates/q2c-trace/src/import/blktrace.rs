@@ -73,7 +73,13 @@ fn take_merge<R: Read>(
     let files = merge.files();
     let meta = take(merge, path, files, sink)?;
     let base = || path.to_owned();
-    meta.ok_or_else(|| BlktraceError::Empty { base: base(), files }.into())
+    meta.ok_or_else(|| {
+        BlktraceError::Empty {
+            base: base(),
+            files,
+        }
+        .into()
+    })
 }
 
 /// Matches events and hands their I/Os on; `None` when there are none.
@@ -93,14 +99,15 @@ where
             Some(origin) => origin,
             None => {
                 let first = some.first().map_or(0, Span::start);
-                sink.begin(&begin(notes, first))?;
+                sink.begin(&begin(notes, first))
+                    .map_err(ImportError::Trace)?;
                 *origin.insert(first)
             }
         };
         let name = |span: &Span| notes.name(span.pid).map(ToString::to_string);
         records.clear();
         records.extend(some.iter().map(|span| span.record(origin, name(span))));
-        sink.push(&records).map_err(ImportError::from)
+        sink.push(&records).map_err(ImportError::Trace)
     })?;
     Ok(origin.map(|origin| describe(&read, origin, path, files)))
 }

@@ -71,7 +71,7 @@ pub fn file(
     trace: &Path,
 ) -> Result<TraceMeta, ImportError> {
     let (_, mut input) = open(path)?;
-    let mut writer = TraceWriter::create(trace, TraceMeta::default())?;
+    let mut writer = TraceWriter::create(trace, TraceMeta::default())?.with_threads()?;
     let mut source = Source {
         path,
         input: &mut *input,

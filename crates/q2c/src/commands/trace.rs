@@ -57,7 +57,8 @@ fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         [path] => Some((path, Input::recognise(path, format).or_exit_of(exit)?)),
         _ => None,
     };
-    let writer = TraceWriter::create(&args.out, TraceMeta::default());
+    let writer =
+        TraceWriter::create(&args.out, TraceMeta::default()).and_then(TraceWriter::with_threads);
     let mut sink = UntilStopped {
         writer: writer.or_exit_of(trace_exit)?,
         out: &args.out,
@@ -183,9 +184,7 @@ pub(super) fn import_exit(error: &ImportError) -> Exit {
         | ImportError::Map { .. }
         | ImportError::Pattern { .. }
         | ImportError::Merge { .. }
-        | ImportError::Unknown { .. } => {
-            Exit::Usage
-        }
+        | ImportError::Unknown { .. } => Exit::Usage,
         ImportError::Sort { .. } => Exit::Environment,
         _ => Exit::Input,
     }

@@ -110,7 +110,9 @@ impl Event {
             (OpFlags::SYNC, 'S'),
             (OpFlags::META, 'M'),
         ];
-        let set = letters.into_iter().filter(|(flag, _)| self.flags.contains(*flag));
+        let set = letters
+            .into_iter()
+            .filter(|(flag, _)| self.flags.contains(*flag));
         op.chars().chain(set.map(|(_, letter)| letter)).collect()
     }
 

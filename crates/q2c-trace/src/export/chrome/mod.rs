@@ -72,14 +72,21 @@ impl Timeline {
         if row.new_lane {
             let (pid, name) = (row.lane, lane.name());
             let event = |out: &mut dyn Write| {
-                write!(out, "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"args\":{{\"name\":\"{name}\"}}}},\n{{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":{pid},\"args\":{{\"sort_index\":{}}}}}", lane.order())
+                write!(
+                    out,
+                    "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"args\":{{\"name\":\"{name}\"}}}},\n{{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":{pid},\"args\":{{\"sort_index\":{}}}}}",
+                    lane.order()
+                )
             };
             self.event(out, event)?;
         }
         if row.new_row {
             let (pid, tid) = (row.lane, row.row);
             let event = |out: &mut dyn Write| {
-                write!(out, "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":\"row {tid}\"}}}}")
+                write!(
+                    out,
+                    "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":\"row {tid}\"}}}}"
+                )
             };
             self.event(out, event)?;
         }
@@ -100,7 +107,11 @@ impl Timeline {
         out: &mut dyn Write,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
-        let before: &[u8] = if std::mem::take(&mut self.first) { b"\n" } else { b",\n" };
+        let before: &[u8] = if std::mem::take(&mut self.first) {
+            b"\n"
+        } else {
+            b",\n"
+        };
         out.write_all(before)?;
         write(out)
     }

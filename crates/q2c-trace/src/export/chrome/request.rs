@@ -54,7 +54,10 @@ impl Request<'_> {
                 Some(_) => [(SUBMIT, r.submit_end_ns), (WAIT, r.reap_ns)],
                 None => [(U2C, r.reap_ns), (WAIT, None)],
             };
-            return stages.into_iter().filter_map(|(s, at)| Some((s, at?))).collect();
+            return stages
+                .into_iter()
+                .filter_map(|(s, at)| Some((s, at?)))
+                .collect();
         }
         let merged = r.merged_into.is_some();
         let request = if merged { Q2M } else { Q2G };
@@ -69,10 +72,16 @@ impl Request<'_> {
         let all = [
             (request, r.getrq_ns.filter(|_| r.queue_ns.is_some())),
             (insert, r.insert_ns),
-            (before_issue, r.issue_ns.filter(|at| *at > self.start || r.queue_ns.is_some())),
+            (
+                before_issue,
+                r.issue_ns
+                    .filter(|at| *at > self.start || r.queue_ns.is_some()),
+            ),
             (last, r.complete_ns),
         ];
-        all.into_iter().filter_map(|(s, at)| Some((s, at?))).collect()
+        all.into_iter()
+            .filter_map(|(s, at)| Some((s, at?)))
+            .collect()
     }
 
     /// The members that all events have, the closing brace left to the caller.
@@ -100,7 +109,11 @@ impl Request<'_> {
     fn arguments(&self, out: &mut dyn Write) -> io::Result<()> {
         let r = self.record;
         let (id, device, sector, bytes) = (r.id, r.device, r.sector.0, r.bytes.0);
-        write!(out, ",\"cat\":\"{}\",\"args\":{{\"id\":{id},\"device\":\"{device}\",\"sector\":{sector},\"bytes\":{bytes}", r.layer.name())?;
+        write!(
+            out,
+            ",\"cat\":\"{}\",\"args\":{{\"id\":{id},\"device\":\"{device}\",\"sector\":{sector},\"bytes\":{bytes}",
+            r.layer.name()
+        )?;
         let numbers = [
             ("pid", r.pid.map(u64::from)),
             ("cpu_submit", r.cpu_submit.map(u64::from)),

@@ -99,7 +99,9 @@ mod tests {
     fn rows_are_taken_from_the_top() {
         let mut rows = Rows::default();
         let mut take = |cpu, start, end| {
-            let row = rows.take(Lane::Cpu(Some(cpu)), Nanos(start), Nanos(end)).unwrap();
+            let row = rows
+                .take(Lane::Cpu(Some(cpu)), Nanos(start), Nanos(end))
+                .unwrap();
             (row.lane, row.row, row.new_lane, row.new_row)
         };
         assert_eq!(take(4, 0, 10), (1, 1, true, true));

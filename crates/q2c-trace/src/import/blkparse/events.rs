@@ -89,16 +89,17 @@ impl<'a> TextEvents<'a> {
             let expected = "at most 65536 bytes and a line break";
             return Err(BadLine::new("line too long", "line", expected, "").found("a longer line"));
         }
-        let (mut event, nowhere) = match line::of(line.trim_ascii_end(), &self.pattern, self.default)? {
-            Line::Nothing => return Ok(None),
-            Line::Nowhere(event) => (event, true),
-            Line::Event(event, comm) => {
-                if !comm.is_empty() && event.action != action::COMPLETE {
-                    self.notes.name_process(event.pid, comm);
+        let (mut event, nowhere) =
+            match line::of(line.trim_ascii_end(), &self.pattern, self.default)? {
+                Line::Nothing => return Ok(None),
+                Line::Nowhere(event) => (event, true),
+                Line::Event(event, comm) => {
+                    if !comm.is_empty() && event.action != action::COMPLETE {
+                        self.notes.name_process(event.pid, comm);
+                    }
+                    (event, false)
                 }
-                (event, false)
-            }
-        };
+            };
         if event.time < self.last_time {
             if self.last_time - event.time > SLIGHTLY {
                 let expected = "a time at most 1 s before the line above; import several traces as files of their own";

@@ -281,8 +281,21 @@ fn kinds(text: &[u8]) -> Result<u32, BadLine> {
 /// Lines that blkparse puts around the events.
 fn is_summary(line: &[u8]) -> bool {
     const BEGIN: [&[u8]; 16] = [
-        b"CPU", b"Total", b"Throughput", b"Events", b"Skips", b"Input file", b"Reads ", b"Read ",
-        b"Writes ", b"Write ", b"PC ", b"IO unplugs", b"Allocations", b"Dispatch", b"Completion",
+        b"CPU",
+        b"Total",
+        b"Throughput",
+        b"Events",
+        b"Skips",
+        b"Input file",
+        b"Reads ",
+        b"Read ",
+        b"Writes ",
+        b"Write ",
+        b"PC ",
+        b"IO unplugs",
+        b"Allocations",
+        b"Dispatch",
+        b"Completion",
         b"Process",
     ];
     let line = line.trim_ascii_start();

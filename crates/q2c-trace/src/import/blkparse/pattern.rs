@@ -105,7 +105,10 @@ impl Pattern {
         let has = |field| self.0.contains(&Item::Field(field));
         let needed = [
             (has(Field::Action), "%a, the action"),
-            (has(Field::Seconds) && has(Field::Nanos), "%T and %t, the time"),
+            (
+                has(Field::Seconds) && has(Field::Nanos),
+                "%T and %t, the time",
+            ),
             (has(Field::Rwbs), "%d, the kind of request"),
             (has(Field::Sector) || !whole, "%S, the sector"),
             (
@@ -130,9 +133,7 @@ impl Pattern {
             match item {
                 Item::Blanks => rest = rest.trim_ascii_start(),
                 Item::Byte(byte) => {
-                    rest = rest
-                        .strip_prefix(&[*byte])
-                        .ok_or_else(|| unlike(line))?;
+                    rest = rest.strip_prefix(&[*byte]).ok_or_else(|| unlike(line))?;
                 }
                 Item::Field(field) => {
                     rest = rest.trim_ascii_start();

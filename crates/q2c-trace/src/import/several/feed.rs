@@ -176,7 +176,10 @@ fn read(
     match Input::recognise(path, format)? {
         Input::Own => own(path, sending),
         input => {
-            if input.format().is_some_and(|name| OWN_NUMBERS.contains(&name)) {
+            if input
+                .format()
+                .is_some_and(|name| OWN_NUMBERS.contains(&name))
+            {
                 sending.numbers = Numbers::Own;
             }
             input.import(path, options, sending)

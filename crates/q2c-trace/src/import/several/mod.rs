@@ -68,7 +68,9 @@ fn base(feeds: &mut [Feed<'_>]) -> Result<Origin, ImportError> {
     let mut base: Option<(&Path, Origin)> = None;
     for feed in feeds {
         let path = feed.path;
-        let Some(origin) = feed.begin()? else { continue };
+        let Some(origin) = feed.begin()? else {
+            continue;
+        };
         let Some((first, so_far)) = &mut base else {
             base = Some((path, origin));
             continue;
@@ -81,7 +83,11 @@ fn base(feeds: &mut [Feed<'_>]) -> Result<Origin, ImportError> {
             };
             return Err(ImportError::Merge {
                 path: path.to_owned(),
-                expected: format!("times of one clock: {} in {}", told(so_far), first.display()),
+                expected: format!(
+                    "times of one clock: {} in {}",
+                    told(so_far),
+                    first.display()
+                ),
                 found: told(&origin),
             });
         }
@@ -198,5 +204,6 @@ fn devices(apart: &Apart, metas: &[(&Path, TraceMeta)]) -> BTreeMap<String, Stri
         format!("{was} of {file}{host}")
     };
     let all = apart.devices();
-    all.map(|(now, was)| (format!("device.{now}"), name(was))).collect()
+    all.map(|(now, was)| (format!("device.{now}"), name(was)))
+        .collect()
 }

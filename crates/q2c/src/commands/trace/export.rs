@@ -61,7 +61,11 @@ fn told(exported: &Exported) -> String {
         .iter()
         .map(|(why, n)| format!(", {n} left out: {why}"))
         .collect();
-    format!("{} requests exported{}", exported.written, left_out.concat())
+    format!(
+        "{} requests exported{}",
+        exported.written,
+        left_out.concat()
+    )
 }
 
 fn exit(error: &ExportError, stop: &AtomicBool) -> Exit {
