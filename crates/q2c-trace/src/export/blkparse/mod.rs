@@ -1,7 +1,7 @@
 //! The text that blkparse prints: a line per event, in the order of time.
 //!
-//! A request is told by its Q, G (or M, F where it joined another's request), I, D and C, as far as the trace has them. The D and C of
-//! a request that carries others cover all of them, and those have none of their own. Times count from the trace's start. Lines of one
+//! A request is told by its Q, G (or M, F where it joined another's request), I, D and C, as far as the trace has them. The I, D and C of
+//! a request that carries others cover those that joined it before, and those have none of their own. Times count from the trace's start. Lines of one
 //! device and CPU are numbered from 1. Events wait until no later record can be earlier; at most [`MOST_WAITING`] do.
 
 mod line;
@@ -116,7 +116,7 @@ impl Told {
         Ok(())
     }
 
-    /// Lets a merge extend its carrier, and gives the carrier's D and C the whole extent.
+    /// Lets a merge extend its carrier, and gives the carrier's I, D and C the whole extent.
     fn fit(&mut self, event: &mut Event) {
         match event.kind {
             Kind::Merge => {
@@ -127,7 +127,7 @@ impl Told {
                 *from = event.sector.min(*from);
                 *to = event.end().max(*to);
             }
-            Kind::Issue => {
+            Kind::Insert | Kind::Issue => {
                 let extent = self.extents.get(&event.id).copied();
                 event.cover(extent);
             }
@@ -135,7 +135,7 @@ impl Told {
                 let extent = self.extents.remove(&event.id);
                 event.cover(extent);
             }
-            Kind::Queue | Kind::Request | Kind::Insert => {}
+            Kind::Queue | Kind::Request => {}
         }
     }
 }

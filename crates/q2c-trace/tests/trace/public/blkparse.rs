@@ -40,8 +40,10 @@ fn the_lives_of_a_text() {
     assert_eq!(ops, [read, write, write, Op::Flush, Op::Discard]);
     let comms: Vec<Option<&str>> = records.iter().map(|r| r.comm.as_deref()).collect();
     let odd = Some("my [odd] job");
-    // A name is the process's, and that of 700 changed before its first I/O left.
-    assert_eq!(comms[1..4], [odd, odd, Some("jbd2/nvme0n1-8")]);
+    assert_eq!(
+        comms,
+        [Some("fio"), odd, odd, Some("jbd2/nvme0n1-8"), Some("fio")]
+    );
     let nvme = DevId {
         major: 259,
         minor: 0,
