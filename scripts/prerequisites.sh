@@ -7,7 +7,7 @@
 # script ends with 1. No question is asked and stdin is not read. COMMAND gets, besides its own environment,
 #   RUSTUP_TOOLCHAIN        when a toolchain other than the pinned one had to be chosen
 #   Q2C_RUST_IS_PINNED      1 or 0: whether rustc has the version in rust-toolchain.toml
-# With Q2C_ALLOW_SKIPS=1 a missing browser is no error: the tests that need it are skipped, and counted.
+# With Q2C_ALLOW_SKIPS=1 a missing browser, fio or blktrace is no error: the tests that need it are skipped, and counted.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -134,6 +134,10 @@ other_packages() {
     if [ "$what" = test ] && ! has_browser; then
         printf '%s\n' chromium
     fi
+    if [ "$what" != run ]; then # what q2c is compared with
+        has fio || printf '%s\n' fio
+        PATH=$PATH:/usr/sbin:/sbin has btt || printf '%s\n' blktrace
+    fi
     if [ "$what" = test-guest ]; then guest_packages; fi
 }
 
@@ -143,7 +147,6 @@ knows_archive() { [ "$what" != test-guest ] || LC_ALL=C apt-get indextargets --f
 guest_packages() { # an emulator, and what a guest's first file system is made with and of
     has qemu-system-x86_64 || printf '%s\n' qemu-system-x86
     has busybox || printf '%s\n' busybox-static
-    has fio || printf '%s\n' fio
     has strip || printf '%s\n' binutils
     has xz || printf '%s\n' xz-utils
     PATH=$PATH:/usr/sbin:/sbin has mke2fs || printf '%s\n' e2fsprogs
@@ -190,7 +193,7 @@ need_packages() {
 }
 
 need_all_packages() {
-    local rust=() other=() required=()
+    local rust=() other=() required=() optional=()
     mapfile -t other < <(other_packages)
     if ! rust_is_complete || [ ${#other[@]} -gt 0 ] || ! knows_archive; then refresh_lists; fi
     if ! rust_is_complete; then
@@ -199,21 +202,25 @@ need_all_packages() {
         mapfile -t rust <<<"$listed"
     fi
     for package in "${rust[@]}" "${other[@]}"; do
-        if [ "$package" != chromium ]; then required+=("$package"); fi
+        if only_some_tests_need "$package"; then optional+=("$package"); else required+=("$package"); fi
     done
     if [ ${#required[@]} -gt 0 ]; then
         need_packages "${required[@]}" || failed=1
     fi
-    if [[ " ${other[*]} " == *" chromium "* ]]; then
-        need_packages chromium || need_browser_or_leave
+    if [ ${#optional[@]} -gt 0 ]; then
+        need_packages "${optional[@]}" || skip_or_leave "${optional[@]}"
     fi
 }
 
-need_browser_or_leave() {
+only_some_tests_need() { # a browser, and programs that q2c is compared with; guests do need them
+    case $1 in chromium | fio | blktrace) [ "$what" = test ] ;; *) false ;; esac
+}
+
+skip_or_leave() {
     if [ "${Q2C_ALLOW_SKIPS:-0}" = 1 ]; then
-        say "no browser: the tests that need one will be skipped and counted"
+        say "without $*: the tests that need it will be skipped and counted"
     else
-        say "(chromium is for the report's browser test; Q2C_ALLOW_SKIPS=1 goes on without it, and counts the skip)"
+        say "(only some tests need $*; Q2C_ALLOW_SKIPS=1 goes on without, and counts the skips)"
         failed=1
     fi
 }

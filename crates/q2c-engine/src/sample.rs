@@ -135,6 +135,28 @@ impl Recorder {
         }
     }
 
+    /// Whether anything of an I/O is kept. Without, the recorder counts.
+    #[must_use]
+    pub fn keeps(&self) -> bool {
+        self.capacity > 0 || self.tally.is_some()
+    }
+
+    /// Counts a finished I/O of `asked` bytes of which nothing is kept. Tells whether it was in order.
+    #[inline]
+    pub fn pass(&mut self, offset: u64, result: i32, asked: u32) -> bool {
+        self.ios += 1;
+        let good = result == asked as i32;
+        if !good {
+            let sample = Sample {
+                offset,
+                result,
+                ..Sample::default()
+            };
+            self.spoilt(sample, asked);
+        }
+        good
+    }
+
     /// What was tallied since the last call; `None` without tallying.
     pub fn cut(&mut self) -> Option<Box<Tally>> {
         let tally = self.tally.as_mut()?;

@@ -18,7 +18,7 @@ mod trace;
 mod tune;
 mod watch;
 
-pub use analyze::AnalyzeArgs;
+pub use analyze::{AnalyzeArgs, Window};
 pub use bench::{BenchArgs, SECONDS};
 pub use calibrate::CalibrateArgs;
 pub use common::{RunArgs, WorkloadArgs};

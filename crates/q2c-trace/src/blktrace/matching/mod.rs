@@ -160,7 +160,10 @@ impl Matcher {
             if slot.state != OVER {
                 return;
             }
-            if slot.start() != NONE {
+            if slot.start() == NONE {
+                // Its D was all there was of it, and was taken back.
+                self.unmatched("requeued without any other event");
+            } else {
                 out(&slot.span(number));
             }
             self.window.first += 1;
