@@ -19,7 +19,7 @@ use tempfile::NamedTempFile;
 enum Body {
     /// The caller's thread does all.
     Alone(Box<ArrowWriter<NamedTempFile>>),
-    Threads(Groups<NamedTempFile>),
+    Threads(Box<Groups<NamedTempFile>>),
 }
 
 impl Body {
@@ -89,7 +89,7 @@ impl TraceWriter {
         if let Body::Alone(parquet) = self.body {
             let groups = Groups::new(*parquet);
             let groups = groups.map_err(parquet_error("create trace", &self.path))?;
-            self.body = Body::Threads(groups);
+            self.body = Body::Threads(Box::new(groups));
         }
         Ok(self)
     }

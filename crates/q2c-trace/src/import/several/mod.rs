@@ -45,7 +45,7 @@ pub fn several(
     }
     thread::scope(|scope| {
         let start = |path| Feed::start(scope, path, format, options);
-        let mut feeds: Vec<Feed<'_>> = paths.iter().map(|path| start(path)).collect();
+        let mut feeds: Vec<Feed<'_>> = paths.iter().map(start).collect();
         let base = base(&mut feeds)?;
         let mut merged = Merged {
             apart: Apart::new(paths.len() as u64),
