@@ -72,7 +72,8 @@ def make(q2c, folder):
     text = run([q2c, "trace", "export", trace, "--format", "csv"])
     found = [{key: cell(key, value) for key, value in row.items()} for row in csv.DictReader(text.splitlines())]
     for name in COLUMNS:
-        if [row[name] for row in found] != [row[name] for row in rows]:
+        # Lanes are numbered anew, by their appearance.
+        if name != "lane" and [row[name] for row in found] != [row[name] for row in rows]:
             sys.exit(f"failed to make the trace: column {name} came back changed")
     return trace, found
 
