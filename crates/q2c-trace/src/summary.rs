@@ -1,6 +1,6 @@
 //! What a trace holds, counted in one pass and in bounded memory.
 
-use crate::blktrace::IntMap;
+use crate::blktrace::{GOLDEN, IntMap};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -145,33 +145,43 @@ fn device(number: u64) -> String {
     DevId { major, minor }.to_string()
 }
 
-/// How often each number came. One that comes again and again is counted aside.
-#[derive(Clone, Debug, Default)]
+/// How often each number came. Those that came lately are counted aside, so that the map is rarely asked.
+#[derive(Clone, Debug)]
 struct Tally {
     counts: IntMap<u64, u64>,
-    /// The last number, and how often since it was another.
-    last: (u64, u64),
+    /// Numbers and their counts since they are here, each at a place that its bits give.
+    lately: Box<[(u64, u64); Tally::LATELY]>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Tally {
+            counts: IntMap::default(),
+            lately: Box::new([(0, 0); Tally::LATELY]),
+        }
+    }
 }
 
 impl Tally {
+    const LATELY: usize = 2048;
+
     #[inline]
     fn add(&mut self, number: u64) {
-        if self.last.0 != number {
-            self.settle();
-            self.last.0 = number;
+        let at = number.wrapping_mul(GOLDEN) >> (u64::BITS - Self::LATELY.ilog2());
+        let place = &mut self.lately[at as usize];
+        if place.0 != number {
+            let (before, count) = std::mem::replace(place, (number, 0));
+            if count > 0 {
+                *self.counts.entry(before).or_default() += count;
+            }
         }
-        self.last.1 += 1;
-    }
-
-    fn settle(&mut self) {
-        let (number, count) = std::mem::take(&mut self.last);
-        if count > 0 {
-            *self.counts.entry(number).or_default() += count;
-        }
+        place.1 += 1;
     }
 
     fn all(mut self) -> impl Iterator<Item = (u64, u64)> {
-        self.settle();
+        for (number, count) in self.lately.iter().filter(|(_, count)| *count > 0) {
+            *self.counts.entry(*number).or_default() += count;
+        }
         self.counts.into_iter()
     }
 }

@@ -20,7 +20,7 @@ mod set;
 pub use error::BlktraceError;
 pub use event::{Event, action, category};
 pub use file::EventFile;
-pub(crate) use hash::IntMap;
+pub(crate) use hash::{GOLDEN, IntMap};
 pub use layout::Layout;
 pub use loss::Losses;
 pub(crate) use loss::{Seen, Sequences};

@@ -3,13 +3,12 @@
 use super::schema::{self, ROW_GROUP_ROWS};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::{
-    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
-};
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::writer::SerializedFileWriter;
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
@@ -18,7 +17,7 @@ const MOST_WORKERS: usize = 4;
 
 /// A row group that is to be encoded.
 struct Group {
-    writers: Vec<ArrowColumnWriter>,
+    number: usize,
     batches: Vec<RecordBatch>,
 }
 
@@ -32,7 +31,6 @@ struct Worker {
 /// thread, and two more.
 pub(super) struct Groups<W: Write + Send> {
     file: SerializedFileWriter<W>,
-    factory: ArrowRowGroupWriterFactory,
     workers: Vec<Worker>,
     batches: Vec<RecordBatch>,
     /// Rows in `batches`.
@@ -46,10 +44,11 @@ impl<W: Write + Send> Groups<W> {
     pub(super) fn new(parquet: ArrowWriter<W>) -> Result<Self> {
         let (file, factory) = parquet.into_serialized_writer()?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let workers = (0..cores.min(MOST_WORKERS)).map(|_| worker()).collect();
+        let workers = 0..cores.min(MOST_WORKERS);
+        let factory = Arc::new(factory);
+        let workers = workers.map(|_| worker(factory.clone())).collect();
         Ok(Groups {
             file,
-            factory,
             workers,
             batches: Vec::new(),
             rows: 0,
@@ -94,7 +93,7 @@ impl<W: Write + Send> Groups<W> {
             self.append()?;
         }
         let group = Group {
-            writers: self.factory.create_column_writers(self.sent)?,
+            number: self.sent,
             batches: std::mem::take(&mut self.batches),
         };
         self.rows = 0;
@@ -121,12 +120,12 @@ fn gone() -> ParquetError {
 }
 
 /// Starts a thread; it ends when its channel does.
-fn worker() -> Worker {
+fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> Worker {
     let (groups, todo) = sync_channel::<Group>(1);
     let (done, chunks) = sync_channel(1);
     thread::spawn(move || {
         for group in todo {
-            if done.send(encode(group)).is_err() {
+            if done.send(encode(&factory, &group)).is_err() {
                 break;
             }
         }
@@ -135,10 +134,11 @@ fn worker() -> Worker {
 }
 
 /// Column after column, so that one encoder's state at a time is in the cache.
-fn encode(group: Group) -> Result<Vec<ArrowColumnChunk>> {
+fn encode(factory: &ArrowRowGroupWriterFactory, group: &Group) -> Result<Vec<ArrowColumnChunk>> {
     let schema = schema::schema();
-    let mut chunks = Vec::with_capacity(group.writers.len());
-    for (at, mut writer) in group.writers.into_iter().enumerate() {
+    let writers = factory.create_column_writers(group.number)?;
+    let mut chunks = Vec::with_capacity(writers.len());
+    for (at, mut writer) in writers.into_iter().enumerate() {
         for batch in &group.batches {
             for leaf in compute_leaves(schema.field(at), batch.column(at))? {
                 writer.write(&leaf)?;

@@ -1,6 +1,6 @@
 //! Writes a trace.
 
-use super::encode;
+use super::encode::Encoder;
 use super::error::TraceError;
 use super::groups::Groups;
 use super::schema::{self, FLAGS_KEY, FLAGS_WORDS, META_KEY, SCHEMA_VERSION, VERSION_KEY};
@@ -53,6 +53,7 @@ pub struct TraceWriter {
     path: PathBuf,
     meta: TraceMeta,
     body: Body,
+    encoder: Encoder,
     rows: u64,
     failed: bool,
 }
@@ -75,6 +76,7 @@ impl TraceWriter {
             path,
             meta,
             body: Body::Alone(Box::new(parquet)),
+            encoder: Encoder::new(),
             rows: 0,
             failed: false,
         })
@@ -99,7 +101,8 @@ impl TraceWriter {
     /// # Errors
     /// When the disk refuses. The trace cannot be finished after that.
     pub fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        let done = encode::batch(records)
+        let batch = self.encoder.batch(records);
+        let done = batch
             .map_err(ParquetError::from)
             .and_then(|batch| self.body.write(batch));
         self.failed |= done.is_err();

@@ -187,8 +187,8 @@ impl<'a> Arranged<'a> {
             None => self.begin(row.start),
         };
         self.left = row.start;
-        match self.record(row, origin) {
-            Ok(record) => self.intake.take(record),
+        match self.end_and_depth(row, origin) {
+            Ok((end, depth)) => self.record(row, origin, end, depth),
             Err(bad) => self.bad(row.place, bad),
         }
     }
@@ -203,9 +203,28 @@ impl<'a> Arranged<'a> {
         origin
     }
 
-    fn record(&mut self, row: &Row, origin: Nanos) -> Result<IoRecord, BadLine> {
+    /// When it ends, and how many requests are in flight with it.
+    #[inline]
+    fn end_and_depth(&mut self, row: &Row, origin: Nanos) -> Result<(Option<Nanos>, u32), BadLine> {
         let start = Nanos(row.start.0 - origin.0);
         let end = row.latency.map(|latency| end(start, latency)).transpose()?;
+        let depth = match self.spec.ends {
+            true => self.depths.submit(0, start, end)?,
+            false => 1,
+        };
+        Ok((end, depth))
+    }
+
+    /// Made where it is handed on: a record is large.
+    #[inline]
+    fn record(
+        &mut self,
+        row: &Row,
+        origin: Nanos,
+        end: Option<Nanos>,
+        depth: u32,
+    ) -> Result<(), ImportError> {
+        let start = Nanos(row.start.0 - origin.0);
         let mut record = IoRecord::new(
             0,
             self.spec.layer,
@@ -214,9 +233,7 @@ impl<'a> Arranged<'a> {
             row.sector,
             row.bytes,
         );
-        if self.spec.ends {
-            record.depth_at_submit = self.depths.submit(0, start, end)?;
-        }
+        record.depth_at_submit = depth;
         let (first, last) = match self.spec.layer {
             Layer::Block => (&mut record.queue_ns, &mut record.complete_ns),
             Layer::User => (&mut record.submit_ns, &mut record.reap_ns),
@@ -227,7 +244,7 @@ impl<'a> Arranged<'a> {
         if !self.spec.hosts {
             record.comm = row.name.text();
         }
-        Ok(record)
+        self.intake.take(record)
     }
 
     /// Numbers the row's host by its appearance, from 1.

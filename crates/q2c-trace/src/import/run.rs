@@ -142,7 +142,7 @@ impl<'a> Intake<'a> {
             path,
             sink,
             skip_bad,
-            batch: Vec::new(),
+            batch: Vec::with_capacity(Self::BATCH),
             origin: Some(Origin::default()),
             taken: 0,
             skipped: BTreeMap::new(),
@@ -155,6 +155,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Takes a record and numbers it.
+    #[inline]
     pub(super) fn take(&mut self, mut record: IoRecord) -> Result<(), ImportError> {
         record.id = self.taken;
         self.taken += 1;
