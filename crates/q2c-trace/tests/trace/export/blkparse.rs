@@ -1,19 +1,28 @@
 //! blkparse's text, read back by the importer.
 
 use super::{block, export, three, window};
-use crate::blktrace::encode::{E, FLUSH, LITTLE_7, WRITE, e, file};
+use crate::blktrace::encode::{DISCARD, E, FLUSH, LITTLE_7, WRITE, e, file, split};
 use q2c_model::{IoRecord, Layer, Op, TraceMeta};
 use q2c_trace::import::{ImportOptions, Source, by_name};
 use std::path::Path;
+use std::process::Command;
 
-fn import(format: &str, mut input: &[u8]) -> (Vec<IoRecord>, TraceMeta) {
+fn import(format: &str, input: &[u8]) -> (Vec<IoRecord>, TraceMeta) {
+    import_with(format, input, &ImportOptions::default())
+}
+
+fn import_with(
+    format: &str,
+    mut input: &[u8],
+    options: &ImportOptions,
+) -> (Vec<IoRecord>, TraceMeta) {
     let mut records = Vec::new();
     let mut source = Source {
         path: Path::new("some"),
         input: &mut input,
     };
     let import = by_name(format).unwrap().import;
-    let meta = import(&mut source, &ImportOptions::default(), &mut records).unwrap();
+    let meta = import(&mut source, options, &mut records).unwrap();
     (records, meta)
 }
 
@@ -81,10 +90,10 @@ fn the_user_layer_has_no_such_events() {
 }
 
 /// Binary records of merges at both ends, a flush, a requeue, and two I/Os at the same sectors.
-fn recorded() -> Vec<u8> {
+fn recorded_events() -> Vec<E> {
     let w = |us, letter: &str, sector, sectors| e(us, letter, sector, sectors).cat(WRITE);
     let f = |us, letter: &str| e(us, letter, 0, 0).cat(WRITE | FLUSH);
-    let events: Vec<E> = vec![
+    vec![
         e(0, "Q", 800, 8),
         w(1, "Q", 100, 8),
         w(2, "G", 100, 8),
@@ -109,8 +118,11 @@ fn recorded() -> Vec<u8> {
         e(60, "C", 800, 8),
         e(61, "D", 800, 8),
         e(90, "C", 800, 8),
-    ];
-    file(LITTLE_7, &events)
+    ]
+}
+
+fn recorded() -> Vec<u8> {
+    file(LITTLE_7, &recorded_events())
 }
 
 #[test]
@@ -170,4 +182,139 @@ fn events_come_in_the_order_of_time_however_long_requests_last() {
             .collect()
     };
     assert_eq!(lives(&back), lives(&records));
+}
+
+/// blkparse's own output; `None`, said and counted, where it is not installed.
+fn printed_by_blkparse(test: &str, binary: &[u8], options: &[&str]) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.blktrace.0"), binary).unwrap();
+    let mut blkparse = Command::new("blkparse");
+    blkparse
+        .args(["-i", "t"])
+        .args(options)
+        .current_dir(folder.path());
+    match blkparse.output() {
+        Ok(said) => {
+            assert!(
+                said.status.success(),
+                "{}",
+                String::from_utf8_lossy(&said.stderr)
+            );
+            Some(String::from_utf8(said.stdout).unwrap())
+        }
+        Err(_) => {
+            q2c_testkit::skip(test, "blkparse is not installed");
+            None
+        }
+    }
+}
+
+/// The same I/Os, process names from notes included, by the records themselves and by what blkparse makes of them.
+#[test]
+fn blkparse_itself_tells_the_same() {
+    let test = "export::blkparse::blkparse_itself_tells_the_same";
+    let mut events = recorded_events();
+    events.insert(0, E::note(0, 0, 100, b"some [name]\0\0\0\0\0"));
+    let mut failed = e(99, "C", 5000, 8).cat(WRITE | 8);
+    failed.error = 65_531;
+    events.extend([
+        e(91, "Q", 4096, 16),
+        split(92, 4096, 16, 4104),
+        e(93, "G", 4096, 8),
+        e(93, "D", 4096, 8),
+        e(94, "G", 4104, 8),
+        e(94, "D", 4104, 8),
+        e(95, "C", 4096, 8),
+        e(96, "C", 4104, 8),
+        e(97, "Q", 5000, 8).cat(WRITE | 8),
+        e(98, "D", 5000, 8).cat(WRITE | 8),
+        failed,
+        e(100, "Q", 6000, 2048).cat(DISCARD | WRITE),
+    ]);
+    let binary = file(LITTLE_7, &events);
+    let (records, meta) = import("blktrace", &binary);
+    assert_eq!(records.len(), 10);
+    let Some(text) = printed_by_blkparse(test, &binary, &[]) else {
+        return;
+    };
+    let (back, of_text) = import("blkparse", text.as_bytes());
+    assert_eq!(back, records, "{text}");
+    assert_eq!(
+        (of_text.unmatched, of_text.lost),
+        (meta.unmatched, meta.lost)
+    );
+    // With a format of one's own, and with the times from Q and D to C.
+    let format = "%T.%t %D %c %a %d %S+%n %p %s %e %C\\n";
+    let Some(text) = printed_by_blkparse(test, &binary, &["-f", format]) else {
+        return;
+    };
+    let options = ImportOptions {
+        blkparse_format: Some(format.to_owned()),
+        ..ImportOptions::default()
+    };
+    let without_splits = |records: &[IoRecord]| -> Vec<_> {
+        let all = records
+            .iter()
+            .filter(|r| !(4096..4112).contains(&r.sector.0));
+        all.map(|r| {
+            (
+                r.sector,
+                r.bytes,
+                r.queue_ns,
+                r.getrq_ns,
+                r.issue_ns,
+                r.complete_ns,
+                r.error,
+                r.comm.clone(),
+            )
+        })
+        .collect()
+    };
+    let (back, _) = import_with("blkparse", text.as_bytes(), &options);
+    assert_eq!(without_splits(&back), without_splits(&records), "{text}");
+    let Some(text) = printed_by_blkparse(test, &binary, &["-t", "-q"]) else {
+        return;
+    };
+    let (back, _) = import("blkparse", text.as_bytes());
+    assert_eq!(back, records, "{text}");
+}
+
+/// Line for line what blkparse prints, but for plugging, splits and the numbers of lines.
+#[test]
+fn blkparse_itself_prints_the_same() {
+    let test = "export::blkparse::blkparse_itself_prints_the_same";
+    let events: Vec<E> = recorded_events()
+        .into_iter()
+        .filter(|e| e.action != 6 && e.us != 10)
+        .collect();
+    let mut events = events;
+    events.insert(0, E::note(0, 0, 100, b"fio\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    let binary = file(LITTLE_7, &events);
+    let Some(theirs) = printed_by_blkparse(test, &binary, &["-q"]) else {
+        return;
+    };
+    let ours = text(&import("blktrace", &binary).0);
+    // Of completions we do not keep what they interrupted.
+    let columns = |text: &str| -> Vec<String> {
+        let line = |line: &str| {
+            let cells: Vec<&str> = line.split_whitespace().collect();
+            let pid = if cells[5] == "C" { "" } else { cells[4] };
+            format!(
+                "{} {} {} {} {}",
+                cells[0],
+                cells[1],
+                cells[3],
+                pid,
+                cells[5..].join(" ")
+            )
+        };
+        text.lines().map(line).collect()
+    };
+    assert_eq!(columns(&ours), columns(&theirs));
+    let widths = |text: &str| {
+        text.lines()
+            .map(|l| l.find(" + ").unwrap_or(0))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(widths(&ours), widths(&theirs));
 }
