@@ -159,10 +159,14 @@ impl Pattern {
                 rest.iter().rposition(|found| found == byte)
             }
             Some(Item::Byte(byte)) => memchr::memchr(*byte, rest),
-            None if field == Field::Comm => None,
+            _ if field == Field::Comm && self.only_blanks_after(at) => None,
             _ => rest.iter().position(u8::is_ascii_whitespace),
         };
         end.unwrap_or(rest.len())
+    }
+
+    fn only_blanks_after(&self, at: usize) -> bool {
+        self.0[at + 1..].iter().all(|item| *item == Item::Blanks)
     }
 
     fn field_after(&self, at: usize) -> bool {
