@@ -7,7 +7,9 @@
 # script ends with 1. No question is asked and stdin is not read. COMMAND gets, besides its own environment,
 #   RUSTUP_TOOLCHAIN        when a toolchain other than the pinned one had to be chosen
 #   Q2C_RUST_IS_PINNED      1 or 0: whether rustc has the version in rust-toolchain.toml
-# With Q2C_ALLOW_SKIPS=1 a missing browser, fio or blktrace is no error: the tests that need it are skipped, and counted.
+#   Q2C_PYTHON              of `test`: a Python that has scripts/python-requirements.txt, in an environment of its own in the cache
+#                           (~/.cache/q2c); unset when it could not be made, which is an error where CI=true
+# With Q2C_ALLOW_SKIPS=1 a missing browser, fio, blktrace or python3-venv is no error: the tests that need it are skipped, and counted.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -134,6 +136,9 @@ other_packages() {
     if [ "$what" = test ] && ! has_browser; then
         printf '%s\n' chromium
     fi
+    if [ "$what" = test ] && ! makes_environments; then
+        printf '%s\n' python3 python3-venv
+    fi
     if [ "$what" != run ]; then # what q2c is compared with
         has fio || printf '%s\n' fio
         PATH=$PATH:/usr/sbin:/sbin has btt || printf '%s\n' blktrace
@@ -165,6 +170,8 @@ compiles_bpf() { # a clang that compiles for the kernel's BPF machine; its own h
     printf 'int program(void) { return 0; }\n' |
         "${CLANG:-clang}" -x c -target bpf -mcpu=v2 -O2 -g -Werror -c -o /dev/null - 2>/dev/null
 }
+
+makes_environments() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
 has_browser() { has chromium || has chromium-browser || has google-chrome; }
 
@@ -213,7 +220,7 @@ need_all_packages() {
 }
 
 only_some_tests_need() { # a browser, and programs that q2c is compared with; guests do need them
-    case $1 in chromium | fio | blktrace) [ "$what" = test ] ;; *) false ;; esac
+    case $1 in chromium | fio | blktrace | python3*) [ "$what" = test ] ;; *) false ;; esac
 }
 
 skip_or_leave() {
@@ -223,6 +230,31 @@ skip_or_leave() {
         say "(only some tests need $*; Q2C_ALLOW_SKIPS=1 goes on without, and counts the skips)"
         failed=1
     fi
+}
+
+# --- Python -------------------------------------------------------------------------------------------------------
+
+# An environment with what the tests need of Python, named after the list so that another list gets another one.
+need_python() {
+    local list=$root/scripts/python-requirements.txt hash folder
+    hash=$(sha256sum "$list" | cut -c 1-12)
+    folder=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/q2c/python-$hash
+    # Its last file tells that it was finished.
+    if ! [ -e "$folder/complete" ] && ! make_python "$folder" "$list"; then
+        rm -rf "$folder"
+        say "failed to make a Python environment with scripts/python-requirements.txt: the tests that need it cannot run"
+        if [ "${CI:-}" = true ]; then failed=1; fi
+        return
+    fi
+    export Q2C_PYTHON=$folder/bin/python
+}
+
+make_python() {
+    say "making a Python environment in $1"
+    rm -rf "$1" &&
+        python3 -m venv "$1" </dev/null >&2 &&
+        "$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2" </dev/null >&2 &&
+        touch "$1/complete"
 }
 
 # --- all ----------------------------------------------------------------------------------------------------------
@@ -247,6 +279,7 @@ if [ "$failed" = 0 ] && ! rust_is_complete; then
     tell_where_rust_is
     failed=1
 fi
+if [ "$what" = test ]; then need_python; fi
 if [ "$failed" != 0 ]; then exit 1; fi
 
 Q2C_RUST_IS_PINNED=0

@@ -3,11 +3,12 @@
 use super::RecordingArgs;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use q2c_model::{Bytes, parse_size};
+use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
+use q2c_trace::export::{self, Lanes};
 use q2c_trace::import::FORMATS;
 use std::path::PathBuf;
 
-/// Bring recordings in, and look into them.
+/// Bring recordings in, look into them, and hand them to other tools.
 #[derive(Clone, Debug, Args)]
 pub struct TraceArgs {
     /// What to do.
@@ -21,6 +22,9 @@ pub enum TraceCommand {
     /// Turn a recording of another tool into a q2c trace (Parquet)
     #[command(after_help = formats())]
     Import(ImportArgs),
+    /// Write a q2c trace in the format of another tool
+    #[command(after_help = export_formats())]
+    Export(ExportArgs),
     /// Say what a trace holds
     Info(InfoArgs),
 }
@@ -28,8 +32,9 @@ pub enum TraceCommand {
 /// What to import, and what it does not say itself.
 #[derive(Clone, Debug, Args)]
 pub struct ImportArgs {
-    /// The recording
-    pub input: PathBuf,
+    /// The recording; several are merged by time, which must be of one clock
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
     /// Its format [default: recognised by its first bytes]
     #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
     pub format: Option<String>,
@@ -47,6 +52,28 @@ pub struct ImportArgs {
     pub json: bool,
 }
 
+/// What to export, and as what.
+#[derive(Clone, Debug, Args)]
+pub struct ExportArgs {
+    /// The q2c trace
+    pub trace: PathBuf,
+    /// The format to write
+    #[arg(long, value_parser = PossibleValuesParser::new(export::FORMATS.iter().map(|f| f.name)))]
+    pub format: String,
+    /// Only requests that start at this time of the trace or later, such as 1.5s
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub from: Option<Nanos>,
+    /// Only requests that start before this time of the trace
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub to: Option<Nanos>,
+    /// chrome: lanes by submitting CPU or by hardware queue, cpu or hctx [default: cpu]
+    #[arg(long, value_name = "LANES")]
+    pub lanes: Option<Lanes>,
+    /// The file to make, a name that is not taken yet; - for standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub out: PathBuf,
+}
+
 /// Which trace.
 #[derive(Clone, Debug, Args)]
 pub struct InfoArgs {
@@ -55,6 +82,15 @@ pub struct InfoArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+fn export_formats() -> String {
+    let line = |format: &export::Format| format!("  {:<13} {}", format.name, format.help);
+    let lines: Vec<String> = export::FORMATS.iter().map(line).collect();
+    format!(
+        "Formats:\n{}\n\nWhat becomes of which column: docs/formats.md",
+        lines.join("\n")
+    )
 }
 
 fn formats() -> String {

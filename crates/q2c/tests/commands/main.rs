@@ -22,4 +22,6 @@ mod sweep;
 #[cfg(test)]
 mod trace;
 #[cfg(test)]
+mod trace_export;
+#[cfg(test)]
 mod watch;

@@ -327,7 +327,10 @@ impl Matcher {
         };
         self.counts.requeues += 1;
         let slot = self.window.get_mut(id);
-        slot.issue = NONE;
+        // Its only time stays: an I/O has one.
+        if slot.queue != NONE || slot.getrq != NONE || slot.insert != NONE {
+            slot.issue = NONE;
+        }
         let state = if slot.insert == NONE {
             REQUESTED
         } else {
