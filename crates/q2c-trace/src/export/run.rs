@@ -45,7 +45,15 @@ pub fn trace(
         source: io::Error::other("stopped by a signal"),
     };
     let records = reader.records(&scan)?;
-    let mut records = records.map(|records| go_on().then_some(records).ok_or_else(stopped)?);
+    let records = records.map(|records| go_on().then_some(records).ok_or_else(stopped)?);
+    // Nothing is written when there is nothing to write.
+    let mut records = records.peekable();
+    if records.peek().is_none() {
+        return Err(ExportError::Nothing {
+            path: path.to_owned(),
+            left_out: 0,
+        });
+    }
     let mut source = Source {
         path,
         meta: reader.meta(),

@@ -134,6 +134,7 @@ fn the_text_of_blkparse_is_read_by_its_format() {
     let format = ["--blkparse-format", "%T.%t %a %d %S %n\\n"];
     let info = q2c(folder.path(), &[&import[..], &format].concat()).json();
     assert_eq!(number(&info, "/summary/q2c/max_ns"), 700.0);
+    fs::remove_file(folder.path().join("t")).unwrap();
     let wrong = ["--blkparse-format", "%T.%t %a %d %S"];
     q2c(folder.path(), &[&import[..], &wrong].concat()).refused(2, &["expected %n or %N"]);
 }
