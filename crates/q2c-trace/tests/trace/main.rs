@@ -5,6 +5,8 @@ mod any;
 #[cfg(test)]
 mod blktrace;
 #[cfg(test)]
+mod corpus;
+#[cfg(test)]
 mod csv;
 #[cfg(test)]
 mod damage;
