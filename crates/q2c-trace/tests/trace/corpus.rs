@@ -10,7 +10,17 @@ use std::path::{Path, PathBuf};
 
 /// Those whose records are requests as they were submitted: [`common::check`] is their fuzz target.
 const CHECKED: [&str; 11] = [
-    "alibaba", "disksim", "fio-iolog", "fiu", "ms-etw", "msr", "nexus5", "spc", "systor17", "tencent", "vscsi",
+    "alibaba",
+    "disksim",
+    "fio-iolog",
+    "fiu",
+    "ms-etw",
+    "msr",
+    "nexus5",
+    "spc",
+    "systor17",
+    "tencent",
+    "vscsi",
 ];
 
 /// Files of `fuzz/seeds/NAME` and `fuzz/corpus/NAME`.
@@ -18,7 +28,11 @@ fn inputs(name: &str) -> Vec<PathBuf> {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let folders = ["seeds", "corpus"].map(|folder| fuzz.join(folder).join(name.replace('-', "_")));
     let files = |folder: &PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
-    folders.iter().flat_map(files).map(|entry| entry.path()).collect()
+    folders
+        .iter()
+        .flat_map(files)
+        .map(|entry| entry.path())
+        .collect()
 }
 
 /// Only that it comes back.
