@@ -1,7 +1,8 @@
 //! What tables of `q2c analyze` show, in a terminal and in a page alike.
 
 use crate::quantity::{NOTHING, count, duration, number};
-use q2c_result::analyze::{AnalyzeResult, Bottleneck, Group, LoadClass, StageStats};
+use q2c_result::analyze::{AnalyzeResult, Bottleneck, Group, LoadClass, Seeks, StageStats};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Stages in the order of a request's life.
@@ -14,13 +15,8 @@ pub(crate) const STAGE_HEAD: [&str; 10] = [
     "stage", "I/Os", "min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max",
 ];
 
-/// Heads of a group's columns, behind the name of what they have in common.
-pub(crate) const GROUP_HEAD: [&str; 8] = [
-    "I/Os", "MiB", "mean", "p50", "p99", "max", "D2C mean", "D2C p99",
-];
-
 /// Devices whose seeks are told in words.
-const DEVICES: usize = 12;
+const DEVICES: usize = 4;
 
 /// A time as people read it.
 pub(crate) fn time(ns: f64) -> String {
@@ -55,8 +51,32 @@ pub(crate) fn stage_row(stages: &BTreeMap<String, StageStats>, name: &str) -> Op
     Some(names.into_iter().chain(times.map(time)).collect())
 }
 
+/// Groups of one property as a table; the first column is the property.
+pub(crate) struct GroupTable {
+    pub head: Vec<&'static str>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Columns behind the property, without those that no group has anything in.
+pub(crate) fn group_table<'a>(groups: impl Iterator<Item = &'a Group>) -> GroupTable {
+    const HEAD: [&str; 8] = [
+        "I/Os", "MiB", "mean", "p50", "p99", "max", "D2C mean", "D2C p99",
+    ];
+    let rows: Vec<Vec<String>> = groups.map(group_row).collect();
+    let has = |column: &usize| rows.iter().any(|row| row[*column] != NOTHING);
+    let kept: Vec<usize> = (1..=HEAD.len()).filter(has).collect();
+    let all = |row: &Vec<String>| {
+        let fields = kept.iter().map(|column| row[*column].clone());
+        std::iter::once(row[0].clone()).chain(fields).collect()
+    };
+    GroupTable {
+        head: kept.iter().map(|column| HEAD[column - 1]).collect(),
+        rows: rows.iter().map(all).collect(),
+    }
+}
+
 /// A group's row.
-pub(crate) fn group_row(group: &Group) -> Vec<String> {
+fn group_row(group: &Group) -> Vec<String> {
     let stage = |names: [&str; 2]| names.iter().find_map(|name| group.stages.get(*name));
     let field = |of: Option<&StageStats>, get: fn(&StageStats) -> f64| {
         of.map_or_else(|| NOTHING.to_owned(), |of| time(get(of)))
@@ -112,21 +132,27 @@ pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
         );
         ("merging".to_owned(), told)
     }));
-    for seeks in result
-        .seeks
-        .iter()
-        .filter(|seeks| seeks.n > 0)
-        .take(DEVICES)
-    {
-        let told = format!(
+    words.extend(seeks(result));
+    words
+}
+
+/// Of the busiest devices.
+fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = (String, String)> {
+    let mut all: Vec<&Seeks> = result.seeks.iter().filter(|seeks| seeks.n > 0).collect();
+    all.sort_by_key(|seeks| Reverse(seeks.n));
+    let more = all.len().saturating_sub(DEVICES);
+    let told = |seeks: &Seeks| {
+        let words = format!(
             "{} % sequential, mean {} sectors, median {}",
             number(seeks.sequential as f64 / seeks.n as f64 * 100.0),
             number(seeks.mean_sectors),
             number(seeks.median_sectors)
         );
-        words.push((format!("seeks on {}", seeks.device), told));
-    }
-    words
+        (format!("seeks on {}", seeks.device), words)
+    };
+    let shown: Vec<(String, String)> = all.into_iter().take(DEVICES).map(told).collect();
+    let rest = (more > 0).then(|| ("and".to_owned(), format!("{more} more; --json has all")));
+    shown.into_iter().chain(rest)
 }
 
 /// How even the hardware queues are; none where the trace has none.

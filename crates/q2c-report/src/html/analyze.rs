@@ -3,7 +3,7 @@
 use super::chart::{Chart, analysis};
 use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy};
 use super::plotly;
-use crate::analysis::{self as told, GROUP_HEAD, ORDER, STAGE_HEAD, group_row, stage_row};
+use crate::analysis::{self as told, ORDER, STAGE_HEAD, stage_row};
 use askama::Template;
 use q2c_result::analyze::{AnalyzeResult, Group};
 
@@ -14,6 +14,7 @@ struct Row {
 
 struct Groups {
     property: String,
+    head: Vec<&'static str>,
     rows: Vec<Row>,
 }
 
@@ -25,11 +26,11 @@ struct Page<'a> {
     style: &'static str,
     plotly: &'static str,
     script: &'static str,
+    command: &'static str,
     figures: String,
     job: String,
     verdicts: Vec<(String, String)>,
     stage_head: [&'static str; 10],
-    group_head: [&'static str; 8],
     stages: Vec<Row>,
     groups: Vec<Groups>,
     charts: Vec<Chart>,
@@ -56,11 +57,11 @@ pub fn analyze(result: &AnalyzeResult) -> Result<String, RenderError> {
         style: STYLE,
         plotly: &plotly::SCRIPT,
         script: SCRIPT,
+        command: "analyze",
         figures: figures_of(charts.iter()),
         job: told::about(result),
         verdicts: verdicts(result),
         stage_head: STAGE_HEAD,
-        group_head: GROUP_HEAD,
         stages: ORDER
             .iter()
             .filter_map(|name| row(stage_row(&result.stages, name)?))
@@ -100,12 +101,13 @@ fn row(fields: Vec<String>) -> Option<Row> {
 
 fn groups(result: &AnalyzeResult) -> Vec<Groups> {
     let several = result.groups.iter().filter(|(_, groups)| groups.len() > 1);
-    let told = |(property, groups): (&String, &Vec<Group>)| Groups {
-        property: property.clone(),
-        rows: groups
-            .iter()
-            .filter_map(|group| row(group_row(group)))
-            .collect(),
+    let told = |(property, groups): (&String, &Vec<Group>)| {
+        let table = told::group_table(groups.iter());
+        Groups {
+            property: property.clone(),
+            head: table.head,
+            rows: table.rows.into_iter().filter_map(row).collect(),
+        }
     };
     several.map(told).collect()
 }

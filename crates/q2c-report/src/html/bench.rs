@@ -40,6 +40,7 @@ struct Page<'a> {
     style: &'static str,
     plotly: &'static str,
     script: &'static str,
+    command: &'static str,
     figures: String,
     job: String,
     columns: [String; 10],
@@ -75,6 +76,7 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
         style: STYLE,
         plotly: &plotly::SCRIPT,
         script: SCRIPT,
+        command: "bench",
         figures: figures_of(panels.iter().flat_map(|panel| &panel.charts)),
         job: format!(
             "{} trials of {} s, shuffled; CPUs {}",

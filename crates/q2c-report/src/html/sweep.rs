@@ -38,6 +38,7 @@ struct Page<'a> {
     style: &'static str,
     plotly: &'static str,
     script: &'static str,
+    command: &'static str,
     figures: String,
     job: String,
     over_all: Vec<String>,
@@ -57,6 +58,7 @@ pub fn sweep(result: &SweepResult) -> Result<String, RenderError> {
         style: STYLE,
         plotly: &plotly::SCRIPT,
         script: SCRIPT,
+        command: "poll sweep",
         figures: figures_of(panels.iter().flat_map(|panel| &panel.charts)),
         job: format!(
             "{} configurations on {}; {}; {} loop",

@@ -2,7 +2,7 @@
 
 use super::screen::{Screen, Tone};
 use super::table;
-use crate::analysis::{self, GROUP_HEAD, ORDER, STAGE_HEAD, group_row, stage_row};
+use crate::analysis::{self, ORDER, STAGE_HEAD, stage_row};
 use crate::quantity::{count, number};
 use comfy_table::{CellAlignment, ColumnConstraint};
 use q2c_result::analyze::{AnalyzeResult, Bottleneck, Group, Hctx};
@@ -60,9 +60,9 @@ fn group_table(property: &str, groups: &[Group], screen: Screen) -> String {
     if order.len() > SHOWN {
         order.sort_by_key(|group| std::cmp::Reverse(group.requests));
     }
-    let head: Vec<&str> = [property].into_iter().chain(GROUP_HEAD).collect();
-    let shown = order.iter().take(SHOWN).map(|group| group_row(group));
-    let mut text = rows(&head, shown, screen);
+    let shown = analysis::group_table(order.iter().take(SHOWN).copied());
+    let head: Vec<&str> = [property].into_iter().chain(shown.head).collect();
+    let mut text = rows(&head, shown.rows.into_iter(), screen);
     if order.len() > SHOWN {
         let more = format!("{} more; --json has all", order.len() - SHOWN);
         text += &screen.note(Tone::Dim, "and", &more);

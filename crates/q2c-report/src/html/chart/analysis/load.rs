@@ -91,9 +91,10 @@ pub(super) fn in_flight(result: &AnalyzeResult) -> Chart {
     let kiops = |load: &Load| load.requests as f64 / load.length_ns as f64 * 1e6;
     let queued = line("KIOPS", "@accent", &kiops);
     let time = axis::titled("time, s");
+    let unended = loads.iter().all(|load| load.latencies.is_empty());
     let (traces, layout) = if loads.is_empty() {
         (Vec::new(), Value::Null)
-    } else if loads.iter().all(|load| load.latencies.is_empty()) {
+    } else if unended {
         (vec![queued], axis::single(&time, &axis::from_zero("KIOPS")))
     } else {
         let mut below = queued;
@@ -109,9 +110,11 @@ pub(super) fn in_flight(result: &AnalyzeResult) -> Chart {
     Chart {
         id: "in-flight".into(),
         title: "How loaded is the device over time?",
-        note: "I/Os in flight from Q to C, mean over each window (where the trace has completions), and I/Os queued per second. Near 0 \
-               between peaks: it idles."
-            .into(),
+        note: match unended {
+            true => "I/Os queued per second. The trace has no completions, so how many were in flight is unknown.",
+            false => "I/Os in flight from Q to C, mean over each window, and I/Os queued per second. Near 0 between peaks: it idles.",
+        }
+        .into(),
         height: 420,
         wide: true,
         views: vec![View {
