@@ -17,22 +17,18 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
 import duckdb
+
+from measured import child
 
 TIMES = ("queue_ns", "getrq_ns", "insert_ns", "issue_ns", "complete_ns", "submit_ns", "reap_ns", "wake_ns")
 
 
 def analysed(q2c, trace):
-    """Seconds, MiB at most, and what it printed."""
-    start = time.monotonic()
-    process = subprocess.Popen([q2c, "analyze", trace, "--json"], stdout=subprocess.PIPE)
-    said = json.load(process.stdout)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
-        sys.exit(f"failed to analyze {trace}: status {status}")
-    return time.monotonic() - start, usage.ru_maxrss / 1024, said
+    """Seconds, MB at most, and what it printed."""
+    seconds, said, memory = child([q2c, "analyze", trace, "--json"])
+    return seconds, memory, json.loads(said)
 
 
 def repeated(short, long, times):
@@ -71,11 +67,11 @@ def main():
         subprocess.run([args.maker, "20", events], check=True)
         subprocess.run([args.q2c, "trace", "import", os.path.join(events, "sda"), "--out", short], check=True, stdout=subprocess.DEVNULL)
         seconds, memory, said = analysed(args.q2c, short)
-        print(f"{said['requests'] / 1e6:.1f} M requests: {seconds:.1f} s, {memory:.0f} MiB")
+        print(f"{said['requests'] / 1e6:.1f} M requests: {seconds:.1f} s, {memory:.0f} MB")
         times = -int(-args.requests * 1e6 // said["requests"])
         wanted = repeated(short, long, times)
         seconds, memory, more = analysed(args.q2c, long)
-        print(f"{more['requests'] / 1e6:.1f} M requests: {seconds:.1f} s, {memory:.0f} MiB, a file of {os.path.getsize(long) / 1e9:.2f} GB")
+        print(f"{more['requests'] / 1e6:.1f} M requests: {seconds:.1f} s, {memory:.0f} MB, a file of {os.path.getsize(long) / 1e9:.2f} GB")
         for stage in said["stages"]:
             one, all_ = said["stages"][stage], more["stages"][stage]
             if stage != "Q2Q" and (all_["n"] != one["n"] * times or abs(all_["mean_ns"] - one["mean_ns"]) > 1):

@@ -20,23 +20,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
-from versus_fio import interval
+from measured import child, interval
 
 RECORD = 48  # bytes, version 7, without payload
 
 def run(commands, folder):
-    """Seconds, KiB at most, and what the last one printed."""
-    start, most, said = time.monotonic(), 0, ""
-    for command in commands:
-        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        said = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        if status != 0:
-            sys.exit(f"failed to run {' '.join(command)}: status {status}")
-        most = max(most, usage.ru_maxrss)
-    return time.monotonic() - start, most, said
+    """Seconds, MB at most, and what the last one printed."""
+    runs = [child(command, folder) for command in commands]
+    return sum(run[0] for run in runs), max(run[2] for run in runs), runs[-1][1]
 
 
 def mean_of_btt(said, stage):
@@ -73,8 +65,8 @@ def main():
             sys.exit(f"failed to compare: {stage} is {said[stage]} in q2c, n {count} and mean {mean} ns in btt")
     seconds = {who: statistics.median(r[who][0] for r in rounds) for who in ways}
     for who in ("q2c", "btt"):
-        memory = max(r[who][1] for r in rounds) / 1024
-        print(f"{who}: {seconds[who]:.2f} s, {events / seconds[who] / 1e6:.2f} M events/s, {memory:.0f} MiB")
+        memory = max(r[who][1] for r in rounds)
+        print(f"{who}: {seconds[who]:.2f} s, {events / seconds[who] / 1e6:.2f} M events/s, {memory:.0f} MB")
     ratio = lambda a, b: "{:.1f} [{:.1f}, {:.1f}]".format(*interval([r[a][0] / r[b][0] for r in rounds]))
     control = "{:.3f} [{:.3f}, {:.3f}]".format(*interval([r["again"][0] / r["q2c"][0] for r in rounds]))
     print(f"btt's time over q2c's {ratio('btt', 'q2c')}; control, q2c over q2c {control}; all stages' means agree to 1 ns")

@@ -23,7 +23,8 @@ import sys
 import tempfile
 import time
 
-from versus_fio import CASES, interval, output
+from measured import interval, output
+from versus_fio import CASES
 
 SETTLE = 1.0  # seconds after the first steady I/Os: q2c's warm-up, fio's start
 SLICE = 0.25

@@ -16,10 +16,10 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
+
+from measured import child
 
 GENERATE = """
 COPY (
@@ -37,18 +37,6 @@ COPY (
 ) TO '{out}' (FORMAT parquet, COMPRESSION zstd)
 """
 RUN = "import duckdb, sys, time; b = time.monotonic(); duckdb.sql(sys.argv[1]); print(time.monotonic() - b)"
-
-
-def child(command):
-    """Wall time of a process, its output and its greatest memory, MB."""
-    began = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    said = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"failed to run {command[0]}: exit status {process.returncode}")
-    return time.monotonic() - began, said, usage.ru_maxrss / 1000
 
 
 def q2c(args, csv, out):

@@ -13,12 +13,12 @@ Standard library only. Needs fio, read access to TARGET, and a quiet machine.
 
 import argparse
 import json
-import math
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
+
+from measured import interval, output
 
 # name: (q2c's engine, depth, fio's options for the same)
 CASES = {
@@ -28,13 +28,6 @@ CASES = {
     "pvsync2-1": ("pvsync2", 1, ["--ioengine=pvsync2"]),
 }
 WARM_UP = 0.5
-
-
-def output(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"failed to run {' '.join(command)}: {done.stderr.strip()}")
-    return done.stdout
 
 
 def q2c(args, case, seed):
@@ -64,18 +57,6 @@ def fio(args, case, seed):
         sys.exit(f"failed to measure {case} with fio: error {job['error']}")
     busy = (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] * 1e6
     return read["iops"], busy / read["total_ios"], None
-
-
-def interval(values):
-    """Median, and the narrowest symmetric order-statistic interval of at least 95 %."""
-    values, n = sorted(values), len(values)
-    tail, rank = 0.0, 0
-    while tail + math.comb(n, rank) / 2**n <= 0.025:
-        tail += math.comb(n, rank) / 2**n
-        rank += 1
-    if rank == 0:
-        sys.exit(f"failed to give a 95 % interval of {n} pairs: six are needed at least")
-    return statistics.median(values), values[rank - 1], values[n - rank]
 
 
 def run(args, case):

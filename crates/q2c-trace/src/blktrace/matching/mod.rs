@@ -160,12 +160,7 @@ impl Matcher {
             if slot.state != OVER {
                 return;
             }
-            if slot.start() == NONE {
-                // Its D was all there was of it, and was taken back.
-                self.unmatched("requeued without any other event");
-            } else {
-                out(&slot.span(number));
-            }
+            out(&slot.span(number));
             self.window.first += 1;
         }
     }
@@ -383,7 +378,10 @@ impl Matcher {
         let (mut next, mut ios) = (id, 0);
         while next != NIL {
             let slot = self.window.get_mut(next);
-            slot.issue = issue;
+            // As when it was requeued: an only time stays.
+            if issue != NONE || slot.issue != slot.start() {
+                slot.issue = issue;
+            }
             with(slot);
             if slot.state == MERGED {
                 slot.merged_into = number;

@@ -38,6 +38,21 @@ fn a_requeue_takes_no_request_away() {
     assert_eq!(times(&spans[0]), [-1, -1, -1, 5, 9]);
 }
 
+/// Nor when it then goes into another request, of which the trace tells no end.
+#[test]
+fn a_requeue_and_a_merge_take_no_request_away() {
+    let events = [
+        e(1, "D", 16, 8),
+        e(2, "R", 16, 8),
+        e(3, "G", 8, 8),
+        e(4, "I", 8, 16),
+    ];
+    let (spans, read) = lives(&events);
+    let times: Vec<_> = spans.iter().map(times).collect();
+    assert_eq!(times, [[-1, -1, -1, 1, -1], [-1, 3, 4, -1, -1]]);
+    assert_eq!((read.counts.ios, read.counts.merged), (2, 1));
+}
+
 #[test]
 fn merges_behind_and_before_share_the_carriers_issue_and_completion() {
     let (spans, read) = lives(&[
