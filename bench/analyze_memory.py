@@ -5,7 +5,7 @@
     bench/analyze_memory.py [--requests 100] [--q2c PATH] [--maker PATH] [--folder FOLDER]
 
 Has the example make blktrace files of 20 M events (some 4 M requests with Q, G, I, D and C), imports them, and has DuckDB write a trace in which they
-follow one another again and again, later by the trace's length each time. Says the wall time and the largest resident set of
+follow one another again and again, later by the length of the trace each time. Says the wall time and the largest resident set of
 `q2c analyze TRACE --json`, for the short trace and the long one, and that both counted right.
 
 Needs the module duckdb, and about 6 GB of disk in FOLDER (default: the temporary one).
@@ -37,7 +37,7 @@ def repeated(short, long, times):
     columns = [row[0] for row in db.execute(f"DESCRIBE SELECT * FROM '{short}'").fetchall()]
     count, last = db.execute(f"SELECT count(*), max(complete_ns) FROM '{short}'").fetchone()
     keys = db.execute(f"SELECT decode(key), decode(value) FROM parquet_kv_metadata('{short}')").fetchall()
-    kept = ", ".join("'{}': '{}'".format(key, value.replace("'", "''")) for key, value in keys if key != "ARROW:schema")
+    kept = ", ".join("'{}': '{}'".format(key, value.replace("'", "''")) for key, value in keys)
 
     def column(name, turn):
         later = f"{turn}::UBIGINT * {last + 1000}::UBIGINT"

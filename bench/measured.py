@@ -5,6 +5,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -18,14 +19,17 @@ def output(command):
 
 def child(command, folder=None):
     """Wall time of a process in seconds, its output, and its greatest memory in MB (10^6 bytes)."""
-    began = time.monotonic()
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    said = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"failed to run {' '.join(command)}: exit status {process.returncode}")
-    return time.monotonic() - began, said, usage.ru_maxrss * 1.024 / 1000
+    with tempfile.TemporaryFile("w+") as errors:
+        began = time.monotonic()
+        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True)
+        said = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.monotonic() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            errors.seek(0)
+            sys.exit(f"failed to run {' '.join(command)}: exit status {process.returncode}: {errors.read().strip()}")
+    return seconds, said, usage.ru_maxrss * 1.024 / 1000
 
 
 def interval(values):
