@@ -2,8 +2,11 @@
 
 use super::encode::{E, LITTLE_7, e, file};
 use super::{read_files, times};
+use q2c_model::IoRecord;
 use q2c_trace::blktrace::FileSet;
+use q2c_trace::import::{ImportOptions, Source, by_name};
 use std::fs;
+use std::path::Path;
 
 fn two() -> Vec<E> {
     vec![
@@ -133,4 +136,29 @@ fn files_are_found_by_their_base_and_missing_ones_named() {
     assert_eq!(set.missing, [1, 3, 4, 5, 6, 7, 8, 9]);
     let single = FileSet::find(&set.paths[0]).unwrap();
     assert_eq!((single.paths.len(), single.missing.len()), (1, 0));
+}
+
+/// Names of processes may hold any bytes, sixteen of them at most.
+#[test]
+fn a_name_that_is_no_text_is_kept_readable() {
+    let unknown = "\u{fffd}".repeat(16);
+    let names: [(&[u8], &str); 3] = [
+        (b"\xff\xfewriter\0\0\0\0\0\0\0\0", "\u{fffd}\u{fffd}writer"),
+        (&[0xff; 16], &unknown),
+        (b"", ""),
+    ];
+    let format = by_name("blktrace").expect("a format of the list");
+    for (bytes, wanted) in names {
+        let mut events = two();
+        events.insert(0, E::note(0, 0, 100, bytes));
+        let bytes = file(LITTLE_7, &events);
+        let mut records: Vec<IoRecord> = Vec::new();
+        let mut source = Source {
+            path: Path::new("t.blktrace.0"),
+            input: &mut &bytes[..],
+        };
+        (format.import)(&mut source, &ImportOptions::default(), &mut records).unwrap();
+        assert_eq!(records.len(), 2);
+        assert_eq!(records[0].comm.as_deref(), Some(wanted));
+    }
 }
