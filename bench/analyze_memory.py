@@ -18,9 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-import duckdb
-
-from measured import child
+from measured import apart, child
 
 TIMES = ("queue_ns", "getrq_ns", "insert_ns", "issue_ns", "complete_ns", "submit_ns", "reap_ns", "wake_ns")
 
@@ -33,6 +31,8 @@ def analysed(q2c, trace):
 
 def repeated(short, long, times):
     """Writes the requests of `short` `times` times over to `long`; returns how many."""
+    import duckdb
+
     db = duckdb.connect(config={"memory_limit": "2GB", "preserve_insertion_order": "true", "threads": "2"})
     columns = [row[0] for row in db.execute(f"DESCRIBE SELECT * FROM '{short}'").fetchall()]
     count, last = db.execute(f"SELECT count(*), max(complete_ns) FROM '{short}'").fetchone()
@@ -69,7 +69,7 @@ def main():
         seconds, memory, said = analysed(args.q2c, short)
         print(f"{said['requests'] / 1e6:.1f} M requests: {seconds:.1f} s, {memory:.0f} MB")
         times = -int(-args.requests * 1e6 // said["requests"])
-        wanted = repeated(short, long, times)
+        wanted = apart(repeated, short, long, times)
         seconds, memory, more = analysed(args.q2c, long)
         print(f"{more['requests'] / 1e6:.1f} M requests: {seconds:.1f} s, {memory:.0f} MB, a file of {os.path.getsize(long) / 1e9:.2f} GB")
         for stage in said["stages"]:

@@ -19,7 +19,7 @@ import statistics
 import sys
 import tempfile
 
-from measured import child
+from measured import apart, child
 
 GENERATE = """
 COPY (
@@ -53,6 +53,14 @@ def duckdb(_, csv, out):
     return float(said.split()[-1]), memory
 
 
+def generate(rows, csv):
+    """Writes the file, and returns DuckDB's version."""
+    import duckdb as module
+
+    module.sql(GENERATE.format(rows=rows, csv=csv))
+    return module.__version__
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, default=20_000_000)
@@ -61,13 +69,11 @@ def main():
     parser.add_argument("--folder", help="where the temporary folder is made")
     parser.add_argument("--json", help="write all runs here")
     args = parser.parse_args()
-    import duckdb as module
-
     rounds = []
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         csv, out = os.path.join(folder, "rows.csv"), os.path.join(folder, "out.parquet")
-        module.sql(GENERATE.format(rows=args.rows, csv=csv))
-        print(f"{args.rows} rows, {os.path.getsize(csv) / 1e6:.0f} MB; {os.cpu_count()} CPUs; DuckDB {module.__version__}", flush=True)
+        version = apart(generate, args.rows, csv)
+        print(f"{args.rows} rows, {os.path.getsize(csv) / 1e6:.0f} MB; {os.cpu_count()} CPUs; DuckDB {version}", flush=True)
         for number in range(args.rounds):
             order = [q2c, duckdb] if number % 2 == 0 else [duckdb, q2c]
             found = {}
@@ -82,7 +88,7 @@ def main():
     print(f"DuckDB's time / q2c's: median {statistics.median(ratios):.2f}, from {min(ratios):.2f} to {max(ratios):.2f}")
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({"duckdb": module.__version__, "rows": args.rows, "rounds": rounds}, file, indent=1)
+            json.dump({"duckdb": version, "rows": args.rows, "rounds": rounds}, file, indent=1)
 
 
 if __name__ == "__main__":

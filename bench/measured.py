@@ -1,7 +1,9 @@
 """What the measuring scripts of this folder have in common."""
 
 import math
+import multiprocessing
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -17,8 +19,17 @@ def output(command):
     return done.stdout
 
 
+def apart(function, *args):
+    """What `function` of a script returns, from a process of its own, so that this one stays small: see `child`."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, args)
+
+
 def child(command, folder=None):
-    """Wall time of a process in seconds, its output, and its greatest memory in MB (10^6 bytes)."""
+    """Wall time of a process in seconds, its output, and its greatest memory in MB (10^6 bytes).
+
+    Linux counts for a process what its parent had when it was forked: what is not above that is not known, and given as not a number.
+    """
     with tempfile.TemporaryFile("w+") as errors:
         began = time.monotonic()
         process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True)
@@ -29,7 +40,9 @@ def child(command, folder=None):
         if process.returncode != 0:
             errors.seek(0)
             sys.exit(f"failed to run {' '.join(command)}: exit status {process.returncode}: {errors.read().strip()}")
-    return seconds, said, usage.ru_maxrss * 1.024 / 1000
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    memory = usage.ru_maxrss * 1.024 / 1000 if usage.ru_maxrss > own else math.nan
+    return seconds, said, memory
 
 
 def interval(values):
