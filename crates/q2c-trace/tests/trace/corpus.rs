@@ -6,7 +6,7 @@ mod common;
 use q2c_model::{Bytes, IoRecord, Op};
 use q2c_trace::import::{FORMATS, Format, ImportOptions, Source, TimeUnit};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Those whose records are requests as they were submitted: [`common::check`] is their fuzz target.
 const CHECKED: [&str; 11] = [
@@ -23,16 +23,39 @@ const CHECKED: [&str; 11] = [
     "vscsi",
 ];
 
-/// Files of `fuzz/seeds/NAME` and `fuzz/corpus/NAME`.
-fn inputs(name: &str) -> Vec<PathBuf> {
+/// What `fuzz/seeds/NAME` and `fuzz/corpus/NAME.tar.zst` hold.
+fn inputs(name: &str) -> Vec<Vec<u8>> {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
-    let folders = ["seeds", "corpus"].map(|folder| fuzz.join(folder).join(name.replace('-', "_")));
-    let files = |folder: &PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
-    folders
-        .iter()
-        .flat_map(files)
-        .map(|entry| entry.path())
-        .collect()
+    let name = name.replace('-', "_");
+    let seeds = fs::read_dir(fuzz.join("seeds").join(&name)).into_iter();
+    let seeds = seeds
+        .flatten()
+        .flatten()
+        .map(|entry| fs::read(entry.path()).expect("a seed"));
+    let mut inputs: Vec<Vec<u8>> = seeds.collect();
+    if let Ok(packed) = fs::read(fuzz.join("corpus").join(format!("{name}.tar.zst"))) {
+        let tar = zstd::decode_all(&packed[..]).expect("a packed corpus");
+        let found = members(&tar);
+        assert!(!found.is_empty(), "the corpus of {name} is empty");
+        inputs.extend(found);
+    }
+    inputs
+}
+
+/// Files of a tar archive: a header of 512 bytes with the length in octal at 124 and the kind at 156, the bytes, up to a multiple of 512.
+fn members(mut tar: &[u8]) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    while let Some((header, rest)) = tar.split_at_checked(512)
+        && header[0] != 0
+    {
+        let digits = str::from_utf8(&header[124..135]).expect("octal digits");
+        let length = usize::from_str_radix(digits, 8).expect("octal digits");
+        if header[156] == b'0' {
+            found.push(rest[..length].to_vec());
+        }
+        tar = &rest[length.next_multiple_of(512)..];
+    }
+    found
 }
 
 /// Only that it comes back.
@@ -57,8 +80,7 @@ fn nothing_a_fuzzer_kept_breaks_an_importer() {
     for format in FORMATS {
         let inputs = inputs(format.name);
         assert!(!inputs.is_empty(), "no seeds of {}", format.name);
-        for input in inputs {
-            let bytes = fs::read(&input).expect("a file of the project");
+        for bytes in inputs {
             for skip_bad in [false, true] {
                 import(format, skip_bad, &bytes);
                 if CHECKED.contains(&format.name) {
