@@ -45,6 +45,14 @@ pub enum ProbeError {
         /// Why.
         reason: String,
     },
+    /// Not the disks that can be recorded.
+    #[error(
+        "record the I/Os of {names}: expected 1 to 8 disks with device numbers; name one of the disks below (/dev/...)"
+    )]
+    Disks {
+        /// Their names.
+        names: String,
+    },
     /// A file could not be read.
     #[error("read {}: {source}", path.display())]
     Read {
@@ -68,7 +76,7 @@ impl ProbeError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            ProbeError::NoHybrid { .. } => Exit::Target,
+            ProbeError::NoHybrid { .. } | ProbeError::Disks { .. } => Exit::Target,
             _ => Exit::Environment,
         }
     }

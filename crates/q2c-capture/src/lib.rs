@@ -11,6 +11,7 @@ mod object;
 mod permission;
 mod symbols;
 
+pub mod block_io;
 pub mod kernel_hybrid;
 pub mod latency;
 

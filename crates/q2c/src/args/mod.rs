@@ -7,6 +7,7 @@ mod common;
 mod doctor;
 mod goal;
 mod poll;
+mod record;
 mod recording;
 mod report;
 mod reproduce;
@@ -25,7 +26,8 @@ pub use common::{RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
 pub use goal::GoalArgs;
 pub use poll::{PollArgs, PollCommand, SimArgs, SweepArgs};
-pub use recording::RecordingArgs;
+pub use record::RecordArgs;
+pub use recording::{RecordingArgs, temporary};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
@@ -65,7 +67,7 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Simulate sleep rules on a trace, or watch them at work
     Poll(PollArgs),
-    /// Bring recordings of other tools in, and look into traces
+    /// Record a device's I/Os, bring recordings of other tools in, look into traces
     Trace(TraceArgs),
     /// Say where the I/Os of a trace spend their time: stages, queues, load, the bottleneck
     Analyze(AnalyzeArgs),

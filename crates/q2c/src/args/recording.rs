@@ -53,7 +53,7 @@ impl RecordingArgs {
 }
 
 /// The folder of files that memory has no room for.
-pub(super) fn temporary() -> PathBuf {
+pub fn temporary() -> PathBuf {
     std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
 }
 

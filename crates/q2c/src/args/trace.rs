@@ -1,13 +1,13 @@
 //! `q2c trace`.
 
-use super::RecordingArgs;
+use super::{RecordArgs, RecordingArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use q2c_model::{Bytes, parse_size};
 use q2c_trace::import::FORMATS;
 use std::path::PathBuf;
 
-/// Bring recordings in, and look into them.
+/// Record, bring recordings in, and look into them.
 #[derive(Clone, Debug, Args)]
 pub struct TraceArgs {
     /// What to do.
@@ -21,6 +21,8 @@ pub enum TraceCommand {
     /// Turn a recording of another tool into a q2c trace (Parquet)
     #[command(after_help = formats())]
     Import(ImportArgs),
+    /// Record every I/O of a device, from queued to complete, by BPF
+    Record(RecordArgs),
     /// Say what a trace holds
     Info(InfoArgs),
 }

@@ -43,11 +43,7 @@ fn of_trace(path: &Path, feed: &mut Feed<'_>) -> Result<TraceMeta, Failure> {
     Ok(trace.meta().clone())
 }
 
-fn of_import(
-    args: &AnalyzeArgs,
-    input: Input,
-    feed: &mut Feed<'_>,
-) -> Result<TraceMeta, Failure> {
+fn of_import(args: &AnalyzeArgs, input: Input, feed: &mut Feed<'_>) -> Result<TraceMeta, Failure> {
     let stop = feed.stop;
     let options = args.recording.options(args.bs);
     let read = input.import(&args.trace, &options, feed);

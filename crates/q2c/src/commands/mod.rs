@@ -5,6 +5,7 @@ pub mod bench;
 pub mod calibrate;
 pub mod doctor;
 pub mod poll;
+mod record;
 pub mod report;
 pub mod reproduce;
 pub mod restore;

@@ -15,10 +15,11 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Imports or describes.
+/// Records, imports or describes.
 pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
         TraceCommand::Import(args) => import(args, stop),
+        TraceCommand::Record(args) => super::record::run(args, stop),
         TraceCommand::Info(args) => info(args, stop),
     }
 }
@@ -76,7 +77,7 @@ struct Info<'a> {
     summary: Summary,
 }
 
-fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Failure> {
+pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Failure> {
     let trace = TraceReader::open(path).or_exit(Exit::Input)?;
     let mut counting = Counting::default();
     for records in trace.records(&Scan::new()).or_exit(Exit::Input)? {
@@ -178,7 +179,7 @@ pub(super) fn import_exit(error: &ImportError) -> Exit {
 }
 
 /// Of errors in writing.
-fn trace_exit(error: &TraceError) -> Exit {
+pub(super) fn trace_exit(error: &TraceError) -> Exit {
     match error {
         TraceError::Exists { .. } => Exit::Usage,
         _ => Exit::Device,
