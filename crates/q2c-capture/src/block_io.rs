@@ -6,7 +6,7 @@
 mod counts;
 mod raw;
 
-pub use counts::{Counts, Lost};
+pub use counts::{Counts, Lost, Unfinished};
 
 use crate::object::Object;
 use crate::{ProbeError, permission};
@@ -162,7 +162,7 @@ impl BlockIo {
             if let Err(error) = self.drain(&mut take) {
                 return Ok(Err(error));
             }
-            if self.in_flight()? == 0 || begun.elapsed() > PATIENCE {
+            if self.in_flight()? == Unfinished::default() || begun.elapsed() > PATIENCE {
                 break;
             }
             sleep(Duration::from_millis(1));
@@ -193,12 +193,16 @@ impl BlockIo {
         })
     }
 
-    /// I/Os seen queued and not over.
-    fn in_flight(&self) -> Result<u64, ProbeError> {
+    /// I/Os seen queued and not over: without a request, with one, handed to the driver.
+    fn in_flight(&self) -> Result<Unfinished, ProbeError> {
         let map = self.object.ebpf.map("ios").expect("a map of the object");
         let ios = HashMap::<&MapData, u64, [u64; raw::SIZE / 8]>::try_from(map);
         let ios = ios.map_err(|error| self.object.unread(&error))?;
-        Ok(ios.keys().filter(Result::is_ok).count() as u64)
+        let mut unfinished = Unfinished::default();
+        for (_, io) in ios.iter().filter_map(Result::ok) {
+            unfinished.add(&io);
+        }
+        Ok(unfinished)
     }
 }
 

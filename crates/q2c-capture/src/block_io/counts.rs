@@ -54,6 +54,28 @@ impl Counts {
     }
 }
 
+/// I/Os not over when the recording ended, by how far they had come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Queued: waiting for a request, or ended without one, as I/O does that may not wait.
+    pub queued: u64,
+    /// With a request.
+    pub requested: u64,
+    /// Handed to the driver.
+    pub issued: u64,
+}
+
+impl Unfinished {
+    /// Counts a `struct io`: `getrq_ns` is its fourth word, `issue_ns` its sixth.
+    pub(super) fn add(&mut self, io: &[u64]) {
+        match (io[3], io[5]) {
+            (0, 0) => self.queued += 1,
+            (_, 0) => self.requested += 1,
+            _ => self.issued += 1,
+        }
+    }
+}
+
 /// What is missing in a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
@@ -62,15 +84,16 @@ pub struct Lost {
     /// Events at which the kernel did not run a program, as it was at work on that CPU; `None` where the kernel does not count them.
     pub missed: Option<u64>,
     /// I/Os not over when the recording ended.
-    pub unfinished: u64,
+    pub unfinished: Unfinished,
 }
 
 impl Lost {
-    /// I/Os that should be in the trace and are not, and events not seen.
+    /// I/Os that were seen queued and are not in the trace though they should: without room, or their end was not seen. An end
+    /// that was not seen shows when the bio is used again or the recording ends, so that each I/O counts once.
     #[must_use]
     pub fn lost(&self) -> u64 {
         let counts = &self.counts;
-        counts.ring_full + counts.map_full + self.missed.unwrap_or(0)
+        counts.ring_full + counts.map_full + counts.unended + self.unfinished.issued
     }
 
     /// By reason what is in no record; the lost ones among them.
@@ -79,7 +102,10 @@ impl Lost {
         let counts = &self.counts;
         let reasons = [
             ("completion without queue", counts.unqueued),
-            ("never completed", self.unfinished + counts.unended),
+            ("never had a request", self.unfinished.queued),
+            ("never issued", self.unfinished.requested),
+            ("never completed", self.unfinished.issued),
+            ("queued again, its end not seen", counts.unended),
             ("more than 256 merged", counts.too_merged),
             ("lost: ring full", counts.ring_full),
             ("lost: too many in flight", counts.map_full),
@@ -130,14 +156,22 @@ mod tests {
             (100, 101, 111)
         );
         assert_eq!((counts.ring_full, counts.map_full), (102, 103));
+        let mut unfinished = Unfinished::default();
+        unfinished.add(&[1, 0, 5, 0, 0, 0]);
+        unfinished.add(&[1, 0, 5, 6, 0, 0]);
+        unfinished.add(&[1, 0, 5, 6, 0, 7]);
+        unfinished.add(&[1, 0, 5, 6, 6, 7]);
         let lost = Lost {
             counts,
             missed: Some(7),
-            unfinished: 5,
+            unfinished,
         };
-        assert_eq!(lost.lost(), 102 + 103 + 7);
+        assert_eq!(lost.lost(), 102 + 103 + 105 + 2);
         let reasons = lost.reasons();
-        assert_eq!(reasons["never completed"], 105 + 5);
+        assert_eq!(reasons["never had a request"], 1);
+        assert_eq!(reasons["never issued"], 1);
+        assert_eq!(reasons["never completed"], 2);
+        assert_eq!(reasons["queued again, its end not seen"], 105);
         assert_eq!(reasons["completion without queue"], 104);
         assert!(Lost::default().reasons().is_empty());
         assert!(

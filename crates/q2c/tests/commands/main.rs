@@ -13,6 +13,8 @@ mod poll_kernel;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod record;
+#[cfg(test)]
 mod report;
 mod sweep;
 #[cfg(test)]
