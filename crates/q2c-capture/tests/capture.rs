@@ -41,15 +41,25 @@ impl Scene {
             Err(error) => return skipped(test, &error.to_string()),
         };
         let path = folder.path().join("blocks");
-        let data: Vec<u8> = (0..BLOCKS as usize * BLOCK).map(|n| (n * 31 >> 3) as u8).collect();
+        let data: Vec<u8> = (0..BLOCKS as usize * BLOCK)
+            .map(|n| (n * 31 >> 3) as u8)
+            .collect();
         std::fs::write(&path, data).expect("room on the disk");
-        File::open(&path).and_then(|file| file.sync_all()).expect("a disk that takes it");
+        File::open(&path)
+            .and_then(|file| file.sync_all())
+            .expect("a disk that takes it");
         let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
         let file = match rustix::fs::open(&path, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
             Err(error) => return skipped(test, &format!("no O_DIRECT here: {error}")),
         };
-        Some(Scene { _turn: turn, _folder: folder, path, file, disk })
+        Some(Scene {
+            _turn: turn,
+            _folder: folder,
+            path,
+            file,
+            disk,
+        })
     }
 
     fn begin(&self, test: &str, wanted: &Wanted) -> Option<BlockIo> {
@@ -105,12 +115,21 @@ fn ended(mut probe: BlockIo) -> (Vec<Recorded>, Lost) {
 }
 
 fn ours(wanted: Wanted) -> Wanted {
-    Wanted { pid: Some(std::process::id()), ..wanted }
+    Wanted {
+        pid: Some(std::process::id()),
+        ..wanted
+    }
 }
 
 /// Times as the block layer makes them: each not before the one before it.
 fn in_order(span: &Span) {
-    let times = [span.queue, span.getrq, span.insert, span.issue, span.complete];
+    let times = [
+        span.queue,
+        span.getrq,
+        span.insert,
+        span.issue,
+        span.complete,
+    ];
     let known: Vec<u64> = times.into_iter().filter(|at| *at != NONE).collect();
     assert!(known.is_sorted(), "{span:?}");
     for at in [span.queue, span.getrq, span.issue, span.complete] {
@@ -121,12 +140,20 @@ fn in_order(span: &Span) {
 #[test]
 fn every_read_and_write_is_one_record() {
     let test = "every_read_and_write_is_one_record";
-    let Some(scene) = Scene::new(test) else { return };
-    let Some(probe) = scene.begin(test, &ours(Wanted::default())) else { return };
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let Some(probe) = scene.begin(test, &ours(Wanted::default())) else {
+        return;
+    };
     scene.read(0..500, BLOCK);
     scene.write(70);
     let (all, lost) = ended(probe);
-    let of = |op| all.iter().filter(|io| io.span.op == op && io.span.bytes == BLOCK as u64).count();
+    let of = |op| {
+        all.iter()
+            .filter(|io| io.span.op == op && io.span.bytes == BLOCK as u64)
+            .count()
+    };
     assert_eq!((of(Op::Read), of(Op::Write)), (500, 70), "{lost:?}");
     assert_eq!(lost.lost(), 0, "{lost:?}");
     for io in all.iter().filter(|io| io.span.op == Op::Read) {
@@ -142,32 +169,83 @@ fn every_read_and_write_is_one_record() {
 #[test]
 fn sectors_follow_the_file() {
     let test = "sectors_follow_the_file";
-    let Some(scene) = Scene::new(test) else { return };
-    let Some(probe) = scene.begin(test, &ours(Wanted::default())) else { return };
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let Some(probe) = scene.begin(test, &ours(Wanted::default())) else {
+        return;
+    };
     scene.read(0..64, BLOCK);
     let (mut all, _) = ended(probe);
     all.sort_by_key(|io| io.span.queue);
     let sectors: Vec<u64> = all.iter().map(|io| io.span.sector).collect();
     assert_eq!(sectors.len(), 64);
     // A fresh file of one write lies in few pieces: nearly every block follows the one before it, 8 sectors further.
-    let follow = sectors.windows(2).filter(|pair| pair[1] == pair[0] + 8).count();
-    assert!(follow >= 56, "{follow} of 63 follow: {sectors:?} of {}", scene.path.display());
+    let follow = sectors
+        .windows(2)
+        .filter(|pair| pair[1] == pair[0] + 8)
+        .count();
+    assert!(
+        follow >= 56,
+        "{follow} of 63 follow: {sectors:?} of {}",
+        scene.path.display()
+    );
 }
 
 #[test]
 fn filters_are_in_the_kernel() {
     let test = "filters_are_in_the_kernel";
-    let Some(scene) = Scene::new(test) else { return };
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
     let cases = [
-        (Wanted { ops: vec![Op::Write], ..Wanted::default() }, (0, 0, 30)),
-        (Wanted { ops: vec![Op::Read, Op::Flush], ..Wanted::default() }, (100, 50, 0)),
-        (Wanted { min_size: Bytes(4097), ..Wanted::default() }, (0, 50, 0)),
-        (Wanted { max_size: Bytes(4096), ..Wanted::default() }, (100, 0, 30)),
-        (Wanted { latency_above: Nanos(3_600_000_000_000), ..Wanted::default() }, (0, 0, 0)),
-        (Wanted { latency_above: Nanos(1), ..Wanted::default() }, (100, 50, 30)),
+        (
+            Wanted {
+                ops: vec![Op::Write],
+                ..Wanted::default()
+            },
+            (0, 0, 30),
+        ),
+        (
+            Wanted {
+                ops: vec![Op::Read, Op::Flush],
+                ..Wanted::default()
+            },
+            (100, 50, 0),
+        ),
+        (
+            Wanted {
+                min_size: Bytes(4097),
+                ..Wanted::default()
+            },
+            (0, 50, 0),
+        ),
+        (
+            Wanted {
+                max_size: Bytes(4096),
+                ..Wanted::default()
+            },
+            (100, 0, 30),
+        ),
+        (
+            Wanted {
+                latency_above: Nanos(3_600_000_000_000),
+                ..Wanted::default()
+            },
+            (0, 0, 0),
+        ),
+        (
+            Wanted {
+                latency_above: Nanos(1),
+                ..Wanted::default()
+            },
+            (100, 50, 30),
+        ),
     ];
     for (wanted, expected) in cases {
-        let Some(probe) = scene.begin(test, &ours(wanted.clone())) else { return };
+        let Some(probe) = scene.begin(test, &ours(wanted.clone())) else {
+            return;
+        };
         scene.read(0..100, BLOCK);
         scene.read(0..50, 2 * BLOCK);
         scene.write(30);
@@ -180,8 +258,13 @@ fn filters_are_in_the_kernel() {
         let found = (of(Op::Read, 4096), of(Op::Read, 8192), of(Op::Write, 4096));
         assert_eq!(found, expected, "{wanted:?}: {lost:?}");
     }
-    let other = Wanted { pid: Some(1), ..Wanted::default() };
-    let Some(probe) = scene.begin(test, &other) else { return };
+    let other = Wanted {
+        pid: Some(1),
+        ..Wanted::default()
+    };
+    let Some(probe) = scene.begin(test, &other) else {
+        return;
+    };
     scene.read(0..100, BLOCK);
     assert_eq!(ended(probe).0.len(), 0);
 }
@@ -190,9 +273,16 @@ fn filters_are_in_the_kernel() {
 #[test]
 fn what_is_lost_is_counted() {
     let test = "what_is_lost_is_counted";
-    let Some(scene) = Scene::new(test) else { return };
-    let wanted = ours(Wanted { ring: Some(4096), ..Wanted::default() });
-    let Some(probe) = scene.begin(test, &wanted) else { return };
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let wanted = ours(Wanted {
+        ring: Some(4096),
+        ..Wanted::default()
+    });
+    let Some(probe) = scene.begin(test, &wanted) else {
+        return;
+    };
     scene.read(0..400, BLOCK);
     let (all, lost) = ended(probe);
     let cpus = std::thread::available_parallelism().expect("CPUs").get();
@@ -204,7 +294,11 @@ fn what_is_lost_is_counted() {
 
 #[test]
 fn disks_without_a_number_are_refused() {
-    let none = Disk { name: "nvme0c0n1".to_owned(), dev: q2c_model::DevId::default(), dir: Path::new("/sys").to_owned() };
+    let none = Disk {
+        name: "nvme0c0n1".to_owned(),
+        dev: q2c_model::DevId::default(),
+        dir: Path::new("/sys").to_owned(),
+    };
     match BlockIo::attach(&Roots::live(), &[none], &Wanted::default()) {
         Err(ProbeError::Disks { names }) => assert_eq!(names, "nvme0c0n1"),
         Err(error) => q2c_testkit::skip("disks_without_a_number_are_refused", &error.to_string()),

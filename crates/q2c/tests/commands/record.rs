@@ -8,7 +8,10 @@ use std::path::Path;
 fn file(folder: &Path) {
     let data: Vec<u8> = (0..16 << 20).map(|n: u32| (n * 31 >> 3) as u8).collect();
     fs::write(folder.join("file"), data).unwrap();
-    fs::File::open(folder.join("file")).unwrap().sync_all().unwrap();
+    fs::File::open(folder.join("file"))
+        .unwrap()
+        .sync_all()
+        .unwrap();
 }
 
 #[test]
@@ -18,8 +21,12 @@ fn what_is_wrong_is_said() {
     for (status, words, said) in [
         (5, "trace record nvme9n9 --out t", "nvme9n9"),
         (5, "trace record /dev/nowhere --out t", "/dev/nowhere"),
-        (2, "trace record taken --op trim --out t", "trim"),
-        (2, "trace record taken --seconds 0 --out t", "seconds above 0"),
+        (2, "trace record taken --op erase --seconds 1 --out t", "erase"),
+        (
+            2,
+            "trace record taken --seconds 0 --out t",
+            "seconds above 0",
+        ),
         (2, "trace record taken --pid 0 --out t", "--pid"),
     ] {
         let words: Vec<&str> = words.split(' ').collect();
@@ -34,7 +41,14 @@ fn a_command_is_recorded() {
     let test = "record::a_command_is_recorded";
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     file(folder.path());
-    let dd = ["dd", "if=file", "of=/dev/null", "bs=32k", "iflag=direct", "count=400"];
+    let dd = [
+        "dd",
+        "if=file",
+        "of=/dev/null",
+        "bs=32k",
+        "iflag=direct",
+        "count=400",
+    ];
     let record = ["trace", "record", "file", "--op", "read", "--json", "--"];
     let ended = q2c(folder.path(), &[&record[..], &dd].concat());
     if ended.code == 4 || ended.code == 5 {
@@ -51,17 +65,34 @@ fn a_command_is_recorded() {
     assert_eq!(info["meta"]["facts"]["command_status"], "0");
     assert!(number(&info, "/meta/start_unix_ns") > 1.7e18);
     let trace = info["path"].as_str().unwrap();
-    assert!(trace.starts_with("runs/") && trace.ends_with("-record/trace.parquet"), "{trace}");
+    assert!(
+        trace.starts_with("runs/") && trace.ends_with("-record/trace.parquet"),
+        "{trace}"
+    );
     let result = q2c(folder.path(), &["analyze", trace, "--json"]).json();
     assert!(number(&result, "/stages/D2C/n") >= whole);
 
     let again = ["trace", "record", "file", "--out", trace, "--seconds", "1"];
     q2c(folder.path(), &again).refused(2, &["found an existing file"]);
-    let fails = ["trace", "record", "file", "--out", "b", "--", "sh", "-c", "exit 3"];
+    let fails = [
+        "trace", "record", "file", "--out", "b", "--", "sh", "-c", "exit 3",
+    ];
     let ended = q2c(folder.path(), &fails);
-    assert!(ended.stderr.contains("sh ended with exit status: 3"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("sh ended with exit status: 3"),
+        "{}",
+        ended.stderr
+    );
     assert!(ended.done().contains("command_status         3"));
-    let absent = ["trace", "record", "file", "--out", "c", "--", "./no-such-program"];
+    let absent = [
+        "trace",
+        "record",
+        "file",
+        "--out",
+        "c",
+        "--",
+        "./no-such-program",
+    ];
     q2c(folder.path(), &absent).refused(2, &["start ./no-such-program"]);
     assert!(!folder.path().join("c").exists());
 }
