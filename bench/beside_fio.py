@@ -25,16 +25,17 @@ import time
 
 from versus_fio import CASES, interval, output
 
-CHECKS = 1.2  # seconds that q2c takes to begin; it waits for a device that others use, so fio starts later
-START = 1.5  # seconds until both are under way
+SETTLE = 1.0  # seconds after the first steady I/Os: q2c's warm-up, fio's start
 SLICE = 0.25
+STEADY = 3  # slices in a row with I/Os
+PATIENCE = 15.0  # seconds to get there; q2c waits a while for a device that others use, which is why fio starts later
 
 
 def q2c(args, case, cpu, folder):
     engine, depth, _ = CASES[case]
     return [
         args.q2c, "bench", args.target, "--engine", engine, "--method", "interrupt", "--jobs", "1", "--depth", str(depth), "--bs", "4k",
-        "--rw", "randread", "--seconds", str(args.seconds + 5), "--warm-up", "0.5", "--trials", "1", "--cpus", str(cpu), "--out", folder,
+        "--rw", "randread", "--seconds", str(args.seconds + 8), "--warm-up", "0.5", "--trials", "1", "--cpus", str(cpu), "--out", folder,
     ]
 
 
@@ -42,7 +43,7 @@ def fio(args, case, cpu, _folder):
     _, depth, options = CASES[case]
     return [
         "fio", "--name=beside", f"--filename={args.target}", "--direct=1", "--rw=randread", "--bs=4k", f"--iodepth={depth}", "--thread",
-        "--norandommap", f"--randseed={cpu}", "--time_based", f"--runtime={args.seconds + 15}s", f"--cpus_allowed={cpu}", "--readonly",
+        "--norandommap", f"--randseed={cpu}", "--time_based", f"--runtime={args.seconds + 30}s", f"--cpus_allowed={cpu}", "--readonly",
         *options,
     ]
 
@@ -53,6 +54,15 @@ def ios(pid):
         return int(dict(line.split(": ") for line in file)["read_bytes"]) / 4096
 
 
+def under_way(process):
+    """Waits until the program does I/O all the time: its checks before have pauses."""
+    steady, before, until = 0, 0, time.monotonic() + PATIENCE
+    while steady < STEADY and process.poll() is None and time.monotonic() < until:
+        time.sleep(SLICE)
+        now = ios(process.pid)
+        steady, before = (steady + 1 if now - before > 16 else 0), now
+
+
 def together(args, case, left, right, cpus, folder):
     """IOPS of two programs side by side."""
     running = []
@@ -60,8 +70,8 @@ def together(args, case, left, right, cpus, folder):
         for who, cpu in zip((left, right), cpus):
             command = who(args, case, cpu, folder)
             running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
-            time.sleep(CHECKS)
-        time.sleep(START)
+            under_way(running[-1])
+        time.sleep(SETTLE)
         seen, times = [], []
         while not times or times[-1] - times[0] < args.seconds:
             times.append(time.monotonic())

@@ -7,7 +7,9 @@
 # script ends with 1. No question is asked and stdin is not read. COMMAND gets, besides its own environment,
 #   RUSTUP_TOOLCHAIN        when a toolchain other than the pinned one had to be chosen
 #   Q2C_RUST_IS_PINNED      1 or 0: whether rustc has the version in rust-toolchain.toml
-# With Q2C_ALLOW_SKIPS=1 a missing browser is no error: the tests that need it are skipped, and counted.
+#   Q2C_PYTHON              of `test`: a Python that has scripts/python-requirements.txt, in an environment of its own in the cache
+#                           (~/.cache/q2c); unset when it could not be made, which is an error where CI=true
+# With Q2C_ALLOW_SKIPS=1 a missing browser, fio, blktrace or python3-venv is no error: the tests that need it are skipped, and counted.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -134,6 +136,13 @@ other_packages() {
     if [ "$what" = test ] && ! has_browser; then
         printf '%s\n' chromium
     fi
+    if [ "$what" = test ] && ! makes_environments; then
+        printf '%s\n' python3 python3-venv
+    fi
+    if [ "$what" != run ]; then # what q2c is compared with
+        has fio || printf '%s\n' fio
+        PATH=$PATH:/usr/sbin:/sbin has btt || printf '%s\n' blktrace
+    fi
     if [ "$what" = test-guest ]; then guest_packages; fi
 }
 
@@ -143,7 +152,6 @@ knows_archive() { [ "$what" != test-guest ] || LC_ALL=C apt-get indextargets --f
 guest_packages() { # an emulator, and what a guest's first file system is made with and of
     has qemu-system-x86_64 || printf '%s\n' qemu-system-x86
     has busybox || printf '%s\n' busybox-static
-    has fio || printf '%s\n' fio
     has strip || printf '%s\n' binutils
     has xz || printf '%s\n' xz-utils
     PATH=$PATH:/usr/sbin:/sbin has mke2fs || printf '%s\n' e2fsprogs
@@ -162,6 +170,8 @@ compiles_bpf() { # a clang that compiles for the kernel's BPF machine; its own h
     printf 'int program(void) { return 0; }\n' |
         "${CLANG:-clang}" -x c -target bpf -mcpu=v2 -O2 -g -Werror -c -o /dev/null - 2>/dev/null
 }
+
+makes_environments() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
 has_browser() { has chromium || has chromium-browser || has google-chrome; }
 
@@ -190,7 +200,7 @@ need_packages() {
 }
 
 need_all_packages() {
-    local rust=() other=() required=()
+    local rust=() other=() required=() optional=()
     mapfile -t other < <(other_packages)
     if ! rust_is_complete || [ ${#other[@]} -gt 0 ] || ! knows_archive; then refresh_lists; fi
     if ! rust_is_complete; then
@@ -199,23 +209,52 @@ need_all_packages() {
         mapfile -t rust <<<"$listed"
     fi
     for package in "${rust[@]}" "${other[@]}"; do
-        if [ "$package" != chromium ]; then required+=("$package"); fi
+        if only_some_tests_need "$package"; then optional+=("$package"); else required+=("$package"); fi
     done
     if [ ${#required[@]} -gt 0 ]; then
         need_packages "${required[@]}" || failed=1
     fi
-    if [[ " ${other[*]} " == *" chromium "* ]]; then
-        need_packages chromium || need_browser_or_leave
+    if [ ${#optional[@]} -gt 0 ]; then
+        need_packages "${optional[@]}" || skip_or_leave "${optional[@]}"
     fi
 }
 
-need_browser_or_leave() {
+only_some_tests_need() { # a browser, and programs that q2c is compared with; guests do need them
+    case $1 in chromium | fio | blktrace | python3*) [ "$what" = test ] ;; *) false ;; esac
+}
+
+skip_or_leave() {
     if [ "${Q2C_ALLOW_SKIPS:-0}" = 1 ]; then
-        say "no browser: the tests that need one will be skipped and counted"
+        say "without $*: the tests that need it will be skipped and counted"
     else
-        say "(chromium is for the report's browser test; Q2C_ALLOW_SKIPS=1 goes on without it, and counts the skip)"
+        say "(only some tests need $*; Q2C_ALLOW_SKIPS=1 goes on without, and counts the skips)"
         failed=1
     fi
+}
+
+# --- Python -------------------------------------------------------------------------------------------------------
+
+# An environment with what the tests need of Python, named after the list so that another list gets another one.
+need_python() {
+    local list=$root/scripts/python-requirements.txt hash folder
+    hash=$(sha256sum "$list" | cut -c 1-12)
+    folder=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/q2c/python-$hash
+    # Its last file tells that it was finished.
+    if ! [ -e "$folder/complete" ] && ! make_python "$folder" "$list"; then
+        rm -rf "$folder"
+        say "failed to make a Python environment with scripts/python-requirements.txt: the tests that need it cannot run"
+        if [ "${CI:-}" = true ]; then failed=1; fi
+        return
+    fi
+    export Q2C_PYTHON=$folder/bin/python
+}
+
+make_python() {
+    say "making a Python environment in $1"
+    rm -rf "$1" &&
+        python3 -m venv "$1" </dev/null >&2 &&
+        "$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2" </dev/null >&2 &&
+        touch "$1/complete"
 }
 
 # --- all ----------------------------------------------------------------------------------------------------------
@@ -240,6 +279,7 @@ if [ "$failed" = 0 ] && ! rust_is_complete; then
     tell_where_rust_is
     failed=1
 fi
+if [ "$what" = test ]; then need_python; fi
 if [ "$failed" != 0 ]; then exit 1; fi
 
 Q2C_RUST_IS_PINNED=0

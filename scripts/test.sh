@@ -42,6 +42,11 @@ step "crate rules" cargo xtask deps
 step "sizes" cargo xtask sizes
 step "unit tests" cargo test --workspace --locked --no-fail-fast --lib --bins
 step "integration tests" cargo test --workspace --locked --no-fail-fast --test '*'
+if [ -n "${Q2C_PYTHON:-}" ]; then
+    step "SQL" "$Q2C_PYTHON" scripts/test_sql.py "${CARGO_TARGET_DIR:-target}/debug/q2c"
+else
+    skip "SQL" "no Python environment with duckdb; scripts/prerequisites.sh test says why"
+fi
 step "documentation tests" cargo test --workspace --locked --no-fail-fast --doc
 
 # Tests that cargo itself left out.

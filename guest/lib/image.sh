@@ -23,13 +23,14 @@ copy_programs() { # ROOT, PROGRAM...
 
 # The layer of the programs that are not ours; kept by the hash of their files. Prints its path.
 tools_layer() {
-    local busybox fio layer work
-    busybox=$(command -v busybox) fio=$(command -v fio)
-    layer=$cache/tools-$( { for file in $(program_files "$busybox") $(program_files "$fio"); do sha256sum "$file"; done
+    local busybox program programs=() layer work
+    busybox=$(PATH=$PATH:/usr/sbin:/sbin command -v busybox)
+    for program in busybox fio blktrace blkparse btt; do programs+=("$(PATH=$PATH:/usr/sbin:/sbin command -v "$program")"); done
+    layer=$cache/tools-$( { for program in "${programs[@]}"; do program_files "$program"; done | xargs sha256sum
         cat guest/lib/image.sh; } | short_hash).cpio
     if [ ! -e "$layer" ]; then
         work=$(mktemp -d "$cache/making.XXXXXX")
-        copy_programs "$work" "$busybox" "$fio"
+        copy_programs "$work" "${programs[@]}"
         mkdir -p "$work/bin"
         [ -e "$work/bin/busybox" ] || cp "$busybox" "$work/bin/busybox"
         pack_layer "$work" >"$layer.new"

@@ -1,9 +1,10 @@
-//! How fast binary blktrace becomes an analysis, on one core: `cargo run --release -p q2c-analyze --example blktrace_speed [MILLION EVENTS]`.
+//! How fast binary blktrace becomes an analysis, on one core and on two: `cargo run --release -p q2c-analyze --example blktrace_speed [MILLION EVENTS [FOLDER]]`.
+//! With a folder it writes the files there as sda.blktrace.N, for other programs, and ends.
 //!
 //! Makes the files of 8 CPUs in memory (Q, G, I, D, C of random 4 KiB reads and writes, some hundred in flight, completions on
-//! other CPUs), then times five rounds of reading and merging, of that with matching, and of all with the statistics.
+//! other CPUs), then times five rounds of reading and merging, of that with matching, and of all with the statistics; these last in the same thread and in a second one.
 
-use q2c_analyze::Analyzer;
+use q2c_analyze::{Analyzer, Beside};
 use q2c_model::Layer;
 use q2c_trace::blktrace::{BlktraceError, EventFile, Matcher, Merge, spans};
 use std::collections::BTreeMap;
@@ -27,12 +28,24 @@ fn main() -> Result<(), BlktraceError> {
         .and_then(|n| n.parse().ok())
         .unwrap_or(20);
     let files = files(millions * 1_000_000 / LIFE.len());
+    if let Some(folder) = std::env::args().nth(2) {
+        for (cpu, file) in files.iter().enumerate() {
+            let path = Path::new(&folder).join(format!("sda.blktrace.{cpu}"));
+            std::fs::write(path, file).expect("the folder can be written");
+        }
+        return Ok(());
+    }
     let events = files.iter().map(|file| file.len() / 48).sum::<usize>() as f64;
     for _ in 0..5 {
-        let rates = [read(&files)?, matched(&files)?, analysed(&files)?];
-        let [read, matched, all] = rates.map(|seconds| events / seconds / 1e6);
+        let rates = [
+            read(&files)?,
+            matched(&files)?,
+            analysed(&files)?,
+            beside(&files)?,
+        ];
+        let [read, matched, all, beside] = rates.map(|seconds| events / seconds / 1e6);
         report(&format!(
-            "M events/s: read {read:.1}, and matched {matched:.1}, and analysed {all:.1}"
+            "M events/s: read {read:.1}, and matched {matched:.1}, and analysed {all:.1}, in a second thread {beside:.1}"
         ));
     }
     Ok(())
@@ -73,6 +86,17 @@ fn matched(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
 fn analysed(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
     let start = Instant::now();
     let mut analyzer = Analyzer::new(Layer::Block);
+    spans(merge(files)?, Matcher::LIMIT, |some, _| {
+        analyzer.add(some);
+        Ok::<(), BlktraceError>(())
+    })?;
+    black_box(analyzer.finish(&BTreeMap::new()));
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn beside(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
+    let start = Instant::now();
+    let mut analyzer = Beside::new(Analyzer::new(Layer::Block));
     spans(merge(files)?, Matcher::LIMIT, |some, _| {
         analyzer.add(some);
         Ok::<(), BlktraceError>(())
@@ -122,7 +146,7 @@ fn record(cpu: u32, sequence: u32, (time, action, sector, pid): (u64, u32, u64, 
     record.extend(sequence.to_le_bytes());
     record.extend(time.to_le_bytes());
     record.extend(sector.to_le_bytes());
-    for field in [4096, action, 1000 + pid, 259 << 20, cpu, 0] {
+    for field in [4096, action, 1000 + pid, 8 << 20, cpu, 0] {
         record.extend(u32::to_le_bytes(field));
     }
     record

@@ -1,7 +1,8 @@
 //! Where time goes: shares of the stages in all, over load and over time.
 
 use crate::stage::{PARTS, Stage, Stages};
-use q2c_result::analyze::{Bottleneck, LoadClass, TimeWindow};
+use crate::windows::{Joined, Windows};
+use q2c_result::analyze::{Bottleneck, LoadClass, Tags, TimeWindow};
 use std::collections::BTreeMap;
 
 /// A stage before the driver that takes at least this share is named; else the device is.
@@ -21,14 +22,6 @@ impl Sums {
         self.q2c = self.q2c.saturating_add(q2c);
         for (sum, part) in self.parts.iter_mut().zip(parts) {
             *sum = sum.saturating_add(*part);
-        }
-    }
-
-    fn merge(&mut self, other: &Sums) {
-        self.requests += other.requests;
-        self.q2c = self.q2c.saturating_add(other.q2c);
-        for (sum, part) in self.parts.iter_mut().zip(other.parts) {
-            *sum = sum.saturating_add(part);
         }
     }
 
@@ -75,10 +68,20 @@ impl Sums {
     }
 }
 
+impl Joined for Sums {
+    fn join(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.q2c = self.q2c.saturating_add(other.q2c);
+        for (sum, part) in self.parts.iter_mut().zip(other.parts) {
+            *sum = sum.saturating_add(part);
+        }
+    }
+}
+
 const fn why(stage: Stage) -> &'static str {
     match stage {
         Stage::Q2G => {
-            "I/Os wait for a free request: all requests of the queue (nr_requests, hardware tags) are in use"
+            "I/Os wait before they have a request: for a free one (nr_requests, hardware tags), or on the way to it"
         }
         Stage::G2I => "requests wait on the submitter's plug list before they reach the scheduler",
         Stage::I2D => {
@@ -95,23 +98,41 @@ const fn why(stage: Stage) -> &'static str {
     }
 }
 
+/// The same, with the evidence that a trace with G has.
+fn reason(stage: Stage, tags: &[Tags]) -> String {
+    /// Of the waiting that was with all requests in use.
+    const EXHAUSTED: f64 = 0.8;
+    let sum = |of: fn(&Tags) -> u64| tags.iter().map(of).fold(0, u64::saturating_add);
+    let (all, at_most) = (sum(|t| t.q2g_ns), sum(|t| t.q2g_at_most_ns));
+    let most = tags.iter().map(|t| t.most).max().unwrap_or(0);
+    if stage != Stage::Q2G || all == 0 {
+        return why(stage).to_owned();
+    }
+    let share = at_most as f64 / all as f64;
+    let queues = if tags.len() > 1 { "of a queue" } else { "" };
+    let percent = share * 100.0;
+    match share >= EXHAUSTED {
+        true => format!(
+            "I/Os wait for a free request: {percent:.0} % of the waiting was by I/Os queued while all {most} {queues} were in use, \
+             the most that ever were: raise nr_requests, or lower the depth"
+        ),
+        false => format!(
+            "I/Os wait before they have a request, but only {percent:.0} % of the waiting was while the most requests ({most} {queues}) were in \
+             use: something else holds them up on the way (throttling, a frozen queue, a busy CPU)"
+        ),
+    }
+}
+
 /// Sums over load and time.
 #[derive(Default)]
 pub(crate) struct Shares {
     all: Sums,
     /// By the binary digits of the number in flight.
     loads: Vec<Sums>,
-    windows: Vec<Sums>,
-    start: Option<u64>,
-    /// log2 of the windows' length, ns.
-    length: u32,
+    windows: Windows<Sums>,
 }
 
 impl Shares {
-    const WINDOWS: usize = 512;
-    /// About a millisecond, at first.
-    const SHORTEST: u32 = 20;
-
     pub(crate) fn add(&mut self, queue: u64, depth: u64, stages: &Stages) {
         let (q2c, parts) = (stages.q2c(), stages.parts());
         self.all.add(q2c, &parts);
@@ -120,31 +141,11 @@ impl Shares {
             self.loads.resize(class + 1, Sums::default());
         }
         self.loads[class].add(q2c, &parts);
-        let window = self.window(queue);
-        self.windows[window].add(q2c, &parts);
+        self.windows.at(queue).add(q2c, &parts);
     }
 
-    /// The window of a time; windows are joined by twos when they become too many.
-    fn window(&mut self, queue: u64) -> usize {
-        self.length = self.length.max(Self::SHORTEST);
-        let since = queue.saturating_sub(*self.start.get_or_insert(queue));
-        while since >> self.length >= Self::WINDOWS as u64 {
-            self.length += 1;
-            let joined = self.windows.chunks(2).map(|two| {
-                let mut sum = Sums::default();
-                two.iter().for_each(|one| sum.merge(one));
-                sum
-            });
-            self.windows = joined.collect();
-        }
-        let at = (since >> self.length) as usize;
-        if self.windows.len() <= at {
-            self.windows.resize(at + 1, Sums::default());
-        }
-        at
-    }
-
-    pub(crate) fn told(&self) -> Option<Bottleneck> {
+    /// What they say; `tags` may tell why I/Os waited for requests.
+    pub(crate) fn told(&self, tags: &[Tags]) -> Option<Bottleneck> {
         if self.all.requests == 0 {
             return None;
         }
@@ -153,7 +154,7 @@ impl Shares {
         Some(Bottleneck {
             stage: stage.name().to_owned(),
             share: self.all.share(stage),
-            why: why(stage).to_owned(),
+            why: reason(stage, tags),
             rule: rule.to_owned(),
             shares: self.all.shares(),
             over_load: self.over_load(),
@@ -178,15 +179,16 @@ impl Shares {
     }
 
     fn over_time(&self) -> Vec<TimeWindow> {
-        let window = |(at, sums): (usize, &Sums)| TimeWindow {
-            start_ns: (at as u64) << self.length,
-            length_ns: 1 << self.length,
+        let length_ns = self.windows.length_ns();
+        let window = |(start_ns, sums): (u64, &Sums)| TimeWindow {
+            start_ns,
+            length_ns,
             requests: sums.requests,
             mean_q2c_ns: sums.mean(),
             stage: sums.named().name().to_owned(),
             shares: sums.shares(),
         };
-        let windows = self.windows.iter().enumerate();
+        let windows = self.windows.iter();
         windows
             .filter(|(_, sums)| sums.requests > 0)
             .map(window)

@@ -10,19 +10,27 @@
 
 mod activity;
 mod balance;
+mod beside;
 mod bottleneck;
+mod excerpt;
 mod group;
 mod in_flight;
+mod load;
 mod seeks;
 mod stage;
+mod tags;
+mod windows;
 
 pub use balance::{chi_square_p, verdict};
+pub use beside::Beside;
 pub use stage::{PARTS, Stage};
 
 use balance::Queues;
 use bottleneck::Shares;
+use excerpt::Excerpts;
 use group::Groups;
 use in_flight::Sweep;
+use load::Loads;
 use q2c_model::Layer;
 use q2c_result::analyze::{AnalyzeResult, SCHEMA};
 use q2c_trace::Span;
@@ -30,6 +38,8 @@ use q2c_trace::span::NONE;
 use seeks::AllSeeks;
 use stage::{Stages, Tally};
 use std::collections::BTreeMap;
+use std::ops::Range;
+use tags::AllTags;
 
 /// Takes I/Os as they come.
 pub struct Analyzer {
@@ -40,6 +50,9 @@ pub struct Analyzer {
     seeks: AllSeeks,
     queues: Queues,
     shares: Shares,
+    tags: AllTags,
+    loads: Loads,
+    excerpts: Excerpts,
     first: u64,
     last: u64,
     result: AnalyzeResult,
@@ -57,10 +70,18 @@ impl Analyzer {
             seeks: AllSeeks::default(),
             queues: Queues::default(),
             shares: Shares::default(),
+            tags: AllTags::default(),
+            loads: Loads::default(),
+            excerpts: Excerpts::default(),
             first: NONE,
             last: 0,
             result: AnalyzeResult::default(),
         }
+    }
+
+    /// Keeps the I/Os in flight between these times from the first start, ns, one by one: at most 4,096.
+    pub fn window(&mut self, window: Range<u64>) {
+        self.excerpts.window(window);
     }
 
     /// Takes I/Os. Those that come later than one queued after them are counted right, but the most in flight may be missed.
@@ -74,8 +95,13 @@ impl Analyzer {
         let stages = Stages::of(span, gap);
         self.all.add(span.bytes, &stages);
         self.groups.add(span, &stages);
+        self.tags.add(span);
+        self.excerpts.add(span);
         if span.merged_into == NONE {
             self.queues.add(span);
+        }
+        if span.queue != NONE {
+            self.loads.add(span.queue, span.complete);
         }
         if span.queue != NONE && span.complete != NONE {
             let depth = self.sweep.add(span.queue, span.complete);
@@ -94,10 +120,9 @@ impl Analyzer {
         let merged = span.merged_into != NONE;
         result.merged += u64::from(merged);
         result.issued += u64::from(!merged && span.issue != NONE);
-        self.first = self.first.min(span.start());
-        if span.complete != NONE {
-            self.last = self.last.max(span.complete);
-        }
+        let (start, end) = (span.start(), span.complete);
+        self.first = self.first.min(start);
+        self.last = self.last.max(if end == NONE { start } else { end });
     }
 
     /// What they say. `names` are those of processes. Input, lost and unmatched are for the caller to add.
@@ -117,7 +142,10 @@ impl Analyzer {
         result.activity = self.sweep.activity();
         result.seeks = self.seeks.told();
         (result.hctx, result.balance) = self.queues.told();
-        result.bottleneck = self.shares.told();
+        result.tags = self.tags.told();
+        result.bottleneck = self.shares.told(&result.tags);
+        result.over_time = self.loads.told();
+        result.excerpts = self.excerpts.told(self.first);
         result
     }
 }

@@ -6,7 +6,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let clock = q2c_sys::Clock::new();
     for cpu in q2c_sys::thread::allowed_cpus()? {
         let ns = q2c_engine::floor::measure(clock, cpu)?;
-        println!("CPU {}: {ns:.1} ns CPU per I/O, recorded", cpu.0);
+        let bare = q2c_engine::floor::measure_bare(clock, cpu)?;
+        let reading = q2c_engine::floor::clock_ns(clock);
+        println!(
+            "CPU {}: {ns:.1} ns CPU per I/O, recorded; {bare:.1} with nothing kept; a reading of the clock {reading:.1}",
+            cpu.0
+        );
     }
     Ok(())
 }

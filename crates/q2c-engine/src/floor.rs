@@ -38,9 +38,21 @@ pub fn clock_ns(clock: Clock) -> f64 {
 /// # Errors
 /// When the CPU may not be used.
 pub fn measure(clock: Clock, cpu: CpuId) -> Result<f64, RunError> {
+    best(clock, cpu, CAPACITY)
+}
+
+/// The same with nothing kept: I/Os are counted, none is timed.
+///
+/// # Errors
+/// When the CPU may not be used.
+pub fn measure_bare(clock: Clock, cpu: CpuId) -> Result<f64, RunError> {
+    best(clock, cpu, 0)
+}
+
+fn best(clock: Clock, cpu: CpuId, capacity: usize) -> Result<f64, RunError> {
     let mut best = PhaseData::default();
     for _ in 0..RUNS {
-        let phase = once(clock, cpu)?;
+        let phase = once(clock, cpu, capacity)?;
         if phase.ios > best.ios {
             best = phase;
         }
@@ -48,7 +60,7 @@ pub fn measure(clock: Clock, cpu: CpuId) -> Result<f64, RunError> {
     Ok((best.end.cpu_ns - best.begin.cpu_ns) as f64 / best.ios as f64)
 }
 
-fn once(clock: Clock, cpu: CpuId) -> Result<PhaseData, RunError> {
+fn once(clock: Clock, cpu: CpuId, capacity: usize) -> Result<PhaseData, RunError> {
     let job = JobPlan {
         name: "floor".to_owned(),
         engine: EngineSpec::Null,
@@ -63,7 +75,7 @@ fn once(clock: Clock, cpu: CpuId) -> Result<PhaseData, RunError> {
         cpu,
         seed: 1,
         activities: vec![Activity::Start(Wait::Poll)],
-        capacity: CAPACITY,
+        capacity,
         tally: false,
         rate: None,
         stop_on_fault: true,

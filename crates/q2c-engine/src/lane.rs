@@ -1,5 +1,6 @@
 //! One lane's loop: nothing in it but the I/O, the sleep and the record.
 
+mod bare;
 mod deep;
 mod flights;
 mod paced;
@@ -85,6 +86,7 @@ impl Lane<'_> {
             Wait::Interrupt => self.repeat(end, Self::interrupted),
             // What is done in one call leaves no time to look in.
             Wait::Poll if self.waits == Waits::Not => self.repeat(end, Self::interrupted),
+            Wait::Poll if !self.recorder.keeps() => self.bare(end),
             Wait::Poll => self.repeat(end, Self::polled),
             Wait::Hybrid(rule) => self.repeat(end, |lane, r| lane.hybrid(rule.as_mut(), r)),
         }
@@ -117,7 +119,8 @@ impl Lane<'_> {
         }
     }
 
-    #[inline]
+    // A sample goes into its place in registers: through memory it costs 10 ns more.
+    #[inline(always)]
     fn record(&mut self, sample: Sample) {
         let good = self.recorder.push(sample, self.length);
         if !good && self.stop_on_fault {

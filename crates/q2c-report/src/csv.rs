@@ -1,6 +1,7 @@
 //! The measured cells as CSV: one row per cell, every column's unit in its name.
 
 use crate::columns::{self, Column as Whole};
+use q2c_result::analyze::AnalyzeResult;
 use q2c_result::bench::{BenchCell, BenchResult};
 use q2c_result::sweep::SweepResult;
 use q2c_result::tune::{Cell, Measured, Prediction, TuneResult};
@@ -109,6 +110,46 @@ fn bench_row(cell: &BenchCell) -> Vec<String> {
     row.extend([lat.mean, lat.p50, lat.p99, lat.p999].map(|ns| measured(ns, cell.iops.trials)));
     row.extend(BENCH.iter().flat_map(|(_, of)| interval(&of(cell))));
     row
+}
+
+/// A row for each stage of all I/Os (`by` is `all`) and of each group.
+///
+/// # Errors
+/// When the CSV writer refuses a row, which its types leave no way for.
+pub fn analyze(result: &AnalyzeResult) -> Result<String, ::csv::Error> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    writer.write_record([
+        "by", "key", "stage", "n", "min_ns", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns",
+        "p9999_ns", "max_ns",
+    ])?;
+    let groups = result.groups.iter();
+    let groups = groups.flat_map(|(by, groups)| {
+        groups
+            .iter()
+            .map(move |group| (by.as_str(), group.key.as_str(), &group.stages))
+    });
+    for (by, key, stages) in [("all", "", &result.stages)].into_iter().chain(groups) {
+        for (stage, of) in stages {
+            let percentiles = [
+                of.mean_ns,
+                of.p50_ns,
+                of.p90_ns,
+                of.p99_ns,
+                of.p999_ns,
+                of.p9999_ns,
+            ];
+            let own = [by, key, stage].map(str::to_owned).into_iter();
+            let counts = [of.n.to_string(), of.min_ns.to_string()].into_iter();
+            let percentiles = percentiles.map(|ns| ns.to_string()).into_iter();
+            writer.write_record(
+                own.chain(counts)
+                    .chain(percentiles)
+                    .chain([of.max_ns.to_string()]),
+            )?;
+        }
+    }
+    let bytes = writer.into_inner().map_err(|e| e.into_error())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A sweep's cells, one row each. A parameter that a rule does not have is an empty field.

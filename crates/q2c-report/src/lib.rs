@@ -7,6 +7,7 @@
 //! Every string in a result may come from outside (device names, paths, file contents); each report
 //! makes it harmless in its own language: control characters for the terminal, markup for HTML.
 
+mod analysis;
 mod bench;
 pub mod columns;
 pub mod csv;

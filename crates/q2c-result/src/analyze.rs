@@ -32,7 +32,7 @@ pub struct AnalyzeResult {
     pub merged: u64,
     /// I/Os for each request that went to the driver; none without D.
     pub merge_ratio: Option<f64>,
-    /// From the first start to the last completion, ns.
+    /// From the first start to the last completion, or the last start where nothing completes, ns.
     pub span_ns: u64,
     /// Events that the source lost.
     pub lost: u64,
@@ -52,8 +52,14 @@ pub struct AnalyzeResult {
     pub hctx: Vec<Hctx>,
     /// How even they are; none without queues.
     pub balance: Option<Balance>,
+    /// Requests in use while others waited for one; empty when the trace lacks G.
+    pub tags: Vec<Tags>,
     /// Where time goes; none without a completed block-layer I/O.
     pub bottleneck: Option<Bottleneck>,
+    /// Latency and load over time.
+    pub over_time: Vec<Load>,
+    /// Some I/Os one by one.
+    pub excerpts: Vec<Excerpt>,
     /// Ways in which this can mislead.
     pub warnings: Vec<Warning>,
 }
@@ -232,4 +238,79 @@ pub struct TimeWindow {
     pub stage: String,
     /// Shares.
     pub shares: BTreeMap<String, f64>,
+}
+
+/// Requests in use (from G to C) of a hardware queue, or of a device whose trace names no queues.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tags {
+    /// The device, `major:minor`.
+    pub device: String,
+    /// The queue.
+    pub hctx: Option<u32>,
+    /// Most in use at once.
+    pub most: u64,
+    /// Sum of Q2G, ns.
+    pub q2g_ns: u64,
+    /// Of it the waits of I/Os that were queued while the most were in use.
+    pub q2g_at_most_ns: u64,
+}
+
+/// A window of time with the I/Os queued in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// From the first start, ns.
+    pub start_ns: u64,
+    /// Length, ns.
+    pub length_ns: u64,
+    /// I/Os queued.
+    pub requests: u64,
+    /// In flight, mean over the window.
+    pub in_flight: f64,
+    /// Their latencies: lower end of a class, ns, and I/Os in it. Four classes to each doubling; an end is at most 25 % above
+    /// the one before.
+    pub latencies: Vec<(u64, u64)>,
+}
+
+/// I/Os that were queued one after another.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Excerpt {
+    /// Which: `start`, `slowest` (around the I/O that took longest), `window` (asked for).
+    pub what: String,
+    /// In the order in which they were queued.
+    pub ios: Vec<ExcerptIo>,
+    /// I/Os of the window that found no room.
+    pub left_out: u64,
+}
+
+/// One I/O. Times from the first start, ns; none where the trace does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExcerptIo {
+    /// Its id in the trace.
+    pub id: u64,
+    /// The device, `major:minor`.
+    pub device: String,
+    /// What it did.
+    pub op: String,
+    /// First sector.
+    pub sector: u64,
+    /// Length, bytes.
+    pub bytes: u64,
+    /// CPU that queued it.
+    pub cpu: Option<u32>,
+    /// Hardware queue.
+    pub hctx: Option<u32>,
+    /// Process.
+    pub pid: Option<u32>,
+    /// Whether another's request carried it.
+    pub merged: bool,
+    /// Q.
+    pub queue_ns: Option<u64>,
+    /// G; M of a merged one.
+    pub getrq_ns: Option<u64>,
+    /// I.
+    pub insert_ns: Option<u64>,
+    /// D.
+    pub issue_ns: Option<u64>,
+    /// C.
+    pub complete_ns: Option<u64>,
 }

@@ -39,6 +39,9 @@ pub struct BenchResult {
     pub scaling: Vec<Curve>,
     /// CPU time per I/O of the null engine with recording on, nanoseconds: the harness's own cost.
     pub harness_floor_ns: f64,
+    /// The same with nothing of an I/O kept and none timed; 0 in results of versions that did not measure it.
+    #[serde(default)]
+    pub harness_bare_ns: f64,
     /// Ways in which this result can mislead.
     pub warnings: Vec<Warning>,
 }

@@ -42,6 +42,9 @@ pub struct TuneResult {
     pub fidelity: Fidelity,
     /// CPU time per I/O of the null engine with recording on, nanoseconds: the harness's own cost.
     pub harness_floor_ns: f64,
+    /// The same with nothing of an I/O kept and none timed; 0 in results of versions that did not measure it.
+    #[serde(default)]
+    pub harness_bare_ns: f64,
     /// Methods that do not exist here, with the reason.
     #[serde(default)]
     pub unavailable: Vec<Unavailable>,

@@ -1,8 +1,9 @@
 //! What a trace holds, counted in one pass and in bounded memory.
 
-use q2c_model::{Bytes, IoRecord, Nanos};
+use crate::blktrace::{GOLDEN, IntMap};
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Counts over the records of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -56,7 +57,11 @@ pub struct Latency {
 #[derive(Clone, Debug, Default)]
 pub struct Counting {
     summary: Summary,
-    lanes: BTreeSet<u32>,
+    layers: Tally,
+    ops: Tally,
+    devices: Tally,
+    sizes: Tally,
+    lanes: Tally,
     ends: Option<(Nanos, Nanos)>,
     u2c: Latencies,
     q2c: Latencies,
@@ -73,7 +78,24 @@ impl Counting {
     pub fn finish(self) -> Summary {
         let (first, last) = self.ends.unwrap_or_default();
         Summary {
-            lanes: u32::try_from(self.lanes.len()).unwrap_or(u32::MAX),
+            layers: names(
+                self.layers,
+                [Layer::User, Layer::Block],
+                |l| l as u64,
+                Layer::name,
+            ),
+            ops: names(self.ops, OPS, |op| op as u64, Op::name),
+            devices: self
+                .devices
+                .all()
+                .map(|(number, n)| (device(number), n))
+                .collect(),
+            sizes: self
+                .sizes
+                .all()
+                .map(|(bytes, n)| (Bytes(bytes), n))
+                .collect(),
+            lanes: u32::try_from(self.lanes.all().count()).unwrap_or(u32::MAX),
             span_ns: last - first,
             u2c: self.u2c.latency(),
             q2c: self.q2c.latency(),
@@ -84,24 +106,83 @@ impl Counting {
     fn one(&mut self, record: &IoRecord) {
         let counts = &mut self.summary;
         counts.records += 1;
-        *counts
-            .layers
-            .entry(record.layer.name().to_owned())
-            .or_default() += 1;
-        *counts.ops.entry(record.op.to_string()).or_default() += 1;
-        *counts.devices.entry(record.device.to_string()).or_default() += 1;
-        *counts.sizes.entry(record.bytes).or_default() += 1;
+        self.layers.add(record.layer as u64);
+        self.ops.add(record.op as u64);
+        let DevId { major, minor } = record.device;
+        self.devices.add(u64::from(major) << 32 | u64::from(minor));
+        self.sizes.add(record.bytes.0);
+        self.lanes.add(u64::from(record.lane));
         counts.deepest = counts.deepest.max(record.depth_at_submit);
         counts.slept += u64::from(record.slept_ns.is_some());
         counts.missed += u64::from(record.missed == Some(true));
         counts.failed += u64::from(record.error.is_some_and(|error| error != 0));
-        self.lanes.insert(record.lane);
         record.u2c().into_iter().for_each(|ns| self.u2c.add(ns));
         record.q2c().into_iter().for_each(|ns| self.q2c.add(ns));
         for time in times(record) {
             let (first, last) = self.ends.get_or_insert((time, time));
             (*first, *last) = ((*first).min(time), (*last).max(time));
         }
+    }
+}
+
+/// All operations.
+const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
+
+/// Counts by name instead of number.
+fn names<T: Copy>(
+    tally: Tally,
+    all: impl IntoIterator<Item = T>,
+    number: impl Fn(T) -> u64,
+    name: impl Fn(T) -> &'static str,
+) -> BTreeMap<String, u64> {
+    let counts: BTreeMap<u64, u64> = tally.all().collect();
+    let named = |one: T| Some((name(one).to_owned(), *counts.get(&number(one))?));
+    all.into_iter().filter_map(named).collect()
+}
+
+fn device(number: u64) -> String {
+    let (major, minor) = ((number >> 32) as u32, number as u32);
+    DevId { major, minor }.to_string()
+}
+
+/// How often each number came. Those that came lately are counted aside, so that the map is rarely asked.
+#[derive(Clone, Debug)]
+struct Tally {
+    counts: IntMap<u64, u64>,
+    /// Numbers and their counts since they are here, each at a place that its bits give.
+    lately: Box<[(u64, u64); Tally::LATELY]>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Tally {
+            counts: IntMap::default(),
+            lately: Box::new([(0, 0); Tally::LATELY]),
+        }
+    }
+}
+
+impl Tally {
+    const LATELY: usize = 2048;
+
+    #[inline]
+    fn add(&mut self, number: u64) {
+        let at = number.wrapping_mul(GOLDEN) >> (u64::BITS - Self::LATELY.ilog2());
+        let place = &mut self.lately[at as usize];
+        if place.0 != number {
+            let (before, count) = std::mem::replace(place, (number, 0));
+            if count > 0 {
+                *self.counts.entry(before).or_default() += count;
+            }
+        }
+        place.1 += 1;
+    }
+
+    fn all(mut self) -> impl Iterator<Item = (u64, u64)> {
+        for (number, count) in self.lately.iter().filter(|(_, count)| *count > 0) {
+            *self.counts.entry(*number).or_default() += count;
+        }
+        self.counts.into_iter()
     }
 }
 
@@ -121,7 +202,7 @@ fn times(record: &IoRecord) -> impl Iterator<Item = Nanos> {
 /// Latencies in classes of 8 binary digits: some thousand classes hold any trace.
 #[derive(Clone, Debug, Default)]
 struct Latencies {
-    classes: BTreeMap<u64, u64>,
+    classes: Tally,
     ios: u64,
     sum: u128,
     ends: Option<(u64, u64)>,
@@ -134,34 +215,35 @@ impl Latencies {
     fn add(&mut self, latency: Nanos) {
         let ns = latency.0;
         let dropped = (u64::BITS - ns.leading_zeros()).saturating_sub(Self::DIGITS);
-        *self.classes.entry(ns >> dropped << dropped).or_default() += 1;
+        self.classes.add(ns >> dropped << dropped);
         self.ios += 1;
         self.sum += u128::from(ns);
         let (min, max) = self.ends.get_or_insert((ns, ns));
         (*min, *max) = ((*min).min(ns), (*max).max(ns));
     }
 
-    fn latency(&self) -> Option<Latency> {
+    fn latency(self) -> Option<Latency> {
         let (min, max) = self.ends?;
+        let classes: BTreeMap<u64, u64> = self.classes.all().collect();
+        let rank = |q: f64| rank(&classes, (q * self.ios as f64).ceil() as u64);
         Some(Latency {
             ios: self.ios,
             min_ns: Nanos(min),
             mean_ns: self.sum as f64 / self.ios as f64,
-            p50_ns: Nanos(self.rank(0.50).max(min)),
-            p99_ns: Nanos(self.rank(0.99).max(min)),
+            p50_ns: Nanos(rank(0.50).max(min)),
+            p99_ns: Nanos(rank(0.99).max(min)),
             max_ns: Nanos(max),
         })
     }
+}
 
-    /// The class of the nearest rank.
-    fn rank(&self, q: f64) -> u64 {
-        let rank = ((q * self.ios as f64).ceil() as u64).max(1);
-        let mut below = 0;
-        let mut classes = self.classes.iter();
-        let found = classes.find(|(_, count)| {
-            below += **count;
-            below >= rank
-        });
-        found.map_or(0, |(class, _)| *class)
-    }
+/// The class that holds this rank.
+fn rank(classes: &BTreeMap<u64, u64>, rank: u64) -> u64 {
+    let mut below = 0;
+    let mut classes = classes.iter();
+    let found = classes.find(|(_, count)| {
+        below += **count;
+        below >= rank.max(1)
+    });
+    found.map_or(0, |(class, _)| *class)
 }

@@ -4,7 +4,9 @@ use crate::failure::{Fails, Failure};
 use q2c_report::terminal::Screen;
 use q2c_result::Exit;
 use serde::Serialize;
-use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::fs;
+use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::path::Path;
 
 /// A line of talk. A closed stderr is no reason to stop.
 pub fn say(line: &str) {
@@ -46,4 +48,23 @@ pub fn screen() -> Screen {
         width,
         colour: terminal && std::env::var_os("NO_COLOR").is_none(),
     }
+}
+
+/// A file that is there already is not written over: it may be anything.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |exit, why: String| Failure::new(exit, format!("write {}: {why}", path.display()));
+    let mut file = match fs::File::create_new(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            let why = "expected a new name, found an existing file; remove it or name another";
+            return Err(failed(Exit::Usage, why.to_owned()));
+        }
+        Err(e) => return Err(failed(Exit::Device, e.to_string())),
+    };
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    written.map_err(|e| {
+        // Half a page is worse than none; the first error is the one to report.
+        fs::remove_file(path).ok();
+        failed(Exit::Device, e.to_string())
+    })
 }

@@ -11,7 +11,7 @@ fn queue(tags: usize, jobs: usize, each: usize) -> Vec<Span> {
     let mut spans = Vec::new();
     for _ in 0..each {
         for at in &mut ready {
-            let tag = free.iter_mut().min().unwrap();
+            let tag = free.iter_mut().min().expect("at least one tag");
             let getrq = (*at + 500).max(*tag);
             let complete = getrq + 1_000 + service;
             spans.push([*at, getrq, -1, getrq + 1_000, complete]);

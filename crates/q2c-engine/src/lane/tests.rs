@@ -73,7 +73,7 @@ impl q2c_policy::Lane for Says {
 }
 
 /// One I/O: the calls it made and its flags.
-fn one(wait: &mut Wait) -> (Calls, u8) {
+fn one(wait: &mut Wait) -> (Calls, u64) {
     let calls = Rc::new(Cell::new(Calls::default()));
     let (bs, span) = (Bytes(512), Bytes(1 << 20));
     let pattern = "randread".parse().expect("a known pattern");

@@ -77,7 +77,7 @@ fn of(samples: &[Sample], length: Nanos) -> IntervalStats {
     }
 }
 
-fn count(samples: &[Sample], flag: u8) -> u64 {
+fn count(samples: &[Sample], flag: u64) -> u64 {
     samples.iter().filter(|s| s.is(flag)).count() as u64
 }
 
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::run::{Mark, PhaseData};
 
-    fn sample(reaped: u64, flags: u8, asked_ns: u32) -> Sample {
+    fn sample(reaped: u64, flags: u64, asked_ns: u32) -> Sample {
         Sample {
             submit_ns: reaped - 10,
             wait_ns: 10,

@@ -273,5 +273,10 @@ fn the_floor_is_far_below_any_device() {
     let _machine = alone();
     let ns = floor::measure(clock(), cpu(0)).unwrap();
     assert!((5.0..5_000.0).contains(&ns), "{ns} ns");
+    let bare = floor::measure_bare(clock(), cpu(0)).unwrap();
+    assert!(
+        (2.0..ns).contains(&bare),
+        "{bare} ns with nothing kept, {ns} ns recorded"
+    );
     assert!(floor::measure(clock(), CpuId(1023)).is_err());
 }

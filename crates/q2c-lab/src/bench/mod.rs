@@ -64,6 +64,8 @@ pub struct Bench<'a> {
     pub doctor: &'a DoctorReport,
     /// CPU time per I/O of the null engine, ns.
     pub harness_floor_ns: f64,
+    /// The same with nothing kept.
+    pub harness_bare_ns: f64,
     /// The clock of all times.
     pub clock: Clock,
     /// Ends the run early.
@@ -158,6 +160,7 @@ impl Bench<'_> {
             left_out,
             scaling,
             harness_floor_ns: self.harness_floor_ns,
+            harness_bare_ns: self.harness_bare_ns,
             warnings,
         };
         Ok(Done {

@@ -76,6 +76,7 @@ pub(super) fn conclude(tune: &Tune<'_>, evidence: Evidence) -> Result<TuneResult
             .collect(),
         fidelity: fidelity::fidelity(&summary.cells, &first),
         harness_floor_ns: tune.harness_floor_ns,
+        harness_bare_ns: tune.harness_bare_ns,
         sweeps: searched.into_iter().map(|s| s.sweep).collect(),
         calibration,
         cells,

@@ -60,6 +60,8 @@ pub struct Tune<'a> {
     pub restore_dir: Option<&'a Path>,
     /// CPU per I/O of the null engine, ns.
     pub harness_floor_ns: f64,
+    /// The same with nothing kept.
+    pub harness_bare_ns: f64,
     /// Raised to stop.
     pub stop: &'a AtomicBool,
 }

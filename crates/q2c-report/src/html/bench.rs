@@ -86,8 +86,8 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
         curves: result.scaling.iter().map(told).collect(),
         left_out: left_out(result),
         harness: format!(
-            "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing",
-            job.idle_busy_cpus, result.harness_floor_ns
+            "{:.2} CPUs were busy at rest; {:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
+            job.idle_busy_cpus, result.harness_floor_ns, result.harness_bare_ns
         ),
         checks: checks::rows(&result.doctor),
         target: facts::target(&result.target),

@@ -3,6 +3,7 @@
 //! Nothing in the page is loaded from elsewhere, and its Content-Security-Policy forbids it; only the two scripts
 //! whose hashes the policy names can run, whatever a string in the result says.
 
+mod analyze;
 mod bench;
 mod chart;
 mod checks;
@@ -14,6 +15,7 @@ mod results;
 mod summary;
 mod sweep;
 
+pub use analyze::analyze;
 pub use bench::bench;
 pub use page::{RenderError, tune};
 pub use sweep::sweep;

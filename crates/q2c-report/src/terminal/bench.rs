@@ -85,8 +85,8 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
         text += &screen.note(Tone::Dim, "left out:", &printable(&line));
     }
     let floor = format!(
-        "{:.0} ns CPU per I/O on an engine that does nothing",
-        result.harness_floor_ns
+        "{:.0} ns CPU per I/O on an engine that does nothing, {:.0} with nothing kept",
+        result.harness_floor_ns, result.harness_bare_ns
     );
     text += &screen.note(Tone::Dim, "harness:", &floor);
     text += &doctor::invalid(&result.doctor, screen);

@@ -109,7 +109,10 @@ fn fidelity(fidelity: &Fidelity, screen: Screen) -> String {
 
 fn harness_floor(result: &TuneResult, screen: Screen) -> String {
     let floor = duration(result.harness_floor_ns, "u");
-    let text = format!("{floor} of CPU per I/O are q2c's own (null engine, recording on)");
+    let bare = duration(result.harness_bare_ns, "u");
+    let text = format!(
+        "{floor} of CPU per I/O are q2c's own (null engine, recording on; {bare} with nothing kept)"
+    );
     screen.note(Tone::Strong, "harness floor:", &text)
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Without Chromium the tests skip and say so; where the variable `CI` is `true` they fail instead.
 
+mod analyze;
 mod bench;
 mod chromium;
 mod devtools;

@@ -75,7 +75,7 @@ pub struct Event {
     pub bytes: u32,
     /// [`action`], without the cgroup bit.
     pub action: u16,
-    /// Completion's errno, positive; 0 for success.
+    /// Completion's errno, positive or (as kernels write it) negative in 16 bits; 0 for success.
     pub error: u16,
     /// [`category`] bits.
     pub category: u32,

@@ -16,14 +16,14 @@ pub struct Losses {
 }
 
 impl Losses {
-    pub(super) fn count(&mut self, reason: &'static str, n: u64) {
+    pub(crate) fn count(&mut self, reason: &'static str, n: u64) {
         *self.reasons.entry(reason).or_default() += n;
     }
 }
 
 /// What a sequence number says of its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(crate) enum Seen {
     /// The next one.
     Next,
     /// Records before it are missing.
@@ -34,7 +34,7 @@ pub(super) enum Seen {
 
 /// The last sequence number of each device and CPU.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sequences {
+pub(crate) struct Sequences {
     last: IntMap<u64, u32>,
     /// The one of the last event, kept out of the map.
     key: u64,
@@ -47,7 +47,7 @@ impl Sequences {
 
     /// Checks an event's number.
     #[inline]
-    pub(super) fn check(&mut self, event: &Event, losses: &mut Losses) -> Seen {
+    pub(crate) fn check(&mut self, event: &Event, losses: &mut Losses) -> Seen {
         let key = u64::from(event.device) << 32 | u64::from(event.cpu);
         if key != self.key {
             self.change(key);

@@ -5,13 +5,12 @@ use super::event::{Event, action};
 use super::file::EventFile;
 use super::loss::{Losses, Seen, Sequences};
 use super::notes::Notes;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use super::queue::Queue;
 use std::io::Read;
 
-/// Time, place in a request's life, file: what comes first. Events at the same instant on different CPUs are ordered as a request
-/// lives.
-type Key = (u64, u8, u32);
+/// Time, place in a request's life, file, from the highest digits down: what comes first. Events at the same instant on different CPUs are
+/// ordered as a request lives.
+type Key = u128;
 
 struct Head<R> {
     file: EventFile<R>,
@@ -24,7 +23,7 @@ struct Head<R> {
 /// Merges files. Each is in order by itself.
 pub struct Merge<R> {
     files: Vec<Head<R>>,
-    heap: BinaryHeap<Reverse<Key>>,
+    waiting: Queue,
     /// The file read from, and the key up to which it comes first.
     current: Option<(usize, Key)>,
     notes: Notes,
@@ -45,7 +44,7 @@ const fn rank(action: u16) -> u8 {
 }
 
 fn key(event: &Event, file: usize) -> Key {
-    (event.time, rank(event.action), file as u32)
+    u128::from(event.time) << 64 | u128::from(rank(event.action)) << 32 | file as u128
 }
 
 impl<R: Read> Merge<R> {
@@ -56,7 +55,7 @@ impl<R: Read> Merge<R> {
     pub fn new(files: impl IntoIterator<Item = EventFile<R>>) -> Result<Self, BlktraceError> {
         let mut merge = Merge {
             files: Vec::new(),
-            heap: BinaryHeap::new(),
+            waiting: Queue::default(),
             current: None,
             notes: Notes::default(),
             losses: Losses::default(),
@@ -91,7 +90,7 @@ impl<R: Read> Merge<R> {
                 });
             }
         }
-        self.heap.push(Reverse(key(&head.event, self.files.len())));
+        self.waiting.push(key(&head.event, self.files.len()));
         self.files.push(head);
         Ok(())
     }
@@ -112,20 +111,17 @@ impl<R: Read> Merge<R> {
             false => None,
             true if key(&head.event, file) <= limit => Some((file, limit)),
             true => {
-                self.heap.push(Reverse(key(&head.event, file)));
+                self.waiting.push(key(&head.event, file));
                 None
             }
         };
         Ok(Some(event))
     }
 
+    #[inline]
     fn earliest(&mut self) -> Option<(usize, Key)> {
-        let Reverse((_, _, file)) = self.heap.pop()?;
-        let limit = self
-            .heap
-            .peek()
-            .map_or((u64::MAX, u8::MAX, u32::MAX), |Reverse(key)| *key);
-        Some((file as usize, limit))
+        let (first, limit) = self.waiting.pop()?;
+        Some((first as u32 as usize, limit))
     }
 
     /// Files with at least one event.

@@ -15,14 +15,17 @@ mod loss;
 mod matching;
 mod merge;
 mod notes;
+mod queue;
 mod set;
 
 pub use error::BlktraceError;
 pub use event::{Event, action, category};
 pub use file::EventFile;
+pub(crate) use hash::{GOLDEN, IntMap};
 pub use layout::Layout;
 pub use loss::Losses;
+pub(crate) use loss::{Seen, Sequences};
 pub use matching::{Counts, Matcher};
 pub use merge::Merge;
 pub use notes::Notes;
-pub use set::{FileSet, Spans, spans};
+pub use set::{EventSource, FileSet, Spans, spans};

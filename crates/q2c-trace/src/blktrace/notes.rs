@@ -36,6 +36,18 @@ impl Notes {
         self.names.iter().map(|(pid, name)| (*pid, name))
     }
 
+    /// Takes the name of a process from elsewhere.
+    pub(crate) fn name_process(&mut self, pid: u32, name: &[u8]) {
+        let known = self.names.get(&pid);
+        if known.is_some_and(|known| known.as_bytes() == name)
+            || known.is_none() && self.names.len() >= Self::MOST
+        {
+            return;
+        }
+        let name = String::from_utf8_lossy(name);
+        self.names.insert(pid, Rc::from(name.as_ref()));
+    }
+
     /// Takes a note. `payload` has no cgroup id any more.
     pub(super) fn take(
         &mut self,

@@ -1,6 +1,7 @@
 //! The files of a trace, and all of it in one call.
 
 use super::error::BlktraceError;
+use super::event::Event;
 use super::file::EventFile;
 use super::loss::Losses;
 use super::matching::{Counts, Matcher};
@@ -119,6 +120,46 @@ pub struct Spans {
     pub last_ns: u64,
 }
 
+/// Events in the order of time, and what their source says beside them.
+pub trait EventSource {
+    /// What goes wrong with it.
+    type Error;
+
+    /// The next event; `None` at the end.
+    ///
+    /// # Errors
+    /// When the source cannot be read or used.
+    fn next_event(&mut self) -> Result<Option<Event>, Self::Error>;
+    /// What notes said so far.
+    fn notes(&self) -> &Notes;
+    /// What was lost so far.
+    fn losses(&self) -> &Losses;
+    /// Gaps before the events handed out so far.
+    fn gaps_passed(&self) -> u64;
+}
+
+impl<R: Read> EventSource for Merge<R> {
+    type Error = BlktraceError;
+
+    #[inline]
+    fn next_event(&mut self) -> Result<Option<Event>, BlktraceError> {
+        Merge::next_event(self)
+    }
+
+    fn notes(&self) -> &Notes {
+        Merge::notes(self)
+    }
+
+    fn losses(&self) -> &Losses {
+        Merge::losses(self)
+    }
+
+    #[inline]
+    fn gaps_passed(&self) -> u64 {
+        Merge::gaps_passed(self)
+    }
+}
+
 /// Spans on their way out, put in the order of their starts: the rest of a split arrives late.
 struct Batch(Vec<Span>);
 
@@ -144,8 +185,8 @@ impl Batch {
 ///
 /// # Errors
 /// What reading or `out` meets.
-pub fn spans<R: Read, E: From<BlktraceError>>(
-    mut merge: Merge<R>,
+pub fn spans<S: EventSource, E: From<S::Error>>(
+    mut merge: S,
     limit: usize,
     mut out: impl FnMut(&[Span], &Notes) -> Result<(), E>,
 ) -> Result<Spans, E> {

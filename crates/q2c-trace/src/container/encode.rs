@@ -2,40 +2,96 @@
 
 use super::column::Column;
 use super::schema;
+use crate::blktrace::IntMap;
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Int32Array, RecordBatch, StringArray, UInt32Array,
     UInt64Array, new_null_array,
 };
-use arrow_schema::ArrowError;
-use q2c_model::{IoRecord, Layer, Nanos, Op};
-use std::collections::HashMap;
-use std::hash::Hash;
+use arrow_schema::{ArrowError, DataType};
+use q2c_model::{DevId, IoRecord, Layer, Nanos, Op};
 use std::sync::Arc;
 
-/// All columns of `records`. Columns that no record has cost next to nothing: most sources have few.
-pub(super) fn batch(records: &[IoRecord]) -> Result<RecordBatch, ArrowError> {
-    let empty = empty(records);
-    let encode = |column: &Column| match empty.contains(column) {
-        true => Ok(new_null_array(&column.data_type(), records.len())),
-        false => array(*column, records),
-    };
-    let arrays = Column::ALL.iter().map(encode).collect::<Result<_, _>>()?;
-    RecordBatch::try_new(schema::schema(), arrays)
+/// Makes columns; remembers what the next batch needs again.
+pub(super) struct Encoder {
+    layers: Arc<StringArray>,
+    ops: Arc<StringArray>,
+    devices: Devices,
+    /// Columns of nothing but nulls, by kind, so long as the batch before.
+    nulls: (usize, Vec<(DataType, ArrayRef)>),
 }
 
-/// The columns that no record has, found in one pass.
-fn empty(records: &[IoRecord]) -> Vec<Column> {
-    let mut any = [false; OPTIONAL.len()];
-    for record in records {
-        for (any, has) in any.iter_mut().zip(has(record)) {
-            *any |= has;
+impl Encoder {
+    pub(super) fn new() -> Self {
+        let layers = [Layer::User, Layer::Block].map(Layer::name);
+        let ops = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other].map(Op::name);
+        Encoder {
+            layers: Arc::new(StringArray::from_iter_values(layers)),
+            ops: Arc::new(StringArray::from_iter_values(ops)),
+            devices: Devices::default(),
+            nulls: (0, Vec::new()),
         }
     }
-    let all = OPTIONAL.iter().zip(any);
-    all.filter_map(|(column, any)| (!any).then_some(*column))
-        .collect()
+
+    /// All columns of `records`. Columns that no record has cost next to nothing: most sources have few.
+    pub(super) fn batch(&mut self, records: &[IoRecord]) -> Result<RecordBatch, ArrowError> {
+        let present = present(records);
+        let mut arrays = Vec::with_capacity(Column::ALL.len());
+        for &column in Column::ALL {
+            let at = OPTIONAL.iter().position(|optional| *optional == column);
+            arrays.push(match at.map(|at| present[at]) {
+                Some(0) => self.null(&column.data_type(), records.len()),
+                Some(some) => array(column, records, some == records.len())?,
+                None => self.always(column, records)?,
+            });
+        }
+        RecordBatch::try_new(schema::schema(), arrays)
+    }
+
+    fn null(&mut self, kind: &DataType, len: usize) -> ArrayRef {
+        let (known, arrays) = &mut self.nulls;
+        if *known != len {
+            arrays.clear();
+            *known = len;
+        }
+        if let Some((_, array)) = arrays.iter().find(|(of, _)| of == kind) {
+            return array.clone();
+        }
+        let array = new_null_array(kind, len);
+        arrays.push((kind.clone(), array.clone()));
+        array
+    }
+
+    /// A column that every record has.
+    fn always(&mut self, column: Column, records: &[IoRecord]) -> Result<ArrayRef, ArrowError> {
+        Ok(match column {
+            Column::Layer => keyed(records, &self.layers, |r| match r.layer {
+                Layer::User => 0,
+                Layer::Block => 1,
+            })?,
+            Column::Op => keyed(records, &self.ops, |r| r.op as i32)?,
+            Column::Device => self.devices.column(records)?,
+            Column::Id => whole_u64s(records, |r| r.id),
+            Column::Sector => whole_u64s(records, |r| r.sector.0),
+            Column::Bytes => whole_u64s(records, |r| r.bytes.0),
+            Column::Flags => whole_u32s(records, |r| r.flags.0),
+            Column::Lane => whole_u32s(records, |r| r.lane),
+            Column::DepthAtSubmit => whole_u32s(records, |r| r.depth_at_submit),
+            _ => array(column, records, false)?,
+        })
+    }
+}
+
+/// How many records have each optional column, found in one pass.
+fn present(records: &[IoRecord]) -> [usize; OPTIONAL.len()] {
+    let mut present = [0; OPTIONAL.len()];
+    for record in records {
+        for (count, has) in present.iter_mut().zip(has(record)) {
+            *count += usize::from(has);
+        }
+    }
+    present
 }
 
 /// Columns that may be empty, in the order of [`has`].
@@ -88,50 +144,55 @@ fn has(r: &IoRecord) -> [bool; OPTIONAL.len()] {
     ]
 }
 
-fn array(column: Column, records: &[IoRecord]) -> Result<ArrayRef, ArrowError> {
+/// An optional column; `all` when every record has it.
+fn array(column: Column, records: &[IoRecord], all: bool) -> Result<ArrayRef, ArrowError> {
+    let times = |get: fn(&IoRecord) -> Option<Nanos>| u64s(records, all, |r| get(r).map(|ns| ns.0));
+    let u32s = |get: fn(&IoRecord) -> Option<u32>| u32s(records, all, get);
     Ok(match column {
-        Column::Id => u64s(records, |r| Some(r.id)),
-        Column::Layer => words(records, |r| r.layer, Layer::name)?,
-        Column::Device => devices(records)?,
-        Column::Op => words(records, |r| r.op, Op::name)?,
-        Column::Flags => u32s(records, |r| Some(r.flags.0)),
-        Column::Sector => u64s(records, |r| Some(r.sector.0)),
-        Column::Bytes => u64s(records, |r| Some(r.bytes.0)),
-        Column::Lane => u32s(records, |r| Some(r.lane)),
-        Column::DepthAtSubmit => u32s(records, |r| Some(r.depth_at_submit)),
-        Column::QueueNs => times(records, |r| r.queue_ns),
-        Column::GetrqNs => times(records, |r| r.getrq_ns),
-        Column::InsertNs => times(records, |r| r.insert_ns),
-        Column::IssueNs => times(records, |r| r.issue_ns),
-        Column::CompleteNs => times(records, |r| r.complete_ns),
-        Column::SubmitNs => times(records, |r| r.submit_ns),
-        Column::SubmitEndNs => times(records, |r| r.submit_end_ns),
-        Column::ReapNs => times(records, |r| r.reap_ns),
-        Column::SleepAskedNs => times(records, |r| r.sleep_asked_ns),
-        Column::SleptNs => times(records, |r| r.slept_ns),
+        Column::QueueNs => times(|r| r.queue_ns),
+        Column::GetrqNs => times(|r| r.getrq_ns),
+        Column::InsertNs => times(|r| r.insert_ns),
+        Column::IssueNs => times(|r| r.issue_ns),
+        Column::CompleteNs => times(|r| r.complete_ns),
+        Column::SubmitNs => times(|r| r.submit_ns),
+        Column::SubmitEndNs => times(|r| r.submit_end_ns),
+        Column::ReapNs => times(|r| r.reap_ns),
+        Column::SleepAskedNs => times(|r| r.sleep_asked_ns),
+        Column::SleptNs => times(|r| r.slept_ns),
         Column::Missed => Arc::new(records.iter().map(|r| r.missed).collect::<BooleanArray>()),
-        Column::Pid => u32s(records, |r| r.pid),
+        Column::Pid => u32s(|r| r.pid),
         Column::Comm => texts(records, |r| r.comm.as_deref())?,
-        Column::CpuSubmit => u32s(records, |r| r.cpu_submit),
-        Column::CpuComplete => u32s(records, |r| r.cpu_complete),
-        Column::Hctx => u32s(records, |r| r.hctx),
-        Column::Tag => u32s(records, |r| r.tag),
-        Column::Cgroup => u64s(records, |r| r.cgroup),
+        Column::CpuSubmit => u32s(|r| r.cpu_submit),
+        Column::CpuComplete => u32s(|r| r.cpu_complete),
+        Column::Hctx => u32s(|r| r.hctx),
+        Column::Tag => u32s(|r| r.tag),
+        Column::Cgroup => u64s(records, all, |r| r.cgroup),
         Column::Error => Arc::new(records.iter().map(|r| r.error).collect::<Int32Array>()),
-        Column::MergedInto => u64s(records, |r| r.merged_into),
+        Column::MergedInto => u64s(records, all, |r| r.merged_into),
+        always => return Err(ArrowError::SchemaError(format!("{always} is not optional"))),
     })
 }
 
-fn u64s(records: &[IoRecord], get: impl Fn(&IoRecord) -> Option<u64>) -> ArrayRef {
-    Arc::new(records.iter().map(get).collect::<UInt64Array>())
+fn whole_u64s(records: &[IoRecord], get: impl Fn(&IoRecord) -> u64) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(records.iter().map(get)))
 }
 
-fn times(records: &[IoRecord], get: impl Fn(&IoRecord) -> Option<Nanos>) -> ArrayRef {
-    u64s(records, |record| get(record).map(|ns| ns.0))
+fn whole_u32s(records: &[IoRecord], get: impl Fn(&IoRecord) -> u32) -> ArrayRef {
+    Arc::new(UInt32Array::from_iter_values(records.iter().map(get)))
 }
 
-fn u32s(records: &[IoRecord], get: impl Fn(&IoRecord) -> Option<u32>) -> ArrayRef {
-    Arc::new(records.iter().map(get).collect::<UInt32Array>())
+fn u64s(records: &[IoRecord], all: bool, get: impl Fn(&IoRecord) -> Option<u64>) -> ArrayRef {
+    match all {
+        true => whole_u64s(records, |r| get(r).unwrap_or_default()),
+        false => Arc::new(records.iter().map(get).collect::<UInt64Array>()),
+    }
+}
+
+fn u32s(records: &[IoRecord], all: bool, get: impl Fn(&IoRecord) -> Option<u32>) -> ArrayRef {
+    match all {
+        true => whole_u32s(records, |r| get(r).unwrap_or_default()),
+        false => Arc::new(records.iter().map(get).collect::<UInt32Array>()),
+    }
 }
 
 fn texts(
@@ -150,38 +211,58 @@ fn texts(
     Ok(Arc::new(column.finish()))
 }
 
-/// The text of a device is made once in a batch.
-fn devices(records: &[IoRecord]) -> Result<ArrayRef, ArrowError> {
-    words(records, |record| record.device, |device| device.to_string())
+/// A text column whose values are known.
+fn keyed(
+    records: &[IoRecord],
+    values: &Arc<StringArray>,
+    key: impl Fn(&IoRecord) -> i32,
+) -> Result<ArrayRef, ArrowError> {
+    let keys = Int32Array::from_iter_values(records.iter().map(key));
+    Ok(Arc::new(DictionaryArray::try_new(keys, values.clone())?))
 }
 
-/// Few values, each of which becomes a text once.
-fn words<V: Copy + Eq + Hash, T: AsRef<str>>(
-    records: &[IoRecord],
-    get: impl Fn(&IoRecord) -> V,
-    text: impl Fn(V) -> T,
-) -> Result<ArrayRef, ArrowError> {
-    let mut keys = HashMap::new();
-    let mut texts: Vec<T> = Vec::new();
-    let mut last = None;
-    let key = |record: &IoRecord| {
-        let value = get(record);
-        match last {
-            Some((known, key)) if known == value => key,
+/// The texts of devices, each made once.
+#[derive(Default)]
+struct Devices {
+    keys: IntMap<u64, i32>,
+    texts: Vec<String>,
+    /// The texts as an array; `None` when there are new ones.
+    values: Option<Arc<StringArray>>,
+}
+
+impl Devices {
+    /// Devices that are remembered: a batch that meets more begins anew.
+    const MOST: usize = 64 * 1024;
+
+    fn column(&mut self, records: &[IoRecord]) -> Result<ArrayRef, ArrowError> {
+        if self.texts.len() >= Self::MOST {
+            *self = Devices::default();
+        }
+        let mut last = None;
+        let keys = Int32Array::from_iter_values(records.iter().map(|record| match last {
+            Some((known, key)) if known == record.device => key,
             _ => {
-                let key = *keys.entry(value).or_insert_with(|| {
-                    texts.push(text(value));
-                    // There are no more values than records, of which a push has fewer than 2^31.
-                    texts.len() as i32 - 1
-                });
-                last = Some((value, key));
+                let key = self.key(record.device);
+                last = Some((record.device, key));
                 key
             }
-        }
-    };
-    let keys: Int32Array = records.iter().map(key).map(Some).collect();
-    let texts = Arc::new(StringArray::from_iter_values(texts));
-    Ok(Arc::new(DictionaryArray::try_new(keys, texts)?))
+        }));
+        let texts = &self.texts;
+        let values = || Arc::new(StringArray::from_iter_values(texts));
+        let values = self.values.get_or_insert_with(values);
+        Ok(Arc::new(DictionaryArray::try_new(keys, values.clone())?))
+    }
+
+    fn key(&mut self, device: DevId) -> i32 {
+        let number = u64::from(device.major) << 32 | u64::from(device.minor);
+        let (texts, values) = (&mut self.texts, &mut self.values);
+        *self.keys.entry(number).or_insert_with(|| {
+            texts.push(device.to_string());
+            *values = None;
+            // There are no more values than records, of which a push has fewer than 2^31.
+            texts.len() as i32 - 1
+        })
+    }
 }
 
 #[cfg(test)]

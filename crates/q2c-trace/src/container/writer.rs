@@ -1,8 +1,10 @@
 //! Writes a trace.
 
-use super::encode;
+use super::encode::Encoder;
 use super::error::TraceError;
+use super::groups::Groups;
 use super::schema::{self, FLAGS_KEY, FLAGS_WORDS, META_KEY, SCHEMA_VERSION, VERSION_KEY};
+use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -13,6 +15,36 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
+/// What takes the rows.
+enum Body {
+    /// The caller's thread does all.
+    Alone(Box<ArrowWriter<NamedTempFile>>),
+    Threads(Box<Groups<NamedTempFile>>),
+}
+
+impl Body {
+    fn write(&mut self, batch: RecordBatch) -> Result<(), ParquetError> {
+        match self {
+            Body::Alone(parquet) => parquet.write(&batch),
+            Body::Threads(groups) => groups.write(batch),
+        }
+    }
+
+    fn append_key_value_metadata(&mut self, entry: KeyValue) {
+        match self {
+            Body::Alone(parquet) => parquet.append_key_value_metadata(entry),
+            Body::Threads(groups) => groups.append_key_value_metadata(entry),
+        }
+    }
+
+    fn into_inner(self) -> Result<NamedTempFile, ParquetError> {
+        match self {
+            Body::Alone(parquet) => parquet.into_inner(),
+            Body::Threads(groups) => groups.into_inner(),
+        }
+    }
+}
+
 /// Streams records into a trace file.
 ///
 /// The file lies under a temporary name in the target's folder until [`TraceWriter::finish`] has synced and
@@ -20,7 +52,8 @@ use tempfile::NamedTempFile;
 pub struct TraceWriter {
     path: PathBuf,
     meta: TraceMeta,
-    parquet: ArrowWriter<NamedTempFile>,
+    body: Body,
+    encoder: Encoder,
     rows: u64,
     failed: bool,
 }
@@ -35,17 +68,32 @@ impl TraceWriter {
         if path.symlink_metadata().is_ok() {
             return Err(TraceError::Exists { path });
         }
-        let file = temporary(&path).map_err(io_error("create trace", &path))?;
+        let file = temporary_beside(&path).map_err(io_error("create trace", &path))?;
         let parquet = schema::properties()
             .and_then(|properties| ArrowWriter::try_new(file, schema::schema(), Some(properties)))
             .map_err(parquet_error("create trace", &path))?;
         Ok(TraceWriter {
             path,
             meta,
-            parquet,
+            body: Body::Alone(Box::new(parquet)),
+            encoder: Encoder::new(),
             rows: 0,
             failed: false,
         })
+    }
+
+    /// Encodes with several threads from here on, before the first record: for traces that are made as fast as possible and
+    /// while nothing is measured. Memory: up to six row groups.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn with_threads(mut self) -> Result<Self, TraceError> {
+        if let Body::Alone(parquet) = self.body {
+            let groups = Groups::new(*parquet);
+            let groups = groups.map_err(parquet_error("create trace", &self.path))?;
+            self.body = Body::Threads(Box::new(groups));
+        }
+        Ok(self)
     }
 
     /// Appends records; slices of a thousand or more keep the cost per record low.
@@ -53,9 +101,10 @@ impl TraceWriter {
     /// # Errors
     /// When the disk refuses. The trace cannot be finished after that.
     pub fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        let done = encode::batch(records)
+        let batch = self.encoder.batch(records);
+        let done = batch
             .map_err(ParquetError::from)
-            .and_then(|batch| self.parquet.write(&batch));
+            .and_then(|batch| self.body.write(batch));
         self.failed |= done.is_err();
         self.rows += records.len() as u64;
         done.map_err(parquet_error("write trace", &self.path))
@@ -77,9 +126,9 @@ impl TraceWriter {
             return Err(TraceError::Incomplete { path });
         }
         for entry in entries(&self.meta, &path)? {
-            self.parquet.append_key_value_metadata(entry);
+            self.body.append_key_value_metadata(entry);
         }
-        let file = self.parquet.into_inner();
+        let file = self.body.into_inner();
         let file = file.map_err(parquet_error("finish trace", &path))?;
         let synced = file.as_file().sync_all();
         synced.map_err(io_error("sync trace", &path))?;
@@ -89,7 +138,7 @@ impl TraceWriter {
 }
 
 /// A hidden file in the target's folder, with the permissions of a normal one.
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "expected a file name"))?;
@@ -118,6 +167,13 @@ fn entries(meta: &TraceMeta, path: &Path) -> Result<[KeyValue; 3], TraceError> {
         entry(META_KEY, json),
         entry(FLAGS_KEY, FLAGS_WORDS.to_owned()),
     ])
+}
+
+/// Renames without replacing, the file being gone when the name is taken.
+pub(crate) fn name_finished(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.persist_noclobber(path)
+        .map_err(|refused| refused.error)?;
+    File::open(folder(path)).and_then(|folder| folder.sync_all())
 }
 
 /// Renames without replacing; the folder is synced so that the name survives a power loss.

@@ -8,7 +8,7 @@ use super::depth::Depths;
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::row::{Name, Row};
-use super::run::{Intake, Place, RecordSink};
+use super::run::{Intake, Origin, Place, RecordSink};
 use crate::sorter::Sorter;
 use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
 use std::collections::BTreeMap;
@@ -215,17 +215,49 @@ impl<'a> Arranged<'a> {
     }
 
     fn emit(&mut self, row: &Row) -> Result<(), ImportError> {
-        let origin = *self.origin.get_or_insert(row.start);
+        let origin = match self.origin {
+            Some(origin) => origin,
+            None => self.begin(row.start),
+        };
         self.left = row.start;
-        match self.record(row, origin) {
-            Ok(record) => self.intake.take(record),
+        match self.end_and_depth(row, origin) {
+            Ok((end, depth)) => self.record(row, origin, end, depth),
             Err(bad) => self.bad(row.place, bad),
         }
     }
 
-    fn record(&mut self, row: &Row, origin: Nanos) -> Result<IoRecord, BadLine> {
+    fn begin(&mut self, origin: Nanos) -> Nanos {
+        self.origin = Some(origin);
+        self.intake.begin(Origin {
+            clock: self.spec.clock.to_owned(),
+            unix: self.spec.unix,
+            zero_ns: origin.0,
+        });
+        origin
+    }
+
+    /// When it ends, and how many requests are in flight with it.
+    #[inline]
+    fn end_and_depth(&mut self, row: &Row, origin: Nanos) -> Result<(Option<Nanos>, u32), BadLine> {
         let start = Nanos(row.start.0 - origin.0);
         let end = row.latency.map(|latency| end(start, latency)).transpose()?;
+        let depth = match self.spec.ends {
+            true => self.depths.submit(0, start, end)?,
+            false => 1,
+        };
+        Ok((end, depth))
+    }
+
+    /// Made where it is handed on: a record is large.
+    #[inline]
+    fn record(
+        &mut self,
+        row: &Row,
+        origin: Nanos,
+        end: Option<Nanos>,
+        depth: u32,
+    ) -> Result<(), ImportError> {
+        let start = Nanos(row.start.0 - origin.0);
         let mut record = IoRecord::new(
             0,
             self.spec.layer,
@@ -234,9 +266,7 @@ impl<'a> Arranged<'a> {
             row.sector,
             row.bytes,
         );
-        if self.spec.ends {
-            record.depth_at_submit = self.depths.submit(0, start, end)?;
-        }
+        record.depth_at_submit = depth;
         let (first, last) = match self.spec.layer {
             Layer::Block => (&mut record.queue_ns, &mut record.complete_ns),
             Layer::User => (&mut record.submit_ns, &mut record.reap_ns),
@@ -247,7 +277,7 @@ impl<'a> Arranged<'a> {
         if !self.spec.hosts {
             record.comm = row.name.text();
         }
-        Ok(record)
+        self.intake.take(record)
     }
 
     /// Numbers the row's host by its appearance, from 1.

@@ -3,9 +3,9 @@
 use super::Format;
 use super::error::ImportError;
 use super::options::ImportOptions;
-use super::run::{RecordSink, Source};
+use super::run::{Origin, RecordSink, Source};
 use crate::blktrace::{
-    BlktraceError, EventFile, FileSet, Layout, Matcher, Merge, Notes, Spans, spans,
+    BlktraceError, EventFile, EventSource, FileSet, Layout, Matcher, Merge, Notes, Spans, spans,
 };
 use crate::span::Span;
 use q2c_model::{IoRecord, TraceMeta};
@@ -20,6 +20,8 @@ pub(super) const FORMAT: Format = Format {
     import,
 };
 
+const CLOCK: &str = "CLOCK_MONOTONIC of the traced machine";
+
 fn sniff(head: &[u8]) -> bool {
     head.first_chunk().copied().and_then(Layout::of).is_some()
 }
@@ -30,7 +32,7 @@ fn import(
     sink: &mut dyn RecordSink,
 ) -> Result<TraceMeta, ImportError> {
     let file = EventFile::new(source.path, &mut *source.input, 1 << 20, options.skip_bad);
-    take(Merge::new([file])?, source.path, sink)
+    take_merge(Merge::new([file])?, source.path, sink)
 }
 
 /// Imports the files of a trace.
@@ -42,7 +44,7 @@ pub fn blktrace_files(
     options: &ImportOptions,
     sink: &mut dyn RecordSink,
 ) -> Result<TraceMeta, ImportError> {
-    let mut meta = take(files.open(options.skip_bad)?, &files.base, sink)?;
+    let mut meta = take_merge(files.open(options.skip_bad)?, &files.base, sink)?;
     name_missing(&mut meta, files);
     Ok(meta)
 }
@@ -63,28 +65,67 @@ fn name_missing(meta: &mut TraceMeta, files: &FileSet) {
     }
 }
 
-fn take<R: Read>(
+fn take_merge<R: Read>(
     merge: Merge<R>,
     path: &Path,
     sink: &mut dyn RecordSink,
 ) -> Result<TraceMeta, ImportError> {
     let files = merge.files();
+    let meta = take(merge, path, files, sink)?;
+    let base = || path.to_owned();
+    meta.ok_or_else(|| {
+        BlktraceError::Empty {
+            base: base(),
+            files,
+        }
+        .into()
+    })
+}
+
+/// Matches events and hands their I/Os on; `None` when there are none.
+pub(super) fn take<S: EventSource>(
+    events: S,
+    path: &Path,
+    files: usize,
+    sink: &mut dyn RecordSink,
+) -> Result<Option<TraceMeta>, ImportError>
+where
+    ImportError: From<S::Error>,
+{
     let mut origin = None;
     let mut records: Vec<IoRecord> = Vec::new();
-    let read = spans(merge, Matcher::LIMIT, |some: &[Span], notes: &Notes| {
-        let origin = *origin.get_or_insert(some.first().map_or(0, Span::start));
+    let read = spans(events, Matcher::LIMIT, |some: &[Span], notes: &Notes| {
+        let origin = match origin {
+            Some(origin) => origin,
+            None => {
+                let first = some.first().map_or(0, Span::start);
+                sink.begin(&begin(notes, first))
+                    .map_err(ImportError::Trace)?;
+                *origin.insert(first)
+            }
+        };
         let name = |span: &Span| notes.name(span.pid).map(ToString::to_string);
         records.clear();
         records.extend(some.iter().map(|span| span.record(origin, name(span))));
-        sink.push(&records).map_err(ImportError::from)
+        sink.push(&records).map_err(ImportError::Trace)
     })?;
-    match origin {
-        Some(origin) => Ok(describe(&read, origin, path, files)),
-        None => Err(ImportError::Blktrace(BlktraceError::Empty {
-            base: path.to_owned(),
-            files,
-        })),
+    Ok(origin.map(|origin| describe(&read, origin, path, files)))
+}
+
+/// Of times from `zero` on: in Unix time where the trace notes it, else the traced machine's.
+fn begin(notes: &Notes, zero: u64) -> Origin {
+    let unix = unix(notes, zero);
+    Origin {
+        clock: CLOCK.to_owned(),
+        unix: unix.is_some(),
+        zero_ns: unix.unwrap_or(zero),
     }
+}
+
+/// A time of the traced machine in Unix time, ns.
+fn unix(notes: &Notes, time: u64) -> Option<u64> {
+    let (unix, at) = notes.start_unix_ns.zip(notes.start_ns)?;
+    Some(unix.saturating_add(time).saturating_sub(at))
 }
 
 fn describe(read: &Spans, origin: u64, path: &Path, files: usize) -> TraceMeta {
@@ -101,13 +142,9 @@ fn describe(read: &Spans, origin: u64, path: &Path, files: usize) -> TraceMeta {
         ("blktrace.remaps", counts.remaps.to_string()),
         ("blktrace.issued", counts.issued.to_string()),
     ];
-    let since = |start: u64| origin.saturating_sub(start);
     TraceMeta {
-        start_unix_ns: notes
-            .start_unix_ns
-            .zip(notes.start_ns)
-            .map(|(unix, ns)| unix.saturating_add(since(ns))),
-        clock: "CLOCK_MONOTONIC of the traced machine".to_owned(),
+        start_unix_ns: unix(notes, origin),
+        clock: CLOCK.to_owned(),
         source: FORMAT.name.to_owned(),
         lost: read.losses.lost,
         unmatched,

@@ -109,6 +109,26 @@ pub enum ImportError {
         /// What it is.
         found: String,
     },
+    /// The given format of lines makes no sense.
+    #[error("import {}: format of lines: expected {expected}, found {found}", path.display())]
+    Pattern {
+        /// The source.
+        path: PathBuf,
+        /// What it may be.
+        expected: &'static str,
+        /// What it is.
+        found: String,
+    },
+    /// Recordings that do not go together.
+    #[error("merge {}: expected {expected}, found {found}", path.display())]
+    Merge {
+        /// One of them.
+        path: PathBuf,
+        /// What it may be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
     /// Binary records that cannot be used.
     #[error(transparent)]
     Blktrace(#[from] BlktraceError),

@@ -5,6 +5,7 @@
 
 mod alibaba;
 mod arrange;
+mod blkparse;
 mod blktrace;
 mod csv;
 mod decimal;
@@ -22,6 +23,7 @@ mod nexus5;
 mod options;
 mod row;
 mod run;
+mod several;
 mod spc;
 mod systor17;
 mod tencent;
@@ -34,7 +36,8 @@ pub use decimal::TimeUnit;
 pub use error::ImportError;
 pub use input::Input;
 pub use options::{ColumnMap, ImportOptions};
-pub use run::{RecordSink, Source, file};
+pub use run::{Origin, RecordSink, Source, file};
+pub use several::several;
 
 use q2c_model::TraceMeta;
 
@@ -60,6 +63,7 @@ pub const FORMATS: &[Format] = &[
     latency_list::FORMAT,
     vscsi::FORMAT,
     fio_iolog::FORMAT,
+    blkparse::FORMAT,
     disksim::FORMAT,
     spc::FORMAT,
     msr::FORMAT,

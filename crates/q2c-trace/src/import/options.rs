@@ -23,6 +23,8 @@ pub struct ImportOptions {
     pub columns: Vec<ColumnMap>,
     /// `csv`: the byte between cells; a comma when `None`.
     pub delimiter: Option<u8>,
+    /// `blkparse`: the format given to `blkparse -f`; its default format when `None`.
+    pub blkparse_format: Option<String>,
     /// Sort a source that is out of order by any distance, with what memory has no room for in an unnamed file in this folder.
     pub sort: Option<PathBuf>,
     /// Leave out lines that cannot be read, counted by reason in the trace's `unmatched`, instead of stopping.

@@ -18,8 +18,27 @@ pub struct Source<'a> {
     pub input: &'a mut dyn BufRead,
 }
 
+/// Time zero of the records of a source, on the source's own clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The clock, in words.
+    pub clock: String,
+    /// Whether it counts from 1970.
+    pub unix: bool,
+    /// What it shows at time zero, ns.
+    pub zero_ns: u64,
+}
+
 /// Where imported records go.
 pub trait RecordSink {
+    /// Told once, before the first records: what their times count from.
+    ///
+    /// # Errors
+    /// When no records are wanted.
+    fn begin(&mut self, _: &Origin) -> Result<(), TraceError> {
+        Ok(())
+    }
+
     /// Takes records, in the order of the source.
     ///
     /// # Errors
@@ -52,7 +71,7 @@ pub fn file(
     trace: &Path,
 ) -> Result<TraceMeta, ImportError> {
     let (_, mut input) = open(path)?;
-    let mut writer = TraceWriter::create(trace, TraceMeta::default())?;
+    let mut writer = TraceWriter::create(trace, TraceMeta::default())?.with_threads()?;
     let mut source = Source {
         path,
         input: &mut *input,
@@ -80,12 +99,36 @@ pub(super) enum Place {
     Offset(u64),
 }
 
+/// The error of a line or a record that cannot be used.
+pub(super) fn refused(path: &Path, place: Place, bad: BadLine) -> ImportError {
+    let (path, field) = (path.to_owned(), bad.field.to_owned());
+    let (expected, found) = (bad.expected.to_owned(), bad.found);
+    match place {
+        Place::Line(line) => ImportError::Line {
+            path,
+            line,
+            field,
+            expected,
+            found,
+        },
+        Place::Offset(offset) => ImportError::Record {
+            path,
+            offset,
+            field,
+            expected,
+            found,
+        },
+    }
+}
+
 /// Records on their way to the sink, and lines that did not become any.
 pub(super) struct Intake<'a> {
     path: &'a Path,
     sink: &'a mut dyn RecordSink,
     skip_bad: bool,
     batch: Vec<IoRecord>,
+    /// Until the sink was told.
+    origin: Option<Origin>,
     taken: u64,
     skipped: BTreeMap<String, u64>,
 }
@@ -99,13 +142,20 @@ impl<'a> Intake<'a> {
             path,
             sink,
             skip_bad,
-            batch: Vec::new(),
+            batch: Vec::with_capacity(Self::BATCH),
+            origin: Some(Origin::default()),
             taken: 0,
             skipped: BTreeMap::new(),
         }
     }
 
+    /// Says what times count from; before the first record is taken.
+    pub(super) fn begin(&mut self, origin: Origin) {
+        self.origin = Some(origin);
+    }
+
     /// Takes a record and numbers it.
+    #[inline]
     pub(super) fn take(&mut self, mut record: IoRecord) -> Result<(), ImportError> {
         record.id = self.taken;
         self.taken += 1;
@@ -132,24 +182,7 @@ impl<'a> Intake<'a> {
 
     /// The error of a line or a record that cannot be used.
     pub(super) fn refused(&self, place: Place, bad: BadLine) -> ImportError {
-        let (path, field) = (self.path.to_owned(), bad.field.to_owned());
-        let (expected, found) = (bad.expected.to_owned(), bad.found);
-        match place {
-            Place::Line(line) => ImportError::Line {
-                path,
-                line,
-                field,
-                expected,
-                found,
-            },
-            Place::Offset(offset) => ImportError::Record {
-                path,
-                offset,
-                field,
-                expected,
-                found,
-            },
-        }
+        refused(self.path, place, bad)
     }
 
     /// The description of an import that is done, with the counts of skipped lines.
@@ -178,6 +211,9 @@ impl<'a> Intake<'a> {
     }
 
     fn flush(&mut self) -> Result<(), ImportError> {
+        if let Some(origin) = self.origin.take() {
+            self.sink.begin(&origin)?;
+        }
         self.sink.push(&self.batch)?;
         self.batch.clear();
         Ok(())

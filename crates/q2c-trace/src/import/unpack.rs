@@ -121,7 +121,7 @@ mod tests {
 
     fn read(packed: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
-        unpacked(io::Cursor::new(packed))?.read_to_end(&mut all)?;
+        unpacked(io::Cursor::new(packed))?.1.read_to_end(&mut all)?;
         Ok(all)
     }
 

@@ -9,6 +9,8 @@ mod csv;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod export;
+#[cfg(test)]
 mod independent_reader;
 #[cfg(test)]
 mod latency_list;
@@ -16,6 +18,8 @@ mod latency_list;
 mod public;
 #[cfg(test)]
 mod round_trip;
+#[cfg(test)]
+mod several;
 #[cfg(test)]
 mod speed;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! How fast a large file is imported: by hand, `cargo test --release -p q2c-trace --test trace speed -- --ignored --nocapture`.
 
 use q2c_model::IoRecord;
-use q2c_trace::import::{self, ImportOptions, RecordSink, Source, by_name};
+use q2c_trace::import::{self, ImportOptions, Input, RecordSink, by_name};
 use q2c_trace::{TraceError, TraceReader};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -48,12 +48,8 @@ fn alibaba_rows_become_a_trace() {
     let options = ImportOptions::default();
     let began = Instant::now();
     let mut counted = Counted::default();
-    let mut input = import::open(&path).unwrap();
-    let mut source = Source {
-        path: &path,
-        input: &mut *input,
-    };
-    (format.import)(&mut source, &options, &mut counted).unwrap();
+    let input = Input::recognise(&path, Some("alibaba")).unwrap();
+    input.import(&path, &options, &mut counted).unwrap();
     let parsed = began.elapsed();
     assert_eq!(counted.0, ROWS);
     let began = Instant::now();

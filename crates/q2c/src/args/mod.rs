@@ -19,7 +19,7 @@ mod trace;
 mod tune;
 mod watch;
 
-pub use analyze::AnalyzeArgs;
+pub use analyze::{AnalyzeArgs, Window};
 pub use bench::{BenchArgs, SECONDS};
 pub use calibrate::CalibrateArgs;
 pub use common::{RunArgs, WorkloadArgs};
@@ -34,7 +34,7 @@ pub use restore::RestoreArgs;
 pub use rule::RuleArgs;
 pub use source::{CostArgs, SourceArgs};
 pub use steer::SteerArgs;
-pub use trace::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
+pub use trace::{ExportArgs, ImportArgs, InfoArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
 pub use watch::WatchArgs;
 

@@ -120,10 +120,10 @@ pub struct SweepArgs {
     /// Show this rule I/O by I/O in the report [default: the best]
     #[arg(long, value_name = "POLICY")]
     pub follow: Option<PolicySpec>,
-    /// Write a report with charts to this file
+    /// Write a report with charts to this file, a name that is not taken yet
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write every cell as CSV to this file
+    /// Write every cell as CSV to this file, a name that is not taken yet
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// Write every cell as Parquet to this file

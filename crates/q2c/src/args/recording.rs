@@ -26,6 +26,9 @@ pub struct RecordingArgs {
     /// csv: the character between cells [default: a comma]
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
+    /// blkparse: the format that was given to blkparse -f [default: blkparse's own]
+    #[arg(long, value_name = "FORMAT")]
+    blkparse_format: Option<String>,
     /// Sort requests that are out of order by more than 65 536, through an unnamed file in $TMPDIR or /var/tmp
     #[arg(long)]
     sort: bool,
@@ -46,6 +49,7 @@ impl RecordingArgs {
             sort: self.sort.then(temporary),
             columns: self.columns.clone().map_or(Vec::new(), |columns| columns.0),
             delimiter: self.delimiter,
+            blkparse_format: self.blkparse_format.clone(),
             skip_bad: self.skip_bad,
             ..ImportOptions::default()
         }

@@ -3,11 +3,12 @@
 use super::{RecordArgs, RecordingArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use q2c_model::{Bytes, parse_size};
+use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
+use q2c_trace::export::{self, Lanes};
 use q2c_trace::import::FORMATS;
 use std::path::PathBuf;
 
-/// Record, bring recordings in, and look into them.
+/// Record, bring recordings in, look into them, and hand them to other tools.
 #[derive(Clone, Debug, Args)]
 pub struct TraceArgs {
     /// What to do.
@@ -23,6 +24,9 @@ pub enum TraceCommand {
     Import(ImportArgs),
     /// Record every I/O of a device, from queued to complete, by BPF
     Record(RecordArgs),
+    /// Write a q2c trace in the format of another tool
+    #[command(after_help = export_formats())]
+    Export(ExportArgs),
     /// Say what a trace holds
     Info(InfoArgs),
 }
@@ -30,8 +34,9 @@ pub enum TraceCommand {
 /// What to import, and what it does not say itself.
 #[derive(Clone, Debug, Args)]
 pub struct ImportArgs {
-    /// The recording
-    pub input: PathBuf,
+    /// The recording; several are merged by time, which must be of one clock
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
     /// Its format [default: recognised by its first bytes]
     #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
     pub format: Option<String>,
@@ -49,6 +54,28 @@ pub struct ImportArgs {
     pub json: bool,
 }
 
+/// What to export, and as what.
+#[derive(Clone, Debug, Args)]
+pub struct ExportArgs {
+    /// The q2c trace
+    pub trace: PathBuf,
+    /// The format to write
+    #[arg(long, value_parser = PossibleValuesParser::new(export::FORMATS.iter().map(|f| f.name)))]
+    pub format: String,
+    /// Only requests that start at this time of the trace or later, such as 1.5s
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub from: Option<Nanos>,
+    /// Only requests that start before this time of the trace
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub to: Option<Nanos>,
+    /// chrome: lanes by submitting CPU or by hardware queue, cpu or hctx [default: cpu]
+    #[arg(long, value_name = "LANES")]
+    pub lanes: Option<Lanes>,
+    /// The file to make, a name that is not taken yet; - for standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub out: PathBuf,
+}
+
 /// Which trace.
 #[derive(Clone, Debug, Args)]
 pub struct InfoArgs {
@@ -57,6 +84,15 @@ pub struct InfoArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+fn export_formats() -> String {
+    let line = |format: &export::Format| format!("  {:<13} {}", format.name, format.help);
+    let lines: Vec<String> = export::FORMATS.iter().map(line).collect();
+    format!(
+        "Formats:\n{}\n\nWhat becomes of which column: docs/formats.md",
+        lines.join("\n")
+    )
 }
 
 fn formats() -> String {

@@ -1,12 +1,12 @@
 //! `q2c analyze`.
 
-use crate::args::AnalyzeArgs;
+use crate::args::{AnalyzeArgs, Window};
 use crate::commands::trace::import_exit;
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, screen};
-use q2c_analyze::Analyzer;
+use crate::output::{print, print_json, say, screen, write_new};
+use q2c_analyze::{Analyzer, Beside};
 use q2c_model::{IoRecord, Layer, TraceMeta};
-use q2c_result::analyze::{AnalyzeResult, Input};
+use q2c_result::analyze::{self, AnalyzeResult};
 use q2c_result::{Exit, Warning};
 use q2c_trace::blktrace::{BlktraceError, FileSet, Matcher, Notes, spans};
 use q2c_trace::import::{Input, RecordSink, blktrace_meta};
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Analyses and prints.
 pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let mut feed = Feed::new(&args.trace, stop);
+    let mut feed = Feed::new(&args.trace, args.window, stop);
     let input = Input::recognise(&args.trace, args.format.as_deref()).or_exit_of(import_exit)?;
     let meta = match input {
         Input::Own => of_trace(&args.trace, &mut feed)?,
@@ -26,6 +26,11 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         foreign => of_import(args, foreign, &mut feed)?,
     };
     let result = feed.result(&args.trace, meta)?;
+    if let Some(path) = &args.html {
+        let page = q2c_report::html::analyze(&result).or_exit(Exit::Internal)?;
+        write_new(path, page.as_bytes())?;
+        say(&format!("report: {}", path.display()));
+    }
     match (args.json, args.btt) {
         (true, _) => print_json(&result)?,
         (_, true) => print(&q2c_report::terminal::btt(&result))?,
@@ -102,7 +107,8 @@ struct Feed<'a> {
     path: &'a Path,
     stop: &'a AtomicBool,
     /// Of the layer of the first record.
-    analyzer: Option<(Layer, Analyzer)>,
+    analyzer: Option<(Layer, Beside)>,
+    window: Option<Window>,
     other_layer: u64,
     names: BTreeMap<u32, String>,
     spans: Vec<Span>,
@@ -112,11 +118,12 @@ impl<'a> Feed<'a> {
     /// Processes whose names are kept.
     const NAMES: usize = 1 << 16;
 
-    fn new(path: &'a Path, stop: &'a AtomicBool) -> Self {
+    fn new(path: &'a Path, window: Option<Window>, stop: &'a AtomicBool) -> Self {
         Feed {
             path,
             stop,
             analyzer: None,
+            window,
             other_layer: 0,
             names: BTreeMap::new(),
             spans: Vec::new(),
@@ -129,9 +136,20 @@ impl<'a> Feed<'a> {
         }
     }
 
+    /// The one, made for this layer when it is the first.
+    fn analyzer(&mut self, layer: Layer) -> &mut (Layer, Beside) {
+        let window = self.window;
+        self.analyzer.get_or_insert_with(|| {
+            let mut new = Analyzer::new(layer);
+            if let Some(Window { from, to }) = window {
+                new.window(from.0..to.0);
+            }
+            (layer, Beside::new(new))
+        })
+    }
+
     fn block(&mut self, spans: &[Span]) {
-        let new = || (Layer::Block, Analyzer::new(Layer::Block));
-        self.analyzer.get_or_insert_with(new).1.add(spans);
+        self.analyzer(Layer::Block).1.add(spans);
     }
 
     fn result(self, path: &Path, meta: TraceMeta) -> Result<AnalyzeResult, Failure> {
@@ -149,7 +167,7 @@ impl<'a> Feed<'a> {
                 .unmatched
                 .insert("of the other layer".to_owned(), self.other_layer);
         }
-        result.input = Input {
+        result.input = analyze::Input {
             path: path.display().to_string(),
             source: meta.source,
             clock: meta.clock,
@@ -172,8 +190,7 @@ impl RecordSink for Feed<'_> {
         let Some(first) = records.first() else {
             return Ok(());
         };
-        let new = || (first.layer, Analyzer::new(first.layer));
-        let layer = self.analyzer.get_or_insert_with(new).0;
+        let layer = self.analyzer(first.layer).0;
         let mut spans = std::mem::take(&mut self.spans);
         spans.clear();
         spans.extend(records.iter().filter(|r| r.layer == layer).map(Span::of));

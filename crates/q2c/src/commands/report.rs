@@ -2,19 +2,21 @@
 
 use crate::args::ReportArgs;
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{print, print_json, say, screen, write_new};
 use q2c_result::Exit;
+use q2c_result::analyze::{self, AnalyzeResult};
 use q2c_result::bench::{self, BenchResult};
 use q2c_result::tune::{self, TuneResult};
 use serde::Deserialize;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A result of any command whose reports can be drawn again.
 enum Kept {
     Tune(Box<TuneResult>),
     Bench(Box<BenchResult>),
+    Analyze(Box<AnalyzeResult>),
 }
 
 impl Kept {
@@ -22,6 +24,7 @@ impl Kept {
         match self {
             Kept::Tune(result) => q2c_report::html::tune(result).or_exit(Exit::Internal),
             Kept::Bench(result) => q2c_report::html::bench(result).or_exit(Exit::Internal),
+            Kept::Analyze(result) => q2c_report::html::analyze(result).or_exit(Exit::Internal),
         }
     }
 
@@ -29,6 +32,7 @@ impl Kept {
         match self {
             Kept::Tune(result) => q2c_report::csv::cells(result).or_exit(Exit::Internal),
             Kept::Bench(result) => q2c_report::csv::bench(result).or_exit(Exit::Internal),
+            Kept::Analyze(result) => q2c_report::csv::analyze(result).or_exit(Exit::Internal),
         }
     }
 
@@ -36,6 +40,7 @@ impl Kept {
         match self {
             Kept::Tune(result) => print_json(result),
             Kept::Bench(result) => print_json(result),
+            Kept::Analyze(result) => print_json(result),
         }
     }
 
@@ -43,6 +48,7 @@ impl Kept {
         match self {
             Kept::Tune(result) => q2c_report::terminal::tune(result, screen()),
             Kept::Bench(result) => q2c_report::terminal::bench(result, screen()),
+            Kept::Analyze(result) => q2c_report::terminal::analyze(result, screen()),
         }
     }
 }
@@ -77,7 +83,7 @@ fn result(run: &Path) -> Result<Kept, Failure> {
     let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
     let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
         io::ErrorKind::NotFound if run.is_dir() => bad(
-            "expected the result of q2c tune or bench, found none: the run has not ended, or was another command's".to_owned(),
+            "expected the result of q2c tune, bench or analyze, found none: the run has not ended, or was another command's".to_owned(),
         ),
         _ => bad(e.to_string()),
     })?;
@@ -88,30 +94,15 @@ fn result(run: &Path) -> Result<Kept, Failure> {
     match schema {
         tune::SCHEMA => serde_json::from_str(&text).map(Kept::Tune).map_err(unlike),
         bench::SCHEMA => serde_json::from_str(&text).map(Kept::Bench).map_err(unlike),
+        analyze::SCHEMA => serde_json::from_str(&text)
+            .map(Kept::Analyze)
+            .map_err(unlike),
         _ => Err(bad(format!(
-            "expected schema {} or {}, found `{}`; use the q2c that wrote it",
+            "expected schema {}, {} or {}, found `{}`; use the q2c that wrote it",
             tune::SCHEMA,
             bench::SCHEMA,
+            analyze::SCHEMA,
             schema.escape_debug()
         ))),
     }
-}
-
-/// A file that is there already is not written over: it may be anything.
-fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |exit, why: String| Failure::new(exit, format!("write {}: {why}", path.display()));
-    let mut file = match fs::File::create_new(path) {
-        Ok(file) => file,
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-            let why = "expected a new name, found an existing file; remove it or name another";
-            return Err(failed(Exit::Usage, why.to_owned()));
-        }
-        Err(e) => return Err(failed(Exit::Device, e.to_string())),
-    };
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    written.map_err(|e| {
-        // Half a page is worse than none; the first error is the one to report.
-        fs::remove_file(path).ok();
-        failed(Exit::Device, e.to_string())
-    })
 }

@@ -3,8 +3,11 @@
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use crate::workbench::Workbench;
+use q2c_engine::floor;
 use q2c_lab::{Identity, RunDir, RunState};
+use q2c_model::CpuId;
 use q2c_result::Exit;
+use q2c_sys::Clock;
 use serde::Serialize;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -80,4 +83,20 @@ pub fn keep_for_resume(bench: Workbench, folder: &Path) {
             folder.display()
         ));
     }
+}
+
+/// What q2c itself takes of a CPU.
+pub struct Floor {
+    /// Per I/O, ns, every one recorded.
+    pub recorded_ns: f64,
+    /// Per I/O, ns, with nothing kept.
+    pub bare_ns: f64,
+}
+
+/// On this CPU, by an engine that does nothing.
+pub fn floor(clock: Clock, cpu: CpuId) -> Result<Floor, Failure> {
+    Ok(Floor {
+        recorded_ns: floor::measure(clock, cpu).or_exit(Exit::Environment)?,
+        bare_ns: floor::measure_bare(clock, cpu).or_exit(Exit::Environment)?,
+    })
 }

@@ -1,71 +1,42 @@
 //! `q2c trace`.
 
-use crate::args::{ImportArgs, InfoArgs, TraceArgs, TraceCommand};
+mod export;
+mod import;
+
+use crate::args::{TraceArgs, TraceCommand};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
-use q2c_model::{IoRecord, Nanos, TraceMeta};
+use q2c_model::{Nanos, TraceMeta};
 use q2c_result::Exit;
-use q2c_trace::import::{ImportError, Input, RecordSink};
-use q2c_trace::{
-    Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceError, TraceReader, TraceWriter,
-};
+use q2c_trace::import::ImportError;
+use q2c_trace::{Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceError, TraceReader};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Records, imports or describes.
+/// Records, imports, exports or describes.
 pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
-        TraceCommand::Import(args) => import(args, stop),
+        TraceCommand::Import(args) => import::run(args, stop),
         TraceCommand::Record(args) => super::record::run(args, stop),
-        TraceCommand::Info(args) => info(args, stop),
+        TraceCommand::Export(args) => export::run(args, stop),
+        TraceCommand::Info(args) => info_of(&args.trace, args.json, stop),
     }
 }
 
-/// Records on their way into the trace, until a signal comes.
-struct UntilStopped<'a> {
-    writer: TraceWriter,
-    out: &'a Path,
-    stop: &'a AtomicBool,
-}
-
-impl RecordSink for UntilStopped<'_> {
-    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(TraceError::Io {
-                doing: "write trace",
-                path: self.out.to_owned(),
-                source: io::Error::other("stopped by a signal; nothing was kept"),
-            });
+/// Says what the trace at `path` holds.
+pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let trace = TraceReader::open(path).or_exit(Exit::Input)?;
+    let mut counting = Counting::default();
+    for records in trace.records(&Scan::new()).or_exit(Exit::Input)? {
+        if stop.load(Ordering::Relaxed) {
+            let why = format!("read trace {}: stopped by a signal", path.display());
+            return Err(Failure::new(Exit::Interrupted, why));
         }
-        self.writer.push(records)
+        counting.add(&records.or_exit(Exit::Input)?);
     }
-}
-
-fn import(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let options = args.recording.options(args.bs);
-    let path = args.input.as_path();
-    let exit = |error: &ImportError| match stop.load(Ordering::Relaxed) {
-        true => Exit::Interrupted,
-        false => import_exit(error),
-    };
-    let input = Input::recognise(path, args.format.as_deref()).or_exit_of(exit)?;
-    let writer = TraceWriter::create(&args.out, TraceMeta::default());
-    let mut sink = UntilStopped {
-        writer: writer.or_exit_of(trace_exit)?,
-        out: &args.out,
-        stop,
-    };
-    let meta = input.import(path, &options, &mut sink).or_exit_of(exit)?;
-    sink.writer.meta_mut().clone_from(&meta);
-    sink.writer.finish().or_exit_of(trace_exit)?;
-    info_of(&args.out, args.json, stop)
-}
-
-fn info(args: &InfoArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    info_of(&args.trace, args.json, stop)
+    tell(path, trace.meta(), counting.finish(), json)
 }
 
 /// A trace's description with what was counted in it.
@@ -77,21 +48,12 @@ struct Info<'a> {
     summary: Summary,
 }
 
-pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let trace = TraceReader::open(path).or_exit(Exit::Input)?;
-    let mut counting = Counting::default();
-    for records in trace.records(&Scan::new()).or_exit(Exit::Input)? {
-        if stop.load(Ordering::Relaxed) {
-            let why = format!("read trace {}: stopped by a signal", path.display());
-            return Err(Failure::new(Exit::Interrupted, why));
-        }
-        counting.add(&records.or_exit(Exit::Input)?);
-    }
+fn tell(path: &Path, meta: &TraceMeta, summary: Summary, json: bool) -> Result<Exit, Failure> {
     let info = Info {
         path: path.display().to_string(),
         schema_version: SCHEMA_VERSION,
-        meta: trace.meta(),
-        summary: counting.finish(),
+        meta,
+        summary,
     };
     match json {
         true => print_json(&info)?,
@@ -170,9 +132,11 @@ fn latency(latency: &Latency) -> String {
 pub(super) fn import_exit(error: &ImportError) -> Exit {
     match error {
         ImportError::Trace(error) => trace_exit(error),
-        ImportError::Option { .. } | ImportError::Map { .. } | ImportError::Unknown { .. } => {
-            Exit::Usage
-        }
+        ImportError::Option { .. }
+        | ImportError::Map { .. }
+        | ImportError::Pattern { .. }
+        | ImportError::Merge { .. }
+        | ImportError::Unknown { .. } => Exit::Usage,
         ImportError::Sort { .. } => Exit::Environment,
         _ => Exit::Input,
     }

@@ -59,8 +59,7 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             .or_exit(Exit::Device)?,
     };
     say(&format!("run folder {}", folder.path().display()));
-    let floor = q2c_engine::floor::measure(bench.workload.clock, bench.workload.cpus[0])
-        .or_exit(Exit::Environment)?;
+    let floor = session::floor(bench.workload.clock, bench.workload.cpus[0])?;
     let store = store();
     let restore_dir = restore::folder(None).ok();
     let tune = Tune {
@@ -73,7 +72,8 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         store: store.as_ref(),
         recalibrate: args.recalibrate,
         restore_dir: restore_dir.as_deref(),
-        harness_floor_ns: floor,
+        harness_floor_ns: floor.recorded_ns,
+        harness_bare_ns: floor.bare_ns,
         stop,
     };
     let mut progress = runner::progress::on_stderr();

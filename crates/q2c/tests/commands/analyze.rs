@@ -1,21 +1,23 @@
 //! `q2c analyze`.
 
+use crate::blktrace::Event;
 use crate::program::{number, q2c};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// A version-7 record: a read of 4 KiB on 259:0 by process 42.
+/// A read of 4 KiB on 259:0.
 fn record(cpu: u32, sequence: u32, us: u64, action: u32, sector: u64) -> Vec<u8> {
-    let mut record = Vec::new();
-    record.extend(0x6561_7407_u32.to_le_bytes());
-    record.extend(sequence.to_le_bytes());
-    record.extend((us * 1000).to_le_bytes());
-    record.extend(sector.to_le_bytes());
-    for field in [4096, 1 << 16 | action, 42, 259 << 20, cpu, 0] {
-        record.extend(u32::to_le_bytes(field));
-    }
-    record
+    let event = Event {
+        ns: us * 1000,
+        cpu,
+        action,
+        category: 1,
+        sector,
+        bytes: 4096,
+        device: (259, 0),
+    };
+    event.record(sequence)
 }
 
 /// Q, G, D on CPU 0 and C on CPU 2, ten times: Q2G 10 us, G2D 20 us, D2C 70 us, a read each 50 us; the process is called `db`.
@@ -177,9 +179,11 @@ fn other_recordings_are_analysed_directly() {
 #[test]
 fn what_cannot_be_analysed_is_said() {
     let folder = tempfile::tempdir().unwrap();
-    q2c(folder.path(), &["analyze", "absent"]).refused(3, &["absent.blktrace.N", "found none"]);
+    q2c(folder.path(), &["analyze", "absent"]).refused(3, &["read absent", "No such file"]);
+    let named = ["analyze", "absent", "--format", "blktrace"];
+    q2c(folder.path(), &named).refused(3, &["absent.blktrace.N", "found none"]);
     fs::write(folder.path().join("junk"), [0xff; 100]).unwrap();
-    q2c(folder.path(), &["analyze", "junk"]).refused(3, &["--format"]);
+    q2c(folder.path(), &["analyze", "junk"]).refused(2, &["--format"]);
     fs::write(folder.path().join("empty.blktrace.0"), "").unwrap();
     q2c(folder.path(), &["analyze", "empty"]).refused(3, &["expected at least one request"]);
     let mut bytes = record(0, 1, 1, 1, 8);
@@ -188,4 +192,59 @@ fn what_cannot_be_analysed_is_said() {
     q2c(folder.path(), &["analyze", "bad"]).refused(3, &["offset 48", "07 07 07 07"]);
     let skipped = q2c(folder.path(), &["analyze", "bad", "--skip-bad", "--json"]).json();
     assert_eq!(number(&skipped, "/unmatched/no record"), 1.0);
+}
+
+#[test]
+fn a_page_is_written_once_and_drawn_again_from_the_result() {
+    let folder = tempfile::tempdir().unwrap();
+    two_files(folder.path());
+    let arguments = [
+        "analyze",
+        "nvme0n1",
+        "--json",
+        "--html",
+        "a.html",
+        "--window",
+        "120us..130us",
+    ];
+    let run = q2c(folder.path(), &arguments);
+    let result = run.json();
+    let page = fs::read_to_string(folder.path().join("a.html")).unwrap();
+    for words in [
+        "Where does the time between Q and C go?",
+        "G2D (20.0 % of Q2C)",
+        "What happens to single I/Os?",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    // Queued at 50 and 100 us, complete at 150 and 200 us.
+    let window = result["excerpts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|e| e["what"] == "window")
+        .unwrap();
+    let queued: Vec<f64> = window["ios"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|io| number(io, "/queue_ns"))
+        .collect();
+    assert_eq!(queued, [50_000.0, 100_000.0]);
+    q2c(folder.path(), &["analyze", "nvme0n1", "--html", "a.html"])
+        .refused(2, &["a.html", "existing file"]);
+    q2c(
+        folder.path(),
+        &["analyze", "nvme0n1", "--window", "2ms..1ms"],
+    )
+    .refused(2, &["the first the smaller"]);
+    fs::write(folder.path().join("result.json"), result.to_string()).unwrap();
+    let again = ["report", "result.json", "--html", "b.html"];
+    q2c(folder.path(), &again).done();
+    assert_eq!(
+        fs::read_to_string(folder.path().join("b.html")).unwrap(),
+        page
+    );
+    let table = q2c(folder.path(), &["report", "result.json", "--csv"]).done();
+    assert!(table.contains("all,,D2C,10,70000,70000,"), "{table}");
 }

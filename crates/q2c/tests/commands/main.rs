@@ -7,6 +7,10 @@ mod bench;
 #[cfg(test)]
 mod bench_fio;
 #[cfg(test)]
+mod blktrace;
+#[cfg(test)]
+mod btt;
+#[cfg(test)]
 mod poll;
 #[cfg(test)]
 mod poll_kernel;
@@ -19,5 +23,7 @@ mod report;
 mod sweep;
 #[cfg(test)]
 mod trace;
+#[cfg(test)]
+mod trace_export;
 #[cfg(test)]
 mod watch;

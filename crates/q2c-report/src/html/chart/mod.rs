@@ -1,6 +1,7 @@
 //! Charts as plotly figures. Colours are names (`@poll`); the page's script gives them values for the light and the
 //! dark scheme. Names and hover texts are escaped for plotly where they enter.
 
+pub(super) mod analysis;
 mod axis;
 mod calibration;
 mod fidelity;

@@ -160,7 +160,10 @@ impl Matcher {
             if slot.state != OVER {
                 return;
             }
-            if slot.start() != NONE {
+            if slot.start() == NONE {
+                // Its D was all there was of it, and was taken back.
+                self.unmatched("requeued without any other event");
+            } else {
                 out(&slot.span(number));
             }
             self.window.first += 1;
@@ -324,7 +327,10 @@ impl Matcher {
         };
         self.counts.requeues += 1;
         let slot = self.window.get_mut(id);
-        slot.issue = NONE;
+        // Its only time stays: an I/O has one.
+        if slot.queue != NONE || slot.getrq != NONE || slot.insert != NONE {
+            slot.issue = NONE;
+        }
         let state = if slot.insert == NONE {
             REQUESTED
         } else {

@@ -166,7 +166,8 @@ impl Slot {
             cpu_complete: self.cpu_complete,
             hctx: NONE_32,
             tag: NONE_32,
-            error: -i32::from(self.error),
+            // The kernel writes the negative errno in 16 bits, other tracers the positive one.
+            error: -i32::from((self.error as i16).unsigned_abs()),
         }
     }
 }

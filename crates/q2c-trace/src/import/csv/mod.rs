@@ -25,6 +25,9 @@ pub(super) const FORMAT: Format = Format {
     import,
 };
 
+/// What is known of its clock.
+const CLOCK: &str = "as in the source";
+
 /// Two cells at least, and none of them a number: a header row.
 fn sniff(head: &[u8]) -> bool {
     let head = String::from_utf8_lossy(head);
@@ -48,6 +51,7 @@ fn import(
         return intake.finish(FORMAT.name, "", lines.number);
     };
     let mut rows = Rows::new(&plan);
+    let mut begun = false;
     loop {
         let record = match lines.next().map_err(read_error(path))? {
             None => break,
@@ -57,11 +61,17 @@ fn import(
                 .and_then(|()| rows.record(&cells)),
         };
         match record {
-            Ok(record) => intake.take(record)?,
+            Ok(record) => {
+                if !begun {
+                    begun = true;
+                    intake.begin(rows.origin());
+                }
+                intake.take(record)?;
+            }
             Err(bad) => intake.bad(Place::Line(lines.number), bad)?,
         }
     }
-    let mut meta = intake.finish(FORMAT.name, "as in the source", lines.number)?;
+    let mut meta = intake.finish(FORMAT.name, CLOCK, lines.number)?;
     meta.facts.extend(rows.facts());
     Ok(meta)
 }

@@ -7,6 +7,7 @@ use crate::Column;
 use crate::import::decimal::latency;
 use crate::import::depth::Depths;
 use crate::import::error::BadLine;
+use crate::import::run::Origin;
 use q2c_model::{IoRecord, Nanos};
 use std::collections::HashMap;
 
@@ -59,6 +60,15 @@ impl<'a> Rows<'a> {
             }
         }
         Ok(record)
+    }
+
+    /// What times count from, once there was a row.
+    pub(super) fn origin(&self) -> Origin {
+        Origin {
+            clock: super::CLOCK.to_owned(),
+            unix: false,
+            zero_ns: self.origin.unwrap_or_default().0,
+        }
     }
 
     /// What the trace should say of the source.

@@ -5,12 +5,12 @@ use std::io::{self, BufRead, Read};
 /// A block's size, bytes.
 const BLOCK: usize = 512 * 1024;
 /// The longest line that is read, bytes.
-pub(super) const LONGEST_LINE: usize = 64 * 1024;
+pub(in crate::import) const LONGEST_LINE: usize = 64 * 1024;
 /// What some editors put before UTF-8 text.
-pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
+pub(in crate::import) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads blocks of whole lines.
-pub(super) struct Blocks<'a> {
+pub(in crate::import) struct Blocks<'a> {
     input: &'a mut dyn BufRead,
     /// The beginning of the line that the last block had no room for.
     rest: Vec<u8>,
@@ -19,7 +19,7 @@ pub(super) struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn new(input: &'a mut dyn BufRead) -> Self {
+    pub(in crate::import) fn new(input: &'a mut dyn BufRead) -> Self {
         Blocks {
             input,
             rest: Vec::new(),
@@ -29,7 +29,7 @@ impl<'a> Blocks<'a> {
 
     /// The next block, in the memory of `block`; `None` at the end. A line that no block has room for is a block of its own,
     /// cut off behind the limit; its rest is passed over only when the next block is wanted.
-    pub(super) fn next(&mut self, mut block: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+    pub(in crate::import) fn next(&mut self, mut block: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         if self.rest_ahead {
             self.pass_over_rest()?;
         }

@@ -31,9 +31,14 @@ impl<'a, const N: usize> Cells<'a, N> {
             count += 1;
         };
         match separator {
-            Separator::Comma => line
-                .split(|b| *b == b',')
-                .for_each(|cell| keep(cell.trim_ascii())),
+            Separator::Comma => {
+                let mut from = 0;
+                for comma in memchr::memchr_iter(b',', line) {
+                    keep(line[from..comma].trim_ascii());
+                    from = comma + 1;
+                }
+                keep(line[from..].trim_ascii());
+            }
             Separator::Blanks => line
                 .split(u8::is_ascii_whitespace)
                 .filter(|cell| !cell.is_empty())
@@ -84,6 +89,15 @@ fn digits(cell: &[u8]) -> Option<u64> {
     const FIT: usize = 19;
     if cell.is_empty() {
         return None;
+    }
+    if cell.len() <= FIT {
+        let (mut value, mut most) = (0u64, 0);
+        for byte in cell {
+            let digit = byte.wrapping_sub(b'0');
+            most |= u8::from(digit > 9);
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        }
+        return (most == 0).then_some(value);
     }
     let mut value = 0u64;
     for (at, byte) in cell.iter().enumerate() {

@@ -7,6 +7,7 @@ mod blocks;
 mod cells;
 mod parsed;
 
+pub(super) use blocks::{BOM, Blocks, LONGEST_LINE};
 pub(super) use cells::{
     Cells, Separator, address, bad, device, length, letter, sectors, time, whole,
 };
@@ -15,7 +16,6 @@ use super::arrange::{Arranged, Spec};
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::run::{RecordSink, Source, read_error};
-use blocks::Blocks;
 use parsed::Parsed;
 use q2c_model::TraceMeta;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -75,7 +75,7 @@ pub(super) fn import_in_order(
 /// Whether the first lines of a file are all of the format, and one at least is a request.
 pub(super) fn sniff(head: &[u8], mut parse: impl FnMut(&[u8]) -> Parse) -> bool {
     const LINES: usize = 8;
-    let head = head.strip_prefix(blocks::BOM).unwrap_or(head);
+    let head = head.strip_prefix(BOM).unwrap_or(head);
     let whole = match head.iter().rposition(|byte| *byte == b'\n') {
         Some(end) => &head[..end],
         None => head,

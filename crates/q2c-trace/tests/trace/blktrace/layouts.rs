@@ -22,6 +22,15 @@ fn events() -> Vec<E> {
     ]
 }
 
+/// The kernel writes `-EIO` into 16 bits.
+#[test]
+fn a_negative_error_is_the_same() {
+    let mut failed = e(9, "C", 8, 8);
+    failed.error = 65_531;
+    let (spans, _) = super::lives(&[e(1, "Q", 8, 8), failed]);
+    assert_eq!(spans[0].error, -5);
+}
+
 #[test]
 fn versions_and_byte_orders_tell_the_same() {
     for form in [(false, false), (false, true), (true, false), (true, true)] {

@@ -22,6 +22,22 @@ fn all_stages_of_one_read() {
     assert!(read.counts.unmatched.is_empty());
 }
 
+/// A request of which only a D is known stays an I/O when it is taken back.
+#[test]
+fn a_requeue_takes_no_request_away() {
+    let (spans, read) = lives(&[e(1, "D", 8, 8), e(2, "R", 8, 8)]);
+    assert_eq!(times(&spans[0]), [-1, -1, -1, 1, -1]);
+    assert_eq!((read.counts.ios, read.counts.requeues), (1, 1));
+    let (spans, _) = lives(&[
+        e(1, "D", 8, 8),
+        e(2, "R", 8, 8),
+        e(5, "D", 8, 8),
+        e(9, "C", 8, 8),
+    ]);
+    assert_eq!(spans.len(), 1);
+    assert_eq!(times(&spans[0]), [-1, -1, -1, 5, 9]);
+}
+
 #[test]
 fn merges_behind_and_before_share_the_carriers_issue_and_completion() {
     let (spans, read) = lives(&[

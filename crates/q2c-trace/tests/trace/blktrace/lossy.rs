@@ -12,9 +12,12 @@ fn life() -> Vec<E> {
         .collect()
 }
 
+/// Which event is lost, the times of the I/O then, what is counted as unmatched.
+type Wanted = (usize, [i64; 5], &'static [(&'static str, u64)]);
+
 #[test]
 fn any_one_record_of_a_life_may_be_lost() {
-    let wanted: [(usize, [i64; 5], &[(&str, u64)]); 5] = [
+    let wanted: [Wanted; 5] = [
         (0, [-1, 2, 3, 4, 5], &[("request without queue", 1)]),
         (1, [1, -1, 3, 4, 5], &[]),
         (2, [1, 2, -1, 4, 5], &[]),

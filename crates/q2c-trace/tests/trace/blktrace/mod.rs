@@ -2,7 +2,7 @@
 
 mod bad;
 mod btt_defects;
-mod encode;
+pub mod encode;
 mod layouts;
 mod lives;
 mod lossy;

@@ -102,7 +102,9 @@ proptest! {
         };
         let events: Vec<E> = raw.into_iter().enumerate().map(event).collect();
         let (spans, read) = super::read_limited(&[file((false, false), &events)], false, limit).unwrap();
-        prop_assert_eq!(spans.len() as u64, read.counts.ios);
+        // An I/O of which only a D was seen that a requeue took back has no time to stand at.
+        let timeless = read.counts.unmatched.get("requeued without any other event").copied().unwrap_or(0);
+        prop_assert_eq!(spans.len() as u64 + timeless, read.counts.ios);
         let mut ids: Vec<u64> = spans.iter().map(|s| s.id).collect();
         ids.sort_unstable();
         ids.dedup();

@@ -1,5 +1,6 @@
 //! The formats of public traces and of other tools: golden files, sniffing, every way a source can be wrong.
 
+mod blkparse;
 mod golden;
 mod packed;
 mod samples;

@@ -229,8 +229,7 @@ fn bench(
     let restore_dir = restore::folder(None).ok();
     let media = media(place, &spec.engines)?;
     let clock = place.workload.clock;
-    let floor =
-        q2c_engine::floor::measure(clock, CpuId(spec.cpus[0])).or_exit(Exit::Environment)?;
+    let floor = session::floor(clock, CpuId(spec.cpus[0]))?;
     let bench = Bench {
         spec,
         media: &media,
@@ -242,7 +241,8 @@ fn bench(
         machine: &place.machine,
         target: &place.target,
         doctor: &place.doctor,
-        harness_floor_ns: floor,
+        harness_floor_ns: floor.recorded_ns,
+        harness_bare_ns: floor.bare_ns,
         clock,
         stop,
     };

@@ -4,7 +4,7 @@ use super::cost::cost;
 use super::source::trace;
 use crate::args::SweepArgs;
 use crate::failure::{Fails, Failure};
-use crate::output::{print, print_json, say, screen};
+use crate::output::{print, print_json, say, screen, write_new};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use q2c_lab::study::{Study, StudyError, Trace};
 use q2c_model::{Bytes, Nanos};
@@ -15,8 +15,6 @@ use q2c_result::sweep::SweepResult;
 use q2c_sim::{Drive, Grid};
 use q2c_trace::table::TableColumn;
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -153,11 +151,13 @@ fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failur
 fn write_files(args: &SweepArgs, result: &SweepResult) -> Result<(), Failure> {
     if let Some(path) = &args.html {
         let page = q2c_report::html::sweep(result).or_exit(Exit::Internal)?;
-        write(path, page.as_bytes())?;
+        write_new(path, page.as_bytes())?;
+        say(&format!("wrote {}", path.display()));
     }
     if let Some(path) = &args.csv {
         let table = q2c_report::csv::sweep(result).or_exit(Exit::Internal)?;
-        write(path, table.as_bytes())?;
+        write_new(path, table.as_bytes())?;
+        say(&format!("wrote {}", path.display()));
     }
     if let Some(path) = &args.parquet {
         let columns = q2c_report::columns::sweep(result).into_iter();
@@ -170,12 +170,5 @@ fn write_files(args: &SweepArgs, result: &SweepResult) -> Result<(), Failure> {
         q2c_trace::table::write(path, &columns).or_exit(Exit::Device)?;
         say(&format!("wrote {}", path.display()));
     }
-    Ok(())
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    fs::write(path, bytes)
-        .map_err(|e| Failure::new(Exit::Device, format!("write {}: {e}", path.display())))?;
-    say(&format!("wrote {}", path.display()));
     Ok(())
 }

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""q2c trace import and DuckDB's COPY on the same file: rows of Alibaba's format to a Parquet file sorted by time.
+
+    bench/import_versus_duckdb.py [--rows 20000000] [--rounds 5] [--q2c PATH] [--folder FOLDER] [--json FILE]
+
+The file is generated in a temporary folder and deleted after: device, R or W, offset, length and microseconds, in the order of time. Each
+round runs both, in an order that changes. Time is wall time: of the whole process for q2c, of the COPY alone for DuckDB (its start is not
+counted). The median ratio of the rounds is given with their range. q2c syncs its file to the disk, DuckDB leaves that to the system.
+
+DuckDB's file has the five columns of the source; q2c's has those of a trace, the most of them empty.
+
+Needs the Python module duckdb (scripts/prerequisites.sh test makes an environment with it), 2 GB of disk and a quiet machine.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+GENERATE = """
+COPY (
+    SELECT hash(i) % 1000 AS device, CASE WHEN hash(i + 1) % 4 = 0 THEN 'R' ELSE 'W' END AS op,
+           hash(i + 2) % 10485760 * 4096 AS "offset", 4096 << (hash(i + 3) % 4)::INTEGER AS length,
+           1577808000000000 + i * 37 AS time
+    FROM range({rows}) rows(i)
+) TO '{csv}' (FORMAT csv, HEADER false)
+"""
+COPY = """
+COPY (
+    SELECT * FROM read_csv('{csv}', header = false, columns = {{
+        'device': 'UINTEGER', 'op': 'VARCHAR', 'offset': 'UBIGINT', 'length': 'UBIGINT', 'time': 'UBIGINT'
+    }}) ORDER BY time
+) TO '{out}' (FORMAT parquet, COMPRESSION zstd)
+"""
+RUN = "import duckdb, sys, time; b = time.monotonic(); duckdb.sql(sys.argv[1]); print(time.monotonic() - b)"
+
+
+def child(command):
+    """Wall time of a process, its output and its greatest memory, MB."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    said = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"failed to run {command[0]}: exit status {process.returncode}")
+    return time.monotonic() - began, said, usage.ru_maxrss / 1000
+
+
+def q2c(args, csv, out):
+    command = [args.q2c, "trace", "import", csv, "--format", "alibaba", "--out", out, "--json"]
+    seconds, said, memory = child(command)
+    records = json.loads(said)["summary"]["records"]
+    if records != args.rows:
+        sys.exit(f"failed to import with q2c: expected {args.rows} records, found {records}")
+    return seconds, memory
+
+
+def duckdb(_, csv, out):
+    _, said, memory = child([sys.executable, "-c", RUN, COPY.format(csv=csv, out=out)])
+    return float(said.split()[-1]), memory
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--q2c", default="target/release/q2c")
+    parser.add_argument("--folder", help="where the temporary folder is made")
+    parser.add_argument("--json", help="write all runs here")
+    args = parser.parse_args()
+    import duckdb as module
+
+    rounds = []
+    with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        csv, out = os.path.join(folder, "rows.csv"), os.path.join(folder, "out.parquet")
+        module.sql(GENERATE.format(rows=args.rows, csv=csv))
+        print(f"{args.rows} rows, {os.path.getsize(csv) / 1e6:.0f} MB; {os.cpu_count()} CPUs; DuckDB {module.__version__}", flush=True)
+        for number in range(args.rounds):
+            order = [q2c, duckdb] if number % 2 == 0 else [duckdb, q2c]
+            found = {}
+            for who in order:
+                seconds, memory = who(args, csv, out)
+                found[who.__name__] = {"s": seconds, "mb": memory, "bytes_per_record": os.path.getsize(out) / args.rows}
+                os.remove(out)
+            rounds.append(found)
+            told = [f"{who} {run['s']:6.2f} s {run['mb']:5.0f} MB {run['bytes_per_record']:5.2f} B per record" for who, run in sorted(found.items())]
+            print(f"round {number + 1}: {'; '.join(told)}", flush=True)
+    ratios = [found["duckdb"]["s"] / found["q2c"]["s"] for found in rounds]
+    print(f"DuckDB's time / q2c's: median {statistics.median(ratios):.2f}, from {min(ratios):.2f} to {max(ratios):.2f}")
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump({"duckdb": module.__version__, "rows": args.rows, "rounds": rounds}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

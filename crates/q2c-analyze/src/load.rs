@@ -1,0 +1,147 @@
+//! Latency and I/Os in flight over time.
+
+use crate::windows::{Joined, Windows};
+use q2c_result::analyze::Load;
+use q2c_trace::span::NONE;
+
+/// Four classes to each doubling of the latency.
+const CLASSES: usize = 64 * 4;
+
+/// The class of a latency: its highest binary digit and the two below it.
+fn class(ns: u64) -> usize {
+    let octave = ns.max(1).ilog2();
+    let quarter = if octave < 2 {
+        0
+    } else {
+        (ns >> (octave - 2)) & 3
+    };
+    octave as usize * 4 + quarter as usize
+}
+
+/// The smallest latency of a class.
+fn lower_end(class: usize) -> u64 {
+    let (octave, quarter) = (class / 4, (class % 4) as u64);
+    if octave < 2 {
+        1 << octave
+    } else {
+        (4 + quarter) << (octave - 2)
+    }
+}
+
+struct Window {
+    requests: u64,
+    in_flight_ns: u64,
+    classes: Box<[u32; CLASSES]>,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Window {
+            requests: 0,
+            in_flight_ns: 0,
+            classes: Box::new([0; CLASSES]),
+        }
+    }
+}
+
+impl Joined for Window {
+    fn join(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.in_flight_ns = self.in_flight_ns.saturating_add(other.in_flight_ns);
+        for (sum, n) in self.classes.iter_mut().zip(other.classes.iter()) {
+            *sum = sum.saturating_add(*n);
+        }
+    }
+}
+
+/// Takes I/Os as they come.
+#[derive(Default)]
+pub(crate) struct Loads(Windows<Window>);
+
+impl Loads {
+    /// An I/O queued and complete at these times, [`NONE`] when it never is.
+    pub(crate) fn add(&mut self, from: u64, to: u64) {
+        let window = self.0.at(from);
+        window.requests += 1;
+        if to == NONE {
+            return;
+        }
+        let to = to.max(from);
+        let count = &mut window.classes[class(to - from)];
+        *count = count.saturating_add(1);
+        self.0.between(from, to, |window, part| {
+            window.in_flight_ns = window.in_flight_ns.saturating_add(part);
+        });
+    }
+
+    pub(crate) fn told(&self) -> Vec<Load> {
+        let length_ns = self.0.length_ns();
+        let of = |(start_ns, window): (u64, &Window)| {
+            let classes = window.classes.iter().enumerate().filter(|(_, n)| **n > 0);
+            Load {
+                start_ns,
+                length_ns,
+                requests: window.requests,
+                in_flight: window.in_flight_ns as f64 / length_ns as f64,
+                latencies: classes
+                    .map(|(at, n)| (lower_end(at), u64::from(*n)))
+                    .collect(),
+            }
+        };
+        self.0.iter().map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_begins_at_its_lower_end_and_ends_before_the_next() {
+        for (ns, end) in [
+            (1, 1),
+            (2, 2),
+            (3, 2),
+            (4, 4),
+            (5, 5),
+            (9, 8),
+            (1000, 896),
+            (80_000, 65_536),
+            (81_920, 81_920),
+        ] {
+            assert_eq!(lower_end(class(ns)), end, "{ns} ns");
+        }
+        assert_eq!(lower_end(class(u64::MAX)), 7 << 61);
+        assert_eq!(class(0), 0);
+    }
+
+    #[test]
+    fn time_in_flight_is_spread_over_the_windows_it_lies_in() {
+        let mut loads = Loads::default();
+        let window = 1 << 20;
+        loads.add(100, 100 + window / 2);
+        loads.add(100 + window / 2, 100 + 2 * window);
+        let told = loads.told();
+        let in_flight: Vec<f64> = told.iter().map(|load| load.in_flight).collect();
+        assert_eq!(in_flight, [1.0, 1.0, 0.0]);
+        assert_eq!(told[0].requests, 2);
+        assert_eq!(told[1].requests, 0);
+    }
+
+    #[test]
+    fn windows_are_joined_when_the_trace_is_long() {
+        let mut loads = Loads::default();
+        let second = 1_000_000_000;
+        for at in 0..600 {
+            loads.add(at * second, at * second + second / 2);
+        }
+        let told = loads.told();
+        assert!(told.len() <= 512, "{} windows", told.len());
+        assert_eq!(told.iter().map(|load| load.requests).sum::<u64>(), 600);
+        let busy: f64 = told
+            .iter()
+            .map(|load| load.in_flight * load.length_ns as f64)
+            .sum();
+        assert!((busy - 300e9).abs() < 1.0, "{busy} ns");
+    }
+}

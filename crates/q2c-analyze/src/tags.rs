@@ -1,0 +1,135 @@
+//! Requests in use while I/Os wait for one: what shows that a queue's tags were exhausted.
+
+use q2c_model::DevId;
+use q2c_result::analyze::Tags;
+use q2c_trace::Span;
+use q2c_trace::span::{NONE, NONE_32};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Waits of I/Os by the number of requests in use when they were queued.
+#[derive(Default)]
+struct Queue {
+    /// Requests that are allocated later: their G, then their C.
+    to_come: BinaryHeap<Reverse<(u64, u64)>>,
+    /// C of those in use.
+    in_use: BinaryHeap<Reverse<u64>>,
+    most: u64,
+    q2g: u64,
+    q2g_at_most: u64,
+}
+
+impl Queue {
+    fn add(&mut self, queue: u64, getrq: u64, complete: u64) {
+        self.advance(queue);
+        let waits = getrq.saturating_sub(queue);
+        let in_use = self.in_use.len() as u64;
+        self.q2g = self.q2g.saturating_add(waits);
+        if in_use >= self.most && in_use > 0 {
+            self.q2g_at_most = self.q2g_at_most.saturating_add(waits);
+        }
+        self.to_come.push(Reverse((getrq, complete)));
+    }
+
+    /// A number in use that was never reached before makes the waits at smaller ones waits below the most.
+    fn reached(&mut self) {
+        let in_use = self.in_use.len() as u64;
+        if in_use > self.most {
+            self.most = in_use;
+            self.q2g_at_most = 0;
+        }
+    }
+
+    fn advance(&mut self, until: u64) {
+        while let Some(Reverse((getrq, complete))) = self.to_come.peek().copied() {
+            if getrq > until {
+                break;
+            }
+            self.to_come.pop();
+            self.free(getrq);
+            self.in_use.push(Reverse(complete));
+            self.reached();
+        }
+        self.free(until);
+    }
+
+    fn free(&mut self, until: u64) {
+        while self.in_use.peek().is_some_and(|end| end.0 <= until) {
+            self.in_use.pop();
+        }
+    }
+}
+
+/// By device and hardware queue.
+#[derive(Default)]
+pub(crate) struct AllTags(BTreeMap<(DevId, u32), Queue>);
+
+impl AllTags {
+    /// Queues that are told apart.
+    const MOST: usize = 4096;
+
+    pub(crate) fn add(&mut self, span: &Span) {
+        let lacks = [span.queue, span.getrq, span.complete].contains(&NONE);
+        if lacks || span.merged_into != NONE {
+            return;
+        }
+        let key = (span.device, span.hctx);
+        if self.0.len() >= Self::MOST && !self.0.contains_key(&key) {
+            return;
+        }
+        let queue = self.0.entry(key).or_default();
+        queue.add(span.queue, span.getrq, span.complete);
+    }
+
+    pub(crate) fn told(&mut self) -> Vec<Tags> {
+        let queues = self.0.iter_mut();
+        queues
+            .map(|((device, hctx), queue)| {
+                queue.advance(u64::MAX);
+                Tags {
+                    device: device.to_string(),
+                    hctx: (*hctx != NONE_32).then_some(*hctx),
+                    most: queue.most,
+                    q2g_ns: queue.q2g,
+                    q2g_at_most_ns: queue.q2g_at_most,
+                }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four requests, of 100 ns each; eight I/Os queued at once: the second four wait until one of the first is over.
+    #[test]
+    fn waits_with_all_requests_in_use_are_at_the_most() {
+        let mut queue = Queue::default();
+        for round in 0..10 {
+            let at = round * 1000;
+            for k in 0..4 {
+                queue.add(at + k, at + k, at + 100 + k);
+            }
+            for k in 4..8 {
+                queue.add(at + 50 + k, at + 100 + k, at + 200 + k);
+            }
+        }
+        queue.advance(u64::MAX);
+        assert_eq!(queue.most, 4);
+        assert_eq!(queue.q2g, 10 * 4 * 50);
+        assert_eq!(queue.q2g_at_most, queue.q2g);
+    }
+
+    #[test]
+    fn waits_with_free_requests_are_not() {
+        let mut queue = Queue::default();
+        for k in 0..8 {
+            queue.add(k, k, 100 + k);
+        }
+        // Seven are free again.
+        queue.add(106, 150, 200);
+        queue.advance(u64::MAX);
+        assert_eq!((queue.most, queue.q2g, queue.q2g_at_most), (8, 44, 0));
+    }
+}

@@ -1,0 +1,23 @@
+//! Depth 1 with nothing kept: I/Os are counted and not timed.
+
+use super::Lane;
+use crate::engine::EngineError;
+use std::sync::atomic::Ordering;
+
+impl Lane<'_> {
+    /// Looks for each completion until the run's clock, read once after each I/O, shows `end`.
+    pub(super) fn bare(&mut self, end: u64) -> Result<(), EngineError> {
+        loop {
+            let request = self.next_request(0);
+            self.engine.submit(&[request])?;
+            let done = self.spin()?;
+            let good = self.recorder.pass(request.offset, done.result, self.length);
+            if !good && self.stop_on_fault {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            if self.clock.now() >= end || self.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+    }
+}

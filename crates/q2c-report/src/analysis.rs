@@ -1,0 +1,191 @@
+//! What tables of `q2c analyze` show, in a terminal and in a page alike.
+
+use crate::quantity::{NOTHING, count, duration, number};
+use q2c_result::analyze::{AnalyzeResult, Bottleneck, Group, LoadClass, StageStats};
+use std::collections::BTreeMap;
+
+/// Stages in the order of a request's life.
+pub(crate) const ORDER: [&str; 11] = [
+    "Q2Q", "Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "Q2C", "U2U", "U2C",
+];
+
+/// Heads of a stage's columns.
+pub(crate) const STAGE_HEAD: [&str; 10] = [
+    "stage", "I/Os", "min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max",
+];
+
+/// Heads of a group's columns, behind the name of what they have in common.
+pub(crate) const GROUP_HEAD: [&str; 8] = [
+    "I/Os", "MiB", "mean", "p50", "p99", "max", "D2C mean", "D2C p99",
+];
+
+/// Devices whose seeks are told in words.
+const DEVICES: usize = 12;
+
+/// A time as people read it.
+pub(crate) fn time(ns: f64) -> String {
+    duration(ns, "u")
+}
+
+/// How much of what it is.
+pub(crate) fn about(result: &AnalyzeResult) -> String {
+    format!(
+        "{} I/Os in {} · {} layer · from {}",
+        count(result.requests),
+        time(result.span_ns as f64),
+        result.layer,
+        result.input.source
+    )
+}
+
+/// A stage's row; none when no I/O has it.
+pub(crate) fn stage_row(stages: &BTreeMap<String, StageStats>, name: &str) -> Option<Vec<String>> {
+    let of = stages.get(name)?;
+    let times = [
+        of.min_ns as f64,
+        of.mean_ns,
+        of.p50_ns,
+        of.p90_ns,
+        of.p99_ns,
+        of.p999_ns,
+        of.p9999_ns,
+        of.max_ns as f64,
+    ];
+    let names = [name.to_owned(), count(of.n)];
+    Some(names.into_iter().chain(times.map(time)).collect())
+}
+
+/// A group's row.
+pub(crate) fn group_row(group: &Group) -> Vec<String> {
+    let stage = |names: [&str; 2]| names.iter().find_map(|name| group.stages.get(*name));
+    let field = |of: Option<&StageStats>, get: fn(&StageStats) -> f64| {
+        of.map_or_else(|| NOTHING.to_owned(), |of| time(get(of)))
+    };
+    let (all, device) = (stage(["Q2C", "U2C"]), stage(["D2C", ""]));
+    vec![
+        group.key.clone(),
+        count(group.requests),
+        number(group.bytes as f64 / f64::from(1 << 20)),
+        field(all, |s| s.mean_ns),
+        field(all, |s| s.p50_ns),
+        field(all, |s| s.p99_ns),
+        field(all, |s| s.max_ns as f64),
+        field(device, |s| s.mean_ns),
+        field(device, |s| s.p99_ns),
+    ]
+}
+
+/// In flight, active, merging, seeks: what each is and what the trace says of it.
+pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
+    let (flight, activity) = (&result.in_flight, &result.activity);
+    let mut words = match result.completed {
+        0 => vec![(
+            "latency, load".to_owned(),
+            "unknown: the trace has no completions".to_owned(),
+        )],
+        _ => vec![
+            (
+                "in flight".to_owned(),
+                format!(
+                    "{} on average, {} at most",
+                    number(flight.mean),
+                    count(flight.most)
+                ),
+            ),
+            (
+                "active".to_owned(),
+                format!(
+                    "{}, idle {} with {} pauses of 100 ms or more, the longest {}",
+                    time(activity.active_ns as f64),
+                    time(activity.idle_ns as f64),
+                    count(activity.pauses),
+                    time(activity.longest_idle_ns as f64)
+                ),
+            ),
+        ],
+    };
+    words.extend(result.merge_ratio.map(|ratio| {
+        let told = format!(
+            "{} I/Os for each request issued ({} merged)",
+            number(ratio),
+            count(result.merged)
+        );
+        ("merging".to_owned(), told)
+    }));
+    for seeks in result
+        .seeks
+        .iter()
+        .filter(|seeks| seeks.n > 0)
+        .take(DEVICES)
+    {
+        let told = format!(
+            "{} % sequential, mean {} sectors, median {}",
+            number(seeks.sequential as f64 / seeks.n as f64 * 100.0),
+            number(seeks.mean_sectors),
+            number(seeks.median_sectors)
+        );
+        words.push((format!("seeks on {}", seeks.device), told));
+    }
+    words
+}
+
+/// How even the hardware queues are; none where the trace has none.
+pub(crate) fn balance(result: &AnalyzeResult) -> Option<String> {
+    let balance = result.balance.as_ref()?;
+    Some(format!(
+        "{} over {} hardware queues (deviation {} %, chi-square {}, p = {})",
+        balance.verdict,
+        balance.queues,
+        number(balance.cv * 100.0),
+        number(balance.chi_square),
+        number(balance.p)
+    ))
+}
+
+/// Stages with their shares.
+pub(crate) fn shares(of: &BTreeMap<String, f64>) -> String {
+    let known = ORDER
+        .iter()
+        .chain(&["rest"])
+        .filter_map(|name| Some((name, of.get(*name)?)));
+    let words: Vec<String> = known
+        .map(|(name, share)| format!("{name} {} %", number(share * 100.0)))
+        .collect();
+    words.join(", ")
+}
+
+/// The stage named and why.
+pub(crate) fn bottleneck(found: &Bottleneck) -> String {
+    format!(
+        "{} ({} % of Q2C): {}",
+        found.stage,
+        number(found.share * 100.0),
+        found.why
+    )
+}
+
+/// `4-7` and what I/Os at this load are like.
+pub(crate) fn load(class: &LoadClass) -> (String, String) {
+    let range = match class.from == class.to {
+        true => class.from.to_string(),
+        false => format!("{}-{}", class.from, class.to),
+    };
+    let words = format!(
+        "{} I/Os, mean Q2C {}, {}: {}",
+        count(class.requests),
+        time(class.mean_q2c_ns),
+        class.stage,
+        shares(&class.shares)
+    );
+    (range, words)
+}
+
+/// What could not be used, by reason; none when all could.
+pub(crate) fn unmatched(result: &AnalyzeResult) -> Option<String> {
+    let reasons: Vec<String> = result
+        .unmatched
+        .iter()
+        .map(|(why, n)| format!("{why} ({n})"))
+        .collect();
+    (!reasons.is_empty()).then(|| reasons.join(", "))
+}

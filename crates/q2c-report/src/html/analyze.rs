@@ -1,0 +1,111 @@
+//! A trace's analysis as a page: what it says in words, charts, tables.
+
+use super::chart::{Chart, analysis};
+use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy};
+use super::plotly;
+use crate::analysis::{self as told, GROUP_HEAD, ORDER, STAGE_HEAD, group_row, stage_row};
+use askama::Template;
+use q2c_result::analyze::{AnalyzeResult, Group};
+
+struct Row {
+    name: String,
+    fields: Vec<String>,
+}
+
+struct Groups {
+    property: String,
+    rows: Vec<Row>,
+}
+
+#[derive(Template)]
+#[template(path = "analyze.html")]
+struct Page<'a> {
+    result: &'a AnalyzeResult,
+    policy: String,
+    style: &'static str,
+    plotly: &'static str,
+    script: &'static str,
+    figures: String,
+    job: String,
+    verdicts: Vec<(String, String)>,
+    stage_head: [&'static str; 10],
+    group_head: [&'static str; 8],
+    stages: Vec<Row>,
+    groups: Vec<Groups>,
+    charts: Vec<Chart>,
+    facts: Vec<(&'a str, &'a str)>,
+}
+
+/// The whole result as one page.
+///
+/// # Errors
+/// When the template cannot be filled, which its types leave no way for.
+pub fn analyze(result: &AnalyzeResult) -> Result<String, RenderError> {
+    let charts = analysis::all(result);
+    let input = &result.input;
+    let own = [
+        ("source", input.source.as_str()),
+        ("clock", input.clock.as_str()),
+    ];
+    let facts = input
+        .facts
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    let page = Page {
+        policy: policy(),
+        style: STYLE,
+        plotly: &plotly::SCRIPT,
+        script: SCRIPT,
+        figures: figures_of(charts.iter()),
+        job: told::about(result),
+        verdicts: verdicts(result),
+        stage_head: STAGE_HEAD,
+        group_head: GROUP_HEAD,
+        stages: ORDER
+            .iter()
+            .filter_map(|name| row(stage_row(&result.stages, name)?))
+            .collect(),
+        groups: groups(result),
+        charts,
+        facts: own.into_iter().chain(facts).collect(),
+        result,
+    };
+    Ok(page.render()?)
+}
+
+/// The answers, the most important first.
+fn verdicts(result: &AnalyzeResult) -> Vec<(String, String)> {
+    let named = |name: &str, words: Option<String>| words.map(|words| (name.to_owned(), words));
+    let mut all = Vec::new();
+    if let Some(found) = &result.bottleneck {
+        all.push(("bottleneck".to_owned(), told::bottleneck(found)));
+        all.push(("shares of Q2C".to_owned(), told::shares(&found.shares)));
+    }
+    all.extend(named("hardware queues", told::balance(result)));
+    all.extend(told::words(result));
+    let failed = (result.failed > 0).then(|| format!("{} I/Os", result.failed));
+    all.extend(named("failed", failed));
+    all.extend(named("unmatched", told::unmatched(result)));
+    all
+}
+
+fn row(fields: Vec<String>) -> Option<Row> {
+    let mut fields = fields.into_iter();
+    let name = fields.next()?;
+    Some(Row {
+        name,
+        fields: fields.collect(),
+    })
+}
+
+fn groups(result: &AnalyzeResult) -> Vec<Groups> {
+    let several = result.groups.iter().filter(|(_, groups)| groups.len() > 1);
+    let told = |(property, groups): (&String, &Vec<Group>)| Groups {
+        property: property.clone(),
+        rows: groups
+            .iter()
+            .filter_map(|group| row(group_row(group)))
+            .collect(),
+    };
+    several.map(told).collect()
+}

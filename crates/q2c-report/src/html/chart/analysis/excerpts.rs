@@ -1,0 +1,236 @@
+//! I/Os one by one: lanes by CPU or hardware queue, stages coloured.
+
+use super::STAGES;
+use crate::html::chart::{Chart, View, axis};
+use crate::html::escape::chart_text;
+use crate::quantity::{count, duration};
+use q2c_result::analyze::{AnalyzeResult, Excerpt, ExcerptIo};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// What a lane is of: the view's label for `start`, `slowest` and `window`, the name of a lane, its number.
+type Lanes = (
+    [&'static str; 3],
+    &'static str,
+    fn(&ExcerptIo) -> Option<u32>,
+);
+
+const LANES: [Lanes; 2] = [
+    (
+        [
+            "start, by CPU",
+            "around the slowest, by CPU",
+            "window, by CPU",
+        ],
+        "CPU",
+        |io| io.cpu,
+    ),
+    (
+        [
+            "start, by queue",
+            "around the slowest, by queue",
+            "window, by queue",
+        ],
+        "queue",
+        |io| io.hctx,
+    ),
+];
+
+/// Every excerpt by CPU and, where the trace has them, by hardware queue.
+pub(super) fn chart(result: &AnalyzeResult) -> Option<Chart> {
+    let mut views = Vec::new();
+    for excerpt in &result.excerpts {
+        for (labels, name, of) in LANES {
+            if name == "CPU" || excerpt.ios.iter().any(|io| of(io).is_some()) {
+                let which = ["start", "slowest", "window"]
+                    .iter()
+                    .position(|what| *what == excerpt.what)?;
+                views.push(view(excerpt, labels[which], name, of));
+            }
+        }
+    }
+    let left_out: u64 = result.excerpts.iter().map(|excerpt| excerpt.left_out).sum();
+    let more = match left_out {
+        0 => String::new(),
+        n => format!(" {} more I/Os of the window have no room here.", count(n)),
+    };
+    Some(Chart {
+        id: "excerpts".into(),
+        title: "What happens to single I/Os?",
+        note: format!(
+            "A line for each I/O from Q to C, its stages coloured, above each other where they overlap; a dot where it completes. Drag to zoom. \
+             Any other window: q2c analyze --window FROM..TO, or q2c trace export --format chrome.{more}"
+        ),
+        height: 560,
+        wide: true,
+        views,
+    })
+}
+
+fn view(
+    excerpt: &Excerpt,
+    label: &'static str,
+    name: &str,
+    of: fn(&ExcerptIo) -> Option<u32>,
+) -> View {
+    let (rows, ticks) = rows(&excerpt.ios, of);
+    let ticktext = ticks.iter().map(|(lane, _)| match lane {
+        Some(lane) => format!("{name} {lane}"),
+        None => format!("{name} unknown"),
+    });
+    let mut y = axis::titled("");
+    y["tickvals"] = ticks.iter().map(|(_, row)| json!(row)).collect();
+    y["ticktext"] = ticktext.collect();
+    y["showgrid"] = json!(true);
+    let mut traces: Vec<Value> = STAGES
+        .iter()
+        .filter_map(|stage| lines(excerpt, &rows, stage))
+        .collect();
+    traces.push(ends(excerpt, &rows));
+    View {
+        label,
+        traces,
+        layout: axis::single(&axis::titled("time, µs"), &y),
+    }
+}
+
+/// A row for each I/O, and the lowest row of each lane: an I/O takes the lowest row of its lane that is free.
+fn rows(
+    ios: &[ExcerptIo],
+    of: fn(&ExcerptIo) -> Option<u32>,
+) -> (Vec<usize>, Vec<(Option<u32>, usize)>) {
+    let mut lanes: BTreeMap<Option<u32>, Vec<u64>> = BTreeMap::new();
+    let mut within = Vec::new();
+    for io in ios {
+        let rows = lanes.entry(of(io)).or_default();
+        let (from, to) = ends_of(io);
+        let free = rows.iter().position(|busy_until| *busy_until <= from);
+        let row = free.unwrap_or_else(|| {
+            rows.push(0);
+            rows.len() - 1
+        });
+        rows[row] = to;
+        within.push(row);
+    }
+    let mut ticks = Vec::new();
+    let mut next = 0;
+    for (lane, rows) in &lanes {
+        ticks.push((*lane, next));
+        next += rows.len() + 1;
+    }
+    let first = |lane: Option<u32>| {
+        ticks
+            .iter()
+            .find(|(of, _)| *of == lane)
+            .map_or(0, |(_, row)| *row)
+    };
+    let rows = ios
+        .iter()
+        .zip(within)
+        .map(|(io, row)| first(of(io)) + row)
+        .collect();
+    (rows, ticks)
+}
+
+/// First and last known time, ns.
+fn ends_of(io: &ExcerptIo) -> (u64, u64) {
+    let times = [
+        io.queue_ns,
+        io.getrq_ns,
+        io.insert_ns,
+        io.issue_ns,
+        io.complete_ns,
+    ];
+    let known = times.into_iter().flatten();
+    (known.clone().min().unwrap_or(0), known.max().unwrap_or(0))
+}
+
+/// From when to when a stage lasted, ns.
+fn stage(io: &ExcerptIo, name: &str) -> Option<(u64, u64)> {
+    let (from, to) = match (name, io.merged, io.insert_ns.is_some()) {
+        ("Q2G", false, _) | ("Q2M", true, _) => (io.queue_ns, io.getrq_ns),
+        ("G2I", false, true) => (io.getrq_ns, io.insert_ns),
+        ("I2D", false, true) => (io.insert_ns, io.issue_ns),
+        ("G2D", false, false) | ("M2D", true, _) => (io.getrq_ns, io.issue_ns),
+        ("D2C", ..) => (io.issue_ns, io.complete_ns),
+        ("rest", ..) if io.issue_ns.is_none() => (io.queue_ns, io.complete_ns),
+        _ => (None, None),
+    };
+    from.zip(to)
+}
+
+/// One trace for a stage of all I/Os: pieces of line with gaps between them.
+fn lines(excerpt: &Excerpt, rows: &[usize], (name, colour): &(&str, &str)) -> Option<Value> {
+    let (mut x, mut y, mut text) = (Vec::new(), Vec::new(), Vec::new());
+    for (io, row) in excerpt.ios.iter().zip(rows) {
+        if let Some((from, to)) = stage(io, name) {
+            x.extend([exact_us(from), exact_us(to), Value::Null]);
+            y.extend([json!(row), json!(row), Value::Null]);
+            let about = about(io, name, to.saturating_sub(from));
+            text.extend([json!(about), json!(about), Value::Null]);
+        }
+    }
+    (!x.is_empty()).then(|| {
+        json!({
+            "type": "scatter", "mode": "lines", "name": name, "x": x, "y": y, "text": text,
+            "line": {"color": colour, "width": 7}, "connectgaps": false,
+            "hovertemplate": "%{text}<extra></extra>",
+        })
+    })
+}
+
+fn ends(excerpt: &Excerpt, rows: &[usize]) -> Value {
+    let done = excerpt
+        .ios
+        .iter()
+        .zip(rows)
+        .filter_map(|(io, row)| Some((io.complete_ns?, row)));
+    let (x, y): (Vec<Value>, Vec<usize>) = done.map(|(at, row)| (exact_us(at), *row)).unzip();
+    json!({
+        "type": "scatter", "mode": "markers", "name": "complete", "x": x, "y": y,
+        "marker": {"color": "@ink", "size": 3}, "hoverinfo": "skip",
+    })
+}
+
+/// Five digits would merge I/Os late in a trace: all of them.
+fn exact_us(ns: u64) -> Value {
+    json!(ns as f64 / 1e3)
+}
+
+fn about(io: &ExcerptIo, stage: &str, ns: u64) -> String {
+    let (from, to) = ends_of(io);
+    let pid = io
+        .pid
+        .map_or_else(String::new, |pid| format!(", pid {pid}"));
+    chart_text(&format!(
+        "{stage} {} of {} in all: {} of {} bytes at sector {} of {}{pid}",
+        duration(ns as f64, "µ"),
+        duration((to - from) as f64, "µ"),
+        io.op,
+        io.bytes,
+        io.sector,
+        io.device
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn io(cpu: u32, queue: u64, complete: u64) -> ExcerptIo {
+        ExcerptIo {
+            cpu: Some(cpu),
+            queue_ns: Some(queue),
+            complete_ns: Some(complete),
+            ..ExcerptIo::default()
+        }
+    }
+
+    #[test]
+    fn overlapping_ios_stand_above_each_other() {
+        let ios = [io(0, 0, 10), io(0, 5, 20), io(0, 10, 12), io(1, 0, 3)];
+        let (rows, ticks) = rows(&ios, |io| io.cpu);
+        assert_eq!(rows, [0, 1, 0, 3]);
+        assert_eq!(ticks, [(Some(0), 0), (Some(1), 3)]);
+    }
+}

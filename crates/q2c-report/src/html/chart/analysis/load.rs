@@ -1,0 +1,135 @@
+//! Latency, throughput and I/Os in flight over time.
+
+use crate::html::chart::{Chart, View, axis, value};
+use q2c_result::analyze::{AnalyzeResult, Load};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Middle of a window, s.
+fn at(load: &Load) -> Value {
+    value((load.start_ns + load.length_ns / 2) as f64 * 1e-9)
+}
+
+/// How many I/Os took how long, over time.
+pub(super) fn latency(result: &AnalyzeResult) -> Chart {
+    let loads = &result.over_time;
+    let seen: BTreeSet<u64> = loads
+        .iter()
+        .flat_map(|load| &load.latencies)
+        .map(|(end, _)| *end)
+        .collect();
+    let traces = match (seen.first(), seen.last()) {
+        (Some(first), Some(last)) => vec![heat_map(loads, &classes(*first, *last))],
+        _ => Vec::new(),
+    };
+    Chart {
+        id: "latency".into(),
+        title: "How long do I/Os take, and when does that change?",
+        note: "Colour: I/Os per second (logarithmic) of a latency, by the time at which they were queued. A band is a usual way; a second band \
+               or a cloud above it is another."
+            .into(),
+        height: 420,
+        wide: true,
+        views: vec![View {
+            label: "heat map",
+            traces,
+            layout: axis::single(&axis::titled("time, s"), &axis::logarithmic_us("latency")),
+        }],
+    }
+}
+
+/// All classes from one to another, four to each doubling, so that rows are of equal height.
+fn classes(first: u64, last: u64) -> Vec<u64> {
+    let next = |end: &u64| {
+        let octave = end.max(&1).ilog2();
+        let step = if octave < 2 { *end } else { 1 << (octave - 2) };
+        end.checked_add(step).filter(|next| *next <= last)
+    };
+    std::iter::successors(Some(first), next).collect()
+}
+
+fn heat_map(loads: &[Load], classes: &[u64]) -> Value {
+    let row = |class: &u64| -> Value { loads.iter().map(|load| rate(load, *class)).collect() };
+    // A class is drawn around its middle.
+    let middle = |end: &u64| value(*end as f64 * 1.09 * 1e-3);
+    json!({
+        "type": "heatmap",
+        "x": loads.iter().map(at).collect::<Vec<_>>(),
+        "y": classes.iter().map(middle).collect::<Vec<_>>(),
+        "z": classes.iter().map(row).collect::<Vec<_>>(),
+        "colorscale": "@scale",
+        "colorbar": {
+            "title": {"text": "I/Os<br>per s"}, "thickness": 12, "outlinewidth": 0,
+            "tickvals": [0, 1, 2, 3, 4, 5, 6, 7],
+            "ticktext": ["1", "10", "100", "1 K", "10 K", "100 K", "1 M", "10 M"],
+        },
+        "hoverongaps": false,
+        "hovertemplate": "%{y:.3g} µs at %{x} s<extra></extra>",
+    })
+}
+
+/// log10 of I/Os per second; a gap where there are none.
+fn rate(load: &Load, class: u64) -> Value {
+    let found = load.latencies.iter().find(|(end, _)| *end == class);
+    found.map_or(Value::Null, |(_, n)| {
+        value((*n as f64 / (load.length_ns as f64 * 1e-9)).log10())
+    })
+}
+
+/// I/Os in flight and throughput.
+pub(super) fn in_flight(result: &AnalyzeResult) -> Chart {
+    let loads = &result.over_time;
+    let line = |name: &str, colour: &str, of: &dyn Fn(&Load) -> f64| {
+        json!({
+            "type": "scatter", "mode": "lines", "name": name,
+            "x": loads.iter().map(at).collect::<Vec<_>>(),
+            "y": loads.iter().map(|load| value(of(load))).collect::<Vec<_>>(),
+            "line": {"color": colour, "width": 1.5},
+            "hovertemplate": "%{y}",
+        })
+    };
+    let kiops = |load: &Load| load.requests as f64 / load.length_ns as f64 * 1e6;
+    let queued = line("KIOPS", "@accent", &kiops);
+    let time = axis::titled("time, s");
+    let (traces, layout) = if loads.is_empty() {
+        (Vec::new(), Value::Null)
+    } else if loads.iter().all(|load| load.latencies.is_empty()) {
+        (vec![queued], axis::single(&time, &axis::from_zero("KIOPS")))
+    } else {
+        let mut below = queued;
+        below["yaxis"] = json!("y2");
+        let above = line("in flight", "@a", &|load| load.in_flight);
+        let layout = axis::stacked(
+            &time,
+            &axis::from_zero("in flight"),
+            &axis::from_zero("KIOPS"),
+        );
+        (vec![above, below], layout)
+    };
+    Chart {
+        id: "in-flight".into(),
+        title: "How loaded is the device over time?",
+        note: "I/Os in flight from Q to C, mean over each window (where the trace has completions), and I/Os queued per second. Near 0 \
+               between peaks: it idles."
+            .into(),
+        height: 420,
+        wide: true,
+        views: vec![View {
+            label: "load",
+            traces,
+            layout,
+        }],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::classes;
+
+    #[test]
+    fn rows_of_the_heat_map_have_no_gaps() {
+        assert_eq!(classes(4, 16), [4, 5, 6, 7, 8, 10, 12, 14, 16]);
+        assert_eq!(classes(1, 4), [1, 2, 4]);
+        assert_eq!(classes(896, 896), [896]);
+    }
+}

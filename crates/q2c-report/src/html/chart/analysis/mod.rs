@@ -1,0 +1,35 @@
+//! Charts of a trace's analysis. Each title asks what its chart answers.
+
+mod excerpts;
+mod load;
+mod queues;
+mod stages;
+
+use super::Chart;
+use q2c_result::analyze::AnalyzeResult;
+
+/// Stages with the name of their colour, in the order of a request's life.
+pub(super) const STAGES: [(&str, &str); 8] = [
+    ("Q2G", "@bad"),
+    ("G2I", "@d"),
+    ("Q2M", "@b"),
+    ("I2D", "@caution"),
+    ("G2D", "@e"),
+    ("M2D", "@f"),
+    ("D2C", "@a"),
+    ("rest", "@interrupt"),
+];
+
+/// All charts, in reading order; those without data are left out.
+pub(in crate::html) fn all(result: &AnalyzeResult) -> Vec<Chart> {
+    let mut charts = vec![
+        stages::where_time_goes(result),
+        load::latency(result),
+        load::in_flight(result),
+    ];
+    charts.push(stages::percentiles(result));
+    charts.push(queues::chart(result));
+    charts.extend(excerpts::chart(result));
+    charts.retain(Chart::has_data);
+    charts
+}

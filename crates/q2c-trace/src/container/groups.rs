@@ -1,0 +1,150 @@
+//! Row groups encoded by several threads and appended in order.
+
+use super::schema::{self, ROW_GROUP_ROWS};
+use arrow_array::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
+use parquet::file::writer::SerializedFileWriter;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+/// Most threads that encode: more than these the one that makes the columns cannot feed.
+const MOST_WORKERS: usize = 4;
+
+/// A row group that is to be encoded.
+struct Group {
+    number: usize,
+    batches: Vec<RecordBatch>,
+}
+
+/// One thread's ends of its channels.
+struct Worker {
+    groups: SyncSender<Group>,
+    chunks: Receiver<Result<Vec<ArrowColumnChunk>>>,
+}
+
+/// A Parquet file whose row groups are encoded by threads. Only the caller's thread writes. Memory: the columns of a row group (about 15 MB) for each
+/// thread, and two more.
+pub(super) struct Groups<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    workers: Vec<Worker>,
+    batches: Vec<RecordBatch>,
+    /// Rows in `batches`.
+    rows: usize,
+    sent: usize,
+    appended: usize,
+}
+
+impl<W: Write + Send> Groups<W> {
+    /// Goes on with a writer that nothing was written to. The row group `n` goes to the worker `n` modulo their number.
+    pub(super) fn new(parquet: ArrowWriter<W>) -> Result<Self> {
+        let (file, factory) = parquet.into_serialized_writer()?;
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let workers = 0..cores.min(MOST_WORKERS);
+        let factory = Arc::new(factory);
+        let workers = workers.map(|_| worker(factory.clone())).collect();
+        Ok(Groups {
+            file,
+            workers,
+            batches: Vec::new(),
+            rows: 0,
+            sent: 0,
+            appended: 0,
+        })
+    }
+
+    /// Takes rows; appends what is encoded when too much is under way.
+    pub(super) fn write(&mut self, mut batch: RecordBatch) -> Result<()> {
+        while self.rows + batch.num_rows() >= ROW_GROUP_ROWS {
+            let fit = ROW_GROUP_ROWS - self.rows;
+            self.batches.push(batch.slice(0, fit));
+            batch = batch.slice(fit, batch.num_rows() - fit);
+            self.send()?;
+        }
+        if batch.num_rows() > 0 {
+            self.rows += batch.num_rows();
+            self.batches.push(batch);
+        }
+        Ok(())
+    }
+
+    pub(super) fn append_key_value_metadata(&mut self, entry: KeyValue) {
+        self.file.append_key_value_metadata(entry);
+    }
+
+    /// Completes the file.
+    pub(super) fn into_inner(mut self) -> Result<W> {
+        if !self.batches.is_empty() {
+            self.send()?;
+        }
+        while self.appended < self.sent {
+            self.append()?;
+        }
+        self.file.into_inner()
+    }
+
+    /// Hands the rows so far to a worker.
+    fn send(&mut self) -> Result<()> {
+        if self.sent - self.appended > self.workers.len() {
+            self.append()?;
+        }
+        let group = Group {
+            number: self.sent,
+            batches: std::mem::take(&mut self.batches),
+        };
+        self.rows = 0;
+        let worker = &self.workers[self.sent % self.workers.len()];
+        self.sent += 1;
+        worker.groups.send(group).map_err(|_| gone())
+    }
+
+    /// Appends the oldest row group that is under way.
+    fn append(&mut self) -> Result<()> {
+        let worker = &self.workers[self.appended % self.workers.len()];
+        let chunks = worker.chunks.recv().map_err(|_| gone())??;
+        self.appended += 1;
+        let mut group = self.file.next_row_group()?;
+        for chunk in chunks {
+            chunk.append_to_row_group(&mut group)?;
+        }
+        group.close().map(|_| ())
+    }
+}
+
+fn gone() -> ParquetError {
+    ParquetError::General("a thread that encodes ended".to_owned())
+}
+
+/// Starts a thread; it ends when its channel does.
+fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> Worker {
+    let (groups, todo) = sync_channel::<Group>(1);
+    let (done, chunks) = sync_channel(1);
+    thread::spawn(move || {
+        for group in todo {
+            if done.send(encode(&factory, &group)).is_err() {
+                break;
+            }
+        }
+    });
+    Worker { groups, chunks }
+}
+
+/// Column after column, so that one encoder's state at a time is in the cache.
+fn encode(factory: &ArrowRowGroupWriterFactory, group: &Group) -> Result<Vec<ArrowColumnChunk>> {
+    let schema = schema::schema();
+    let writers = factory.create_column_writers(group.number)?;
+    let mut chunks = Vec::with_capacity(writers.len());
+    for (at, mut writer) in writers.into_iter().enumerate() {
+        for batch in &group.batches {
+            for leaf in compute_leaves(schema.field(at), batch.column(at))? {
+                writer.write(&leaf)?;
+            }
+        }
+        chunks.push(writer.close()?);
+    }
+    Ok(chunks)
+}

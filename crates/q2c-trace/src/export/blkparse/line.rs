@@ -1,0 +1,191 @@
+//! One line.
+
+use q2c_model::{DevId, IoRecord, Op, OpFlags};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+/// What happened, in the order of a request's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Queue,
+    Merge,
+    Request,
+    Insert,
+    Issue,
+    Complete,
+}
+
+/// One event, as much of its record as its line says.
+pub(super) struct Event {
+    pub(super) time: u64,
+    pub(super) kind: Kind,
+    order: u64,
+    pub(super) id: u64,
+    /// Of a merge: the id of the request it joins.
+    pub(super) carrier: u64,
+    /// Of a merge: it comes before the request's first sector.
+    pub(super) in_front: bool,
+    device: DevId,
+    cpu: u32,
+    pid: u32,
+    op: Op,
+    flags: OpFlags,
+    pub(super) sector: u64,
+    sectors: u64,
+    error: i32,
+    comm: Option<Rc<str>>,
+}
+
+impl Event {
+    pub(super) fn new(
+        record: &IoRecord,
+        time: u64,
+        kind: Kind,
+        order: u64,
+        comm: Option<Rc<str>>,
+    ) -> Event {
+        let complete = kind == Kind::Complete;
+        let cpu = match complete {
+            true => record.cpu_complete.or(record.cpu_submit),
+            false => record.cpu_submit,
+        };
+        Event {
+            time,
+            kind,
+            order,
+            id: record.id,
+            carrier: record.merged_into.unwrap_or(u64::MAX),
+            in_front: false,
+            device: record.device,
+            cpu: cpu.unwrap_or(0),
+            // A completion's process is whatever was interrupted: not known here.
+            pid: record.pid.filter(|_| !complete).unwrap_or(0),
+            op: record.op,
+            flags: record.flags,
+            sector: record.sector.0,
+            sectors: record.bytes.0.div_ceil(512),
+            error: record.error.unwrap_or(0),
+            comm,
+        }
+    }
+
+    /// First sector behind it.
+    pub(super) fn end(&self) -> u64 {
+        self.sector.saturating_add(self.sectors)
+    }
+
+    /// Of a request that carries others: all of them.
+    pub(super) fn cover(&mut self, extent: Option<(u64, u64)>) {
+        if let Some((from, to)) = extent {
+            (self.sector, self.sectors) = (from, to - from);
+        }
+    }
+
+    fn letter(&self) -> char {
+        match self.kind {
+            Kind::Queue => 'Q',
+            Kind::Merge if self.in_front => 'F',
+            Kind::Merge => 'M',
+            Kind::Request => 'G',
+            Kind::Insert => 'I',
+            Kind::Issue => 'D',
+            Kind::Complete => 'C',
+        }
+    }
+
+    /// The column RWBS.
+    fn rwbs(&self) -> String {
+        let op = match self.op {
+            Op::Read => "R",
+            Op::Write => "W",
+            Op::Discard => "D",
+            Op::Flush => "FW",
+            Op::Other => "N",
+        };
+        let letters = [
+            (OpFlags::FUA, 'F'),
+            (OpFlags::READAHEAD, 'A'),
+            (OpFlags::SYNC, 'S'),
+            (OpFlags::META, 'M'),
+        ];
+        let set = letters
+            .into_iter()
+            .filter(|(flag, _)| self.flags.contains(*flag));
+        op.chars().chain(set.map(|(_, letter)| letter)).collect()
+    }
+
+    pub(super) fn write(&self, number: u32, out: &mut dyn Write) -> io::Result<()> {
+        let DevId { major, minor } = self.device;
+        let (s, ns) = (self.time / 1_000_000_000, self.time % 1_000_000_000);
+        let (cpu, pid, letter, rwbs) = (self.cpu, self.pid, self.letter(), self.rwbs());
+        write!(
+            out,
+            "{major:3},{minor:<3} {cpu:2} {number:8} {s:5}.{ns:09} {pid:5} {letter:>2} {rwbs:>3} "
+        )?;
+        let (sector, sectors) = (self.sector, self.sectors);
+        let some = sectors > 0;
+        if self.kind == Kind::Complete {
+            let error = self.error.unsigned_abs();
+            return match some {
+                true => writeln!(out, "{sector} + {sectors} [{error}]"),
+                false => writeln!(out, "{sector} [{error}]"),
+            };
+        }
+        if some {
+            write!(out, "{sector} + {sectors} ")?;
+        }
+        match &self.comm {
+            None => writeln!(out, "[(null)]"),
+            Some(comm) if comm.contains(char::is_control) => {
+                let plain = |c: char| if c.is_control() { '?' } else { c };
+                writeln!(out, "[{}]", comm.chars().map(plain).collect::<String>())
+            }
+            Some(comm) => writeln!(out, "[{comm}]"),
+        }
+    }
+
+    fn key(&self) -> (u64, Kind, u64) {
+        (self.time, self.kind, self.order)
+    }
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Event {}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// Numbers of lines, by device and CPU.
+#[derive(Default)]
+pub(super) struct Numbers(HashMap<(DevId, u32), u32>);
+
+impl Numbers {
+    /// Devices and CPUs that are told apart; lines beyond them have the number 0, as of a tracer that does not count.
+    const MOST: usize = 1 << 20;
+
+    pub(super) fn next(&mut self, event: &Event) -> u32 {
+        let key = (event.device, event.cpu);
+        if self.0.len() >= Self::MOST && !self.0.contains_key(&key) {
+            return 0;
+        }
+        let number = self.0.entry(key).or_default();
+        *number = number.wrapping_add(1);
+        *number
+    }
+}

@@ -1,0 +1,141 @@
+//! The text that blkparse prints: a line per event, in the order of time.
+//!
+//! A request is told by its Q, G (or M, F where it joined another's request), I, D and C, as far as the trace has them. The I, D and C of
+//! a request that carries others cover those that joined it before, and those have none of their own. Times count from the trace's start. Lines of one
+//! device and CPU are numbered from 1. Events wait until no later record can be earlier; at most [`MOST_WAITING`] do.
+
+mod line;
+
+use super::run::{Exported, NO_START, start, written};
+use super::{ExportError, ExportOptions, Format, Source};
+use line::{Event, Kind, Numbers};
+use q2c_model::{IoRecord, Layer, Nanos};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::io::{self, Write};
+use std::rc::Rc;
+
+pub(super) const FORMAT: Format = Format {
+    name: "blkparse",
+    help: "text as blkparse prints it: Q, G or M, I, D and C lines in the order of time (block layer only)",
+    export,
+};
+
+/// Events that wait for their time, at most: far above any device's requests in flight.
+const MOST_WAITING: usize = 4 << 20;
+
+fn export(
+    source: &mut Source<'_>,
+    _: &ExportOptions,
+    out: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    let path = source.path;
+    let failed = written(path);
+    let unfit = |expected, found| ExportError::Unfit {
+        path: path.to_owned(),
+        format: FORMAT.name,
+        expected,
+        found,
+    };
+    let mut told = Told::default();
+    for records in &mut *source.records {
+        for record in records? {
+            if record.layer != Layer::Block {
+                let found = "the user layer's, which has no Q, G, I, D and C";
+                return Err(unfit("records of the block layer", found));
+            }
+            let Some(start) = start(&record) else {
+                told.exported.leave_out(NO_START);
+                continue;
+            };
+            told.until(start, out).map_err(&failed)?;
+            if told.waiting.len() >= MOST_WAITING {
+                return Err(unfit("at most 4194304 events in flight", "more"));
+            }
+            told.take(record);
+        }
+    }
+    told.until(Nanos(u64::MAX), out).map_err(&failed)?;
+    Ok(told.exported)
+}
+
+/// Events on their way out.
+#[derive(Default)]
+struct Told {
+    waiting: BinaryHeap<Reverse<Event>>,
+    /// Events so far, to keep those of one instant in order.
+    events: u64,
+    /// First and first behind last sector of requests under way that will complete, by id.
+    extents: HashMap<u64, (u64, u64)>,
+    numbers: Numbers,
+    exported: Exported,
+}
+
+impl Told {
+    fn take(&mut self, mut record: IoRecord) {
+        let comm: Option<Rc<str>> = record.comm.take().map(Rc::from);
+        let merged = record.merged_into.is_some();
+        let asks = if merged { Kind::Merge } else { Kind::Request };
+        let (issue, complete) = match merged {
+            true => (None, None),
+            false => (record.issue_ns, record.complete_ns),
+        };
+        let times = [
+            (record.queue_ns, Kind::Queue),
+            (record.getrq_ns, asks),
+            (record.insert_ns.filter(|_| !merged), Kind::Insert),
+            (issue, Kind::Issue),
+            (complete, Kind::Complete),
+        ];
+        for (time, kind) in times {
+            let Some(Nanos(time)) = time else { continue };
+            self.events += 1;
+            let event = Event::new(&record, time, kind, self.events, comm.clone());
+            self.waiting.push(Reverse(event));
+        }
+        if complete.is_some() {
+            let from = record.sector.0;
+            let to = from.saturating_add(record.bytes.0.div_ceil(512));
+            self.extents.insert(record.id, (from, to));
+        }
+        self.exported.written += 1;
+    }
+
+    /// Writes what happened before `time`; at the end of time everything.
+    fn until(&mut self, Nanos(time): Nanos, out: &mut dyn Write) -> io::Result<()> {
+        while let Some(Reverse(next)) = self.waiting.peek() {
+            if next.time >= time && time != u64::MAX {
+                break;
+            }
+            if let Some(Reverse(mut event)) = self.waiting.pop() {
+                self.fit(&mut event);
+                let number = self.numbers.next(&event);
+                event.write(number, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a merge extend its carrier, and gives the carrier's I, D and C the whole extent.
+    fn fit(&mut self, event: &mut Event) {
+        match event.kind {
+            Kind::Merge => {
+                let Some((from, to)) = self.extents.get_mut(&event.carrier) else {
+                    return;
+                };
+                event.in_front = event.end() == *from;
+                *from = event.sector.min(*from);
+                *to = event.end().max(*to);
+            }
+            Kind::Insert | Kind::Issue => {
+                let extent = self.extents.get(&event.id).copied();
+                event.cover(extent);
+            }
+            Kind::Complete => {
+                let extent = self.extents.remove(&event.id);
+                event.cover(extent);
+            }
+            Kind::Queue | Kind::Request => {}
+        }
+    }
+}

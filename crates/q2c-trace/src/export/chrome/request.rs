@@ -1,0 +1,148 @@
+//! One request as events.
+
+use super::rows::Row;
+use q2c_model::{IoRecord, Layer, Nanos};
+use std::io::{self, Write};
+
+/// A request and its place.
+pub(super) struct Request<'a> {
+    pub(super) record: &'a IoRecord,
+    pub(super) start: Nanos,
+    pub(super) end: Option<Nanos>,
+    pub(super) row: &'a Row,
+}
+
+/// A stage's name, and its colour in chrome://tracing (Perfetto colours by the name).
+type Stage = (&'static str, &'static str);
+
+const Q2G: Stage = ("Q2G", "terrible");
+const Q2M: Stage = ("Q2M", "olive");
+const G2I: Stage = ("G2I", "grey");
+const Q2I: Stage = ("Q2I", "grey");
+const I2D: Stage = ("I2D", "bad");
+const G2D: Stage = ("G2D", "bad");
+const M2D: Stage = ("M2D", "yellow");
+const Q2D: Stage = ("Q2D", "bad");
+const D2C: Stage = ("D2C", "good");
+const Q2C: Stage = ("Q2C", "good");
+const SUBMIT: Stage = ("submit", "bad");
+const WAIT: Stage = ("wait", "good");
+const U2C: Stage = ("U2C", "good");
+
+impl Request<'_> {
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let op = self.record.op.name();
+        self.head(out, op, self.start, self.end)?;
+        self.arguments(out)?;
+        let Some(end) = self.end else { return Ok(()) };
+        let mut from = self.start;
+        for (stage, to) in self.stages() {
+            let to = to.clamp(from, end);
+            out.write_all(b",\n")?;
+            self.head(out, stage.0, from, Some(to))?;
+            write!(out, ",\"cname\":\"{}\"}}", stage.1)?;
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// Stages that the record has, each with its end; they follow each other.
+    fn stages(&self) -> Vec<(Stage, Nanos)> {
+        let r = self.record;
+        if r.layer == Layer::User {
+            let stages = match r.submit_end_ns {
+                Some(_) => [(SUBMIT, r.submit_end_ns), (WAIT, r.reap_ns)],
+                None => [(U2C, r.reap_ns), (WAIT, None)],
+            };
+            return stages
+                .into_iter()
+                .filter_map(|(s, at)| Some((s, at?)))
+                .collect();
+        }
+        let merged = r.merged_into.is_some();
+        let request = if merged { Q2M } else { Q2G };
+        let before_issue = match (r.insert_ns, r.getrq_ns) {
+            (Some(_), _) => I2D,
+            (None, Some(_)) if merged => M2D,
+            (None, Some(_)) => G2D,
+            (None, None) => Q2D,
+        };
+        let insert = if r.getrq_ns.is_some() { G2I } else { Q2I };
+        let last = if r.issue_ns.is_some() { D2C } else { Q2C };
+        let all = [
+            (request, r.getrq_ns.filter(|_| r.queue_ns.is_some())),
+            (insert, r.insert_ns),
+            (
+                before_issue,
+                r.issue_ns
+                    .filter(|at| *at > self.start || r.queue_ns.is_some()),
+            ),
+            (last, r.complete_ns),
+        ];
+        all.into_iter()
+            .filter_map(|(s, at)| Some((s, at?)))
+            .collect()
+    }
+
+    /// The members that all events have, the closing brace left to the caller.
+    fn head(
+        &self,
+        out: &mut dyn Write,
+        name: &str,
+        from: Nanos,
+        to: Option<Nanos>,
+    ) -> io::Result<()> {
+        let Row { lane, row, .. } = self.row;
+        let ph = if to.is_some() { 'X' } else { 'i' };
+        write!(
+            out,
+            "{{\"ph\":\"{ph}\",\"name\":\"{name}\",\"pid\":{lane},\"tid\":{row},\"ts\":{}",
+            Micros(from)
+        )?;
+        match to {
+            Some(to) => write!(out, ",\"dur\":{}", Micros(to - from)),
+            None => out.write_all(b",\"s\":\"t\""),
+        }
+    }
+
+    /// What the record says beside its times.
+    fn arguments(&self, out: &mut dyn Write) -> io::Result<()> {
+        let r = self.record;
+        let (id, device, sector, bytes) = (r.id, r.device, r.sector.0, r.bytes.0);
+        write!(
+            out,
+            ",\"cat\":\"{}\",\"args\":{{\"id\":{id},\"device\":\"{device}\",\"sector\":{sector},\"bytes\":{bytes}",
+            r.layer.name()
+        )?;
+        let numbers = [
+            ("pid", r.pid.map(u64::from)),
+            ("cpu_submit", r.cpu_submit.map(u64::from)),
+            ("cpu_complete", r.cpu_complete.map(u64::from)),
+            ("hctx", r.hctx.map(u64::from)),
+            ("tag", r.tag.map(u64::from)),
+            ("merged_into", r.merged_into),
+        ];
+        for (name, value) in numbers {
+            if let Some(value) = value {
+                write!(out, ",\"{name}\":{value}")?;
+            }
+        }
+        if let Some(error) = r.error.filter(|error| *error != 0) {
+            write!(out, ",\"error\":{error}")?;
+        }
+        if let Some(comm) = &r.comm {
+            write!(out, ",\"comm\":{}", serde_json::Value::from(comm.as_str()))?;
+        }
+        out.write_all(b"}}")
+    }
+}
+
+/// Microseconds with three decimals.
+struct Micros(Nanos);
+
+impl std::fmt::Display for Micros {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Nanos(ns) = self.0;
+        write!(f, "{}.{:03}", ns / 1000, ns % 1000)
+    }
+}

@@ -1,0 +1,124 @@
+//! fio's log of I/Os, version 3: `time name action offset length`, times in microseconds.
+//!
+//! What `fio --read_iolog` replays. A request is written at its start (submission, or Q). Times count from the window's beginning, so that fio
+//! does not wait for it. The trace's file keeps its name; a device is called `device-MAJOR-MINOR` and never by a path, so that a
+//! replay touches nothing that was not named (`--replay_redirect`).
+
+use super::run::{Exported, NO_START, start, written};
+use super::{ExportError, ExportOptions, Format, Source};
+use q2c_model::{DevId, IoRecord, Nanos, Op, TraceMeta};
+use std::io::{self, Write};
+
+pub(super) const FORMAT: Format = Format {
+    name: "fio-iolog",
+    help: "fio iolog version 3, for fio --read_iolog (offsets and starts; it has no completions)",
+    export,
+};
+
+/// The longest name that fio reads, bytes.
+const LONGEST_NAME: usize = 255;
+/// Most files in a log.
+const MOST_FILES: usize = 1024;
+
+fn export(
+    source: &mut Source<'_>,
+    options: &ExportOptions,
+    out: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    let failed = written(source.path);
+    let zero = options.window.as_ref().map_or(Nanos::ZERO, |w| w.start);
+    let mut log = Log {
+        meta: source.meta,
+        zero,
+        last: 0,
+        files: Vec::new(),
+        exported: Exported::default(),
+    };
+    writeln!(out, "fio version 3 iolog").map_err(&failed)?;
+    for records in &mut *source.records {
+        for record in &records? {
+            log.record(record, out).map_err(&failed)?;
+        }
+    }
+    for (_, name) in &log.files {
+        writeln!(out, "{} {name} close", log.last).map_err(&failed)?;
+    }
+    Ok(log.exported)
+}
+
+struct Log<'a> {
+    meta: &'a TraceMeta,
+    zero: Nanos,
+    /// Time of the last line, us.
+    last: u64,
+    files: Vec<(DevId, String)>,
+    exported: Exported,
+}
+
+impl Log<'_> {
+    fn record(&mut self, record: &IoRecord, out: &mut dyn Write) -> io::Result<()> {
+        let action = match record.op {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Discard => "trim",
+            Op::Flush => "sync",
+            Op::Other => {
+                self.exported.leave_out("operation without a word in fio");
+                return Ok(());
+            }
+        };
+        let Some(start) = start(record) else {
+            self.exported.leave_out(NO_START);
+            return Ok(());
+        };
+        if record.bytes.0 == 0 && record.op != Op::Flush {
+            self.exported.leave_out("zero length");
+            return Ok(());
+        }
+        // fio takes the time since the line before; one that is earlier would wrap around.
+        self.last = ((start - self.zero).0 / 1000).max(self.last);
+        let Some(at) = self.file(record.device, out)? else {
+            self.exported.leave_out("more than 1024 devices");
+            return Ok(());
+        };
+        let name = &self.files[at].1;
+        let (offset, bytes) = (record.sector.0.saturating_mul(512), record.bytes.0);
+        self.exported.written += 1;
+        writeln!(out, "{} {name} {action} {offset} {bytes}", self.last)
+    }
+
+    /// The place of the device's file, which is opened when it is new.
+    fn file(&mut self, device: DevId, out: &mut dyn Write) -> io::Result<Option<usize>> {
+        if let Some(at) = self.files.iter().rposition(|(known, _)| *known == device) {
+            return Ok(Some(at));
+        }
+        if self.files.len() == MOST_FILES {
+            return Ok(None);
+        }
+        let name = name(self.meta, device);
+        writeln!(out, "{0} {name} add\n{0} {name} open", self.last)?;
+        self.files.push((device, name));
+        Ok(Some(self.files.len() - 1))
+    }
+}
+
+/// The trace's name of a device, blanks replaced; else one by its number.
+fn name(meta: &TraceMeta, device: DevId) -> String {
+    let fact = meta.facts.get(&format!("device.{device}"));
+    let by_number = || format!("device-{}-{}", device.major, device.minor);
+    let told = meta.file.as_ref().or(fact);
+    let name: String = told.map_or_else(by_number, |name| {
+        let plain = |c: char| {
+            if c.is_whitespace() || c.is_control() {
+                '_'
+            } else {
+                c
+            }
+        };
+        name.chars().map(plain).collect()
+    });
+    match name.len() {
+        1..=LONGEST_NAME => name,
+        _ => by_number(),
+    }
+}

@@ -1,0 +1,127 @@
+//! What all exporters share.
+
+use super::{ExportError, ExportOptions, Format, Source};
+use crate::container::{name_finished, temporary_beside};
+use crate::{Scan, TraceError, TraceReader};
+use q2c_model::{IoRecord, Nanos};
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// What became of the records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Requests that were written.
+    pub written: u64,
+    /// Requests that were not, by reason.
+    pub left_out: BTreeMap<&'static str, u64>,
+}
+
+impl Exported {
+    pub(super) fn leave_out(&mut self, reason: &'static str) {
+        *self.left_out.entry(reason).or_default() += 1;
+    }
+}
+
+/// Exports a trace. Row groups outside of the window are not read. `go_on` is asked now and then whether to.
+///
+/// # Errors
+/// When the trace cannot be read, the format cannot say what it holds, `out` takes no more, or no request was written.
+pub fn trace(
+    format: &Format,
+    path: &Path,
+    reader: &TraceReader,
+    options: &ExportOptions,
+    go_on: &dyn Fn() -> bool,
+    out: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    let mut scan = Scan::new();
+    if let Some(window) = &options.window {
+        scan = scan.starting_in(window.clone());
+    }
+    let stopped = || TraceError::Io {
+        doing: "export trace",
+        path: path.to_owned(),
+        source: io::Error::other("stopped by a signal"),
+    };
+    let records = reader.records(&scan)?;
+    let records = records.map(|records| go_on().then_some(records).ok_or_else(stopped)?);
+    // Nothing is written when there is nothing to write.
+    let mut records = records.peekable();
+    if records.peek().is_none() {
+        return Err(ExportError::Nothing {
+            path: path.to_owned(),
+            left_out: 0,
+        });
+    }
+    let mut source = Source {
+        path,
+        meta: reader.meta(),
+        records: &mut records,
+    };
+    let mut out = BufWriter::with_capacity(1 << 20, out);
+    let exported = (format.export)(&mut source, options, &mut out)?;
+    out.flush().map_err(written(path))?;
+    match exported.written {
+        0 => Err(ExportError::Nothing {
+            path: path.to_owned(),
+            left_out: exported.left_out.values().sum(),
+        }),
+        _ => Ok(exported),
+    }
+}
+
+/// Exports a trace into a new file, which appears when it is whole.
+///
+/// # Errors
+/// As [`trace`], and when the name is taken.
+pub fn file(
+    format: &Format,
+    path: &Path,
+    reader: &TraceReader,
+    options: &ExportOptions,
+    go_on: &dyn Fn() -> bool,
+    to: &Path,
+) -> Result<Exported, ExportError> {
+    let failed = |source: io::Error| ExportError::Create {
+        path: to.to_owned(),
+        source,
+    };
+    let taken = || ExportError::Exists {
+        path: to.to_owned(),
+    };
+    if to.symlink_metadata().is_ok() {
+        return Err(taken());
+    }
+    let mut file = temporary_beside(to).map_err(failed)?;
+    let exported = trace(format, path, reader, options, go_on, file.as_file_mut())?;
+    file.as_file().sync_all().map_err(failed)?;
+    name_finished(file, to).map_err(|refused| match refused.kind() {
+        io::ErrorKind::AlreadyExists => taken(),
+        _ => failed(refused),
+    })?;
+    Ok(exported)
+}
+
+/// Makes an error of one in writing.
+pub(super) fn written(path: &Path) -> impl Fn(io::Error) -> ExportError + use<> {
+    let path = path.to_owned();
+    move |source| ExportError::Write {
+        path: path.clone(),
+        source,
+    }
+}
+
+/// The reason of requests without any time.
+pub(super) const NO_START: &str = "no start";
+
+/// When a record starts: as [`Scan::starting_in`] has it.
+pub(super) fn start(record: &IoRecord) -> Option<Nanos> {
+    let times = [
+        record.submit_ns,
+        record.queue_ns,
+        record.getrq_ns,
+        record.issue_ns,
+    ];
+    times.into_iter().flatten().next()
+}

@@ -1,0 +1,161 @@
+//! The lines of a text as events in the order of time.
+
+use super::line::{self, Line};
+use super::pattern::Pattern;
+use crate::blktrace::{Event, EventSource, Losses, Notes, Seen, Sequences, action};
+use crate::import::error::{BadLine, ImportError};
+use crate::import::options::ImportOptions;
+use crate::import::run::{Place, Source, read_error, refused};
+use crate::import::text::{BOM, Blocks, LONGEST_LINE};
+use std::path::Path;
+
+/// Times that go back by less are of events on two CPUs that blkparse printed the wrong way round; ns.
+const SLIGHTLY: u64 = 1_000_000_000;
+
+/// Reads events.
+pub(super) struct TextEvents<'a> {
+    path: &'a Path,
+    pattern: Pattern,
+    /// Whether lines end as blkparse's own format has it.
+    default: bool,
+    skip_bad: bool,
+    blocks: Blocks<'a>,
+    /// Lines not read yet begin at `at`.
+    block: Vec<u8>,
+    at: usize,
+    line: u64,
+    skipped: u64,
+    /// Where the numbers of lines go at the end.
+    counts: Option<(&'a mut u64, &'a mut u64)>,
+    notes: Notes,
+    losses: Losses,
+    sequences: Sequences,
+    last_time: u64,
+}
+
+impl<'a> TextEvents<'a> {
+    pub(super) fn new(
+        source: &'a mut Source<'_>,
+        options: &ImportOptions,
+        pattern: Pattern,
+        default: bool,
+    ) -> Self {
+        TextEvents {
+            path: source.path,
+            pattern,
+            default,
+            skip_bad: options.skip_bad,
+            blocks: Blocks::new(source.input),
+            block: Vec::new(),
+            at: 0,
+            line: 0,
+            skipped: 0,
+            counts: None,
+            notes: Notes::default(),
+            losses: Losses::default(),
+            sequences: Sequences::default(),
+            last_time: 0,
+        }
+    }
+
+    /// Puts the number of lines, and of those left out, there.
+    pub(super) fn counted(mut self, lines: &'a mut u64, skipped: &'a mut u64) -> Self {
+        self.counts = Some((lines, skipped));
+        self
+    }
+
+    /// Reads on; false at the end.
+    fn fill(&mut self) -> Result<bool, ImportError> {
+        let first = self.line == 0 && self.block.is_empty();
+        let memory = std::mem::take(&mut self.block);
+        let next = self.blocks.next(memory).map_err(read_error(self.path))?;
+        let Some(block) = next else { return Ok(false) };
+        self.at = match first && block.starts_with(BOM) {
+            true => BOM.len(),
+            false => 0,
+        };
+        self.block = block;
+        Ok(true)
+    }
+
+    /// The event of the next line, when it has one.
+    fn next_line(&mut self) -> Result<Option<Event>, BadLine> {
+        let rest = &self.block[self.at..];
+        let end = memchr::memchr(b'\n', rest);
+        let line = &rest[..end.unwrap_or(rest.len())];
+        self.at += end.map_or(rest.len(), |end| end + 1);
+        self.line += 1;
+        if line.len() > LONGEST_LINE {
+            let expected = "at most 65536 bytes and a line break";
+            return Err(BadLine::new("line too long", "line", expected, "").found("a longer line"));
+        }
+        let (mut event, nowhere) =
+            match line::of(line.trim_ascii_end(), &self.pattern, self.default)? {
+                Line::Nothing => return Ok(None),
+                Line::Nowhere(event) => (event, true),
+                Line::Event(event, comm) => {
+                    if !comm.is_empty() && event.action != action::COMPLETE {
+                        self.notes.name_process(event.pid, comm);
+                    }
+                    (event, false)
+                }
+            };
+        if event.time < self.last_time {
+            if self.last_time - event.time > SLIGHTLY {
+                let expected = "a time at most 1 s before the line above; import several traces as files of their own";
+                let found = format!("{} ns after {} ns", event.time, self.last_time);
+                return Err(BadLine::new("time goes back", "time", expected, "").found(&found));
+            }
+            self.losses.count("time went back", 1);
+            event.time = self.last_time;
+        }
+        self.last_time = event.time;
+        let seen = self.sequences.check(&event, &mut self.losses);
+        if nowhere {
+            let reason = "event without a place (passthrough)";
+            self.losses.count(reason, 1);
+        }
+        Ok((seen != Seen::Again && !nowhere).then_some(event))
+    }
+
+    fn bad(&mut self, bad: BadLine) -> Result<(), ImportError> {
+        if self.skip_bad {
+            self.skipped += 1;
+            self.losses.count(bad.reason, 1);
+            return Ok(());
+        }
+        Err(refused(self.path, Place::Line(self.line), bad))
+    }
+}
+
+impl EventSource for TextEvents<'_> {
+    type Error = ImportError;
+
+    fn next_event(&mut self) -> Result<Option<Event>, ImportError> {
+        loop {
+            if self.at >= self.block.len() && !self.fill()? {
+                if let Some((lines, skipped)) = &mut self.counts {
+                    (**lines, **skipped) = (self.line, self.skipped);
+                }
+                return Ok(None);
+            }
+            match self.next_line() {
+                Ok(Some(event)) => return Ok(Some(event)),
+                Ok(None) => {}
+                Err(bad) => self.bad(bad)?,
+            }
+        }
+    }
+
+    fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    fn gaps_passed(&self) -> u64 {
+        self.losses.gaps
+    }
+}

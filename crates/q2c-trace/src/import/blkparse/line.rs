@@ -1,0 +1,303 @@
+//! A line to an event.
+
+use super::pattern::{Field, Pattern};
+use crate::blktrace::{Event, action, category};
+use crate::import::error::BadLine;
+use crate::import::text::{bad, whole};
+
+/// What a line is.
+#[derive(Debug)]
+pub(super) enum Line<'a> {
+    /// An event, and the name of its process (empty when not told).
+    Event(Event, &'a [u8]),
+    /// An event whose text does not say where it is.
+    Nowhere(Event),
+    /// A message, or a part of the summary.
+    Nothing,
+}
+
+/// Reads a line; `default` when its end is as blkparse's own format has it.
+pub(super) fn of<'a>(
+    line: &'a [u8],
+    pattern: &Pattern,
+    default: bool,
+) -> Result<Line<'a>, BadLine> {
+    let mut parts = Parts::default();
+    let split = pattern.split(line, |field, text| parts.take(field, text));
+    let rest = match split {
+        Err(_) if is_summary(line) => return Ok(Line::Nothing),
+        split => split?,
+    };
+    let Some(action) = action_number(parts.action)? else {
+        return Ok(Line::Nothing);
+    };
+    parts.event.action = action;
+    parts.event.category = kinds(parts.rwbs)?;
+    match default {
+        true => tail(parts, rest.trim_ascii()),
+        false => parts.line(),
+    }
+}
+
+/// What a line told so far.
+#[derive(Default)]
+struct Parts<'a> {
+    event: Event,
+    action: &'a [u8],
+    rwbs: &'a [u8],
+    comm: &'a [u8],
+    major: u64,
+    minor: u64,
+    /// Length in bytes, where told.
+    bytes: u64,
+}
+
+impl<'a> Parts<'a> {
+    fn take(&mut self, field: Field, text: &'a [u8]) -> Result<(), BadLine> {
+        let event = &mut self.event;
+        match field {
+            Field::Action => self.action = text,
+            Field::Rwbs => self.rwbs = text,
+            Field::Comm => self.comm = text,
+            Field::Other => {}
+            Field::Cpu => event.cpu = number(text, "cpu")?,
+            Field::Pid => event.pid = number(text, "pid")?,
+            Field::Sequence => event.sequence = number(text, "sequence")?,
+            Field::Sector => event.sector = whole(text, "sector")?,
+            Field::Blocks => self.bytes = blocks(text)?,
+            Field::Bytes => self.bytes = whole(text, "bytes")?,
+            Field::Error => event.error = errno(text)?,
+            Field::Major => self.major = whole(text, "major")?,
+            Field::Minor => self.minor = whole(text, "minor")?,
+            Field::Device => (self.major, self.minor) = device(text)?,
+            Field::Seconds => {
+                let ns = whole(text, "seconds")?.checked_mul(1_000_000_000);
+                let ns = ns.and_then(|ns| ns.checked_add(event.time));
+                event.time = ns.ok_or_else(|| bad("seconds", "below 2^64 ns", text))?;
+            }
+            Field::Nanos => {
+                let ns = whole(text, "nanoseconds")?;
+                if ns >= 1_000_000_000 {
+                    return Err(bad("nanoseconds", "less than a second", text));
+                }
+                event.time = event.time.saturating_add(ns);
+            }
+        }
+        Ok(())
+    }
+
+    /// The event, when all of it is known.
+    fn line(mut self) -> Result<Line<'a>, BadLine> {
+        let event = &mut self.event;
+        let small = |value: u64, limit: u32| u32::try_from(value).ok().filter(|v| *v < limit);
+        let (major, minor) = (small(self.major, 1 << 12), small(self.minor, 1 << 20));
+        let (Some(major), Some(minor)) = (major, minor) else {
+            let found = format!("{},{}", self.major, self.minor);
+            let expected = "a major below 4096 and a minor below 1048576";
+            return Err(bad("device", expected, found.as_bytes()));
+        };
+        event.device = major << 20 | minor;
+        event.bytes = u32::try_from(self.bytes).map_err(|_| {
+            let found = self.bytes.to_string();
+            bad("length", "a length below 4 GiB", found.as_bytes())
+        })?;
+        let comm = match self.comm {
+            b"(null)" => b"",
+            comm => comm,
+        };
+        let event = self.event;
+        let flush = event.category & category::FLUSH != 0;
+        match places(event.action) && event.bytes == 0 && !flush {
+            true => Ok(Line::Nowhere(event)),
+            false => Ok(Line::Event(event, comm)),
+        }
+    }
+}
+
+/// Whether the action is of a request, which is somewhere.
+const fn places(action: u16) -> bool {
+    use action::{PLUG, REMAP, SLEEP, SPLIT, UNPLUG, UNPLUG_TIMER};
+    !matches!(action, PLUG | UNPLUG | UNPLUG_TIMER | REMAP | SPLIT | SLEEP)
+}
+
+/// What blkparse puts behind the columns, by action.
+fn tail<'a>(mut parts: Parts<'a>, text: &'a [u8]) -> Result<Line<'a>, BadLine> {
+    let event = &mut parts.event;
+    match event.action {
+        action::PLUG | action::UNPLUG | action::UNPLUG_TIMER | action::REMAP => {
+            return parts.line();
+        }
+        action::SPLIT => {
+            let (sector, rest) = leading(text, "sector")?;
+            let rest = rest.strip_prefix(b"/").unwrap_or_default();
+            event.sector = sector;
+            event.split_at = leading(rest.trim_ascii_start(), "sector of the rest")?.0;
+            // The length is not told; it only must not be zero.
+            parts.bytes = 512;
+            return parts.line();
+        }
+        _ => {}
+    }
+    let ends = matches!(event.action, action::COMPLETE | action::REQUEUE);
+    let (extent, rest) = place(text, ends)?;
+    (event.sector, parts.bytes) = extent;
+    let last = in_brackets(rest, ends)?;
+    match ends {
+        true => event.error = errno(last)?,
+        false => parts.comm = last,
+    }
+    parts.line()
+}
+
+/// Sector and bytes, and what follows: `8 + 4 [...]`, with -t `8 + 4 ( 12) [...]`; a completion without data has its sector alone,
+/// another event none.
+fn place(text: &[u8], ends: bool) -> Result<((u64, u64), &[u8]), BadLine> {
+    if !text.first().is_some_and(u8::is_ascii_digit) {
+        return Ok(((0, 0), text));
+    }
+    let (sector, rest) = leading(text, "sector")?;
+    match rest.strip_prefix(b"+") {
+        Some(rest) => {
+            let rest = rest.trim_ascii_start();
+            let end = rest.iter().position(|byte| !byte.is_ascii_digit());
+            let (count, rest) = rest.split_at(end.unwrap_or(rest.len()));
+            Ok(((sector, blocks(count)?), rest))
+        }
+        // Of a passthrough command it is the length, and the command follows.
+        None if !ends => Ok(((0, 0), rest)),
+        None => Ok(((sector, 0), rest)),
+    }
+}
+
+/// A number and what follows it, blanks taken off.
+fn leading<'a>(text: &'a [u8], field: &'static str) -> Result<(u64, &'a [u8]), BadLine> {
+    let end = text.iter().position(|byte| !byte.is_ascii_digit());
+    let (number, rest) = text.split_at(end.unwrap_or(text.len()));
+    Ok((whole(number, field)?, rest.trim_ascii_start()))
+}
+
+/// The process or the error at the line's end.
+fn in_brackets(text: &[u8], ends: bool) -> Result<&[u8], BadLine> {
+    let inside = || {
+        let from = memchr::memchr(b'[', text)?;
+        text[from + 1..].strip_suffix(b"]")
+    };
+    let expected = if ends {
+        "a place and [error], such as 8 + 8 [0]"
+    } else {
+        "a place and [process], such as 8 + 8 [fio]"
+    };
+    inside().ok_or_else(|| bad("end of the line", expected, text))
+}
+
+fn number(text: &[u8], field: &'static str) -> Result<u32, BadLine> {
+    let number = u32::try_from(whole(text, field)?);
+    number.map_err(|_| bad(field, "a whole number below 2^32", text))
+}
+
+/// Blocks of 512 bytes as bytes.
+fn blocks(text: &[u8]) -> Result<u64, BadLine> {
+    let bytes = whole(text, "blocks")?.checked_mul(512);
+    bytes.ok_or_else(|| bad("blocks", "a length below 4 GiB", text))
+}
+
+/// The errno as the record has it: in 16 bits, negative or not.
+fn errno(text: &[u8]) -> Result<u16, BadLine> {
+    let expected = "an errno, 0 for success";
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let number = u16::try_from(whole(digits, "error")?);
+    number.map_err(|_| bad("error", expected, text))
+}
+
+fn device(text: &[u8]) -> Result<(u64, u64), BadLine> {
+    let comma = memchr::memchr(b',', text);
+    let comma = comma.ok_or_else(|| bad("device", "major,minor, such as 259,0", text))?;
+    let minor = text[comma + 1..].trim_ascii_start();
+    Ok((whole(&text[..comma], "major")?, whole(minor, "minor")?))
+}
+
+/// The action's number; `None` of a message and of zone plugs, which are none.
+fn action_number(text: &[u8]) -> Result<Option<u16>, BadLine> {
+    Ok(Some(match text {
+        b"Q" => action::QUEUE,
+        b"M" => action::BACK_MERGE,
+        b"F" => action::FRONT_MERGE,
+        b"G" => action::GET_REQUEST,
+        b"S" => action::SLEEP,
+        b"R" => action::REQUEUE,
+        b"D" => action::ISSUE,
+        b"C" => action::COMPLETE,
+        b"P" => action::PLUG,
+        b"U" => action::UNPLUG,
+        b"UT" | b"T" => action::UNPLUG_TIMER,
+        b"I" => action::INSERT,
+        b"X" => action::SPLIT,
+        b"B" => action::BOUNCE,
+        b"A" => action::REMAP,
+        b"m" | b"ZP" | b"ZU" => return Ok(None),
+        _ => {
+            let expected = "one of Q M F G S R D C P U UT I X B A m";
+            return Err(bad("action", expected, text));
+        }
+    }))
+}
+
+/// The column RWBS: F for a flush before, one of R W D N, then F A S M; zone operations begin with Z.
+fn kinds(text: &[u8]) -> Result<u32, BadLine> {
+    let wrong = || bad("RWBS", "letters of FDWRNASMZ, such as R, WS or FWFS", text);
+    if let Some(rest) = text.strip_prefix(b"Z") {
+        return match rest {
+            [b'A' | b'R' | b'F' | b'O' | b'C', ..] => Ok(category::ZONE),
+            _ => Err(wrong()),
+        };
+    }
+    let (flush, rest) = match text.strip_prefix(b"F") {
+        Some(rest) => (category::FLUSH, rest),
+        None => (0, text),
+    };
+    let (first, rest) = rest.split_first().ok_or_else(wrong)?;
+    let mut kinds = flush
+        | match first {
+            b'D' => category::DISCARD | category::WRITE,
+            b'W' => category::WRITE,
+            b'R' => category::READ,
+            b'N' => 0,
+            _ => return Err(wrong()),
+        };
+    for letter in rest {
+        kinds |= match letter {
+            b'F' => category::FUA,
+            b'A' => category::AHEAD,
+            b'S' => category::SYNC,
+            b'M' => category::META,
+            // Secure erase, and what later versions may add to discards.
+            b'E' => 0,
+            _ => return Err(wrong()),
+        };
+    }
+    Ok(kinds)
+}
+
+/// Lines that blkparse puts around the events.
+fn is_summary(line: &[u8]) -> bool {
+    const BEGIN: [&[u8]; 16] = [
+        b"CPU",
+        b"Total",
+        b"Throughput",
+        b"Events",
+        b"Skips",
+        b"Input file",
+        b"Reads ",
+        b"Read ",
+        b"Writes ",
+        b"Write ",
+        b"PC ",
+        b"IO unplugs",
+        b"Allocations",
+        b"Dispatch",
+        b"Completion",
+        b"Process",
+    ];
+    let line = line.trim_ascii_start();
+    line.is_empty() || line[0].is_ascii_alphabetic() && BEGIN.iter().any(|b| line.starts_with(b))
+}

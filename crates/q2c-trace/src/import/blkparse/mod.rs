@@ -1,0 +1,76 @@
+//! The text that blkparse prints, in its default format or in one that was given to `blkparse -f`.
+//!
+//! Lines become the events that they were printed from, and these I/Os, as those of binary blktrace do. What the text does not say: where
+//! passthrough commands are (they are left out and counted), how long a bio was before a split, the start in Unix time. The text that
+//! was published with the YCSB and RocksDB traces (ssdtrace) is of this kind.
+
+mod events;
+mod line;
+mod pattern;
+
+use super::Format;
+use super::error::ImportError;
+use super::options::ImportOptions;
+use super::run::{RecordSink, Source};
+use super::text::BOM;
+use events::TextEvents;
+use line::Line;
+use pattern::Pattern;
+use q2c_model::TraceMeta;
+
+pub(super) const FORMAT: Format = Format {
+    name: "blkparse",
+    help: "text of blkparse, its default format or --blkparse-format; so YCSB/RocksDB ssdtrace (not verified against a real file)",
+    sniff,
+    import,
+};
+
+/// What a line begins with unless another format was given.
+const DEFAULT: &str = "%D %2c %8s %5T.%9t %5p %2a %3d ";
+
+/// The first lines are all of the default format, and one at least is an event.
+fn sniff(head: &[u8]) -> bool {
+    const LINES: usize = 8;
+    let Ok(pattern) = Pattern::of(DEFAULT) else {
+        return false;
+    };
+    let head = head.strip_prefix(BOM).unwrap_or(head);
+    let whole = head.iter().rposition(|byte| *byte == b'\n');
+    let lines = head[..whole.unwrap_or(head.len())].split(|byte| *byte == b'\n');
+    let lines = lines.filter(|line| !line.trim_ascii().is_empty());
+    let mut events = 0;
+    let is_event = |line: &[u8]| matches!(line::of(line, &pattern, true), Ok(Line::Event(..)));
+    let mut first = lines.take(LINES);
+    first.all(|line| {
+        events += usize::from(is_event(line));
+        line::of(line, &pattern, true).is_ok()
+    }) && events > 0
+}
+
+fn import(
+    source: &mut Source<'_>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> Result<TraceMeta, ImportError> {
+    let path = source.path;
+    let given = options.blkparse_format.as_deref();
+    let pattern = Pattern::of(given.unwrap_or(DEFAULT))
+        .and_then(|pattern| pattern.with_all_needed(given.is_some()));
+    let pattern = pattern.map_err(|(expected, found)| ImportError::Pattern {
+        path: path.to_owned(),
+        expected,
+        found,
+    })?;
+    let (mut lines, mut skipped) = (0, 0);
+    let events = TextEvents::new(source, options, pattern, given.is_none());
+    let events = events.counted(&mut lines, &mut skipped);
+    let meta = super::blktrace::take(events, path, 1, sink)?;
+    let mut meta = meta.ok_or_else(|| ImportError::Empty {
+        path: path.to_owned(),
+        lines,
+        skipped,
+    })?;
+    FORMAT.name.clone_into(&mut meta.source);
+    "from the first event that blkparse read".clone_into(&mut meta.clock);
+    Ok(meta)
+}

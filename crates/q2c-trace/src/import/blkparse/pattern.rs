@@ -1,0 +1,212 @@
+//! The format of a line, as `blkparse -f` takes it.
+
+use crate::import::error::{BadLine, shown};
+
+/// What a line may tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    /// `%a`
+    Action,
+    /// `%c`
+    Cpu,
+    /// `%C`
+    Comm,
+    /// `%d`
+    Rwbs,
+    /// `%D`: major and minor, a comma between them.
+    Device,
+    /// `%e`
+    Error,
+    /// `%M`
+    Major,
+    /// `%m`
+    Minor,
+    /// `%n`: in 512-byte blocks.
+    Blocks,
+    /// `%N`: in bytes.
+    Bytes,
+    /// `%p`
+    Pid,
+    /// `%s`
+    Sequence,
+    /// `%S`
+    Sector,
+    /// `%T`
+    Seconds,
+    /// `%t`
+    Nanos,
+    /// `%P`, `%u`, `%U`, `%g`, `%G`: passed over.
+    Other,
+}
+
+const LETTERS: [(char, Field); 20] = [
+    ('a', Field::Action),
+    ('c', Field::Cpu),
+    ('C', Field::Comm),
+    ('d', Field::Rwbs),
+    ('D', Field::Device),
+    ('e', Field::Error),
+    ('M', Field::Major),
+    ('m', Field::Minor),
+    ('n', Field::Blocks),
+    ('N', Field::Bytes),
+    ('p', Field::Pid),
+    ('s', Field::Sequence),
+    ('S', Field::Sector),
+    ('T', Field::Seconds),
+    ('t', Field::Nanos),
+    ('P', Field::Other),
+    ('u', Field::Other),
+    ('U', Field::Other),
+    ('g', Field::Other),
+    ('G', Field::Other),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Item {
+    /// Any number of blanks, none as well: fields are padded with them.
+    Blanks,
+    /// This character.
+    Byte(u8),
+    Field(Field),
+}
+
+/// A format that was understood.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern(Vec<Item>);
+
+/// Expected, found.
+type Wrong = (&'static str, String);
+
+impl Pattern {
+    /// Reads a format; `\n`, `\t` and `\\` are escapes, as for blkparse.
+    pub(super) fn of(text: &str) -> Result<Pattern, Wrong> {
+        let mut items = Vec::new();
+        let mut rest = text.chars();
+        while let Some(c) = rest.next() {
+            let item = match c {
+                '%' => field(&mut rest)?,
+                '\\' => match rest.next() {
+                    Some('n' | 't' | 'r') => Item::Blanks,
+                    Some(c) if c.is_ascii() => Item::Byte(c as u8),
+                    _ => return Err(("\\n, \\t or \\\\", shown(text))),
+                },
+                c if c.is_whitespace() => Item::Blanks,
+                c if c.is_ascii() => Item::Byte(c as u8),
+                _ => return Err(("ASCII", shown(text))),
+            };
+            items.push(item);
+        }
+        Ok(Pattern(items))
+    }
+
+    /// The same, when it has all that an event needs; `whole` when nothing follows it on the line.
+    pub(super) fn with_all_needed(self, whole: bool) -> Result<Pattern, Wrong> {
+        let has = |field| self.0.contains(&Item::Field(field));
+        let needed = [
+            (has(Field::Action), "%a, the action"),
+            (
+                has(Field::Seconds) && has(Field::Nanos),
+                "%T and %t, the time",
+            ),
+            (has(Field::Rwbs), "%d, the kind of request"),
+            (has(Field::Sector) || !whole, "%S, the sector"),
+            (
+                has(Field::Blocks) || has(Field::Bytes) || !whole,
+                "%n or %N, the length",
+            ),
+        ];
+        match needed.into_iter().find(|(has, _)| !has) {
+            Some((_, missing)) => Err((missing, "a format without it".to_owned())),
+            None => Ok(self),
+        }
+    }
+
+    /// Takes a line apart; `take` gets each field's text. Returns what follows on the line.
+    pub(super) fn split<'a>(
+        &self,
+        line: &'a [u8],
+        mut take: impl FnMut(Field, &'a [u8]) -> Result<(), BadLine>,
+    ) -> Result<&'a [u8], BadLine> {
+        let mut rest = line;
+        for (at, item) in self.0.iter().enumerate() {
+            match item {
+                Item::Blanks => rest = rest.trim_ascii_start(),
+                Item::Byte(byte) => {
+                    rest = rest.strip_prefix(&[*byte]).ok_or_else(|| unlike(line))?;
+                }
+                Item::Field(field) => {
+                    rest = rest.trim_ascii_start();
+                    let len = self.length(*field, rest, at);
+                    take(*field, &rest[..len])?;
+                    rest = &rest[len..];
+                }
+            }
+        }
+        Ok(rest)
+    }
+
+    /// How long the field's text is.
+    fn length(&self, field: Field, rest: &[u8], at: usize) -> usize {
+        match field {
+            Field::Action | Field::Rwbs | Field::Comm | Field::Other => {}
+            Field::Device => return device_length(rest),
+            _ => return digits(rest, usize::from(rest.first() == Some(&b'-'))),
+        }
+        let end = match self.0.get(at + 1) {
+            // A name may hold anything: it ends at the last such character, when no field follows.
+            Some(Item::Byte(byte)) if field == Field::Comm && !self.field_after(at) => {
+                rest.iter().rposition(|found| found == byte)
+            }
+            Some(Item::Byte(byte)) => memchr::memchr(*byte, rest),
+            _ if field == Field::Comm && self.only_blanks_after(at) => None,
+            _ => rest.iter().position(u8::is_ascii_whitespace),
+        };
+        end.unwrap_or(rest.len())
+    }
+
+    fn only_blanks_after(&self, at: usize) -> bool {
+        self.0[at + 1..].iter().all(|item| *item == Item::Blanks)
+    }
+
+    fn field_after(&self, at: usize) -> bool {
+        let mut after = self.0[at + 1..].iter();
+        after.any(|item| matches!(item, Item::Field(_)))
+    }
+}
+
+fn unlike(line: &[u8]) -> BadLine {
+    let found = String::from_utf8_lossy(line);
+    BadLine::new("not of the format", "line", "a line of the format", &found)
+}
+
+/// Behind the percent sign: a minus for left, a width, a letter.
+fn field(rest: &mut std::str::Chars<'_>) -> Result<Item, Wrong> {
+    const EXPECTED: &str = "% with a width and one of a c C d D e g G m M n N p P s S t T u U";
+    let padding = |c: &char| matches!(c, '-' | '0'..='9');
+    let letter = rest.find(|c| !padding(c));
+    let letter = letter.ok_or_else(|| (EXPECTED, "% at the end".to_owned()))?;
+    if letter == '%' {
+        return Ok(Item::Byte(b'%'));
+    }
+    let found = LETTERS.iter().find(|(known, _)| *known == letter);
+    let field = found.ok_or_else(|| (EXPECTED, shown(&letter.to_string())))?;
+    Ok(Item::Field(field.1))
+}
+
+/// Where the digits from `from` on end.
+fn digits(text: &[u8], from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+/// `8,0` and what it is padded with behind the comma.
+fn device_length(text: &[u8]) -> usize {
+    let mut end = digits(text, 0);
+    if text.get(end) == Some(&b',') {
+        end += 1;
+        end += text[end..].iter().take_while(|byte| **byte == b' ').count();
+        end = digits(text, end);
+    }
+    end
+}

@@ -1,0 +1,204 @@
+//! One recording of several, read by a thread of its own.
+
+use super::start;
+use crate::import::error::ImportError;
+use crate::import::input::Input;
+use crate::import::options::ImportOptions;
+use crate::import::run::{Origin, RecordSink};
+use crate::{Scan, TraceError, TraceReader};
+use q2c_model::{IoRecord, TraceMeta};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{Scope, ScopedJoinHandle};
+
+/// Batches that wait to be merged.
+const WAITING: usize = 2;
+
+/// What a thread sends.
+enum Sent {
+    /// First.
+    Begin(Origin, Numbers),
+    Records(Vec<IoRecord>),
+}
+
+/// Whose the numbers of devices are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// The recorded system's: equal numbers are one device.
+    System,
+    /// The importer's, by appearance.
+    Own,
+}
+
+/// The receiving end.
+pub(super) struct Feed<'scope> {
+    pub(super) path: &'scope Path,
+    thread: Option<ScopedJoinHandle<'scope, Result<TraceMeta, ImportError>>>,
+    sent: Receiver<Sent>,
+    records: std::vec::IntoIter<IoRecord>,
+    next: Option<IoRecord>,
+    /// Start of the record before.
+    last: u64,
+    /// Its time zero on its clock, ns.
+    pub(super) zero_ns: u64,
+    /// What its times are raised by, ns.
+    pub(super) shift: u64,
+    pub(super) numbers: Numbers,
+    ended: Option<TraceMeta>,
+}
+
+impl<'scope> Feed<'scope> {
+    pub(super) fn start<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        path: &'env PathBuf,
+        format: Option<&'env str>,
+        options: &'env ImportOptions,
+    ) -> Self
+    where
+        'env: 'scope,
+    {
+        let (sender, sent) = sync_channel(WAITING);
+        let thread = scope.spawn(move || {
+            let mut sending = Sending {
+                sender,
+                numbers: Numbers::System,
+            };
+            read(path, format, options, &mut sending)
+        });
+        Feed {
+            path,
+            thread: Some(thread),
+            sent,
+            records: Vec::new().into_iter(),
+            next: None,
+            last: 0,
+            zero_ns: 0,
+            shift: 0,
+            numbers: Numbers::System,
+            ended: None,
+        }
+    }
+
+    /// Waits for its time zero; `None` when it is empty.
+    pub(super) fn begin(&mut self) -> Result<Option<Origin>, ImportError> {
+        match self.sent.recv() {
+            Ok(Sent::Begin(origin, numbers)) => {
+                (self.zero_ns, self.numbers) = (origin.zero_ns, numbers);
+                Ok(Some(origin))
+            }
+            Ok(Sent::Records(_)) | Err(_) => self.end().map(|()| None),
+        }
+    }
+
+    /// The start of the next record in the merged trace's time; `None` at the end.
+    pub(super) fn peek(&mut self) -> Result<Option<u64>, ImportError> {
+        while self.next.is_none() {
+            self.next = self.records.next();
+            if self.next.is_some() || self.ended.is_some() {
+                break;
+            }
+            match self.sent.recv() {
+                Ok(Sent::Records(records)) => self.records = records.into_iter(),
+                Ok(Sent::Begin(..)) => {}
+                Err(_) => self.end()?,
+            }
+        }
+        Ok(self.next.as_ref().map(|record| {
+            // A feed that is out of order stays so; it must not hold the others up.
+            let start = start(record).map_or(0, |start| start.saturating_add(self.shift));
+            start.max(self.last)
+        }))
+    }
+
+    pub(super) fn next(&mut self) -> Option<IoRecord> {
+        let record = self.next.take()?;
+        let start = start(&record).map_or(0, |start| start.saturating_add(self.shift));
+        self.last = start.max(self.last);
+        Some(record)
+    }
+
+    /// Takes what the thread returned.
+    fn end(&mut self) -> Result<(), ImportError> {
+        let Some(thread) = self.thread.take() else {
+            return Ok(());
+        };
+        match thread.join() {
+            Ok(meta) => self.ended = Some(meta?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        Ok(())
+    }
+
+    /// The description of what was read.
+    pub(super) fn finish(mut self) -> Result<TraceMeta, ImportError> {
+        self.end()?;
+        Ok(self.ended.unwrap_or_default())
+    }
+}
+
+/// The sending end.
+struct Sending {
+    sender: SyncSender<Sent>,
+    numbers: Numbers,
+}
+
+impl Sending {
+    fn send(&self, sent: Sent) -> Result<(), TraceError> {
+        // Nobody listens after an error elsewhere, which is the one that is told.
+        self.sender.send(sent).map_err(|_| TraceError::Io {
+            doing: "merge into",
+            path: PathBuf::from("the trace"),
+            source: io::Error::other("stopped"),
+        })
+    }
+}
+
+impl RecordSink for Sending {
+    fn begin(&mut self, origin: &Origin) -> Result<(), TraceError> {
+        self.send(Sent::Begin(origin.clone(), self.numbers))
+    }
+
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        self.send(Sent::Records(records.to_vec()))
+    }
+}
+
+/// Formats whose importers number devices by their appearance.
+const OWN_NUMBERS: [&str; 2] = ["fio-iolog", "msr"];
+
+fn read(
+    path: &Path,
+    format: Option<&str>,
+    options: &ImportOptions,
+    sending: &mut Sending,
+) -> Result<TraceMeta, ImportError> {
+    match Input::recognise(path, format)? {
+        Input::Own => own(path, sending),
+        input => {
+            if input
+                .format()
+                .is_some_and(|name| OWN_NUMBERS.contains(&name))
+            {
+                sending.numbers = Numbers::Own;
+            }
+            input.import(path, options, sending)
+        }
+    }
+}
+
+fn own(path: &Path, sending: &mut Sending) -> Result<TraceMeta, ImportError> {
+    let reader = TraceReader::open(path)?;
+    let meta = reader.meta();
+    let fact = meta.facts.get("source_time_of_zero_ns");
+    let zero_ns = meta.start_unix_ns.or_else(|| fact?.parse().ok());
+    sending.begin(&Origin {
+        clock: meta.clock.clone(),
+        unix: meta.start_unix_ns.is_some(),
+        zero_ns: zero_ns.unwrap_or(0),
+    })?;
+    for records in reader.records(&Scan::new().batch_rows(super::BATCH))? {
+        sending.push(&records?)?;
+    }
+    Ok(meta.clone())
+}

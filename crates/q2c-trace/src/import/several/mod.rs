@@ -1,0 +1,209 @@
+//! Several recordings as one trace, merged by time.
+//!
+//! Each is imported by a thread of its own, which hands its records on in small batches: what is merged is sorted already. Times must be of one
+//! clock: that of Unix, or one that all name alike; then they are taken as they stand. Lanes are kept apart, and so are devices that a source only
+//! numbers itself. Memory: what one import needs (some 20 MB), for each.
+
+mod apart;
+mod feed;
+
+use super::error::ImportError;
+use super::options::ImportOptions;
+use super::run::{Origin, RecordSink};
+use crate::span::{NONE, Span};
+use apart::Apart;
+use feed::Feed;
+use q2c_model::{IoRecord, Nanos, TraceMeta};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+/// Most recordings at once. A trace that was merged can be merged again.
+const MOST: usize = 256;
+/// Records handed on at once.
+const BATCH: usize = 2048;
+
+/// Imports recordings, q2c traces among them, and hands their records on in the order of time. The number of a record is that in its
+/// own recording times the count of recordings, plus the recording's place among them. Returns the description of a trace of all.
+///
+/// # Errors
+/// When one cannot be read or used, their clocks differ, or the records not be taken.
+pub fn several(
+    paths: &[PathBuf],
+    format: Option<&str>,
+    options: &ImportOptions,
+    sink: &mut dyn RecordSink,
+) -> Result<TraceMeta, ImportError> {
+    let first = paths.first().cloned().unwrap_or_default();
+    if paths.is_empty() || paths.len() > MOST {
+        return Err(ImportError::Merge {
+            path: first,
+            expected: format!("1 to {MOST} recordings (merge some first, then the traces)"),
+            found: paths.len().to_string(),
+        });
+    }
+    thread::scope(|scope| {
+        let start = |path| Feed::start(scope, path, format, options);
+        let mut feeds: Vec<Feed<'_>> = paths.iter().map(start).collect();
+        let base = base(&mut feeds)?;
+        let mut merged = Merged {
+            apart: Apart::new(paths.len() as u64),
+            batch: Vec::with_capacity(BATCH),
+            sink,
+        };
+        merged.sink.begin(&base)?;
+        merged.all(&mut feeds, base.zero_ns)?;
+        let ends = feeds.into_iter().map(|feed| {
+            let path = feed.path;
+            feed.finish().map(|meta| (path, meta))
+        });
+        let metas = ends.collect::<Result<Vec<_>, _>>()?;
+        Ok(describe(&metas, &base, &merged.apart))
+    })
+}
+
+/// The clock that all have in common, at the earliest of their time zeros.
+fn base(feeds: &mut [Feed<'_>]) -> Result<Origin, ImportError> {
+    let mut base: Option<(&Path, Origin)> = None;
+    for feed in feeds {
+        let path = feed.path;
+        let Some(origin) = feed.begin()? else {
+            continue;
+        };
+        let Some((first, so_far)) = &mut base else {
+            base = Some((path, origin));
+            continue;
+        };
+        let same = so_far.unix == origin.unix && (origin.unix || so_far.clock == origin.clock);
+        if !same {
+            let told = |origin: &Origin| match origin.unix {
+                true => "Unix time".to_owned(),
+                false => format!("`{}`", origin.clock),
+            };
+            return Err(ImportError::Merge {
+                path: path.to_owned(),
+                expected: format!(
+                    "times of one clock: {} in {}",
+                    told(so_far),
+                    first.display()
+                ),
+                found: told(&origin),
+            });
+        }
+        so_far.zero_ns = so_far.zero_ns.min(origin.zero_ns);
+    }
+    Ok(base.map(|(_, origin)| origin).unwrap_or_default())
+}
+
+struct Merged<'a> {
+    apart: Apart,
+    batch: Vec<IoRecord>,
+    sink: &'a mut dyn RecordSink,
+}
+
+impl Merged<'_> {
+    fn all(&mut self, feeds: &mut [Feed<'_>], base_ns: u64) -> Result<(), ImportError> {
+        let mut next = BinaryHeap::new();
+        for (at, feed) in feeds.iter_mut().enumerate() {
+            feed.shift = feed.zero_ns - base_ns;
+            next.extend(feed.peek()?.map(|start| Reverse((start, at))));
+        }
+        while let Some(Reverse((_, at))) = next.pop() {
+            // Up to the next of another feed, without the heap.
+            let limit = next.peek().map(|Reverse(other)| *other);
+            let feed = &mut feeds[at];
+            while let Some(start) = feed.peek()? {
+                if limit.is_some_and(|limit| (start, at) > limit) {
+                    next.push(Reverse((start, at)));
+                    break;
+                }
+                let Some(mut record) = feed.next() else { break };
+                shift(&mut record, Nanos(feed.shift));
+                self.apart.place(&mut record, at, feed)?;
+                self.batch.push(record);
+                if self.batch.len() == BATCH {
+                    self.flush()?;
+                }
+            }
+        }
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), ImportError> {
+        self.sink.push(&self.batch)?;
+        self.batch.clear();
+        Ok(())
+    }
+}
+
+/// Where a record begins; one without any time stays behind the one before.
+fn start(record: &IoRecord) -> Option<u64> {
+    Some(Span::of(record).start()).filter(|start| *start != NONE)
+}
+
+fn shift(record: &mut IoRecord, by: Nanos) {
+    let times = [
+        &mut record.queue_ns,
+        &mut record.getrq_ns,
+        &mut record.insert_ns,
+        &mut record.issue_ns,
+        &mut record.complete_ns,
+        &mut record.submit_ns,
+        &mut record.submit_end_ns,
+        &mut record.reap_ns,
+    ];
+    for time in times.into_iter().flatten() {
+        time.0 = time.0.saturating_add(by.0);
+    }
+}
+
+fn describe(metas: &[(&Path, TraceMeta)], base: &Origin, apart: &Apart) -> TraceMeta {
+    let mut all = TraceMeta {
+        start_unix_ns: base.unix.then_some(base.zero_ns),
+        ..TraceMeta::default()
+    };
+    let (mut sources, mut clocks) = (BTreeSet::new(), BTreeSet::new());
+    for (at, (path, meta)) in metas.iter().enumerate() {
+        all.lost += meta.lost;
+        for (reason, n) in &meta.unmatched {
+            *all.unmatched.entry(reason.clone()).or_default() += n;
+        }
+        sources.insert(meta.source.as_str());
+        clocks.insert(meta.clock.as_str());
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        all.facts.insert(format!("input.{at}"), name.into_owned());
+        let facts = meta.facts.iter().filter(|(key, _)| *key != "imported_from");
+        let facts = facts.map(|(key, value)| (format!("input.{at}.{key}"), value.clone()));
+        all.facts.extend(facts);
+    }
+    all.source = joined(&sources);
+    all.clock = joined(&clocks);
+    let zero = base.zero_ns.to_string();
+    all.facts.insert("source_time_of_zero_ns".to_owned(), zero);
+    all.facts.extend(devices(apart, metas));
+    all
+}
+
+fn joined(names: &BTreeSet<&str>) -> String {
+    let names: Vec<&str> = names.iter().copied().collect();
+    names.join(" and ")
+}
+
+/// What the devices are that were kept apart.
+fn devices(apart: &Apart, metas: &[(&Path, TraceMeta)]) -> BTreeMap<String, String> {
+    let name = |(at, was): &(usize, q2c_model::DevId)| {
+        let (path, meta) = &metas[*at];
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let facts = &meta.facts;
+        if let Some(name) = facts.get(&format!("device.{was}")) {
+            return format!("{name} ({file})");
+        }
+        let host = facts.get(&format!("device.major.{}", was.major));
+        let host = host.map_or(String::new(), |host| format!(", {host}"));
+        format!("{was} of {file}{host}")
+    };
+    let all = apart.devices();
+    all.map(|(now, was)| (format!("device.{now}"), name(was)))
+        .collect()
+}

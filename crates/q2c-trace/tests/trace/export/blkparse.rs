@@ -1,0 +1,325 @@
+//! blkparse's text, read back by the importer.
+
+use super::{block, export, three, window};
+use crate::blktrace::encode::{DISCARD, E, FLUSH, LITTLE_7, WRITE, e, file, split};
+use q2c_model::{IoRecord, Layer, Op, TraceMeta};
+use q2c_trace::import::{ImportOptions, Source, by_name};
+use std::path::Path;
+use std::process::Command;
+
+fn import(format: &str, input: &[u8]) -> (Vec<IoRecord>, TraceMeta) {
+    import_with(format, input, &ImportOptions::default())
+}
+
+fn import_with(
+    format: &str,
+    mut input: &[u8],
+    options: &ImportOptions,
+) -> (Vec<IoRecord>, TraceMeta) {
+    let mut records = Vec::new();
+    let mut source = Source {
+        path: Path::new("some"),
+        input: &mut input,
+    };
+    let import = by_name(format).unwrap().import;
+    let meta = import(&mut source, options, &mut records).unwrap();
+    (records, meta)
+}
+
+fn text(records: &[IoRecord]) -> String {
+    export(
+        "blkparse",
+        &TraceMeta::default(),
+        records,
+        &Default::default(),
+    )
+    .unwrap()
+    .0
+}
+
+#[test]
+fn lines_by_hand() {
+    let wanted = "\
+259,3    1        1     0.000000000    71  Q   R 8 + 8 [a, \"b\"]
+259,3    1        2     0.000001000    71  G   R 8 + 8 [a, \"b\"]
+259,3    1        3     0.000001500     0  Q WFS 8589934592 + 1 [(null)]
+259,3    1        4     0.000002000    71  I   R 8 + 8 [a, \"b\"]
+259,3    1        5     0.000002500     0  G WFS 8589934592 + 1 [(null)]
+259,3    1        6     0.000003000    71  D   R 8 + 8 [a, \"b\"]
+259,3    1        7     0.000004000     0  D WFS 8589934592 + 1 [(null)]
+259,3    1        8     0.000050000     0  C WFS 8589934592 + 1 [5]
+259,3    0        1     0.000070000     0  Q  FW [(null)]
+259,3    0        2     0.000071000     0  G  FW [(null)]
+259,3    0        3     0.000072000     0  I  FW [(null)]
+259,3    3        1     0.000080500     0  C   R 8 + 8 [0]
+";
+    assert_eq!(text(&three()), wanted);
+}
+
+#[test]
+fn a_window_keeps_the_times() {
+    let (text, _) = export(
+        "blkparse",
+        &TraceMeta::default(),
+        &three(),
+        &window(1_500, 2_000),
+    )
+    .unwrap();
+    assert_eq!(text.lines().count(), 4);
+    assert!(
+        text.starts_with("259,3    1        1     0.000001500 "),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_user_layer_has_no_such_events() {
+    let mut record = block(0, Op::Read, 8, 512, [-1; 5]);
+    (record.layer, record.submit_ns) = (Layer::User, Some(q2c_model::Nanos(0)));
+    let told = export(
+        "blkparse",
+        &TraceMeta::default(),
+        &[record],
+        &Default::default(),
+    );
+    let told = told.unwrap_err().to_string();
+    assert!(
+        told.contains("as blkparse: expected records of the block layer, found the user"),
+        "{told}"
+    );
+}
+
+/// Binary records of merges at both ends, a flush, a requeue, and two I/Os at the same sectors.
+fn recorded_events() -> Vec<E> {
+    let w = |us, letter: &str, sector, sectors| e(us, letter, sector, sectors).cat(WRITE);
+    let f = |us, letter: &str| e(us, letter, 0, 0).cat(WRITE | FLUSH);
+    vec![
+        e(0, "Q", 800, 8),
+        w(1, "Q", 100, 8),
+        w(2, "G", 100, 8),
+        w(3, "Q", 108, 16),
+        w(4, "M", 108, 16),
+        w(5, "Q", 92, 8),
+        w(6, "F", 92, 8),
+        w(7, "I", 92, 32),
+        e(8, "G", 800, 8),
+        e(9, "D", 800, 8),
+        w(10, "D", 92, 32),
+        w(11, "R", 92, 32),
+        f(12, "Q"),
+        f(13, "G"),
+        w(14, "D", 92, 32),
+        f(15, "I"),
+        f(16, "D"),
+        e(17, "Q", 800, 8),
+        e(18, "G", 800, 8),
+        w(40, "C", 92, 32).cpu(0),
+        f(50, "C"),
+        e(60, "C", 800, 8),
+        e(61, "D", 800, 8),
+        e(90, "C", 800, 8),
+    ]
+}
+
+fn recorded() -> Vec<u8> {
+    file(LITTLE_7, &recorded_events())
+}
+
+#[test]
+fn what_binary_records_tell_comes_back_through_the_text() {
+    let (records, meta) = import("blktrace", &recorded());
+    assert!(meta.unmatched.is_empty(), "{:?}", meta.unmatched);
+    assert_eq!(records.len(), 6);
+    let text = text(&records);
+    assert!(text.contains(" F   W 92 + 8 "), "{text}");
+    let (back, meta) = import("blkparse", text.as_bytes());
+    assert_eq!(back, records);
+    assert!(meta.unmatched.is_empty() && meta.lost == 0);
+}
+
+#[test]
+fn events_come_in_the_order_of_time_however_long_requests_last() {
+    let one = |id: u64| {
+        let at = i64::try_from(id * 10).unwrap();
+        let lasts = i64::try_from(id * 7_919 % 50_000).unwrap();
+        block(
+            id,
+            Op::Read,
+            id * 8,
+            4096,
+            [at, at + 1, at + 2, at + 3, at + 4 + lasts],
+        )
+    };
+    let records: Vec<IoRecord> = (0..20_000).map(one).collect();
+    let text = text(&records);
+    let times: Vec<u64> = text
+        .lines()
+        .map(|line| {
+            line.split_whitespace()
+                .nth(3)
+                .unwrap()
+                .replace('.', "")
+                .parse()
+                .unwrap()
+        })
+        .collect();
+    assert_eq!(times.len(), 100_000);
+    assert!(times.is_sorted());
+    let (back, _) = import("blkparse", text.as_bytes());
+    let lives = |records: &[IoRecord]| -> Vec<_> {
+        records
+            .iter()
+            .map(|r| {
+                (
+                    r.sector,
+                    r.queue_ns,
+                    r.getrq_ns,
+                    r.insert_ns,
+                    r.issue_ns,
+                    r.complete_ns,
+                )
+            })
+            .collect()
+    };
+    assert_eq!(lives(&back), lives(&records));
+}
+
+/// blkparse's own output; `None`, said and counted, where it is not installed.
+fn printed_by_blkparse(test: &str, binary: &[u8], options: &[&str]) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.blktrace.0"), binary).unwrap();
+    let mut blkparse = Command::new("blkparse");
+    blkparse
+        .args(["-i", "t"])
+        .args(options)
+        .current_dir(folder.path());
+    match blkparse.output() {
+        Ok(said) => {
+            assert!(
+                said.status.success(),
+                "{}",
+                String::from_utf8_lossy(&said.stderr)
+            );
+            Some(String::from_utf8(said.stdout).unwrap())
+        }
+        Err(_) => {
+            q2c_testkit::skip(test, "blkparse is not installed");
+            None
+        }
+    }
+}
+
+/// The same I/Os, process names from notes included, by the records themselves and by what blkparse makes of them.
+#[test]
+fn blkparse_itself_tells_the_same() {
+    let test = "export::blkparse::blkparse_itself_tells_the_same";
+    let mut events = recorded_events();
+    events.insert(0, E::note(0, 0, 100, b"some [name]\0\0\0\0\0"));
+    let mut failed = e(99, "C", 5000, 8).cat(WRITE | 8);
+    failed.error = 65_531;
+    events.extend([
+        e(91, "Q", 4096, 16),
+        split(92, 4096, 16, 4104),
+        e(93, "G", 4096, 8),
+        e(93, "D", 4096, 8),
+        e(94, "G", 4104, 8),
+        e(94, "D", 4104, 8),
+        e(95, "C", 4096, 8),
+        e(96, "C", 4104, 8),
+        e(97, "Q", 5000, 8).cat(WRITE | 8),
+        e(98, "D", 5000, 8).cat(WRITE | 8),
+        failed,
+        e(100, "Q", 6000, 2048).cat(DISCARD | WRITE),
+    ]);
+    let binary = file(LITTLE_7, &events);
+    let (records, meta) = import("blktrace", &binary);
+    assert_eq!(records.len(), 10);
+    let Some(text) = printed_by_blkparse(test, &binary, &[]) else {
+        return;
+    };
+    let (back, of_text) = import("blkparse", text.as_bytes());
+    assert_eq!(back, records, "{text}");
+    assert_eq!(
+        (of_text.unmatched, of_text.lost),
+        (meta.unmatched, meta.lost)
+    );
+    // With a format of one's own, and with the times from Q and D to C.
+    let format = "%T.%t %D %c %a %d %S+%n %p %s %e %C\\n";
+    let Some(text) = printed_by_blkparse(test, &binary, &["-f", format]) else {
+        return;
+    };
+    let options = ImportOptions {
+        blkparse_format: Some(format.to_owned()),
+        ..ImportOptions::default()
+    };
+    let without_splits = |records: &[IoRecord]| -> Vec<_> {
+        let all = records
+            .iter()
+            .filter(|r| !(4096..4112).contains(&r.sector.0));
+        all.map(|r| {
+            (
+                r.sector,
+                r.bytes,
+                r.queue_ns,
+                r.getrq_ns,
+                r.issue_ns,
+                r.complete_ns,
+                r.error,
+                r.comm.clone(),
+            )
+        })
+        .collect()
+    };
+    let (back, _) = import_with("blkparse", text.as_bytes(), &options);
+    assert_eq!(without_splits(&back), without_splits(&records), "{text}");
+    let Some(text) = printed_by_blkparse(test, &binary, &["-t", "-q"]) else {
+        return;
+    };
+    let (back, _) = import("blkparse", text.as_bytes());
+    assert_eq!(back, records, "{text}");
+}
+
+/// Line for line what blkparse prints, but for plugging, splits and the numbers of lines.
+#[test]
+fn blkparse_itself_prints_the_same() {
+    let test = "export::blkparse::blkparse_itself_prints_the_same";
+    let events: Vec<E> = recorded_events()
+        .into_iter()
+        .filter(|e| e.action != 6 && e.us != 10)
+        .collect();
+    let mut events = events;
+    events.insert(0, E::note(0, 0, 100, b"fio\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    let binary = file(LITTLE_7, &events);
+    let Some(theirs) = printed_by_blkparse(test, &binary, &["-q"]) else {
+        return;
+    };
+    // Not the words around the events.
+    let events = theirs
+        .lines()
+        .filter(|line| line.starts_with(|c: char| c == ' ' || c.is_ascii_digit()));
+    let theirs: String = events.map(|line| format!("{line}\n")).collect();
+    let ours = text(&import("blktrace", &binary).0);
+    // Of completions we do not keep what they interrupted.
+    let columns = |text: &str| -> Vec<String> {
+        let line = |line: &str| {
+            let cells: Vec<&str> = line.split_whitespace().collect();
+            let pid = if cells[5] == "C" { "" } else { cells[4] };
+            format!(
+                "{} {} {} {} {}",
+                cells[0],
+                cells[1],
+                cells[3],
+                pid,
+                cells[5..].join(" ")
+            )
+        };
+        text.lines().map(line).collect()
+    };
+    assert_eq!(columns(&ours), columns(&theirs));
+    let widths = |text: &str| {
+        text.lines()
+            .map(|l| l.find(" + ").unwrap_or(0))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(widths(&ours), widths(&theirs));
+}

@@ -1,0 +1,168 @@
+//! Chrome's trace JSON.
+
+use super::{block, export, three, window};
+use q2c_model::{IoRecord, Layer, Nanos, Op, TraceMeta};
+use q2c_trace::export::{ExportOptions, Lanes};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+fn events(records: &[IoRecord], options: &ExportOptions) -> Vec<Value> {
+    let (text, _) = export("chrome", &TraceMeta::default(), records, options).unwrap();
+    let mut all: Value = serde_json::from_str(&text).unwrap();
+    match all["traceEvents"].take() {
+        Value::Array(events) => events,
+        other => panic!("{other}"),
+    }
+}
+
+/// Names of slices with their times, ns.
+fn slices(events: &[Value]) -> Vec<(&str, u64, u64, u64, u64)> {
+    let ns = |value: &Value| (value.as_f64().unwrap() * 1e3).round() as u64;
+    let slices = events.iter().filter(|event| event["ph"] == "X");
+    let one = |e: &'_ Value| {
+        (
+            e["pid"].as_u64().unwrap(),
+            e["tid"].as_u64().unwrap(),
+            ns(&e["ts"]),
+            ns(&e["dur"]),
+        )
+    };
+    slices
+        .map(|e| {
+            let (pid, tid, ts, dur) = one(e);
+            (e["name"].as_str().unwrap(), pid, tid, ts, dur)
+        })
+        .collect()
+}
+
+#[test]
+fn events_by_hand() {
+    let events = events(&three(), &ExportOptions::default());
+    let wanted = [
+        ("read", 1, 1, 0, 80_500),
+        ("Q2G", 1, 1, 0, 1_000),
+        ("G2I", 1, 1, 1_000, 1_000),
+        ("I2D", 1, 1, 2_000, 1_000),
+        ("D2C", 1, 1, 3_000, 77_500),
+        ("write", 1, 2, 1_500, 48_500),
+        ("Q2G", 1, 2, 1_500, 1_000),
+        ("G2D", 1, 2, 2_500, 1_500),
+        ("D2C", 1, 2, 4_000, 46_000),
+    ];
+    assert_eq!(slices(&events), wanted);
+    let arguments = json!({"id": 0, "device": "259:3", "sector": 8, "bytes": 4096, "pid": 71, "comm": "a, \"b\"",
+        "cpu_submit": 1, "cpu_complete": 3, "hctx": 2, "tag": 9});
+    let first = events.iter().find(|event| event["name"] == "read").unwrap();
+    assert_eq!(first["args"], arguments);
+    let names = |kind: &str| -> Vec<&Value> {
+        events
+            .iter()
+            .filter(|e| e["name"] == kind)
+            .map(|e| &e["args"]["name"])
+            .collect()
+    };
+    assert_eq!(names("process_name"), ["CPU 1", "CPU not known"]);
+    assert_eq!(names("thread_name"), ["row 1", "row 2", "row 1"]);
+    // The flush never completed.
+    let flush = events
+        .iter()
+        .find(|event| event["name"] == "flush")
+        .unwrap();
+    assert_eq!(
+        (&flush["ph"], &flush["ts"], &flush["pid"]),
+        (&json!("i"), &json!(70.0), &json!(2))
+    );
+}
+
+#[test]
+fn lanes_are_hardware_queues_of_a_device() {
+    let mut records = three();
+    records[1].hctx = Some(2);
+    records[1].device.minor = 4;
+    let options = ExportOptions {
+        lanes: Lanes::Hctx,
+        ..window(0, 60_000)
+    };
+    let events = events(&records, &options);
+    let names: Vec<&Value> = events
+        .iter()
+        .filter(|e| e["name"] == "process_name")
+        .map(|e| &e["args"]["name"])
+        .collect();
+    assert_eq!(names, ["259:3 queue 2", "259:4 queue 2"]);
+}
+
+#[test]
+fn the_user_layer_has_two_stages() {
+    let mut record = block(0, Op::Read, 8, 512, [-1; 5]);
+    record.layer = Layer::User;
+    (record.submit_ns, record.submit_end_ns, record.reap_ns) =
+        (Some(Nanos(5)), Some(Nanos(7)), Some(Nanos(30)));
+    let events = events(&[record], &ExportOptions::default());
+    assert_eq!(
+        slices(&events),
+        [
+            ("read", 1, 1, 5, 25),
+            ("submit", 1, 1, 5, 2),
+            ("wait", 1, 1, 7, 23)
+        ]
+    );
+}
+
+/// Requests of all lengths: slices of a row lie in each other or apart, and the stages of a request make it up.
+#[test]
+fn no_two_slices_of_a_row_overlap() {
+    let one = |id: u64| {
+        let at = i64::try_from(id * 10).unwrap();
+        let lasts = i64::try_from(id * 7_919 % 3_000).unwrap();
+        let mut record = block(
+            id,
+            Op::Read,
+            id * 8,
+            4096,
+            [at, at + 1, -1, at + 3, at + 4 + lasts],
+        );
+        record.cpu_submit = Some(u32::try_from(id % 3).unwrap());
+        record
+    };
+    let records: Vec<IoRecord> = (0..3_000).map(one).collect();
+    let events = events(&records, &ExportOptions::default());
+    let mut rows: BTreeMap<(u64, u64), Vec<(u64, u64)>> = BTreeMap::new();
+    let (mut whole, mut parts) = (0, 0);
+    for (name, pid, tid, from, dur) in slices(&events) {
+        if name == "read" {
+            rows.entry((pid, tid)).or_default().push((from, from + dur));
+            whole += dur;
+        } else {
+            let (start, end) = *rows[&(pid, tid)].last().unwrap();
+            assert!(start <= from && from + dur <= end);
+            parts += dur;
+        }
+    }
+    assert_eq!(whole, parts);
+    for row in rows.values() {
+        assert!(row.windows(2).all(|two| two[0].1 <= two[1].0));
+    }
+    // As many rows as requests in flight at most, which a second count finds.
+    let lane = |pid: u64| {
+        let mut edges: Vec<(u64, i32)> = rows
+            .iter()
+            .filter(|((p, _), _)| *p == pid)
+            .flat_map(|(_, row)| row)
+            .flat_map(|(from, to)| [(*from, 1), (*to, -1)])
+            .collect();
+        edges.sort_unstable();
+        let depth = edges.iter().scan(0, |depth, (_, step)| {
+            *depth += step;
+            Some(*depth)
+        });
+        (
+            depth.max().unwrap(),
+            i32::try_from(rows.keys().filter(|(p, _)| *p == pid).count()).unwrap(),
+        )
+    };
+    for pid in 1..=3 {
+        let (deepest, rows) = lane(pid);
+        assert_eq!(deepest, rows);
+    }
+}

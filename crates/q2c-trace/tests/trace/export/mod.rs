@@ -1,0 +1,109 @@
+//! Traces as other tools read them: lines worked out by hand, and read back by the importers and by the tools.
+
+mod blkparse;
+mod chrome;
+mod csv;
+mod fio_iolog;
+
+use crate::support::{place, write};
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors, TraceMeta};
+use q2c_trace::TraceReader;
+use q2c_trace::export::{ExportError, ExportOptions, Exported, by_name, trace};
+
+/// An export as text.
+fn export(
+    format: &str,
+    meta: &TraceMeta,
+    records: &[IoRecord],
+    options: &ExportOptions,
+) -> Result<(String, Exported), ExportError> {
+    let (_folder, path) = place();
+    write(&path, meta, records, 1000);
+    let reader = TraceReader::open(&path).unwrap();
+    let mut out = Vec::new();
+    let format = by_name(format).unwrap();
+    let exported = trace(format, &path, &reader, options, &|| true, &mut out)?;
+    Ok((String::from_utf8(out).unwrap(), exported))
+}
+
+fn window(from: u64, to: u64) -> ExportOptions {
+    ExportOptions {
+        window: Some(Nanos(from)..Nanos(to)),
+        ..ExportOptions::default()
+    }
+}
+
+/// A record of the block layer on 259:3, with Q, G, I, D and C; -1 for none.
+fn block(id: u64, op: Op, sector: u64, bytes: u64, times: [i64; 5]) -> IoRecord {
+    let device = DevId {
+        major: 259,
+        minor: 3,
+    };
+    let mut record = IoRecord::new(id, Layer::Block, device, op, Sectors(sector), Bytes(bytes));
+    let [q, g, i, d, c] = times.map(|ns| u64::try_from(ns).ok().map(Nanos));
+    (record.queue_ns, record.getrq_ns, record.insert_ns) = (q, g, i);
+    (record.issue_ns, record.complete_ns) = (d, c);
+    record.error = c.map(|_| 0);
+    record
+}
+
+/// Three requests, the last without an end.
+fn three() -> Vec<IoRecord> {
+    let mut records = vec![
+        block(0, Op::Read, 8, 4096, [0, 1_000, 2_000, 3_000, 80_500]),
+        block(
+            1,
+            Op::Write,
+            1 << 33,
+            512,
+            [1_500, 2_500, -1, 4_000, 50_000],
+        ),
+        block(2, Op::Flush, 0, 0, [70_000, 71_000, 72_000, -1, -1]),
+    ];
+    records[0].pid = Some(71);
+    records[0].comm = Some("a, \"b\"".to_owned());
+    (records[0].cpu_submit, records[0].cpu_complete) = (Some(1), Some(3));
+    (records[0].hctx, records[0].tag) = (Some(2), Some(9));
+    records[1].flags = OpFlags::SYNC.union(OpFlags::FUA);
+    (records[1].cpu_submit, records[1].error) = (Some(1), Some(-5));
+    records
+}
+
+#[test]
+fn an_empty_window_is_an_error() {
+    let options = window(80_000, 90_000);
+    let told = export("csv", &TraceMeta::default(), &three(), &options).unwrap_err();
+    assert!(
+        told.to_string()
+            .contains("found none (0 left out); widen --from"),
+        "{told}"
+    );
+}
+
+#[test]
+fn no_file_is_written_over_and_a_stopped_export_leaves_none() {
+    let (folder, path) = place();
+    write(&path, &TraceMeta::default(), &three(), 10);
+    let reader = TraceReader::open(&path).unwrap();
+    let to = folder.path().join("out.csv");
+    let csv = by_name("csv").unwrap();
+    let options = ExportOptions::default();
+    let file = |go_on: bool| q2c_trace::export::file(csv, &path, &reader, &options, &|| go_on, &to);
+    assert!(
+        file(false)
+            .unwrap_err()
+            .to_string()
+            .contains("stopped by a signal")
+    );
+    assert!(!to.exists());
+    assert_eq!(file(true).unwrap().written, 3);
+    let before = std::fs::read(&to).unwrap();
+    assert!(
+        file(true)
+            .unwrap_err()
+            .to_string()
+            .contains("found an existing file")
+    );
+    assert_eq!(std::fs::read(&to).unwrap(), before);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}

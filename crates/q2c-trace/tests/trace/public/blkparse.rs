@@ -1,0 +1,229 @@
+//! The text of blkparse: the I/Os of a file written by hand, given formats, bad lines.
+
+use super::{import, options};
+use q2c_model::{DevId, IoRecord, Nanos, Op, OpFlags};
+use q2c_trace::import::{FORMATS, ImportOptions, Source, by_name, sniff};
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+const TEXT: &[u8] = include_bytes!("../data/public/blkparse.txt");
+
+/// Sector, bytes, and Q, G, I, D, C in units of 100 ns, -1 for none.
+fn life(record: &IoRecord) -> (u64, u64, [i64; 5]) {
+    let times = [
+        record.queue_ns,
+        record.getrq_ns,
+        record.insert_ns,
+        record.issue_ns,
+        record.complete_ns,
+    ];
+    let ns = |time: Option<Nanos>| time.map_or(-1, |ns| i64::try_from(ns.0 / 100).unwrap());
+    (record.sector.0, record.bytes.0, times.map(ns))
+}
+
+#[test]
+fn the_lives_of_a_text() {
+    assert_eq!(sniff(TEXT).map(|f| f.name), Some("blkparse"));
+    let (records, meta) = import("blkparse", TEXT, &options()).unwrap();
+    let lives: Vec<_> = records.iter().map(life).collect();
+    let wanted = [
+        (2048, 4096, [0, 10, -1, 70, 470]),
+        (4096, 8192, [30, 35, 60, 80, 580]),
+        // Merged: with the other's D and C.
+        (4112, 4096, [40, 45, -1, 80, 580]),
+        (0, 0, [600, 610, 620, 630, 1640]),
+        (8, 1 << 20, [1900, -1, -1, -1, -1]),
+    ];
+    assert_eq!(lives, wanted);
+    let ops: Vec<Op> = records.iter().map(|record| record.op).collect();
+    let (read, write) = (Op::Read, Op::Write);
+    assert_eq!(ops, [read, write, write, Op::Flush, Op::Discard]);
+    let comms: Vec<Option<&str>> = records.iter().map(|r| r.comm.as_deref()).collect();
+    let odd = Some("my [odd] job");
+    assert_eq!(
+        comms,
+        [Some("fio"), odd, odd, Some("jbd2/nvme0n1-8"), Some("fio")]
+    );
+    let nvme = DevId {
+        major: 259,
+        minor: 0,
+    };
+    assert!(records[..4].iter().all(|record| record.device == nvme));
+    assert_eq!(records[4].device.to_string(), "8:17");
+    assert_eq!(records[1].flags, OpFlags::SYNC);
+    assert_eq!((records[0].error, records[2].error), (Some(0), Some(-5)));
+    assert_eq!(
+        (records[0].pid, records[0].cpu_submit),
+        (Some(700), Some(1))
+    );
+    assert_eq!(records[0].cpu_complete, Some(0));
+    assert_eq!(records[2].merged_into, Some(records[1].id));
+    assert_eq!((meta.source.as_str(), meta.lost), ("blkparse", 0));
+    let unmatched = [
+        ("event without a place (passthrough)".to_owned(), 2),
+        ("never completed".to_owned(), 1),
+    ];
+    assert_eq!(meta.unmatched, unmatched.into());
+}
+
+fn with_format(format: &str) -> ImportOptions {
+    ImportOptions {
+        blkparse_format: Some(format.to_owned()),
+        ..options()
+    }
+}
+
+#[test]
+fn a_given_format() {
+    let text = "\
+0.000000010|Q|RA|8+8|my job|8:1|77|3
+0.000000020|D|RA|8+8|my job|8:1|77|3
+0.000000030|C|RA|8+8||8:1|0|4
+";
+    let given = with_format(r"%T.%9t|%a|%d|%S+%n|%C|%M:%m|%p|%c\n");
+    let (records, meta) = import("blkparse", text.as_bytes(), &given).unwrap();
+    assert_eq!(records.len(), 1);
+    let record = &records[0];
+    let times = (record.queue_ns, record.issue_ns, record.complete_ns);
+    let at = |ns| Some(Nanos(ns));
+    assert_eq!(times, (at(0), at(10), at(20)));
+    assert_eq!((record.sector.0, record.bytes.0), (8, 4096));
+    assert_eq!((record.op, record.flags), (Op::Read, OpFlags::READAHEAD));
+    assert_eq!(record.device.to_string(), "8:1");
+    assert_eq!(
+        (record.pid, record.comm.as_deref()),
+        (Some(77), Some("my job"))
+    );
+    assert_eq!((record.cpu_submit, record.cpu_complete), (Some(3), Some(4)));
+    assert!(meta.unmatched.is_empty());
+    // Lengths in bytes, padding, left and right.
+    let given = with_format("%-4a%5d %8N @%S %3T.%09t");
+    let text = "Q      W     1024 @9   0.000000000\nC      W     1024 @9   1.000000000\n";
+    let (records, _) = import("blkparse", text.as_bytes(), &given).unwrap();
+    assert_eq!(life(&records[0]), (9, 1024, [0, -1, -1, -1, 10_000_000]));
+}
+
+#[test]
+fn formats_that_say_too_little_are_refused() {
+    for (format, told) in [
+        ("%a %T.%t %S %n", "%d, the kind"),
+        ("%d %T.%t %S %n", "%a, the action"),
+        ("%a %d %T %S %n", "%T and %t"),
+        ("%a %d %T.%t %n", "%S, the sector"),
+        ("%a %d %T.%t %S", "%n or %N"),
+        ("%a %y", "% with a width"),
+        ("%a %", "% with a width"),
+    ] {
+        let error = import("blkparse", TEXT, &with_format(format)).unwrap_err();
+        let place = format!("import some: format of lines: expected {told}");
+        assert!(error.starts_with(&place), "{format}: {error}");
+    }
+}
+
+const GOOD: &str = "8,0 1 1 0.000000000 9 Q R 8 + 8 [a]";
+
+/// A bad line, its field, part of what was expected.
+const BAD: [(&str, &str, &str); 10] = [
+    ("8;0 1 2 0.5 9 Q R 8 + 8 [a]", "device", "major,minor"),
+    (
+        "8,9999999 1 2 0.5 9 Q R 8 + 8 [a]",
+        "device",
+        "a minor below",
+    ),
+    ("8,0 x 2 0.5 9 Q R 8 + 8 [a]", "cpu", "whole"),
+    (
+        "8,0 1 2 0.1234567890 9 Q R 8 + 8 [a]",
+        "nanoseconds",
+        "less than a second",
+    ),
+    ("8,0 1 2 0.5 9 Y R 8 + 8 [a]", "action", "one of Q M F"),
+    ("8,0 1 2 0.5 9 Q K 8 + 8 [a]", "RWBS", "letters of"),
+    ("8,0 1 2 0.5 9 Q R 8 + 8", "end of the line", "[process]"),
+    ("8,0 1 2 0.5 9 C R 8 + 8 [a]", "error", "whole"),
+    (
+        "8,0 1 2 0.5 9 Q R 8 + 99999999 [a]",
+        "length",
+        "below 4 GiB",
+    ),
+    ("oh no", "device", "major,minor"),
+];
+
+#[test]
+fn bad_lines_are_told_or_counted() {
+    for (bad, field, expected) in BAD {
+        let text = format!("{GOOD}\n\n{bad}\n");
+        let told = import("blkparse", text.as_bytes(), &options()).unwrap_err();
+        let place = format!("import some, line 3, {field}: expected ");
+        assert!(
+            told.starts_with(&place) && told.contains(expected),
+            "{told}"
+        );
+    }
+    let bad: Vec<&str> = BAD.iter().map(|(bad, ..)| *bad).collect();
+    let text = format!("{GOOD}\n{}\n8,0 1 2 0.7 9 C R 8 + 8 [0]\n", bad.join("\n"));
+    let mut skipping = options();
+    skipping.skip_bad = true;
+    let (records, meta) = import("blkparse", text.as_bytes(), &skipping).unwrap();
+    assert_eq!((records.len(), records[0].complete_ns), (1, Some(Nanos(7))));
+    assert_eq!(meta.unmatched.values().sum::<u64>(), BAD.len() as u64);
+}
+
+#[test]
+fn lost_lines_are_counted_by_their_numbers() {
+    let text = format!("{GOOD}\n8,0 1 5 0.7 9 C R 8 + 8 [0]\n");
+    let (_, meta) = import("blkparse", text.as_bytes(), &options()).unwrap();
+    assert_eq!(meta.lost, 3);
+}
+
+#[test]
+fn time_may_go_back_a_little() {
+    let later = "8,0 1 1 5.000000000 9 Q R 8 + 8 [a]\n";
+    let text = format!("{later}8,0 1 2 4.900000000 9 C R 8 + 8 [0]\n");
+    let (records, meta) = import("blkparse", text.as_bytes(), &options()).unwrap();
+    assert_eq!(records[0].q2c(), Some(Nanos(0)));
+    assert_eq!(meta.unmatched, [("time went back".to_owned(), 1)].into());
+    let text = format!("{later}8,0 1 2 1.000000000 9 C R 8 + 8 [0]\n");
+    let told = import("blkparse", text.as_bytes(), &options()).unwrap_err();
+    assert!(
+        told.contains("line 2, time: expected a time at most 1 s before"),
+        "{told}"
+    );
+}
+
+#[test]
+fn nothing_is_an_error() {
+    for text in ["", "\n \n", "CPU0 (8,0):\n Reads Queued: 0\n"] {
+        let told = import("blkparse", text.as_bytes(), &options()).unwrap_err();
+        assert!(
+            told.contains("expected at least one request, found none"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn an_endless_line_is_refused_after_a_block() {
+    let mut input = BufReader::new(std::io::repeat(b'1').take(10_000_000_000));
+    let mut source = Source {
+        path: Path::new("endless"),
+        input: &mut input,
+    };
+    let import = by_name("blkparse").unwrap().import;
+    let told = import(&mut source, &options(), &mut Vec::new()).unwrap_err();
+    let told = told.to_string();
+    assert!(
+        told.contains("expected at most 65536 bytes and a line break"),
+        "{told}"
+    );
+    assert!(input.into_inner().limit() > 9_990_000_000);
+}
+
+#[test]
+fn no_other_format_takes_it() {
+    let names: Vec<&str> = FORMATS
+        .iter()
+        .filter(|f| (f.sniff)(TEXT))
+        .map(|f| f.name)
+        .collect();
+    assert_eq!(names, ["blkparse"]);
+}

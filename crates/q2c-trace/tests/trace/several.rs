@@ -1,0 +1,154 @@
+//! Several recordings as one trace.
+
+use crate::support::{block_read, place, write};
+use q2c_model::{DevId, IoRecord, Nanos, TraceMeta};
+use q2c_trace::import::{self, ImportError, ImportOptions};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+/// Files of these texts, imported together.
+fn together(texts: &[&str]) -> Result<(Vec<IoRecord>, TraceMeta), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<PathBuf> = (0..texts.len())
+        .map(|at| folder.path().join(format!("part-{at}")))
+        .collect();
+    for (path, text) in paths.iter().zip(texts) {
+        fs::write(path, text).unwrap();
+    }
+    let mut records = Vec::new();
+    let meta = import::several(&paths, None, &ImportOptions::default(), &mut records);
+    Ok((records, meta.map_err(|error| error.to_string())?))
+}
+
+/// 50 000 rows of Alibaba's, every third in each of three files, which begin at different times.
+#[test]
+fn parts_of_a_trace_are_the_trace() {
+    let line = |n: u64| {
+        format!(
+            "{},{},{},4096,{}\n",
+            n % 7,
+            if n.is_multiple_of(3) { 'R' } else { 'W' },
+            n * 4096,
+            1_000_000 + n * 3
+        )
+    };
+    let whole: String = (0..50_000).map(line).collect();
+    let part = |of: u64| -> String {
+        (0..50_000)
+            .filter(|n| n % 3 == (of + 1) % 3)
+            .map(line)
+            .collect()
+    };
+    let parts = [0, 1, 2].map(part);
+    let (mut records, meta) = together(&[&parts[0], &parts[1], &parts[2]]).unwrap();
+    let (whole, of_whole) = together(&[&whole]).unwrap();
+    let ids: BTreeSet<u64> = records.iter().map(|record| record.id).collect();
+    assert_eq!(ids.len(), records.len());
+    let lanes: BTreeSet<u32> = records.iter().map(|record| record.lane).collect();
+    assert_eq!(lanes, BTreeSet::from([0, 1, 2]));
+    for (record, one) in records.iter_mut().zip(&whole) {
+        (record.id, record.lane) = (one.id, one.lane);
+    }
+    assert_eq!(records, whole);
+    assert_eq!(meta.start_unix_ns, of_whole.start_unix_ns);
+    assert_eq!(
+        (meta.source.as_str(), meta.facts["input.2"].as_str()),
+        ("alibaba", "part-2")
+    );
+}
+
+#[test]
+fn devices_that_a_source_numbers_itself_are_kept_apart() {
+    let line = |host: &str, at: u64| format!("{at},{host},0,Read,0,512,5\n");
+    let (records, meta) = together(&[
+        &line("usr", 128_166_372_003_061_629),
+        &line("src", 128_166_372_003_061_630),
+    ])
+    .unwrap();
+    let devices: Vec<String> = records
+        .iter()
+        .map(|record| record.device.to_string())
+        .collect();
+    assert_eq!(devices, ["0:1", "0:2"]);
+    assert_eq!(records[1].queue_ns, Some(Nanos(100)));
+    assert_eq!(meta.facts["device.0:2"], "1:0 of part-1, host src");
+}
+
+#[test]
+fn clocks_must_be_the_same() {
+    let told = together(&["1,R,512,512,10\n", "0,8,512,R,0.5\n"]).unwrap_err();
+    for words in [
+        "merge ",
+        "part-1: expected times of one clock: Unix time in ",
+        "found `",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+}
+
+#[test]
+fn the_error_of_one_is_told() {
+    let good: String = (0..100_000).map(|n| format!("1,R,512,512,{n}\n")).collect();
+    let bad = format!("{good}1,R,512,oops,100001\n");
+    let told = together(&[&good, &bad, &good]).unwrap_err();
+    assert!(
+        told.contains("part-1, line 100001, length: expected"),
+        "{told}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let paths = [
+        folder.path().join("absent"),
+        folder.path().join("absent too"),
+    ];
+    let error = import::several(&paths, None, &ImportOptions::default(), &mut Vec::new());
+    assert!(matches!(error, Err(ImportError::Read { .. })));
+}
+
+/// q2c traces as parts: what was merged into what is still so, whatever the ids have become.
+#[test]
+fn traces_can_be_merged_again() {
+    let parts: Vec<_> = [0u64, 1]
+        .map(|part| {
+            let (folder, path) = place();
+            let mut records: Vec<IoRecord> = (0..1_000)
+                .map(|id| block_read(id, id * 20 + part * 7))
+                .collect();
+            for id in (1..1_000).step_by(3) {
+                records[id].merged_into = Some(id as u64 - 1);
+                records[id].device = DevId {
+                    major: 8,
+                    minor: part as u32,
+                };
+            }
+            let facts = [("source_time_of_zero_ns".to_owned(), (part * 5).to_string())];
+            let meta = TraceMeta {
+                clock: "some".to_owned(),
+                source: "q2c".to_owned(),
+                lost: 3,
+                facts: facts.into(),
+                ..TraceMeta::default()
+            };
+            write(&path, &meta, &records, 100);
+            (folder, path)
+        })
+        .into();
+    let paths: Vec<PathBuf> = parts.iter().map(|(_, path)| path.clone()).collect();
+    let mut records: Vec<IoRecord> = Vec::new();
+    let meta = import::several(&paths, None, &ImportOptions::default(), &mut records).unwrap();
+    assert_eq!((records.len(), meta.lost), (2_000, 6));
+    // The second begins 7 + 5 ns later.
+    let starts: Vec<u64> = records
+        .iter()
+        .map(|record| record.queue_ns.unwrap().0)
+        .collect();
+    let wanted: Vec<u64> = (0..2_000).map(|n| n / 2 * 20 + n % 2 * 12).collect();
+    assert_eq!(starts, wanted);
+    for (at, record) in records.iter().enumerate() {
+        let merged = record
+            .merged_into
+            .map(|id| records.iter().position(|r| r.id == id).unwrap());
+        let wanted = (at / 2 % 3 == 1).then(|| at - 2);
+        assert_eq!(merged, wanted, "{at}");
+    }
+}

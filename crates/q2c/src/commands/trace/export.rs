@@ -1,0 +1,78 @@
+//! `q2c trace export`.
+
+use crate::args::ExportArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::say;
+use q2c_model::Nanos;
+use q2c_result::Exit;
+use q2c_trace::TraceReader;
+use q2c_trace::export::{self, ExportError, ExportOptions, Exported};
+use std::io::{ErrorKind, stdout};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Exports.
+pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let usage = |words: &str| Failure::new(Exit::Usage, words);
+    let format = export::by_name(&args.format).ok_or_else(|| usage("find the format"))?;
+    if args.lanes.is_some() && format.name != "chrome" {
+        let words = "use --lanes: expected --format chrome, found another format";
+        return Err(usage(words));
+    }
+    let options = ExportOptions {
+        window: window(args)?,
+        lanes: args.lanes.unwrap_or_default(),
+    };
+    let path = args.trace.as_path();
+    let reader = TraceReader::open(path).or_exit(Exit::Input)?;
+    let go_on = || !stop.load(Ordering::Relaxed);
+    let exported = match args.out.as_path() == Path::new("-") {
+        true => export::trace(format, path, &reader, &options, &go_on, &mut stdout()),
+        false => export::file(format, path, &reader, &options, &go_on, &args.out),
+    };
+    match exported {
+        Ok(exported) => say(&told(&exported)),
+        // A reader that has seen enough is no failure.
+        Err(ExportError::Write { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {}
+        Err(error) => {
+            let exit = exit(&error, stop);
+            return Err(Failure::new(exit, error));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn window(args: &ExportArgs) -> Result<Option<Range<Nanos>>, Failure> {
+    let window = args.from.unwrap_or(Nanos::ZERO)..args.to.unwrap_or(Nanos(u64::MAX));
+    if window.is_empty() {
+        let words = format!(
+            "use --from and --to: expected a time before --to, found {} and {}",
+            window.start, window.end
+        );
+        return Err(Failure::new(Exit::Usage, words));
+    }
+    Ok((args.from.is_some() || args.to.is_some()).then_some(window))
+}
+
+fn told(exported: &Exported) -> String {
+    let left_out: Vec<String> = exported
+        .left_out
+        .iter()
+        .map(|(why, n)| format!(", {n} left out: {why}"))
+        .collect();
+    format!(
+        "{} requests exported{}",
+        exported.written,
+        left_out.concat()
+    )
+}
+
+fn exit(error: &ExportError, stop: &AtomicBool) -> Exit {
+    match error {
+        _ if stop.load(Ordering::Relaxed) => Exit::Interrupted,
+        ExportError::Exists { .. } | ExportError::Unfit { .. } => Exit::Usage,
+        ExportError::Trace(_) | ExportError::Nothing { .. } => Exit::Input,
+        ExportError::Write { .. } | ExportError::Create { .. } => Exit::Device,
+    }
+}

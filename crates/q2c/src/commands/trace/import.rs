@@ -1,0 +1,64 @@
+//! `q2c trace import`.
+
+use super::{import_exit, tell, trace_exit};
+use crate::args::ImportArgs;
+use crate::failure::{Fails, Failure};
+use q2c_model::{IoRecord, TraceMeta};
+use q2c_result::Exit;
+use q2c_trace::import::{ImportError, Input, RecordSink, several};
+use q2c_trace::{Counting, TraceError, TraceWriter};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Records on their way into the trace, until a signal comes.
+struct UntilStopped<'a> {
+    writer: TraceWriter,
+    counting: Counting,
+    out: &'a Path,
+    stop: &'a AtomicBool,
+}
+
+impl RecordSink for UntilStopped<'_> {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(TraceError::Io {
+                doing: "write trace",
+                path: self.out.to_owned(),
+                source: io::Error::other("stopped by a signal; nothing was kept"),
+            });
+        }
+        self.counting.add(records);
+        self.writer.push(records)
+    }
+}
+
+/// Imports.
+pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let options = args.recording.options(args.bs);
+    let exit = |error: &ImportError| match stop.load(Ordering::Relaxed) {
+        true => Exit::Interrupted,
+        false => import_exit(error),
+    };
+    let format = args.format.as_deref();
+    let single = match args.inputs.as_slice() {
+        [path] => Some((path, Input::recognise(path, format).or_exit_of(exit)?)),
+        _ => None,
+    };
+    let writer =
+        TraceWriter::create(&args.out, TraceMeta::default()).and_then(TraceWriter::with_threads);
+    let mut sink = UntilStopped {
+        writer: writer.or_exit_of(trace_exit)?,
+        counting: Counting::default(),
+        out: &args.out,
+        stop,
+    };
+    let meta = match single {
+        Some((path, input)) => input.import(path, &options, &mut sink),
+        None => several(&args.inputs, format, &options, &mut sink),
+    };
+    let meta = meta.or_exit_of(exit)?;
+    sink.writer.meta_mut().clone_from(&meta);
+    sink.writer.finish().or_exit_of(trace_exit)?;
+    tell(&args.out, &meta, sink.counting.finish(), args.json)
+}

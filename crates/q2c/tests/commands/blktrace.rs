@@ -1,0 +1,41 @@
+//! Records of blktrace, version 7, little-endian, by the table of the format.
+
+/// One event of process 42.
+#[derive(Clone, Copy)]
+pub struct Event {
+    pub ns: u64,
+    pub cpu: u32,
+    /// Action's number: 1 Q, 2 M, 4 G, 7 D, 8 C, 12 I.
+    pub action: u32,
+    /// 1 read, 2 write, 0x400 note.
+    pub category: u32,
+    pub sector: u64,
+    pub bytes: u32,
+    /// Major and minor number.
+    pub device: (u32, u32),
+}
+
+impl Event {
+    /// With this sequence number and no payload.
+    pub fn record(&self, sequence: u32) -> Vec<u8> {
+        let mut record = Vec::new();
+        record.extend(0x6561_7407_u32.to_le_bytes());
+        record.extend(sequence.to_le_bytes());
+        record.extend(self.ns.to_le_bytes());
+        record.extend(self.sector.to_le_bytes());
+        let action = self.category << 16 | self.action;
+        let device = self.device.0 << 20 | self.device.1;
+        for field in [self.bytes, action, 42, device, self.cpu, 0] {
+            record.extend(u32::to_le_bytes(field));
+        }
+        record
+    }
+}
+
+/// The file of one CPU: its events in the order of time, numbered from 1.
+pub fn file(events: &[Event], cpu: u32) -> Vec<u8> {
+    let mut own: Vec<&Event> = events.iter().filter(|event| event.cpu == cpu).collect();
+    own.sort_by_key(|event| event.ns);
+    let numbered = (1u32..).zip(own);
+    numbered.flat_map(|(n, event)| event.record(n)).collect()
+}

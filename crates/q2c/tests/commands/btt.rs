@@ -1,0 +1,128 @@
+//! Beside btt itself, where btt is right: requests with Insert, on a SCSI disk, none overlapping another.
+
+use crate::blktrace::{Event, file};
+use crate::program::{number, q2c};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Reads and writes over both CPUs, each on sectors of its own; every fifth request carries a second, merged bio.
+fn trace() -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut state = 1u64;
+    let mut random = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut at = 1000;
+    for n in 0..5000u64 {
+        at += 10_000 + random(90_000);
+        let first = Event {
+            ns: at,
+            cpu: random(2) as u32,
+            action: 1,
+            category: 1 + random(2) as u32,
+            sector: n * 4096 + random(1000) * 2,
+            bytes: 4096,
+            device: (8, 0),
+        };
+        let carried = n % 5 == 0;
+        let whole = if carried { 8192 } else { 4096 };
+        let mut then = at;
+        let mut step = |action: u32, bytes: u32, most: u64| {
+            then += 1 + random(most);
+            Event {
+                ns: then,
+                action,
+                bytes,
+                ..first
+            }
+        };
+        events.extend([first, step(4, 4096, 3000), step(12, 4096, 2000)]);
+        if carried {
+            let second = Event {
+                sector: first.sector + 8,
+                ..step(1, 4096, 1000)
+            };
+            events.extend([
+                second,
+                Event {
+                    sector: second.sector,
+                    ..step(2, 4096, 1000)
+                },
+            ]);
+        }
+        events.extend([step(7, whole, 20_000), step(8, whole, 300_000)]);
+    }
+    events
+}
+
+/// Stages that btt prints for all devices: min, mean and max in s, and the number.
+fn by_btt(folder: &Path) -> BTreeMap<String, [f64; 4]> {
+    let run = |program: &str, arguments: &[&str]| {
+        let done = Command::new(program)
+            .current_dir(folder)
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(
+            done.status.success(),
+            "{program}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    run("blkparse", &["-i", "sda", "-d", "sda.bin", "-O"]);
+    let said = run("btt", &["-i", "sda.bin"]);
+    let (_, all) = said.split_once("= All Devices =").unwrap();
+    let (all, _) = all.split_once("= Device Overhead =").unwrap();
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let numbers: Vec<f64> = words
+            .get(1..)?
+            .iter()
+            .filter_map(|w| w.parse().ok())
+            .collect();
+        Some((words[0].to_owned(), numbers.try_into().ok()?))
+    };
+    all.lines().filter_map(row).collect()
+}
+
+#[test]
+fn means_extremes_and_counts_agree_with_btt() {
+    if Command::new("btt").arg("-V").output().is_err() {
+        return q2c_testkit::skip(
+            "means_extremes_and_counts_agree_with_btt",
+            "btt is not installed (Debian: blktrace)",
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let events = trace();
+    for cpu in 0..2 {
+        fs::write(
+            folder.path().join(format!("sda.blktrace.{cpu}")),
+            file(&events, cpu),
+        )
+        .unwrap();
+    }
+    let theirs = by_btt(folder.path());
+    let ours: Value = q2c(folder.path(), &["analyze", "sda", "--json"]).json();
+    assert_eq!(ours["unmatched"], serde_json::json!({}));
+    for stage in ["Q2Q", "Q2G", "G2I", "Q2M", "I2D", "M2D", "D2C", "Q2C"] {
+        let [min, mean, max, n] = theirs[stage];
+        let of = |field: &str| number(&ours, &format!("/stages/{stage}/{field}"));
+        assert_eq!(of("n"), n, "{stage}");
+        for (field, seconds) in [("min_ns", min), ("mean_ns", mean), ("max_ns", max)] {
+            // btt prints whole ns.
+            assert!(
+                (of(field) - seconds * 1e9).abs() < 1.0,
+                "{stage} {field}: {} and btt's {seconds} s",
+                of(field)
+            );
+        }
+    }
+}
