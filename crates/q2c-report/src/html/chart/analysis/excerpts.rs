@@ -38,6 +38,9 @@ const LANES: [Lanes; 2] = [
 
 /// Every excerpt by CPU and, where the trace has them, by hardware queue.
 pub(super) fn chart(result: &AnalyzeResult) -> Option<Chart> {
+    if result.completed == 0 {
+        return None;
+    }
     let mut views = Vec::new();
     for excerpt in &result.excerpts {
         for (labels, name, of) in LANES {

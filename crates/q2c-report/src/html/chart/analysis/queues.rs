@@ -28,7 +28,7 @@ pub(super) fn chart(result: &AnalyzeResult) -> Chart {
         title: "Are the hardware queues used evenly?",
         note,
         height: 420,
-        wide: false,
+        wide: true,
         views: vec![
             View {
                 label: "requests",

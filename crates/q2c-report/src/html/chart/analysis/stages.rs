@@ -149,7 +149,7 @@ pub(super) fn percentiles(result: &AnalyzeResult) -> Chart {
             "Percentiles of each stage by itself, and of {total}; they do not add up. Times of 0 are drawn at 1 ns."
         ),
         height: 420,
-        wide: false,
+        wide: true,
         views,
     }
 }
