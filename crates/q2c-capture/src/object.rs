@@ -144,7 +144,7 @@ where
     program.expect("the object compiled with this crate has the program")
 }
 
-/// `recursion_misses:	N` of a program's fdinfo.
+/// `recursion_misses: N` (a tab between) of a program's fdinfo.
 fn misses(info: &str) -> Option<u64> {
     let value = info
         .lines()

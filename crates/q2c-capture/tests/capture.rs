@@ -42,7 +42,7 @@ impl Scene {
         };
         let path = folder.path().join("blocks");
         let data: Vec<u8> = (0..BLOCKS as usize * BLOCK)
-            .map(|n| (n * 31 >> 3) as u8)
+            .map(|n| ((n * 31) >> 3) as u8)
             .collect();
         std::fs::write(&path, data).expect("room on the disk");
         File::open(&path)

@@ -34,7 +34,7 @@ pub use restore::RestoreArgs;
 pub use rule::RuleArgs;
 pub use source::{CostArgs, SourceArgs};
 pub use steer::SteerArgs;
-pub use trace::{ExportArgs, ImportArgs, InfoArgs, TraceArgs, TraceCommand};
+pub use trace::{ExportArgs, ImportArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
 pub use watch::WatchArgs;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// A file of 16 MiB on the disk below the build's folder.
 fn file(folder: &Path) {
-    let data: Vec<u8> = (0..16 << 20).map(|n: u32| (n * 31 >> 3) as u8).collect();
+    let data: Vec<u8> = (0..16 << 20).map(|n: u32| ((n * 31) >> 3) as u8).collect();
     fs::write(folder.join("file"), data).unwrap();
     fs::File::open(folder.join("file"))
         .unwrap()
@@ -21,7 +21,11 @@ fn what_is_wrong_is_said() {
     for (status, words, said) in [
         (5, "trace record nvme9n9 --out t", "nvme9n9"),
         (5, "trace record /dev/nowhere --out t", "/dev/nowhere"),
-        (2, "trace record taken --op erase --seconds 1 --out t", "erase"),
+        (
+            2,
+            "trace record taken --op erase --seconds 1 --out t",
+            "erase",
+        ),
         (
             2,
             "trace record taken --seconds 0 --out t",
