@@ -7,7 +7,7 @@ recorded() { # NAME, DEVICE, FIO OPTIONS...
     rm -f "/tmp/$name.trace"
     run "$name" 0 "/tmp/$name.info" q2c trace record "/dev/$device" --op read --min-size 4k --max-size 4k --out "/tmp/$name.trace" -- \
         fio --filename="/dev/$device" --direct=1 --rw=randread --bs=4k --ioengine=psync --readonly --output="/tmp/$name.fio" "$@" || return 1
-    q2c analyze "/tmp/$name.trace" --json >"/tmp/$name.result" || { fail "$name" "analyze ended with $?"; return 1; }
+    q2c analyze "/tmp/$name.trace" --json >"/tmp/$name.result" || { fail "$name" "analyze ended with $?: $(tr -s " " <"/tmp/$name.info")"; return 1; }
     cat "/tmp/$name.info"
 }
 
