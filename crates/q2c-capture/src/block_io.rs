@@ -35,14 +35,14 @@ const RING_MOST: u32 = 4 << 20;
 /// How long the last I/Os may take when the recording ends.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// Programs in the order in which they begin, by what they are on. The first to see an I/O begins last, so that none
-/// is seen in part.
-const PROGRAMS: [(&str, &str); 5] = [
+/// is seen in part. First those that are given a request.
+const OF_REQUESTS: [(&str, &str); 3] = [
     ("requeue", "block_rq_requeue"),
     ("issue", "block_rq_issue"),
     ("insert", "block_rq_insert"),
-    ("gets_request", "block_getrq"),
-    ("split", "block_split"),
 ];
+/// Those that are given a bio.
+const OF_BIOS: [(&str, &str); 2] = [("gets_request", "block_getrq"), ("split", "block_split")];
 const MERGES: [&str; 2] = ["block_bio_backmerge", "block_bio_frontmerge"];
 
 /// What to record.
@@ -289,27 +289,35 @@ fn make_rings(
 
 /// Puts the programs on their tracepoints. Returns the one that sees I/Os begin.
 fn begin(object: &mut Object, disks: &[Disk]) -> Result<&'static str, ProbeError> {
-    // Until 5.10 tracepoints had the queue as their first argument; the kernel refuses a program that reads an argument
-    // that its tracepoint does not have.
-    let old = object.on_tracepoint("issue_two", "block_rq_issue")?;
-    object.unload("issue_two");
-    let named = |name: &str| format!("{name}_{}", if old { "two" } else { "one" });
+    // Until 5.10 tracepoints had the queue as their first argument; later stable releases of 5.10 have it for bios alone. The kernel
+    // refuses a program that reads an argument that its tracepoint does not have.
+    let mut takes_queue = |program: &str, point: &str| -> Result<bool, ProbeError> {
+        let takes = object.on_tracepoint(program, point)?;
+        object.unload(program);
+        Ok(takes)
+    };
+    let of_requests = takes_queue("issue_two", "block_rq_issue")?;
+    let of_bios = takes_queue("gets_request_two", "block_getrq")?;
+    let named = |name: &str, two: bool| format!("{name}_{}", if two { "two" } else { "one" });
     let requests = disks.iter().any(|disk| disk.dir.join("mq").is_dir());
     if requests {
         object.on_known_tracepoint("complete", "block_rq_complete")?;
-        for (program, point) in PROGRAMS {
-            object.on_known_tracepoint(&named(program), point)?;
+        for (program, point) in OF_REQUESTS {
+            object.on_known_tracepoint(&named(program, of_requests), point)?;
+        }
+        for (program, point) in OF_BIOS {
+            object.on_known_tracepoint(&named(program, of_bios), point)?;
         }
         for point in MERGES {
-            if !old || !object.on_tracepoint("merges_three", point)? {
-                object.on_known_tracepoint(&named("merges"), point)?;
+            if !of_bios || !object.on_tracepoint("merges_three", point)? {
+                object.on_known_tracepoint(&named("merges", of_bios), point)?;
             }
         }
     }
     if disks.iter().any(|disk| !disk.dir.join("mq").is_dir()) {
         object.on_known_tracepoint("bio_complete", "block_bio_complete")?;
     }
-    let first = if old { "queue_two" } else { "queue_one" };
+    let first = if of_bios { "queue_two" } else { "queue_one" };
     object.on_known_tracepoint(first, "block_bio_queue")?;
     Ok(first)
 }
