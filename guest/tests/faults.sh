@@ -1,5 +1,8 @@
 # Devices that fail and go away under a run.
 
+# Another topic may have taken it away.
+SMALL=$(small_again)
+
 # A controller taken away in the middle.
 removed() {
     q2c poll watch "/dev/$SMALL" --out /tmp/removed --seconds 20 --interval 500ms --plain --policy poll >/tmp/removed.out 2>&1 </dev/null &

@@ -31,6 +31,8 @@ watched() { # DELAY, FIO OPTIONS...
     local watch stat
     echo "$1" >"$delay"
     shift
+    # Emptied here: in the background that may come after the first look at it, which would find the lines of the call before.
+    : >/tmp/watched.lines
     q2c poll watch --kernel "/dev/$RAW" --interval 500ms --json >/tmp/watched 2>/tmp/watched.lines &
     watch=$!
     until grep -q ' s ' /tmp/watched.lines || ! kill -0 $watch 2>/dev/null; do sleep 0.1; done

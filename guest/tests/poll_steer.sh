@@ -31,6 +31,8 @@ steered() { # SECONDS, Q2C OPTIONS...
     local seconds=$1
     shift
     echo 25 >"$delay"
+    # Emptied here: in the background that may come after the first look at it.
+    : >/tmp/steer
     q2c poll steer "$RAW" --rule min:70%,10ms "$@" >/tmp/steer 2>&1 &
     STEER=$!
     until grep -q ' s ' /tmp/steer || ! kill -0 $STEER 2>/dev/null; do sleep 0.1; done
