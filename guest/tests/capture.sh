@@ -20,6 +20,31 @@ by_queue() { # NAME
         here && /"requests":/ { printf "%s%s=%s", comma, queue, $3; comma = "," }' "/tmp/$1.result"
 }
 
+# I/Os that the recording misses and counted: ends that were not seen, and completions whose start was not. Newer kernels leave a
+# program out at some events, when another thread that was interrupted in it is on the same CPU.
+missing() { # NAME
+    awk -F'[ ,:]+' '
+        /^  "lost":/ { sum += $3 }
+        /^    "completion without queue":/ { sum += $NF == "" ? $(NF - 1) : $NF }
+        END { print sum + 0 }' "/tmp/$1.result"
+}
+
+# Whether counts by hardware queue are as wanted, or fewer by as many as were counted: exact, counted or wrong.
+compared() { # FOUND, WANTED, MISSING
+    if [ "$1" = "$2" ]; then echo exact; return; fi
+    echo "$1 $2" | awk -v missing="$3" '
+        function parts(text, into,    n, all, pair) {
+            n = split(text, all, ",")
+            while (n > 0) { split(all[n--], pair, "="); into[pair[1]] = pair[2] }
+        }
+        {
+            parts($1, found); parts($2, wanted)
+            for (queue in found) { left -= found[queue]; if (found[queue] > wanted[queue]) wrong = 1 }
+            for (queue in wanted) left += wanted[queue]
+            print !wrong && left > 0 && left == missing ? "counted" : "wrong"
+        }'
+}
+
 # A word of the analysis: "verdict" or "stage" of the first object that has it after PLACE.
 told_word() { # NAME, PLACE, WORD
     awk -F'"' -v place="  \"$2\": {" -v word="$3" 'index($0, place) == 1 { here = 1 } here && $2 == word { print $4; exit }' "/tmp/$1.result"
@@ -57,9 +82,14 @@ for case in "even 300 300 300 300" "uneven 900 300 100 100"; do
     shift
     # shellcheck disable=SC2046
     if recorded "$verdict" "$RAW" $(per_cpu "$@"); then
-        expect "$verdict-counts" "$(by_queue "$verdict")" = "$(wanted "$@")" "requests by hardware queue"
+        found=$(by_queue "$verdict")
+        missing=$(missing "$verdict")
+        case $(compared "$found" "$(wanted "$@")" "$missing") in
+            exact) pass "$verdict-counts" "requests by hardware queue: $found" ;;
+            counted) pass "$verdict-counts" "requests by hardware queue: $found, and $missing counted as missing of $(wanted "$@")" ;;
+            *) fail "$verdict-counts" "requests by hardware queue: $found, and $missing counted as missing, expected $(wanted "$@")" ;;
+        esac
         expect "$verdict-verdict" "$(told_word "$verdict" balance verdict)" = "$verdict" "of q2c analyze"
-        expect "$verdict-lost" "$(grep -c 'lost by the source *0$' "/tmp/$verdict.info")" = 1 "$(grep 'lost by' "/tmp/$verdict.info")"
     fi
 done
 
@@ -73,7 +103,9 @@ for case in "4 Q2G" "128 D2C"; do
         skip "requests-$1" "nr_requests of $SLOW cannot be $1"
     elif recorded "requests-$1" "$SLOW" --name=jobs --numjobs=8 --cpus_allowed=1 --number_ios=60 --norandommap; then
         expect "requests-$1" "$(told_word "requests-$1" bottleneck stage)" = "$2" "nr_requests $1, 8 jobs: $(awk '/"shares":/ { here = 1; next } here && /}/ { exit } here' "/tmp/requests-$1.result")"
-        expect "requests-$1-count" "$(sed -n 's/.*: \([0-9]*\) records$/\1/p' "/tmp/requests-$1.info")" = 480 "records of 8 jobs of 60 reads"
+        missing=$(missing "requests-$1")
+        records=$(sed -n 's/.*: \([0-9]*\) records$/\1/p' "/tmp/requests-$1.info")
+        expect "requests-$1-count" $((records + missing)) -eq 480 "8 jobs of 60 reads: $records records, $missing counted as missing"
     fi
 done
 echo "$before" >"$nr"

@@ -154,8 +154,11 @@ fn every_read_and_write_is_one_record() {
             .filter(|io| io.span.op == op && io.span.bytes == BLOCK as u64)
             .count()
     };
-    assert_eq!((of(Op::Read), of(Op::Write)), (500, 70), "{lost:?}");
-    assert_eq!(lost.lost(), 0, "{lost:?}");
+    let (reads, writes) = (of(Op::Read), of(Op::Write));
+    assert!(reads <= 500 && writes <= 70, "{reads}, {writes}: {lost:?}");
+    // The kernel may leave a program out at some events; what is missing then is counted.
+    let all_of_them = (reads + writes) as u64 + lost.lost();
+    assert_eq!(all_of_them, 570, "{reads}, {writes}: {lost:?}");
     for io in all.iter().filter(|io| io.span.op == Op::Read) {
         let span = &io.span;
         in_order(span);
@@ -176,17 +179,17 @@ fn sectors_follow_the_file() {
         return;
     };
     scene.read(0..64, BLOCK);
-    let (mut all, _) = ended(probe);
+    let (mut all, lost) = ended(probe);
     all.sort_by_key(|io| io.span.queue);
     let sectors: Vec<u64> = all.iter().map(|io| io.span.sector).collect();
-    assert_eq!(sectors.len(), 64);
+    assert_eq!(sectors.len() as u64 + lost.lost(), 64, "{lost:?}");
     // A fresh file of one write lies in few pieces: nearly every block follows the one before it, 8 sectors further.
     let follow = sectors
         .windows(2)
         .filter(|pair| pair[1] == pair[0] + 8)
         .count();
     assert!(
-        follow >= 56,
+        follow as u64 + 2 * lost.lost() >= 56,
         "{follow} of 63 follow: {sectors:?} of {}",
         scene.path.display()
     );
@@ -256,7 +259,12 @@ fn filters_are_in_the_kernel() {
         };
         // A block of the file that is not beside the next one makes two I/Os of a read of 8 KiB.
         let found = (of(Op::Read, 4096), of(Op::Read, 8192), of(Op::Write, 4096));
-        assert_eq!(found, expected, "{wanted:?}: {lost:?}");
+        let fits = found.0 <= expected.0 && found.1 <= expected.1 && found.2 <= expected.2;
+        let missing = expected.0 + expected.1 + expected.2 - found.0 - found.1 - found.2;
+        assert!(
+            fits && missing as u64 <= lost.lost(),
+            "{wanted:?}: {found:?}, expected {expected:?}: {lost:?}"
+        );
     }
     let other = Wanted {
         pid: Some(1),
@@ -287,8 +295,8 @@ fn what_is_lost_is_counted() {
     let (all, lost) = ended(probe);
     let cpus = std::thread::available_parallelism().expect("CPUs").get();
     assert!(!all.is_empty() && all.len() <= 30 * cpus, "{}", all.len());
-    assert_eq!(all.len() as u64 + lost.counts.ring_full, 400, "{lost:?}");
-    assert_eq!(lost.lost(), lost.counts.ring_full, "{lost:?}");
+    assert!(lost.counts.ring_full > 0, "{lost:?}");
+    assert_eq!(all.len() as u64 + lost.lost(), 400, "{lost:?}");
     assert_eq!(lost.reasons()["lost: ring full"], lost.counts.ring_full);
 }
 

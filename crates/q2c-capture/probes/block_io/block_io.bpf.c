@@ -395,11 +395,16 @@ static __always_inline u64 flush_issued(struct io *io, u32 queue)
 	return at && *at >= io->getrq_ns && *at >= io->queue_ns ? *at : 0;
 }
 
+static __always_inline int is_of_size(u32 bytes)
+{
+	return bytes >= least_bytes && bytes <= most_bytes;
+}
+
 static __always_inline int is_wanted_at_end(struct io *io, u64 now)
 {
 	u64 from = io->queue_ns ? io->queue_ns : io->issue_ns;
 
-	return io->bytes >= least_bytes && io->bytes <= most_bytes &&
+	return is_of_size(io->bytes) &&
 	       (!latency_above || now - from > latency_above);
 }
 
@@ -499,7 +504,7 @@ static __always_inline void end_each(struct bio *bio, struct bio *tail, u32 done
 		if (!whole && size > done)
 			break;
 		done -= size;
-		if (!end_one((u64)bio, end) && end->known)
+		if (!end_one((u64)bio, end) && end->known && is_of_size(size))
 			COUNT(unqueued);
 		bio = next;
 	}
@@ -523,7 +528,7 @@ static __always_inline void complete_other(struct request *rq, struct bio *bio,
 			end->issue_ns = io->issue_ns;
 			end_one((u64)rq, end);
 		}
-	} else if (bio && end->known) {
+	} else if (bio && end->known && is_of_size(READ(rq, __data_len))) {
 		COUNT(unqueued);
 	}
 }

@@ -50,7 +50,7 @@ struct counts {
 	u64 filtered;	/* complete, and not wanted */
 	u64 ring_full;	/* complete, and lost: no room in the CPU's ring */
 	u64 map_full;	/* queued, and lost: no room for it in flight */
-	u64 unqueued;	/* complete, and its Q was not seen */
+	u64 unqueued;	/* complete, of the size wanted, and its Q was not seen */
 	u64 unended;	/* its bio was queued anew, and its end was not seen */
 	u64 too_merged;	/* more bios in a request than are looked at */
 	u64 merges;	/* I/Os that another's request carried */
