@@ -1,11 +1,11 @@
 # q2c trace record by BPF: exact counts by hardware queue, and what q2c analyze makes of them.
 
 # Records reads of 4 KiB of a device while fio runs; the analysis in /tmp/NAME.result.
-recorded() { # NAME, DEVICE, FIO OPTIONS...
+recorded() { # NAME, DEVICE, FIO OPTIONS...; $BY: bpf or tracefs
     local name=$1 device=$2
     shift 2
     rm -f "/tmp/$name.trace"
-    run "$name" 0 "/tmp/$name.info" q2c trace record "/dev/$device" --op read --min-size 4k --max-size 4k --out "/tmp/$name.trace" -- \
+    run "$name" 0 "/tmp/$name.info" q2c trace record "/dev/$device" --by "${BY:-bpf}" --op read --min-size 4k --max-size 4k --out "/tmp/$name.trace" -- \
         fio --filename="/dev/$device" --direct=1 --rw=randread --bs=4k --ioengine=psync --readonly --output="/tmp/$name.fio" "$@" || return 1
     q2c analyze "/tmp/$name.trace" --json >"/tmp/$name.result" || { fail "$name" "analyze ended with $?: $(tr -s " " <"/tmp/$name.info")"; return 1; }
     cat "/tmp/$name.info"
@@ -41,7 +41,7 @@ compared() { # FOUND, WANTED, MISSING
             parts($1, found); parts($2, wanted)
             for (queue in found) { left -= found[queue]; if (found[queue] > wanted[queue]) wrong = 1 }
             for (queue in wanted) left += wanted[queue]
-            print !wrong && left > 0 && left == missing ? "counted" : "wrong"
+            print (!wrong && left > 0 && left == missing ? "counted" : "wrong")
         }'
 }
 
@@ -108,6 +108,14 @@ for case in "4 Q2G" "128 D2C"; do
         expect "requests-$1-count" $((records + missing)) -eq 480 "8 jobs of 60 reads: $records records, $missing counted as missing"
     fi
 done
+# The same without BPF, by the kernel's tracing files: no event is left out there.
+if ! echo 4 >"$nr"; then
+    skip tracefs-count "nr_requests of $SLOW cannot be 4"
+elif BY=tracefs recorded tracefs "$SLOW" --name=jobs --numjobs=8 --cpus_allowed=1 --number_ios=60 --norandommap; then
+    expect tracefs-count "$(sed -n 's/.*: \([0-9]*\) records$/\1/p' /tmp/tracefs.info)" = 480 "records of 8 jobs of 60 reads; $(grep -E 'lost by|left out' /tmp/tracefs.info | tr -s ' \n' ' ')"
+    expect tracefs-stage "$(told_word tracefs bottleneck stage)" = Q2G "nr_requests 4, 8 jobs"
+    expect tracefs-gone "$(ls -d /sys/kernel/tracing/instances/q2c-* /sys/kernel/debug/tracing/instances/q2c-* 2>/dev/null | wc -l)" = 0 "instances left behind"
+fi
 echo "$before" >"$nr"
 expect nr-requests-restored "$(cat "$nr")" = "$before" "nr_requests of $SLOW"
 

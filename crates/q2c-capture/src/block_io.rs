@@ -8,14 +8,17 @@ mod raw;
 
 pub use counts::{Counts, Lost, Unfinished};
 
+use crate::missing::Missing;
 use crate::object::Object;
+use crate::rings::{Drained, PATIENCE, ring_size};
+use crate::wanted::{DISKS, Wanted, numbers};
 use crate::{ProbeError, permission};
 use aya::EbpfLoader;
 use aya::maps::{ArrayOfMaps, HashMap, Map, MapData, PerCpuArray, RingBuf};
 use counts::FIELDS;
 use q2c_host::block::Disk;
 use q2c_host::{Roots, machine};
-use q2c_model::{Bytes, DevId, Nanos, Op};
+use q2c_model::Bytes;
 use q2c_trace::recording::Recorded;
 use std::error::Error;
 use std::thread::sleep;
@@ -24,16 +27,6 @@ use std::time::{Duration, Instant};
 /// The compiled program.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/block_io.bpf.o"));
 
-/// Disks at most, as in the program.
-const DISKS: usize = 8;
-/// I/Os in flight at most; their memory is taken at the start.
-pub const IN_FLIGHT: u32 = 1 << 16;
-/// All rings together, as far as the bounds of one allow it; a record has 128 bytes, and 8 more in the ring.
-const RINGS: u32 = 256 << 20;
-const RING_LEAST: u32 = 256 << 10;
-const RING_MOST: u32 = 4 << 20;
-/// How long the last I/Os may take when the recording ends.
-const PATIENCE: Duration = Duration::from_millis(200);
 /// Programs in the order in which they begin, by what they are on. The first to see an I/O begins last, so that none
 /// is seen in part. First those that are given a request.
 const OF_REQUESTS: [(&str, &str); 3] = [
@@ -44,48 +37,6 @@ const OF_REQUESTS: [(&str, &str); 3] = [
 /// Those that are given a bio.
 const OF_BIOS: [(&str, &str); 2] = [("gets_request", "block_getrq"), ("split", "block_split")];
 const MERGES: [&str; 2] = ["block_bio_backmerge", "block_bio_frontmerge"];
-
-/// What to record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// Operations; empty: all.
-    pub ops: Vec<Op>,
-    /// Lengths, both ends included.
-    pub min_size: Bytes,
-    /// See above.
-    pub max_size: Bytes,
-    /// Queued by this process.
-    pub pid: Option<u32>,
-    /// Only what takes longer, from queued to complete.
-    pub latency_above: Nanos,
-    /// Size of each CPU's ring: a power of two of at least 4096; `None`: by the number of CPUs.
-    pub ring: Option<u32>,
-    /// I/Os in flight at most.
-    pub in_flight: u32,
-}
-
-impl Default for Wanted {
-    fn default() -> Self {
-        Wanted {
-            ops: Vec::new(),
-            min_size: Bytes(0),
-            max_size: Bytes(u64::from(u32::MAX)),
-            pid: None,
-            latency_above: Nanos::ZERO,
-            ring: None,
-            in_flight: IN_FLIGHT,
-        }
-    }
-}
-
-/// What a look into the rings gave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Drained {
-    /// Records taken.
-    pub records: u64,
-    /// How full the fullest ring was, about, in percent.
-    pub fullest: u64,
-}
 
 /// The probe at work.
 pub struct BlockIo {
@@ -193,6 +144,33 @@ impl BlockIo {
         })
     }
 
+    /// The same in words.
+    ///
+    /// # Errors
+    /// A map cannot be read.
+    pub fn missing(&self) -> Result<Missing, ProbeError> {
+        let lost = self.lost()?;
+        Ok(Missing {
+            lost: lost.lost(),
+            unqueued: lost.counts.unqueued,
+            reasons: lost.reasons(),
+            facts: lost.facts(),
+        })
+    }
+
+    /// I/Os seen queued and not over.
+    ///
+    /// # Errors
+    /// A map cannot be read.
+    pub fn in_flight_now(&self) -> Result<u64, ProbeError> {
+        let Unfinished {
+            queued,
+            requested,
+            issued,
+        } = self.in_flight()?;
+        Ok(queued + requested + issued)
+    }
+
     /// I/Os seen queued and not over: without a request, with one, handed to the driver.
     fn in_flight(&self) -> Result<Unfinished, ProbeError> {
         let map = self.object.ebpf.map("ios").expect("a map of the object");
@@ -204,22 +182,6 @@ impl BlockIo {
         }
         Ok(unfinished)
     }
-}
-
-/// Device numbers as the program has them.
-fn numbers(disks: &[Disk]) -> Result<[u32; DISKS], ProbeError> {
-    let none = DevId::default();
-    if disks.is_empty() || disks.len() > DISKS || disks.iter().any(|disk| disk.dev == none) {
-        let names: Vec<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
-        return Err(ProbeError::Disks {
-            names: names.join(", "),
-        });
-    }
-    let mut numbers = [0; DISKS];
-    for (number, disk) in numbers.iter_mut().zip(disks) {
-        *number = disk.dev.major << 20 | disk.dev.minor;
-    }
-    Ok(numbers)
 }
 
 /// The program's constants.
@@ -256,12 +218,6 @@ impl Settings {
         loader.override_global("wanted_pid", &self.pid, true);
         loader.override_global("latency_above", &self.latency_above, true);
     }
-}
-
-fn ring_size(cpus: usize) -> u32 {
-    let share = RINGS / u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
-    let size = share.clamp(RING_LEAST, RING_MOST);
-    1 << size.ilog2()
 }
 
 /// A ring for each CPU, known to the program.

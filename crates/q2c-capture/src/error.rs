@@ -53,6 +53,22 @@ pub enum ProbeError {
         /// Their names.
         names: String,
     },
+    /// tracefs is not there, or refuses.
+    #[error("use the kernel's tracing files: {what}: {source}")]
+    Tracefs {
+        /// What was tried.
+        what: String,
+        /// The error found.
+        source: std::io::Error,
+    },
+    /// Neither way of recording is there.
+    #[error("record by BPF: {bpf}; and by tracefs: {tracefs}")]
+    Neither {
+        /// Why not by BPF.
+        bpf: Box<ProbeError>,
+        /// Why not by tracefs.
+        tracefs: Box<ProbeError>,
+    },
     /// A file could not be read.
     #[error("read {}: {source}", path.display())]
     Read {

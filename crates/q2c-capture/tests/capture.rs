@@ -1,7 +1,7 @@
 //! Recording on this machine, where it is permitted: counts against a known number of direct I/Os; else a counted skip.
 
-use q2c_capture::ProbeError;
-use q2c_capture::block_io::{BlockIo, Lost, Wanted};
+use q2c_capture::block_io::{BlockIo, Lost};
+use q2c_capture::{ProbeError, Wanted};
 use q2c_host::Roots;
 use q2c_host::block::{Disk, of_path};
 use q2c_model::{Bytes, Nanos, Op};

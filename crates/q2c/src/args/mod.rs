@@ -26,7 +26,7 @@ pub use common::{RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
 pub use goal::GoalArgs;
 pub use poll::{PollArgs, PollCommand, SimArgs, SweepArgs};
-pub use record::RecordArgs;
+pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;

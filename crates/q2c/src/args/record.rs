@@ -1,7 +1,7 @@
-//! `q2c trace record`.
+//! `q2c trace record`, and what other captures have in common with it.
 
 use clap::Args;
-use q2c_capture::block_io::Wanted;
+use q2c_capture::{By, Wanted};
 use q2c_model::{Bytes, Nanos, Op, parse_duration, parse_size};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,12 +11,29 @@ use std::path::PathBuf;
 pub struct RecordArgs {
     /// Block device, its kernel name such as nvme0n1, or a file: then the disk of its file system
     pub target: String,
+    /// What and how.
+    #[command(flatten)]
+    pub capture: CaptureArgs,
     /// The trace to make, a name that is not taken yet [default: trace.parquet in a new folder in runs]
     #[arg(long, value_name = "TRACE")]
     pub out: Option<PathBuf>,
+    /// Print the trace's description as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Record while this command runs; what it prints goes to stderr
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// What is captured, by what means and for how long.
+#[derive(Clone, Debug, Args)]
+pub struct CaptureArgs {
     /// Stop after so many seconds [default: at ctrl-c, or when the command ends]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub seconds: Option<f64>,
+    /// bpf or tracefs [default: bpf, or tracefs where that is refused]
+    #[arg(long, value_name = "WAY")]
+    pub by: Option<By>,
     /// Only these operations, separated by commas: read, write, flush, discard, other
     #[arg(long, value_delimiter = ',')]
     pub op: Vec<Op>,
@@ -38,15 +55,9 @@ pub struct RecordArgs {
     /// Where that file is made [default: $TMPDIR, or /var/tmp]
     #[arg(long, value_name = "FOLDER")]
     pub spill: Option<PathBuf>,
-    /// Print the trace's description as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Record while this command runs; what it prints goes to stderr
-    #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<OsString>,
 }
 
-impl RecordArgs {
+impl CaptureArgs {
     /// As the probe takes it.
     pub fn wanted(&self) -> Wanted {
         let all = Wanted::default();

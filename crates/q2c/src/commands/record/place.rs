@@ -40,8 +40,8 @@ impl Place {
             .map(|word| word.to_string_lossy().into_owned());
         let plan = Plan {
             target: args.target.clone(),
-            filter: args.filter(),
-            seconds: args.seconds,
+            filter: args.capture.filter(),
+            seconds: args.capture.seconds,
             command: words.collect(),
         };
         let identity = Identity::default().with("target", &args.target);

@@ -16,20 +16,25 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// The command at work, or none.
 pub struct Child {
-    name: String,
+    words: Vec<OsString>,
     child: Option<std::process::Child>,
     status: Option<ExitStatus>,
 }
 
 impl Child {
+    /// There is none.
+    pub fn none() -> Child {
+        Child {
+            words: Vec::new(),
+            child: None,
+            status: None,
+        }
+    }
+
     /// Starts it; what it prints goes to stderr.
     pub fn start(words: &[OsString]) -> Result<Child, Failure> {
         let Some((program, arguments)) = words.split_first() else {
-            return Ok(Child {
-                name: String::new(),
-                child: None,
-                status: None,
-            });
+            return Ok(Child::none());
         };
         let name = program.to_string_lossy().into_owned();
         let failed = |error| Failure::new(Exit::Usage, format!("start {name}: {error}"));
@@ -41,10 +46,15 @@ impl Child {
         let command = q2c_sys::signal::unblock_in_child(&mut command).map_err(failed)?;
         let child = command.spawn().map_err(failed)?;
         Ok(Child {
-            name,
+            words: words.to_owned(),
             child: Some(child),
             status: None,
         })
+    }
+
+    /// What was started.
+    pub fn words(&self) -> &[OsString] {
+        &self.words
     }
 
     /// Whether there is one.
@@ -91,7 +101,8 @@ impl Child {
             None => status.to_string(),
         };
         if !status.success() {
-            say(&format!("{} ended with {status}", self.name));
+            let name = self.words.first().map(|word| word.to_string_lossy());
+            say(&format!("{} ended with {status}", name.unwrap_or_default()));
         }
         Some(words)
     }
