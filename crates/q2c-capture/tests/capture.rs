@@ -1,7 +1,7 @@
 //! Recording on this machine, where it is permitted: counts against a known number of direct I/Os; else a counted skip.
 
 use q2c_capture::block_io::{BlockIo, Lost};
-use q2c_capture::{ProbeError, Wanted};
+use q2c_capture::{By, Missing, ProbeError, Recorder, Wanted};
 use q2c_host::Roots;
 use q2c_host::block::{Disk, of_path};
 use q2c_model::{Bytes, Nanos, Op};
@@ -298,6 +298,142 @@ fn what_is_lost_is_counted() {
     assert!(lost.counts.ring_full > 0, "{lost:?}");
     assert_eq!(all.len() as u64 + lost.lost(), 400, "{lost:?}");
     assert_eq!(lost.reasons()["lost: ring full"], lost.counts.ring_full);
+}
+
+/// Begins by tracefs.
+fn by_tracefs(scene: &Scene, test: &str, wanted: &Wanted) -> Option<Recorder> {
+    let disks = std::slice::from_ref(&scene.disk);
+    match Recorder::attach(&Roots::live(), disks, wanted, Some(By::Tracefs)) {
+        Ok(recorder) => Some(recorder),
+        Err(error @ ProbeError::Tracefs { .. }) => skipped(test, &error.to_string()),
+        Err(error) => panic!("failed to {error}"),
+    }
+}
+
+fn all_of(mut recorder: Recorder) -> (Vec<Recorded>, Missing) {
+    let mut all: Vec<Recorded> = Vec::new();
+    let took: Result<(), ()> = recorder
+        .end(|io| {
+            all.push(io);
+            Ok(())
+        })
+        .expect("the buffers can be read");
+    took.expect("nothing refuses");
+    let missing = recorder.missing().expect("the counts can be read");
+    all.sort_by_key(|io| io.span.queue);
+    (all, missing)
+}
+
+/// Our instances that there are.
+fn instances() -> usize {
+    let ours = format!("q2c-{}-", std::process::id());
+    let folders = ["tracing", "debug/tracing"].map(|f| format!("/sys/kernel/{f}/instances"));
+    let entries = folders.iter().filter_map(|f| std::fs::read_dir(f).ok());
+    let names = entries.flatten().flatten().map(|entry| entry.file_name());
+    names
+        .filter(|name| name.to_string_lossy().starts_with(&ours))
+        .count()
+}
+
+#[test]
+fn tracefs_has_every_read_and_write() {
+    let test = "tracefs_has_every_read_and_write";
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let Some(recorder) = by_tracefs(&scene, test, &ours(Wanted::default())) else {
+        return;
+    };
+    assert!(instances() > 0);
+    scene.read(0..500, BLOCK);
+    scene.write(70);
+    let (all, missing) = all_of(recorder);
+    assert_eq!(instances(), 0);
+    let of = |op| {
+        let fits = |io: &&Recorded| io.span.op == op && io.span.bytes == BLOCK as u64;
+        all.iter().filter(fits).count()
+    };
+    let found = (of(Op::Read), of(Op::Write));
+    assert!(
+        found == (500, 70) || missing.lost > 0,
+        "{found:?}: {missing:?}"
+    );
+    for io in all.iter().filter(|io| io.span.op == Op::Read) {
+        in_order(&io.span);
+        assert_eq!((io.span.device, io.span.error), (scene.disk.dev, 0));
+        assert_eq!((io.span.hctx, io.span.tag), (NONE_32, NONE_32));
+        assert_eq!(io.span.pid, std::process::id());
+        assert!(io.comm.starts_with(b"tracefs_has_eve"), "{:?}", io.comm);
+    }
+}
+
+/// A buffer of a page or two holds some dozens of events; those that are written over are counted by the kernel.
+#[test]
+fn what_tracefs_loses_is_counted() {
+    let test = "what_tracefs_loses_is_counted";
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let wanted = ours(Wanted {
+        ring: Some(4096),
+        ..Wanted::default()
+    });
+    let Some(recorder) = by_tracefs(&scene, test, &wanted) else {
+        return;
+    };
+    scene.read(0..2000, BLOCK);
+    let (all, missing) = all_of(recorder);
+    assert!(!all.is_empty() && all.len() < 2000, "{}", all.len());
+    // Each read that is missing lost its Q or its C at least.
+    let lost = missing.reasons["lost: event overwritten in the kernel's buffer"];
+    assert!(
+        lost >= 2000 - all.len() as u64,
+        "{}: {missing:?}",
+        all.len()
+    );
+    assert_eq!(missing.lost, lost);
+}
+
+/// The same I/Os recorded both ways at once.
+#[test]
+fn both_ways_agree() {
+    let test = "both_ways_agree";
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let wanted = ours(Wanted {
+        ops: vec![Op::Read],
+        ..Wanted::default()
+    });
+    let Some(probe) = scene.begin(test, &wanted) else {
+        return;
+    };
+    let Some(recorder) = by_tracefs(&scene, test, &wanted) else {
+        return;
+    };
+    scene.read(0..200, BLOCK);
+    let (other, missing) = all_of(recorder);
+    let (mut all, lost) = ended(probe);
+    all.sort_by_key(|io| io.span.queue);
+    assert!(other.len() == 200 || missing.lost > 0, "{missing:?}");
+    assert_eq!(all.len() as u64 + lost.lost(), 200, "{lost:?}");
+    if all.len() != other.len() {
+        return;
+    }
+    let mut apart: Vec<u64> = Vec::new();
+    for (one, two) in all.iter().zip(&other) {
+        let (one, two) = (&one.span, &two.span);
+        assert_eq!(
+            (one.sector, one.bytes, one.pid),
+            (two.sector, two.bytes, two.pid)
+        );
+        assert_eq!((one.op, one.flags), (two.op, two.flags));
+        apart.push(one.queue.abs_diff(two.queue));
+        apart.push(one.complete.abs_diff(two.complete));
+    }
+    apart.sort_unstable();
+    // One program runs after the other; the median leaves out what interrupted them.
+    assert!(apart[apart.len() / 2] < 100_000, "{apart:?}");
 }
 
 #[test]

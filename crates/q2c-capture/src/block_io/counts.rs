@@ -109,10 +109,8 @@ impl Lost {
             ("more than 256 merged", counts.too_merged),
             ("lost: ring full", counts.ring_full),
             ("lost: too many in flight", counts.map_full),
-            (
-                "lost: event skipped by the kernel",
-                self.missed.unwrap_or(0),
-            ),
+            // Of events, not of I/Os: what that means for I/Os stands above.
+            ("event skipped by the kernel", self.missed.unwrap_or(0)),
         ];
         let any = reasons.into_iter().filter(|(_, n)| *n > 0);
         any.map(|(why, n)| (why.to_owned(), n)).collect()

@@ -71,6 +71,24 @@ impl CaptureArgs {
         }
     }
 
+    /// The first option that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let options = [
+            ("--seconds", self.seconds.is_some()),
+            ("--by", self.by.is_some()),
+            ("--op", !self.op.is_empty()),
+            ("--min-size", self.min_size.is_some()),
+            ("--max-size", self.max_size.is_some()),
+            ("--pid", self.pid.is_some()),
+            ("--latency-above", self.latency_above.is_some()),
+            ("--memory", self.memory.is_some()),
+            ("--spill", self.spill.is_some()),
+        ];
+        options
+            .into_iter()
+            .find_map(|(name, given)| given.then_some(name))
+    }
+
     /// What is left out, in words; `None` when all is recorded.
     pub fn filter(&self) -> Option<String> {
         let ops: Vec<&str> = self.op.iter().map(|op| op.name()).collect();

@@ -11,6 +11,8 @@ mod blktrace;
 #[cfg(test)]
 mod btt;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod poll;
 #[cfg(test)]
 mod poll_kernel;

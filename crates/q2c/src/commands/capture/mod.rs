@@ -7,7 +7,7 @@ mod target;
 
 pub use captured::{Captured, Described};
 pub use child::Child;
-pub use session::{Ended, Quiet, Session};
+pub use session::{Ended, Quiet, Session, Watch};
 pub use target::Target;
 
 use super::trace::trace_exit;
