@@ -176,17 +176,14 @@ mod tests {
         let (head, line) = (live_head(), live_line(&interval()));
         let at = head.find("lost").unwrap() + 4;
         assert_eq!(&line[at - 1..at], "4", "{head}\n{line}");
-        assert!(line.contains("D2C 86 %"), "{line}");
+        assert!(line.contains("  D2C 86.0 %; "), "{line}");
         assert!(
             line.find("Q2G ").unwrap() < line.rfind("D2C ").unwrap(),
             "{line}"
         );
         assert!(!line.contains("Q2Q"), "{line}");
         let idle = live_line(&LiveInterval::default());
-        assert!(
-            idle.trim_end().ends_with(" - 0") || idle.contains(NOTHING),
-            "{idle}"
-        );
+        assert_eq!(idle.matches(NOTHING).count(), 3, "{idle}");
     }
 
     /// The table before is wiped by its number of lines.
@@ -200,8 +197,9 @@ mod tests {
             let text = live("sda (8:0) by bpf", &interval(), screen);
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(usize::from(width)), "{text}");
+            let words = text.replace("\n  ", " ");
             assert!(
-                text.contains("7 now") && text.contains("driver and device"),
+                words.contains("7 now") && words.contains("driver and device"),
                 "{text}"
             );
         }

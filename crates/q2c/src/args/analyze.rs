@@ -37,7 +37,8 @@ pub struct AnalyzeArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-    /// Record a device's I/Os, or those of a file's disk, show at intervals where time goes, and the whole at the end
+    /// Record a device's I/Os, or those of a file's disk, show at intervals where time goes, and the
+    /// whole at the end; --op is the only operation captured then
     #[arg(long, conflicts_with_all = ["format", "bs"])]
     pub live: bool,
     /// With --live: time between two looks
@@ -45,13 +46,21 @@ pub struct AnalyzeArgs {
     pub interval: Nanos,
     /// With --live: what is captured.
     #[command(flatten, next_help_heading = "With --live")]
-    pub capture: CaptureArgs,
+    capture: CaptureArgs,
     /// With --live: capture while this command runs; what it prints goes to stderr
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
 impl AnalyzeArgs {
+    /// All of what is captured.
+    pub fn capture(&self) -> CaptureArgs {
+        CaptureArgs {
+            ops: self.recording.op.into_iter().collect(),
+            ..self.capture.clone()
+        }
+    }
+
     /// Fails where options of a capture are given without one.
     pub fn check(&self) -> Result<(), Failure> {
         let other = match (self.interval == SECOND, self.command.is_empty()) {

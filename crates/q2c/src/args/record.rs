@@ -11,9 +11,12 @@ use std::path::PathBuf;
 pub struct RecordArgs {
     /// Block device, its kernel name such as nvme0n1, or a file: then the disk of its file system
     pub target: String,
-    /// What and how.
+    /// Only these operations, separated by commas: read, write, flush, discard, other
+    #[arg(long, value_delimiter = ',')]
+    pub op: Vec<Op>,
+    /// What else and how.
     #[command(flatten)]
-    pub capture: CaptureArgs,
+    capture: CaptureArgs,
     /// The trace to make, a name that is not taken yet [default: trace.parquet in a new folder in runs]
     #[arg(long, value_name = "TRACE")]
     pub out: Option<PathBuf>,
@@ -28,15 +31,15 @@ pub struct RecordArgs {
 /// What is captured, by what means and for how long.
 #[derive(Clone, Debug, Args)]
 pub struct CaptureArgs {
+    /// Only these operations; empty: all. Each command has an option of its own for it.
+    #[arg(skip)]
+    pub ops: Vec<Op>,
     /// Stop after so many seconds [default: at ctrl-c, or when the command ends]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// bpf or tracefs [default: bpf, or tracefs where that is refused]
     #[arg(long, value_name = "WAY")]
     pub by: Option<By>,
-    /// Only these operations, separated by commas: read, write, flush, discard, other
-    #[arg(long, value_delimiter = ',')]
-    pub op: Vec<Op>,
     /// Only I/Os of this length or longer, such as 8k
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub min_size: Option<Bytes>,
@@ -57,12 +60,22 @@ pub struct CaptureArgs {
     pub spill: Option<PathBuf>,
 }
 
+impl RecordArgs {
+    /// All of what is captured.
+    pub fn capture(&self) -> CaptureArgs {
+        CaptureArgs {
+            ops: self.op.clone(),
+            ..self.capture.clone()
+        }
+    }
+}
+
 impl CaptureArgs {
     /// As the probe takes it.
     pub fn wanted(&self) -> Wanted {
         let all = Wanted::default();
         Wanted {
-            ops: self.op.clone(),
+            ops: self.ops.clone(),
             min_size: self.min_size.unwrap_or(all.min_size),
             max_size: self.max_size.unwrap_or(all.max_size),
             pid: self.pid,
@@ -76,7 +89,6 @@ impl CaptureArgs {
         let options = [
             ("--seconds", self.seconds.is_some()),
             ("--by", self.by.is_some()),
-            ("--op", !self.op.is_empty()),
             ("--min-size", self.min_size.is_some()),
             ("--max-size", self.max_size.is_some()),
             ("--pid", self.pid.is_some()),
@@ -91,7 +103,7 @@ impl CaptureArgs {
 
     /// What is left out, in words; `None` when all is recorded.
     pub fn filter(&self) -> Option<String> {
-        let ops: Vec<&str> = self.op.iter().map(|op| op.name()).collect();
+        let ops: Vec<&str> = self.ops.iter().map(|op| op.name()).collect();
         let words = [
             (!ops.is_empty()).then(|| ops.join(" or ")),
             self.min_size.map(|size| format!("{size} or longer")),

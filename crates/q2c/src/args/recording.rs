@@ -13,7 +13,7 @@ pub struct RecordingArgs {
     unit: Option<TimeUnit>,
     /// Operation of requests that name none: read, write, flush, discard or other
     #[arg(long)]
-    op: Option<Op>,
+    pub op: Option<Op>,
     /// Bytes per unit of its offsets, such as 512 [default: the format's own]
     #[arg(long, value_name = "SIZE", value_parser = unit)]
     offset_unit: Option<Bytes>,

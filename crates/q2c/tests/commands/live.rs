@@ -22,7 +22,7 @@ fn what_is_wrong_is_said() {
     for (status, words, said) in [
         (5, "analyze --live nvme9n9", "nvme9n9"),
         (2, "analyze t --by tracefs", "--live"),
-        (2, "analyze t --interval 1s", "--live"),
+        (2, "analyze t --interval 2s", "--live"),
         (2, "analyze t -- true", "--live"),
         (2, "analyze --live t --format msr", "--format"),
         (2, "analyze --live t --interval 1ms", "10ms"),

@@ -29,13 +29,14 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
     let name = args.trace.to_string_lossy();
     let target = Target::find(&roots, &name)?;
-    let mut session = Session::begin(&roots, &target, &args.capture)?;
-    let told = target.told(&args.capture, session.by(), args.command.is_empty());
+    let capture = args.capture();
+    let mut session = Session::begin(&roots, &target, &capture)?;
+    let told = target.told(&capture, session.by(), args.command.is_empty());
     session.run(Child::start(&args.command)?);
     let interval = Duration::from_nanos(args.interval.0);
     let mut watch = Live::new(told, interval, Face::of(args));
     watch.begin()?;
-    let ended = session.follow(args.capture.seconds, &mut watch, stop)?;
+    let ended = session.follow(capture.seconds, &mut watch, stop)?;
     let captured = session.conclude(&mut watch)?;
 
     captured.tell_missing();

@@ -18,14 +18,15 @@ use std::sync::atomic::AtomicBool;
 pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
     let target = Target::find(&roots, &args.target)?;
-    let place = Place::new(args)?;
+    let capture = args.capture();
+    let place = Place::new(args, &capture)?;
     let writer = TraceWriter::create(place.trace(), TraceMeta::default());
     let writer = writer.or_exit_of(trace_exit)?;
 
-    let mut session = Session::begin(&roots, &target, &args.capture)?;
-    say(&target.told(&args.capture, session.by(), args.command.is_empty()));
+    let mut session = Session::begin(&roots, &target, &capture)?;
+    say(&target.told(&capture, session.by(), args.command.is_empty()));
     session.run(Child::start(&args.command)?);
-    let ended = session.follow(args.capture.seconds, &mut Quiet, stop)?;
+    let ended = session.follow(capture.seconds, &mut Quiet, stop)?;
     let captured = session.conclude(&mut Quiet)?;
 
     captured.tell_missing();

@@ -1,6 +1,6 @@
 //! Where the trace goes: a name of the user's, or a run folder.
 
-use crate::args::RecordArgs;
+use crate::args::{CaptureArgs, RecordArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use q2c_lab::{Identity, RunDir, RunState};
@@ -27,7 +27,7 @@ pub struct Place {
 }
 
 impl Place {
-    pub fn new(args: &RecordArgs) -> Result<Place, Failure> {
+    pub fn new(args: &RecordArgs, capture: &CaptureArgs) -> Result<Place, Failure> {
         if let Some(out) = &args.out {
             return Ok(Place {
                 trace: out.clone(),
@@ -40,8 +40,8 @@ impl Place {
             .map(|word| word.to_string_lossy().into_owned());
         let plan = Plan {
             target: args.target.clone(),
-            filter: args.capture.filter(),
-            seconds: args.capture.seconds,
+            filter: capture.filter(),
+            seconds: capture.seconds,
             command: words.collect(),
         };
         let identity = Identity::default().with("target", &args.target);
