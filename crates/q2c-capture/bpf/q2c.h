@@ -9,6 +9,7 @@
 #define Q2C_H
 
 typedef unsigned char u8;
+typedef unsigned short u16;
 typedef unsigned int u32;
 typedef int s32;
 typedef unsigned long long u64;
@@ -19,13 +20,17 @@ typedef long long s64;
 #define __always_inline inline __attribute__((always_inline))
 #define __uint(name, val) int(*name)[val]
 #define __type(name, val) typeof(val) *name
+#define __array(name, val) typeof(val) *name[]
 
 /* uapi/linux/bpf.h: enum bpf_map_type, enum bpf_func_id, flags */
 #define MAP_HASH 1
+#define MAP_ARRAY 2
 #define MAP_PERCPU_ARRAY 6
 #define MAP_LRU_HASH 9
+#define MAP_ARRAY_OF_MAPS 12
 #define MAP_RINGBUF 27
 #define ANY 0
+#define NOEXIST 1
 #define RB_NO_WAKEUP 1ULL
 
 static void *(*map_lookup)(void *map, const void *key) = (void *)1;
@@ -33,7 +38,10 @@ static long (*map_update)(void *map, const void *key, const void *value,
 			  u64 flags) = (void *)2;
 static long (*map_delete)(void *map, const void *key) = (void *)3;
 static u64 (*ktime_get_ns)(void) = (void *)5;
+static u32 (*get_smp_processor_id)(void) = (void *)8;
 static u64 (*get_current_pid_tgid)(void) = (void *)14;
+static long (*get_current_comm)(void *to, u32 size) = (void *)16;
+static u64 (*get_current_cgroup_id)(void) = (void *)80;
 static long (*probe_read_kernel)(void *to, u32 size,
 				 const void *from) = (void *)113;
 static long (*ringbuf_output)(void *ring, void *data, u64 size,
@@ -49,6 +57,7 @@ static long (*ringbuf_output)(void *ring, void *data, u64 size,
 		__value;                                                     \
 	})
 #define FIELD_EXISTS(field) __builtin_preserve_field_info(field, 2)
+#define FIELD_OFFSET(field) __builtin_preserve_field_info(field, 0)
 #define ENUM_EXISTS(type, value)                                             \
 	__builtin_preserve_enum_value(*(typeof(type) *)value, 0)
 #define ENUM_VALUE(type, value)                                              \
@@ -95,13 +104,18 @@ struct blk_mq_hw_ctx {
 	unsigned int queue_num;
 };
 
+struct bio;
+
 struct request {
 	struct request_queue *q;
 	struct blk_mq_hw_ctx *mq_hctx;
 	unsigned int cmd_flags;
+	unsigned int rq_flags;
 	int tag;
 	int internal_tag;
 	unsigned int __data_len;
+	struct bio *bio;
+	struct bio *biotail;
 };
 
 struct request___disk { /* until 5.16 */

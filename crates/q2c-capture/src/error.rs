@@ -45,6 +45,30 @@ pub enum ProbeError {
         /// Why.
         reason: String,
     },
+    /// Not the disks that can be recorded.
+    #[error(
+        "record the I/Os of {names}: expected 1 to 8 disks with device numbers; name one of the disks below (/dev/...)"
+    )]
+    Disks {
+        /// Their names.
+        names: String,
+    },
+    /// tracefs is not there, or refuses.
+    #[error("use the kernel's tracing files: {what}: {source}")]
+    Tracefs {
+        /// What was tried.
+        what: String,
+        /// The error found.
+        source: std::io::Error,
+    },
+    /// Neither way of recording is there.
+    #[error("record by BPF: {bpf}; and by tracefs: {tracefs}")]
+    Neither {
+        /// Why not by BPF.
+        bpf: Box<ProbeError>,
+        /// Why not by tracefs.
+        tracefs: Box<ProbeError>,
+    },
     /// A file could not be read.
     #[error("read {}: {source}", path.display())]
     Read {
@@ -68,7 +92,7 @@ impl ProbeError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            ProbeError::NoHybrid { .. } => Exit::Target,
+            ProbeError::NoHybrid { .. } | ProbeError::Disks { .. } => Exit::Target,
             _ => Exit::Environment,
         }
     }

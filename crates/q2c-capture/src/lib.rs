@@ -7,11 +7,21 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod missing;
 mod object;
 mod permission;
+mod recorder;
+mod rings;
 mod symbols;
+mod wanted;
 
+pub mod block_io;
 pub mod kernel_hybrid;
 pub mod latency;
+pub mod tracefs;
 
 pub use error::ProbeError;
+pub use missing::Missing;
+pub use recorder::{By, Recorder};
+pub use rings::Drained;
+pub use wanted::{IN_FLIGHT, Wanted};

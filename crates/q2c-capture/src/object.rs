@@ -6,6 +6,8 @@ use aya::{Ebpf, EbpfLoader};
 use q2c_host::Roots;
 use q2c_model::DevId;
 use std::error::Error;
+use std::fs;
+use std::os::fd::{AsFd, AsRawFd};
 
 /// A loaded object.
 pub struct Object {
@@ -21,13 +23,24 @@ impl Object {
         device: DevId,
         callers: Option<&[[u64; 2]; 8]>,
     ) -> Result<Object, ProbeError> {
+        Self::load_with(roots, bytes, |loader| {
+            loader.override_global("wanted_major", &device.major, true);
+            loader.override_global("wanted_minor", &device.minor, true);
+            if let Some(callers) = callers {
+                loader.override_global("callers", callers, true);
+            }
+        })
+    }
+
+    /// Makes an object's maps, with its settings as `set` makes them.
+    pub fn load_with<'a>(
+        roots: &Roots,
+        bytes: &[u8],
+        set: impl FnOnce(&mut EbpfLoader<'a>),
+    ) -> Result<Object, ProbeError> {
         permission::raise_memlock(roots);
         let mut loader = EbpfLoader::new();
-        loader.override_global("wanted_major", &device.major, true);
-        loader.override_global("wanted_minor", &device.minor, true);
-        if let Some(callers) = callers {
-            loader.override_global("callers", callers, true);
-        }
+        set(&mut loader);
         let ebpf = loader.load(bytes);
         let ebpf =
             ebpf.map_err(|error| refused(roots, "make the maps of a BPF program", &error))?;
@@ -54,7 +67,11 @@ impl Object {
     pub fn on_tracepoint(&mut self, program: &str, point: &str) -> Result<bool, ProbeError> {
         let what = format!("load the BPF program {program}");
         let probe: &mut RawTracePoint = found(&mut self.ebpf, program);
-        probe.load().map_err(|e| refused(&self.roots, &what, &e))?;
+        match probe.load() {
+            // It is on another tracepoint already.
+            Ok(()) | Err(ProgramError::AlreadyLoaded) => {}
+            Err(error) => return Err(refused(&self.roots, &what, &error)),
+        }
         match probe.attach(point) {
             Ok(_) => Ok(true),
             Err(ProgramError::SyscallError(e)) if is_invalid(&e.io_error) => Ok(false),
@@ -76,6 +93,42 @@ impl Object {
         }
     }
 
+    /// Takes a program off its tracepoints and out of the kernel, if it is there.
+    pub fn unload(&mut self, program: &str) {
+        let probe: &mut RawTracePoint = found(&mut self.ebpf, program);
+        probe.unload().ok();
+    }
+
+    /// All of them that are on tracepoints.
+    pub fn unload_all(&mut self) {
+        for (_, program) in self.ebpf.programs_mut() {
+            if let Program::RawTracePoint(probe) = program {
+                probe.unload().ok();
+            }
+        }
+    }
+
+    /// How often the kernel left loaded programs out, because one of them was at work on that CPU already; `None` where it does
+    /// not count that (until Linux 5.11).
+    pub fn misses(&self) -> Option<u64> {
+        let loaded = self
+            .ebpf
+            .programs()
+            .filter_map(|(_, program)| program.fd().ok());
+        let misses = loaded.map(|fd| {
+            let info = self
+                .roots
+                .proc(&format!("self/fdinfo/{}", fd.as_fd().as_raw_fd()));
+            misses(&fs::read_to_string(info).ok()?)
+        });
+        misses.sum()
+    }
+
+    /// An error in words, with what may be its reason.
+    pub fn refused(&self, what: &str, error: &dyn Error) -> ProbeError {
+        refused(&self.roots, what, error)
+    }
+
     /// A failed look into a map.
     pub fn unread(&self, error: &dyn Error) -> ProbeError {
         refused(&self.roots, "read a map of a BPF program", error)
@@ -89,6 +142,14 @@ where
 {
     let program = ebpf.program_mut(name).and_then(|p| p.try_into().ok());
     program.expect("the object compiled with this crate has the program")
+}
+
+/// `recursion_misses: N` (a tab between) of a program's fdinfo.
+fn misses(info: &str) -> Option<u64> {
+    let value = info
+        .lines()
+        .find_map(|line| line.strip_prefix("recursion_misses:"));
+    value?.trim().parse().ok()
 }
 
 fn is_invalid(error: &std::io::Error) -> bool {
@@ -116,5 +177,18 @@ fn refused(roots: &Roots, what: &str, error: &dyn Error) -> ProbeError {
     ProbeError::Refused {
         what: what.to_owned(),
         why,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misses_of_a_program() {
+        let info =
+            "pos:\t0\nprog_type:\t17\nrun_cnt:\t0\nrecursion_misses:\t12\nverified_insns:\t35\n";
+        assert_eq!(misses(info), Some(12));
+        assert_eq!(misses("pos:\t0\nprog_type:\t17\n"), None);
     }
 }

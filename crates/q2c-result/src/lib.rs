@@ -7,6 +7,7 @@ pub mod bench;
 pub mod doctor;
 pub mod exit;
 pub mod kernel_watch;
+pub mod live;
 pub mod machine;
 pub mod steer;
 pub mod sweep;

@@ -3,7 +3,7 @@
 //! [`TraceWriter`] streams [`q2c_model::IoRecord`]s into a file that gets its name only when it is whole;
 //! [`TraceReader`] streams them back, row group by row group, with the columns and the rows a [`Scan`]
 //! asks for. [`Counting`] sums up what it holds. [`import`] turns what other tools recorded into the same records, [`export`]
-//! writes them as other tools read them.
+//! writes them as other tools read them; [`recording`] takes what a probe sees, in the order of completion.
 //!
 //! The file opens in anything that reads Parquet: times are unsigned nanoseconds, null where the source
 //! had none; `op`, `layer`, `device` and `comm` are dictionary-encoded text; the device is `major:minor`.
@@ -12,6 +12,8 @@ pub mod blktrace;
 mod container;
 pub mod export;
 pub mod import;
+pub mod recording;
+mod sorter;
 pub mod span;
 mod summary;
 pub mod table;

@@ -9,10 +9,11 @@ use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::row::{Name, Row};
 use super::run::{Intake, Origin, Place, RecordSink};
-use super::sorter::Sorter;
+use crate::sorter::Sorter;
 use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// What a format's rows have in common.
 pub(super) struct Spec {
@@ -51,13 +52,43 @@ pub(super) const WINDOW: usize = 64 * 1024;
 /// Most hosts in a source.
 const MOST_HOSTS: usize = 1024;
 
+/// Rows sorted at once, about 90 MB.
+const RUN: usize = 1 << 20;
+
+/// Rows that are sorted, and where.
+struct Sorting {
+    rows: Sorter<Row>,
+    path: PathBuf,
+    folder: PathBuf,
+}
+
+impl Sorting {
+    fn new(path: &Path, folder: &Path) -> Sorting {
+        Sorting {
+            rows: Sorter::new(folder, RUN),
+            path: path.to_owned(),
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// An error of the file that they lie in.
+    fn failed(&self) -> impl Fn(io::Error) -> ImportError + use<> {
+        let (path, folder) = (self.path.clone(), self.folder.clone());
+        move |source| ImportError::Sort {
+            path: path.clone(),
+            folder: folder.clone(),
+            source,
+        }
+    }
+}
+
 /// Rows on their way to records.
 pub(super) struct Arranged<'a> {
     spec: &'a Spec,
     intake: Intake<'a>,
     window: Vec<Row>,
     /// Takes the window's place when all is to be sorted.
-    sorter: Option<Sorter>,
+    sorter: Option<Sorting>,
     /// Whether the window is in order.
     sorted: bool,
     origin: Option<Nanos>,
@@ -82,7 +113,7 @@ impl<'a> Arranged<'a> {
             sorter: options
                 .sort
                 .as_deref()
-                .map(|folder| Sorter::new(path, folder)),
+                .map(|folder| Sorting::new(path, folder)),
             sorted: true,
             origin: None,
             left: Nanos::ZERO,
@@ -106,7 +137,8 @@ impl<'a> Arranged<'a> {
             return self.bad(row.place, bad);
         }
         if let Some(sorter) = &mut self.sorter {
-            return sorter.push(row);
+            let failed = sorter.failed();
+            return sorter.rows.push(row).map_err(failed);
         }
         self.sorted &= self
             .window
@@ -145,7 +177,8 @@ impl<'a> Arranged<'a> {
     pub(super) fn finish(mut self, lines: u64) -> Result<TraceMeta, ImportError> {
         self.leave(self.window.len())?;
         if let Some(sorter) = self.sorter.take() {
-            sorter.finish(|row| self.emit(&row))?;
+            let failed = sorter.failed();
+            sorter.rows.finish(failed, |row| self.emit(&row))?;
         }
         for (at, host) in self.hosts.iter().enumerate() {
             let name = format!("device.major.{}", at + 1);

@@ -10,7 +10,7 @@ const MOST_IN_FLIGHT: usize = 1 << 20;
 
 /// The ends of the requests in flight, by lane. Starts must not go back.
 #[derive(Default)]
-pub(super) struct Depths {
+pub(crate) struct Depths {
     lanes: HashMap<u32, BinaryHeap<Reverse<Nanos>>>,
     in_flight: usize,
 }
@@ -18,7 +18,7 @@ pub(super) struct Depths {
 impl Depths {
     /// Requests of the lane in flight with this one, itself included. A request that ends as another starts is not
     /// in flight any more; one without an end is counted for itself alone.
-    pub(super) fn submit(
+    pub(crate) fn submit(
         &mut self,
         lane: u32,
         start: Nanos,

@@ -139,7 +139,7 @@ pub enum ImportError {
 
 /// Why a line cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BadLine {
+pub(crate) struct BadLine {
     /// A short name of the reason, under which skipped lines are counted.
     pub(super) reason: &'static str,
     pub(super) field: &'static str,

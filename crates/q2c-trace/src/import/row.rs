@@ -1,5 +1,6 @@
 //! One request as recordings of devices have it: small, without memory of its own.
 
+use crate::sorter::Packed;
 use q2c_model::{Bytes, DevId, Nanos, Op, OpFlags, Sectors};
 
 /// Longest name kept, bytes.
@@ -71,12 +72,15 @@ impl Row {
     }
 }
 
-/// Bytes of a packed row.
-pub(super) const PACKED: usize = 77;
+impl Packed for Row {
+    type Key = Nanos;
+    const SIZE: usize = 77;
 
-impl Row {
-    /// The row as bytes, for a file that only this process reads.
-    pub(super) fn pack(&self, into: &mut Vec<u8>) {
+    fn key(&self) -> Nanos {
+        self.start
+    }
+
+    fn pack(&self, into: &mut Vec<u8>) {
         for word in [
             self.place,
             self.start.0,
@@ -94,8 +98,7 @@ impl Row {
         into.extend(self.name.0);
     }
 
-    /// The row of bytes that [`Row::pack`] made.
-    pub(super) fn unpack(packed: &[u8; PACKED]) -> Row {
+    fn unpack(packed: &[u8]) -> Row {
         let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| packed[at + byte]));
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| packed[at + byte]));
         let told = |value: u64| (value != u64::MAX).then_some(value);
@@ -137,8 +140,8 @@ mod tests {
                 (row.flags, row.name) = (OpFlags::FUA, Name::cut(b"a name that is cut"));
                 let mut packed = Vec::new();
                 row.pack(&mut packed);
-                let packed: &[u8; PACKED] = packed[..].try_into().unwrap();
-                assert_eq!(Row::unpack(packed), row);
+                assert_eq!(packed.len(), Row::SIZE);
+                assert_eq!(Row::unpack(&packed), row);
             }
         }
     }

@@ -1,16 +1,20 @@
 //! `q2c analyze`.
 
-use super::RecordingArgs;
+use super::{CaptureArgs, RecordingArgs};
+use crate::failure::Failure;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
+use q2c_result::Exit;
 use q2c_trace::import::FORMATS;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Say where the I/Os of a trace spend their time.
 #[derive(Clone, Debug, Args)]
 pub struct AnalyzeArgs {
-    /// A q2c trace, a recording that can be imported, or the base name of blktrace files (BASE.blktrace.N)
+    /// A q2c trace, a recording that can be imported, or the base name of blktrace files (BASE.blktrace.N); with --live a block device, its
+    /// kernel name or a file
     pub trace: PathBuf,
     /// Format of an input that is no q2c trace [default: recognised by its first bytes]
     #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
@@ -33,6 +37,59 @@ pub struct AnalyzeArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+    /// Record a device's I/Os, or those of a file's disk, show at intervals where time goes, and the
+    /// whole at the end; --op is the only operation captured then
+    #[arg(long, conflicts_with_all = ["format", "bs"])]
+    pub live: bool,
+    /// With --live: time between two looks
+    #[arg(long, value_name = "DURATION", value_parser = interval, default_value = "1s")]
+    pub interval: Nanos,
+    /// With --live: what is captured.
+    #[command(flatten, next_help_heading = "With --live")]
+    capture: CaptureArgs,
+    /// With --live: capture while this command runs; what it prints goes to stderr
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+impl AnalyzeArgs {
+    /// All of what is captured.
+    pub fn capture(&self) -> CaptureArgs {
+        CaptureArgs {
+            ops: self.recording.op.into_iter().collect(),
+            ..self.capture.clone()
+        }
+    }
+
+    /// Fails where options of a capture are given without one.
+    pub fn check(&self) -> Result<(), Failure> {
+        let other = match (self.interval == SECOND, self.command.is_empty()) {
+            (false, _) => Some("--interval"),
+            (_, false) => Some("a command behind --"),
+            _ => None,
+        };
+        match other.or(self.capture.given()) {
+            Some(option) if !self.live => {
+                let why = format!(
+                    "analyze a trace: {option} is for a capture; add --live, or leave it out"
+                );
+                Err(Failure::new(Exit::Usage, why))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The interval unless told otherwise.
+const SECOND: Nanos = Nanos(1_000_000_000);
+
+fn interval(text: &str) -> Result<Nanos, String> {
+    const RANGE: std::ops::RangeInclusive<u64> = 10_000_000..=86_400_000_000_000;
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    match RANGE.contains(&time.0) {
+        true => Ok(time),
+        false => Err("expected 10ms up to a day".to_owned()),
+    }
 }
 
 /// Times from the first I/O's start.

@@ -7,6 +7,7 @@ mod common;
 mod doctor;
 mod goal;
 mod poll;
+mod record;
 mod recording;
 mod report;
 mod reproduce;
@@ -25,14 +26,15 @@ pub use common::{RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
 pub use goal::GoalArgs;
 pub use poll::{PollArgs, PollCommand, SimArgs, SweepArgs};
-pub use recording::RecordingArgs;
+pub use record::{CaptureArgs, RecordArgs};
+pub use recording::{RecordingArgs, temporary};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
 pub use rule::RuleArgs;
 pub use source::{CostArgs, SourceArgs};
 pub use steer::SteerArgs;
-pub use trace::{ExportArgs, ImportArgs, InfoArgs, TraceArgs, TraceCommand};
+pub use trace::{ExportArgs, ImportArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
 pub use watch::WatchArgs;
 
@@ -65,7 +67,7 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Simulate sleep rules on a trace, or watch them at work
     Poll(PollArgs),
-    /// Bring recordings of other tools in, and look into traces
+    /// Record a device's I/Os, bring recordings of other tools in, look into traces
     Trace(TraceArgs),
     /// Say where the I/Os of a trace spend their time: stages, queues, load, the bottleneck
     Analyze(AnalyzeArgs),

@@ -13,7 +13,7 @@ pub struct RecordingArgs {
     unit: Option<TimeUnit>,
     /// Operation of requests that name none: read, write, flush, discard or other
     #[arg(long)]
-    op: Option<Op>,
+    pub op: Option<Op>,
     /// Bytes per unit of its offsets, such as 512 [default: the format's own]
     #[arg(long, value_name = "SIZE", value_parser = unit)]
     offset_unit: Option<Bytes>,
@@ -57,7 +57,7 @@ impl RecordingArgs {
 }
 
 /// The folder of files that memory has no room for.
-pub(super) fn temporary() -> PathBuf {
+pub fn temporary() -> PathBuf {
     std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
 }
 

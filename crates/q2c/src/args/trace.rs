@@ -1,6 +1,6 @@
 //! `q2c trace`.
 
-use super::RecordingArgs;
+use super::{RecordArgs, RecordingArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
@@ -8,7 +8,7 @@ use q2c_trace::export::{self, Lanes};
 use q2c_trace::import::FORMATS;
 use std::path::PathBuf;
 
-/// Bring recordings in, look into them, and hand them to other tools.
+/// Record, bring recordings in, look into them, and hand them to other tools.
 #[derive(Clone, Debug, Args)]
 pub struct TraceArgs {
     /// What to do.
@@ -22,6 +22,8 @@ pub enum TraceCommand {
     /// Turn a recording of another tool into a q2c trace (Parquet)
     #[command(after_help = formats())]
     Import(ImportArgs),
+    /// Record every I/O of a device, from queued to complete, by BPF
+    Record(RecordArgs),
     /// Write a q2c trace in the format of another tool
     #[command(after_help = export_formats())]
     Export(ExportArgs),

@@ -1,5 +1,7 @@
 //! `q2c analyze`.
 
+mod live;
+
 use crate::args::{AnalyzeArgs, Window};
 use crate::commands::trace::import_exit;
 use crate::failure::{Fails, Failure};
@@ -18,6 +20,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Analyses and prints.
 pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    args.check()?;
+    if args.live {
+        return live::run(args, stop);
+    }
     let mut feed = Feed::new(&args.trace, args.window, stop);
     let input = Input::recognise(&args.trace, args.format.as_deref()).or_exit_of(import_exit)?;
     let meta = match input {
@@ -25,18 +31,22 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         Input::Blktrace(files) => of_blktrace(args, &files, &mut feed)?,
         foreign => of_import(args, foreign, &mut feed)?,
     };
-    let result = feed.result(&args.trace, meta)?;
+    show(args, &feed.result(&args.trace, meta)?)?;
+    Ok(Exit::Done)
+}
+
+/// The result as it was asked for.
+fn show(args: &AnalyzeArgs, result: &AnalyzeResult) -> Result<(), Failure> {
     if let Some(path) = &args.html {
-        let page = q2c_report::html::analyze(&result).or_exit(Exit::Internal)?;
+        let page = q2c_report::html::analyze(result).or_exit(Exit::Internal)?;
         write_new(path, page.as_bytes())?;
         say(&format!("report: {}", path.display()));
     }
     match (args.json, args.btt) {
-        (true, _) => print_json(&result)?,
-        (_, true) => print(&q2c_report::terminal::btt(&result))?,
-        _ => print(&q2c_report::terminal::analyze(&result, screen()))?,
+        (true, _) => print_json(result),
+        (_, true) => print(&q2c_report::terminal::btt(result)),
+        _ => print(&q2c_report::terminal::analyze(result, screen())),
     }
-    Ok(Exit::Done)
 }
 
 fn of_trace(path: &Path, feed: &mut Feed<'_>) -> Result<TraceMeta, Failure> {

@@ -3,8 +3,10 @@
 pub mod analyze;
 pub mod bench;
 pub mod calibrate;
+mod capture;
 pub mod doctor;
 pub mod poll;
+mod record;
 pub mod report;
 pub mod reproduce;
 pub mod restore;

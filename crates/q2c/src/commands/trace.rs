@@ -3,7 +3,7 @@
 mod export;
 mod import;
 
-use crate::args::{InfoArgs, TraceArgs, TraceCommand};
+use crate::args::{TraceArgs, TraceCommand};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use q2c_model::{Nanos, TraceMeta};
@@ -15,26 +15,28 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Imports, exports or describes.
+/// Records, imports, exports or describes.
 pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
         TraceCommand::Import(args) => import::run(args, stop),
+        TraceCommand::Record(args) => super::record::run(args, stop),
         TraceCommand::Export(args) => export::run(args, stop),
-        TraceCommand::Info(args) => info(args, stop),
+        TraceCommand::Info(args) => info_of(&args.trace, args.json, stop),
     }
 }
 
-fn info(args: &InfoArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let trace = TraceReader::open(&args.trace).or_exit(Exit::Input)?;
+/// Says what the trace at `path` holds.
+pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let trace = TraceReader::open(path).or_exit(Exit::Input)?;
     let mut counting = Counting::default();
     for records in trace.records(&Scan::new()).or_exit(Exit::Input)? {
         if stop.load(Ordering::Relaxed) {
-            let why = format!("read trace {}: stopped by a signal", args.trace.display());
+            let why = format!("read trace {}: stopped by a signal", path.display());
             return Err(Failure::new(Exit::Interrupted, why));
         }
         counting.add(&records.or_exit(Exit::Input)?);
     }
-    tell(&args.trace, trace.meta(), counting.finish(), args.json)
+    tell(path, trace.meta(), counting.finish(), json)
 }
 
 /// A trace's description with what was counted in it.
@@ -141,7 +143,7 @@ pub(super) fn import_exit(error: &ImportError) -> Exit {
 }
 
 /// Of errors in writing.
-fn trace_exit(error: &TraceError) -> Exit {
+pub(super) fn trace_exit(error: &TraceError) -> Exit {
     match error {
         TraceError::Exists { .. } => Exit::Usage,
         _ => Exit::Device,

@@ -11,11 +11,15 @@ mod blktrace;
 #[cfg(test)]
 mod btt;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod poll;
 #[cfg(test)]
 mod poll_kernel;
 #[cfg(test)]
 mod program;
+#[cfg(test)]
+mod record;
 #[cfg(test)]
 mod report;
 mod sweep;

@@ -1,0 +1,279 @@
+//! Every I/O of some disks, from queued to complete: one record each, made in the kernel when it is complete
+//! (`probes/block_io`). From Linux 5.8.
+//!
+//! Records come through a ring for each CPU; [`BlockIo::drain`] must be called often enough that none is full. What is lost is counted.
+
+mod counts;
+mod raw;
+
+pub use counts::{Counts, Lost, Unfinished};
+
+use crate::missing::Missing;
+use crate::object::Object;
+use crate::rings::{Drained, PATIENCE, ring_size};
+use crate::wanted::{DISKS, Wanted, numbers};
+use crate::{ProbeError, permission};
+use aya::EbpfLoader;
+use aya::maps::{ArrayOfMaps, HashMap, Map, MapData, PerCpuArray, RingBuf};
+use counts::FIELDS;
+use q2c_host::block::Disk;
+use q2c_host::{Roots, machine};
+use q2c_model::Bytes;
+use q2c_trace::recording::Recorded;
+use std::error::Error;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The compiled program.
+static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/block_io.bpf.o"));
+
+/// Programs in the order in which they begin, by what they are on. The first to see an I/O begins last, so that none
+/// is seen in part. First those that are given a request.
+const OF_REQUESTS: [(&str, &str); 3] = [
+    ("requeue", "block_rq_requeue"),
+    ("issue", "block_rq_issue"),
+    ("insert", "block_rq_insert"),
+];
+/// Those that are given a bio.
+const OF_BIOS: [(&str, &str); 2] = [("gets_request", "block_getrq"), ("split", "block_split")];
+const MERGES: [&str; 2] = ["block_bio_backmerge", "block_bio_frontmerge"];
+
+/// The probe at work.
+pub struct BlockIo {
+    object: Object,
+    rings: Vec<RingBuf<MapData>>,
+    ring: u32,
+    /// The program that sees I/Os begin.
+    first: &'static str,
+    missed: Option<u64>,
+}
+
+impl BlockIo {
+    /// Begins to record some disks, at most 8.
+    ///
+    /// # Errors
+    /// There are more disks, or one without a number; a permission is lacking, or the kernel refuses.
+    pub fn attach(roots: &Roots, disks: &[Disk], wanted: &Wanted) -> Result<Self, ProbeError> {
+        permission::check(roots)?;
+        let settings = Settings::new(numbers(disks)?, wanted);
+        let mut object = Object::load_with(roots, OBJECT, |loader| {
+            settings.set(loader);
+            loader.map_max_entries("ios", wanted.in_flight.max(1));
+        })?;
+        let cpus = machine::online(roots);
+        let ring = wanted.ring.unwrap_or_else(|| ring_size(cpus.len()));
+        let rings = cpus.iter().map(|cpu| cpu.0);
+        let rings = make_rings(&mut object, rings, ring)?;
+        let first = begin(&mut object, disks)?;
+        Ok(BlockIo {
+            object,
+            rings,
+            ring,
+            first,
+            missed: None,
+        })
+    }
+
+    /// Hands on what has completed so far, in order by CPU.
+    ///
+    /// # Errors
+    /// That of `take`; the record is lost then.
+    pub fn drain<E>(
+        &mut self,
+        mut take: impl FnMut(Recorded) -> Result<(), E>,
+    ) -> Result<Drained, E> {
+        let mut drained = Drained::default();
+        for ring in &mut self.rings {
+            let mut records = 0;
+            while let Some(io) = ring.next().and_then(|item| raw::decoded(&item)) {
+                take(io)?;
+                records += 1;
+            }
+            let full = records * (raw::SIZE as u64 + 8) * 100 / u64::from(self.ring);
+            drained.records += records;
+            drained.fullest = drained.fullest.max(full);
+        }
+        Ok(drained)
+    }
+
+    /// Ends the recording: no I/O is seen any more that is queued now, those in flight have a moment to end. Afterwards
+    /// [`BlockIo::drain`] gives the last records, [`BlockIo::lost`] what is missing.
+    ///
+    /// # Errors
+    /// A map cannot be read.
+    pub fn end<E>(
+        &mut self,
+        mut take: impl FnMut(Recorded) -> Result<(), E>,
+    ) -> Result<Result<(), E>, ProbeError> {
+        self.missed = self.object.misses();
+        self.object.unload(self.first);
+        let others = self.object.misses();
+        let begun = Instant::now();
+        loop {
+            if let Err(error) = self.drain(&mut take) {
+                return Ok(Err(error));
+            }
+            if self.in_flight()? == Unfinished::default() || begun.elapsed() > PATIENCE {
+                break;
+            }
+            sleep(Duration::from_millis(1));
+        }
+        let more = self.object.misses().zip(others);
+        let more = more.map_or(0, |(now, before)| now - before);
+        self.missed = self.missed.map(|missed| missed + more);
+        self.object.unload_all();
+        Ok(self.drain(&mut take).map(|_| ()))
+    }
+
+    /// What is missing so far.
+    ///
+    /// # Errors
+    /// A map cannot be read.
+    pub fn lost(&self) -> Result<Lost, ProbeError> {
+        let map = self
+            .object
+            .ebpf
+            .map("counted")
+            .expect("a map of the object");
+        let read = || PerCpuArray::<&MapData, [u64; FIELDS]>::try_from(map)?.get(&0, 0);
+        let cpus = read().map_err(|error| self.object.unread(&error))?;
+        Ok(Lost {
+            counts: Counts::of(&cpus),
+            missed: self.missed.or_else(|| self.object.misses()),
+            unfinished: self.in_flight()?,
+        })
+    }
+
+    /// The same in words.
+    ///
+    /// # Errors
+    /// A map cannot be read.
+    pub fn missing(&self) -> Result<Missing, ProbeError> {
+        let lost = self.lost()?;
+        Ok(Missing {
+            lost: lost.lost(),
+            unqueued: lost.counts.unqueued,
+            reasons: lost.reasons(),
+            facts: lost.facts(),
+        })
+    }
+
+    /// I/Os seen queued and not over.
+    ///
+    /// # Errors
+    /// A map cannot be read.
+    pub fn in_flight_now(&self) -> Result<u64, ProbeError> {
+        let Unfinished {
+            queued,
+            requested,
+            issued,
+        } = self.in_flight()?;
+        Ok(queued + requested + issued)
+    }
+
+    /// I/Os seen queued and not over: without a request, with one, handed to the driver.
+    fn in_flight(&self) -> Result<Unfinished, ProbeError> {
+        let map = self.object.ebpf.map("ios").expect("a map of the object");
+        let ios = HashMap::<&MapData, u64, [u64; raw::SIZE / 8]>::try_from(map);
+        let ios = ios.map_err(|error| self.object.unread(&error))?;
+        let mut unfinished = Unfinished::default();
+        for (_, io) in ios.iter().filter_map(Result::ok) {
+            unfinished.add(&io);
+        }
+        Ok(unfinished)
+    }
+}
+
+/// The program's constants.
+struct Settings {
+    devices: [u32; DISKS],
+    ops: u32,
+    least_bytes: u32,
+    most_bytes: u32,
+    pid: u32,
+    latency_above: u64,
+}
+
+impl Settings {
+    fn new(devices: [u32; DISKS], wanted: &Wanted) -> Self {
+        let bytes = |size: Bytes| u32::try_from(size.0).unwrap_or(u32::MAX);
+        Settings {
+            devices,
+            ops: match wanted.ops.is_empty() {
+                true => u32::MAX,
+                false => wanted.ops.iter().fold(0, |ops, op| ops | 1 << *op as u32),
+            },
+            least_bytes: bytes(wanted.min_size),
+            most_bytes: bytes(wanted.max_size),
+            pid: wanted.pid.unwrap_or(0),
+            latency_above: wanted.latency_above.0,
+        }
+    }
+
+    fn set<'a>(&'a self, loader: &mut EbpfLoader<'a>) {
+        loader.override_global("devices", &self.devices, true);
+        loader.override_global("ops", &self.ops, true);
+        loader.override_global("least_bytes", &self.least_bytes, true);
+        loader.override_global("most_bytes", &self.most_bytes, true);
+        loader.override_global("wanted_pid", &self.pid, true);
+        loader.override_global("latency_above", &self.latency_above, true);
+    }
+}
+
+/// A ring for each CPU, known to the program.
+fn make_rings(
+    object: &mut Object,
+    cpus: impl Iterator<Item = u32>,
+    size: u32,
+) -> Result<Vec<RingBuf<MapData>>, ProbeError> {
+    let map = object.ebpf.map_mut("rings").expect("a map of the object");
+    let make = || -> Result<Vec<RingBuf<MapData>>, Box<dyn Error>> {
+        let mut table = ArrayOfMaps::<&mut MapData, MapData>::try_from(map)?;
+        let kind = aya_obj::generated::bpf_map_type::BPF_MAP_TYPE_RINGBUF as u32;
+        let mut rings = Vec::new();
+        for cpu in cpus {
+            let ring = aya_obj::Map::new_from_params(kind, 0, 0, size, 0);
+            let ring = MapData::create(ring, "ring", None)?;
+            table.set(cpu, &ring, 0)?;
+            rings.push(RingBuf::try_from(Map::RingBuf(ring))?);
+        }
+        Ok(rings)
+    };
+    let made = make();
+    made.map_err(|error| object.refused("make the rings of the BPF program", &*error))
+}
+
+/// Puts the programs on their tracepoints. Returns the one that sees I/Os begin.
+fn begin(object: &mut Object, disks: &[Disk]) -> Result<&'static str, ProbeError> {
+    // Until 5.10 tracepoints had the queue as their first argument; later stable releases of 5.10 have it for bios alone. The kernel
+    // refuses a program that reads an argument that its tracepoint does not have.
+    let mut takes_queue = |program: &str, point: &str| -> Result<bool, ProbeError> {
+        let takes = object.on_tracepoint(program, point)?;
+        object.unload(program);
+        Ok(takes)
+    };
+    let of_requests = takes_queue("issue_two", "block_rq_issue")?;
+    let of_bios = takes_queue("gets_request_two", "block_getrq")?;
+    let named = |name: &str, two: bool| format!("{name}_{}", if two { "two" } else { "one" });
+    let requests = disks.iter().any(|disk| disk.dir.join("mq").is_dir());
+    if requests {
+        object.on_known_tracepoint("complete", "block_rq_complete")?;
+        for (program, point) in OF_REQUESTS {
+            object.on_known_tracepoint(&named(program, of_requests), point)?;
+        }
+        for (program, point) in OF_BIOS {
+            object.on_known_tracepoint(&named(program, of_bios), point)?;
+        }
+        for point in MERGES {
+            if !of_bios || !object.on_tracepoint("merges_three", point)? {
+                object.on_known_tracepoint(&named("merges", of_bios), point)?;
+            }
+        }
+    }
+    if disks.iter().any(|disk| !disk.dir.join("mq").is_dir()) {
+        object.on_known_tracepoint("bio_complete", "block_bio_complete")?;
+    }
+    let first = if of_bios { "queue_two" } else { "queue_one" };
+    object.on_known_tracepoint(first, "block_bio_queue")?;
+    Ok(first)
+}

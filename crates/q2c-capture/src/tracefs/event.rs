@@ -1,0 +1,231 @@
+//! Records of the tracepoints as events of the block layer.
+
+use super::format::{Field, Format};
+use q2c_trace::blktrace::{Event, action, category};
+
+/// Tracepoints and what they mean. Those that a kernel does not have are left out.
+pub(super) const POINTS: [(&str, u16); 11] = [
+    ("block_bio_queue", action::QUEUE),
+    ("block_getrq", action::GET_REQUEST),
+    ("block_bio_backmerge", action::BACK_MERGE),
+    ("block_bio_frontmerge", action::FRONT_MERGE),
+    ("block_rq_merge", action::BACK_MERGE),
+    ("block_split", action::SPLIT),
+    ("block_rq_insert", action::INSERT),
+    ("block_rq_issue", action::ISSUE),
+    ("block_rq_requeue", action::REQUEUE),
+    ("block_rq_complete", action::COMPLETE),
+    (OF_BIOS, action::COMPLETE),
+];
+/// The end of bios, of use where there are no requests.
+pub(super) const OF_BIOS: &str = "block_bio_complete";
+/// Without these nothing would be known.
+pub(super) const NEEDED: [&str; 3] = ["block_bio_queue", "block_rq_issue", "block_rq_complete"];
+
+/// One tracepoint's fields.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    pub(super) id: u16,
+    action: u16,
+    pid: Field,
+    device: Field,
+    sector: Field,
+    rwbs: Field,
+    blocks: Option<Field>,
+    bytes: Option<Field>,
+    error: Option<Field>,
+    rest: Option<Field>,
+    comm: Option<Field>,
+}
+
+/// The number of a record's tracepoint.
+pub(super) fn id(record: &[u8]) -> Option<u16> {
+    Some(u16::from_le_bytes(*record.first_chunk()?))
+}
+
+impl Point {
+    /// `None` when fields are missing that an event cannot do without.
+    pub(super) fn new(format: &Format, action: u16) -> Option<Point> {
+        Some(Point {
+            id: format.id,
+            action,
+            pid: format.get("common_pid")?,
+            device: format.get("dev")?,
+            sector: format.get("sector")?,
+            rwbs: format.get("rwbs")?,
+            blocks: format.get("nr_sector"),
+            bytes: format.get("bytes"),
+            error: format.get("error"),
+            rest: format.get("new_sector"),
+            comm: format.get("comm").filter(|_| action == action::QUEUE),
+        })
+    }
+
+    /// The event of a record; `None` when it is too short.
+    pub(super) fn event(&self, time: u64, cpu: u32, record: &[u8]) -> Option<Event> {
+        let number = |field: Option<Field>| field.map(|field| field.number(record));
+        let blocks = number(self.blocks).unwrap_or(Some(0))?;
+        let sector = self.sector.number(record)?;
+        let mut event = Event {
+            time,
+            sector: if sector == u64::MAX { 0 } else { sector },
+            action: self.action,
+            category: kinds(self.rwbs.of(record)?),
+            pid: self.pid.number(record)? as u32,
+            device: self.device.number(record)? as u32,
+            cpu,
+            // A negative errno in its lower half, as in blktrace's records.
+            error: number(self.error).unwrap_or(Some(0))? as u16,
+            ..Event::default()
+        };
+        let bytes = number(self.bytes).unwrap_or(Some(0))?;
+        event.bytes = u32::try_from(blocks << 9).unwrap_or(u32::MAX);
+        if self.action == action::SPLIT {
+            // The length is not told; it only must not be zero.
+            (event.bytes, event.split_at) = (512, number(self.rest)??);
+        } else if event.category == 0 && blocks == 0 {
+            // Passthrough has no sectors until it is complete; then whole ones are told.
+            event.bytes = bytes as u32 & !511;
+        }
+        if event.category == 0 {
+            event.category = category::PC;
+        }
+        Some(event)
+    }
+
+    /// The name of the process at work, where the record tells it.
+    pub(super) fn comm(&self, record: &[u8]) -> Option<[u8; 16]> {
+        self.comm?.of(record)?.try_into().ok()
+    }
+}
+
+/// The letters of `rwbs` (blk_fill_rwbs): F for a flush before, one of R W D F N or Z and a letter, then F A S M and others. Nothing
+/// of it is 0: no kind that the block layer has a letter for, which is passthrough.
+fn kinds(rwbs: &[u8]) -> u32 {
+    let end = rwbs.iter().position(|byte| *byte == 0);
+    let text = &rwbs[..end.unwrap_or(rwbs.len())];
+    let (before, text) = match text {
+        [b'F', rest @ ..] if rest.first().is_some_and(|c| b"RWDFNZ".contains(c)) => {
+            (category::FLUSH, rest)
+        }
+        text => (0, text),
+    };
+    let (kind, rest) = match text {
+        [b'R', rest @ ..] => (category::READ, rest),
+        [b'W', rest @ ..] => (category::WRITE, rest),
+        [b'D', rest @ ..] => (category::DISCARD | category::WRITE, rest),
+        [b'F', rest @ ..] => (category::FLUSH, rest),
+        [b'Z', _, ..] => return before | category::ZONE,
+        // It counts as it is.
+        _ => return before,
+    };
+    let flags = rest.iter().map(|letter| match letter {
+        b'F' => category::FUA,
+        b'A' => category::AHEAD,
+        b'S' => category::SYNC,
+        b'M' => category::META,
+        _ => 0,
+    });
+    flags.fold(before | kind, |all, flag| all | flag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fields as Linux 6.18 has them.
+    const ISSUE: &str = "ID: 2104
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;
+\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;
+\tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;
+\tfield:unsigned int bytes;\toffset:28;\tsize:4;\tsigned:0;
+\tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;
+\tfield:char comm[16];\toffset:44;\tsize:16;\tsigned:0;
+";
+    const COMPLETE: &str = "ID: 2107
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;
+\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;
+\tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;
+\tfield:int error;\toffset:28;\tsize:4;\tsigned:1;
+\tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;
+";
+
+    fn record(id: u16, sector: u64, blocks: u32, at_28: i32, rwbs: &[u8]) -> Vec<u8> {
+        let mut record = vec![0; 64];
+        record[..2].copy_from_slice(&id.to_le_bytes());
+        record[4..8].copy_from_slice(&77_i32.to_le_bytes());
+        record[8..12].copy_from_slice(&(259_u32 << 20 | 3).to_le_bytes());
+        record[16..24].copy_from_slice(&sector.to_le_bytes());
+        record[24..28].copy_from_slice(&blocks.to_le_bytes());
+        record[28..32].copy_from_slice(&at_28.to_le_bytes());
+        record[34..34 + rwbs.len()].copy_from_slice(rwbs);
+        record[44..47].copy_from_slice(b"fio");
+        record
+    }
+
+    fn point(text: &str, action: u16) -> Point {
+        Point::new(&Format::parse(text), action).unwrap()
+    }
+
+    #[test]
+    fn a_request_by_its_fields() {
+        let issue = point(ISSUE, action::ISSUE);
+        let record = record(2104, 4096, 8, 4096, b"WS");
+        assert_eq!(id(&record), Some(2104));
+        let event = issue.event(5, 1, &record).unwrap();
+        assert_eq!((event.time, event.cpu, event.pid), (5, 1, 77));
+        assert_eq!((event.sector, event.bytes), (4096, 4096));
+        assert_eq!(event.device, 259 << 20 | 3);
+        assert_eq!(event.category, category::WRITE | category::SYNC);
+        assert_eq!(issue.comm(&record), None);
+        let queue = point(ISSUE, action::QUEUE);
+        assert_eq!(&queue.comm(&record).unwrap()[..4], b"fio\0");
+        assert_eq!(issue.event(5, 1, &record[..40]), None);
+    }
+
+    #[test]
+    fn a_failed_completion() {
+        let complete = point(COMPLETE, action::COMPLETE);
+        let event = complete.event(5, 1, &record(2107, 8, 8, -61, b"R"));
+        assert_eq!(event.unwrap().error as i16, -61);
+    }
+
+    /// Passthrough: issued with its bytes and no sectors, complete with sectors alone.
+    #[test]
+    fn passthrough_has_equal_lengths() {
+        let issued =
+            point(ISSUE, action::ISSUE).event(1, 0, &record(2104, u64::MAX, 0, 4096, b"N"));
+        let over =
+            point(COMPLETE, action::COMPLETE).event(2, 0, &record(2107, u64::MAX, 8, 0, b"N"));
+        for event in [issued.unwrap(), over.unwrap()] {
+            assert_eq!((event.sector, event.bytes), (0, 4096));
+            assert_eq!(event.category, category::PC);
+        }
+    }
+
+    /// Letters by blk_fill_rwbs of the kernel's documentation.
+    #[test]
+    fn letters() {
+        for (text, wanted) in [
+            (&b"R"[..], category::READ),
+            (b"RA", category::READ | category::AHEAD),
+            (b"RSM", category::READ | category::SYNC | category::META),
+            (b"WFS", category::WRITE | category::FUA | category::SYNC),
+            (
+                b"FWFS",
+                category::FLUSH | category::WRITE | category::FUA | category::SYNC,
+            ),
+            (b"FF", category::FLUSH),
+            (b"F", category::FLUSH),
+            (b"FS", category::FLUSH | category::SYNC),
+            (b"DE", category::DISCARD | category::WRITE),
+            (b"ZA", category::ZONE),
+            (b"N", 0),
+        ] {
+            assert_eq!(kinds(text), wanted, "{}", text.escape_ascii());
+        }
+    }
+}

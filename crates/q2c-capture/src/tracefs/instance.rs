@@ -1,0 +1,178 @@
+//! A tracing instance of our own: buffers and events that nobody else sees. It is gone with its value. What a killed run left is removed
+//! by the next one.
+
+use q2c_host::Roots;
+use q2c_host::restore::Owner;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "q2c-";
+
+/// The folder in `instances`.
+#[derive(Debug)]
+pub(super) struct Instance {
+    path: PathBuf,
+}
+
+/// What was tried on a file of tracefs, and how it failed.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub(super) what: String,
+    pub(super) source: io::Error,
+}
+
+fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> Failed {
+    let what = what.into();
+    |source| Failed { what, source }
+}
+
+impl Instance {
+    /// Makes it, after the removal of those whose process is gone.
+    pub(super) fn new(roots: &Roots) -> Result<Instance, Failed> {
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let instances = root(roots)?.join("instances");
+        sweep(roots, &instances);
+        let owner = Owner::current(roots);
+        let owner = owner.map_err(|error| io::Error::other(error.to_string()));
+        let owner = owner.map_err(failed("find out who this process is"))?;
+        let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let name = format!("{NAME}{}-{}-{number}", owner.pid, owner.start_time);
+        let path = instances.join(name);
+        let made = fs::create_dir(&path);
+        made.map_err(failed(format!("make the instance {}", path.display())))?;
+        Ok(Instance { path })
+    }
+
+    pub(super) fn path(&self, file: &str) -> PathBuf {
+        self.path.join(file)
+    }
+
+    pub(super) fn has(&self, file: &str) -> bool {
+        self.path(file).exists()
+    }
+
+    pub(super) fn write(&self, file: &str, value: &str) -> Result<(), Failed> {
+        let path = self.path(file);
+        let what = format!("write {value:?} to {}", path.display());
+        fs::write(&path, value).map_err(failed(what))
+    }
+
+    /// A file of at most 64 KiB, read at once: some of tracefs tell all with the first read, however short.
+    pub(super) fn read(&self, file: &str) -> Result<String, Failed> {
+        const MOST: usize = 64 << 10;
+        let path = self.path(file);
+        let read = || {
+            let mut text = vec![0; MOST];
+            let length = File::open(&path)?.read(&mut text)?;
+            text.truncate(length);
+            String::from_utf8(text).map_err(io::Error::other)
+        };
+        read().map_err(failed(format!("read {}", path.display())))
+    }
+
+    /// Opens a file of it for reading without waiting.
+    pub(super) fn open(&self, file: &str) -> Result<File, Failed> {
+        use rustix::fs::{Mode, OFlags};
+        let path = self.path(file);
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(&path, flags, Mode::empty());
+        fd.map(File::from)
+            .map_err(|errno| failed(format!("open {}", path.display()))(errno.into()))
+    }
+}
+
+impl Drop for Instance {
+    /// Its files must be closed by then. Nothing can be done about a failure here; the next run tries again.
+    fn drop(&mut self) {
+        fs::remove_dir(&self.path).ok();
+    }
+}
+
+/// Where tracefs is mounted.
+fn root(roots: &Roots) -> Result<PathBuf, Failed> {
+    let places = ["kernel/tracing", "kernel/debug/tracing"].map(|place| roots.sys(place));
+    for place in &places {
+        match fs::metadata(place.join("instances")) {
+            Ok(_) => return Ok(place.clone()),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(failed(format!("look into {}", place.display()))(error));
+            }
+            Err(_) => {}
+        }
+    }
+    let found = io::Error::new(io::ErrorKind::NotFound, "tracefs is not mounted there");
+    let what = format!(
+        "find {}/instances (mount -t tracefs none {0})",
+        places[0].display()
+    );
+    Err(failed(what)(found))
+}
+
+/// Removes what processes that are gone left.
+fn sweep(roots: &Roots, instances: &Path) {
+    let Ok(now) = Owner::current(roots) else {
+        return;
+    };
+    for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
+        let owner = owner(&entry.file_name().to_string_lossy(), &now);
+        if owner.is_some_and(|owner| !owner.is_alive(roots)) {
+            fs::remove_dir(entry.path()).ok();
+        }
+    }
+}
+
+/// Who made an instance of this name; `None` when q2c did not.
+fn owner(name: &str, now: &Owner) -> Option<Owner> {
+    let mut parts = name.strip_prefix(NAME)?.split('-');
+    let (pid, start, number) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_ours = number.parse::<u32>().is_ok() && parts.next().is_none();
+    is_ours.then_some(())?;
+    Some(Owner {
+        boot_id: now.boot_id.clone(),
+        pid: pid.parse().ok()?,
+        start_time: start.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree of files stands for tracefs.
+    #[test]
+    fn made_and_removed_and_what_was_left_with_it() {
+        let live = Roots::live();
+        let folder = tempfile::tempdir().unwrap();
+        let roots = Roots {
+            sys: folder.path().to_owned(),
+            ..live
+        };
+        let error = Instance::new(&roots).unwrap_err();
+        assert!(error.what.contains("mount -t tracefs"), "{}", error.what);
+
+        let instances = folder.path().join("kernel/tracing/instances");
+        let own = Owner::current(&roots).unwrap();
+        // Process 1 lives, but did not start then; the last two are of others.
+        let names = ["q2c-1-18446744073709551615-0", "q2c-1-x-0", "other"];
+        for name in names {
+            fs::create_dir_all(instances.join(name)).unwrap();
+        }
+        let alive = format!("q2c-{}-{}-99999", own.pid, own.start_time);
+        fs::create_dir(instances.join(&alive)).unwrap();
+        let instance = Instance::new(&roots).unwrap();
+        assert!(instance.path("x").starts_with(&instances));
+        let left = || {
+            let entries = fs::read_dir(&instances).unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let mut left: Vec<String> = names.collect();
+            left.sort();
+            left
+        };
+        assert_eq!(left().len(), 4, "{:?}", left());
+        drop(instance);
+        let mut wanted = vec![names[1].to_owned(), names[2].to_owned(), alive];
+        wanted.sort();
+        assert_eq!(left(), wanted);
+    }
+}

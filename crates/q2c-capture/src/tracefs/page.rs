@@ -1,0 +1,233 @@
+//! A page of the kernel's ring buffer, as `trace_pipe_raw` hands it out (little-endian machines).
+//!
+//! Its head (`events/header_page`): the time before the first event, ns, and `commit`, the bytes of events; bit 31 of it: events
+//! were lost before these; bit 30: their number stands behind them, 8 bytes. An event begins with 32 bits: the type in the lower 5, the
+//! time since the event before it in the others. Types (include/linux/ring_buffer.h): 1 to 28, so many words of data; 0, the length stands
+//! in the first word; 29 padding; 30 a longer distance in time; 31 a whole time.
+
+use super::format::{Field, Format};
+
+const LOST: u64 = 1 << 31;
+const NUMBER_STORED: u64 = 1 << 30;
+/// Bits of a whole time that a stamp of type 31 tells.
+const STAMP_BITS: u32 = 59;
+
+/// Where things are on a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    time: Field,
+    commit: Field,
+    data: Field,
+}
+
+/// A page whose lengths contradict each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Malformed;
+
+impl Layout {
+    /// Of `events/header_page`; `None` when it is of another kind.
+    pub(super) fn of(head: &Format) -> Option<Layout> {
+        Some(Layout {
+            time: head.get("timestamp").filter(|field| field.size == 8)?,
+            commit: head.get("commit")?,
+            data: head.get("data")?,
+        })
+    }
+
+    /// Bytes of a page.
+    pub(super) fn page(&self) -> usize {
+        self.data.offset.saturating_add(self.data.size)
+    }
+
+    /// Whether events before those of a page were lost.
+    pub(super) fn after_gap(&self, page: &[u8]) -> bool {
+        let commit = self.commit.number(page);
+        commit.is_some_and(|commit| commit & LOST != 0)
+    }
+
+    /// Hands on the events of a page: time and record.
+    pub(super) fn events(
+        &self,
+        page: &[u8],
+        mut each: impl FnMut(u64, &[u8]),
+    ) -> Result<(), Malformed> {
+        let mut time = self.time.number(page).ok_or(Malformed)?;
+        let commit = self.commit.number(page).ok_or(Malformed)?;
+        let length = (commit & (NUMBER_STORED - 1)) as usize;
+        let data = page.get(self.data.offset..).ok_or(Malformed)?;
+        let mut data = data.get(..length).ok_or(Malformed)?;
+        while let Some(event) = Event::first(data).ok_or(Malformed)? {
+            time = event.time(time);
+            if let What::Data(record) = event.what {
+                each(time, record);
+            }
+            data = data.get(event.length..).ok_or(Malformed)?;
+        }
+        Ok(())
+    }
+}
+
+enum What<'a> {
+    Data(&'a [u8]),
+    Padding,
+    /// Upper bits of the distance.
+    Extend(u64),
+    Stamp(u64),
+}
+
+struct Event<'a> {
+    delta: u64,
+    what: What<'a>,
+    /// All of it, bytes.
+    length: usize,
+}
+
+impl<'a> Event<'a> {
+    /// The first event; `Some(None)` behind the last, `None` when it does not fit.
+    fn first(data: &'a [u8]) -> Option<Option<Event<'a>>> {
+        if data.is_empty() {
+            return Some(None);
+        }
+        let word = |at: usize| Some(u32::from_le_bytes(*data.get(at..)?.first_chunk()?));
+        let head = word(0)?;
+        let delta = u64::from(head >> 5);
+        let event = |what, length| {
+            Some(Some(Event {
+                delta,
+                what,
+                length,
+            }))
+        };
+        match head & 31 {
+            // The rest of the page is empty.
+            29 if delta == 0 => Some(None),
+            29 => event(What::Padding, 4 + word(4)? as usize),
+            30 => event(What::Extend(u64::from(word(4)?)), 8),
+            31 => event(What::Stamp(u64::from(word(4)?)), 8),
+            0 => {
+                // The length counts itself.
+                let length = 4 + word(4)? as usize;
+                event(What::Data(data.get(8..length)?), length)
+            }
+            words => {
+                let length = 4 + 4 * words as usize;
+                event(What::Data(data.get(4..length)?), length)
+            }
+        }
+    }
+
+    fn time(&self, before: u64) -> u64 {
+        match self.what {
+            What::Data(_) | What::Padding => before.wrapping_add(self.delta),
+            What::Extend(upper) => before.wrapping_add(self.delta + (upper << 27)),
+            What::Stamp(upper) => {
+                let told = self.delta + (upper << 27);
+                let upper = before >> STAMP_BITS << STAMP_BITS;
+                told & ((1 << STAMP_BITS) - 1) | upper
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
+\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;
+\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;
+\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;
+";
+
+    fn layout() -> Layout {
+        Layout::of(&Format::parse(HEAD)).unwrap()
+    }
+
+    fn page(time: u64, flags: u64, events: &[u32]) -> Vec<u8> {
+        let mut page = time.to_le_bytes().to_vec();
+        page.extend(((events.len() as u64 * 4) | flags).to_le_bytes());
+        events
+            .iter()
+            .for_each(|word| page.extend(word.to_le_bytes()));
+        page.resize(4096, 0);
+        page
+    }
+
+    fn head(kind: u32, delta: u32) -> u32 {
+        kind | delta << 5
+    }
+
+    type Events = Vec<(u64, Vec<u8>)>;
+
+    fn events(page: &[u8]) -> (Events, Result<(), Malformed>) {
+        let mut all = Vec::new();
+        let read = layout().events(page, |time, record| all.push((time, record.to_vec())));
+        (all, read)
+    }
+
+    /// Each type once, times and lengths by hand.
+    #[test]
+    fn every_type_of_event() {
+        assert_eq!(layout().page(), 4096);
+        let words = [
+            head(2, 10),
+            0x0403_0201,
+            0x0807_0605,
+            // 5 * 2^27 + 7 later
+            head(30, 7),
+            5,
+            // discarded: 8 bytes behind the head
+            head(29, 3),
+            8,
+            0,
+            // 12 bytes with the length itself
+            head(0, 1),
+            12,
+            0xa,
+            0xb,
+            // at 2^27 * 9 + 4
+            head(31, 4),
+            9,
+            head(1, 0),
+            0xc,
+            head(29, 0),
+            77,
+        ];
+        let whole = page(1000, 0, &words);
+        let (all, read) = events(&whole);
+        assert_eq!((read, layout().after_gap(&whole)), (Ok(()), false));
+        let later = 1010 + (5 << 27) + 7;
+        let wanted = [
+            (1010, vec![1, 2, 3, 4, 5, 6, 7, 8]),
+            (later + 4, vec![0xa, 0, 0, 0, 0xb, 0, 0, 0]),
+            ((9 << 27) + 4, vec![0xc, 0, 0, 0]),
+        ];
+        assert_eq!(all, wanted);
+    }
+
+    #[test]
+    fn a_stamp_keeps_the_upper_bits_of_the_page() {
+        let (all, _) = events(&page(3 << 59, 0, &[head(31, 4), 9, head(1, 1), 0]));
+        assert_eq!(all[0].0, (3 << 59) + (9 << 27) + 5);
+    }
+
+    #[test]
+    fn lost_events_are_told() {
+        for flags in [LOST, LOST | NUMBER_STORED] {
+            let page = page(5, flags, &[head(1, 1), 0xc]);
+            assert_eq!(events(&page), (vec![(6, vec![0xc, 0, 0, 0])], Ok(())));
+            assert!(layout().after_gap(&page));
+        }
+    }
+
+    #[test]
+    fn lengths_beyond_the_page_are_refused() {
+        for words in [&[head(3, 1), 0][..], &[head(0, 1), 4000], &[head(30, 1)]] {
+            assert_eq!(events(&page(5, 0, words)).1, Err(Malformed), "{words:?}");
+        }
+        let mut long = page(5, 0, &[]);
+        long[8..12].copy_from_slice(&5000_u32.to_le_bytes());
+        assert_eq!(events(&long).1, Err(Malformed));
+        assert_eq!(events(&long[..12]).1, Err(Malformed));
+    }
+}

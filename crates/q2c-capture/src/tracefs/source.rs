@@ -1,0 +1,157 @@
+//! From the buffers to events.
+
+use super::event::{NEEDED, OF_BIOS, POINTS, Point, id};
+use super::format::Format;
+use super::instance::{Failed, Instance};
+use super::page::Layout;
+use super::refused;
+use crate::ProbeError;
+use q2c_host::block::Disk;
+use q2c_trace::blktrace::Event;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+
+/// An event that waits for its turn.
+pub(super) struct Seen {
+    pub(super) event: Event,
+    /// Events were lost before it.
+    pub(super) after_gap: bool,
+}
+
+/// CLOCK_MONOTONIC, ns.
+pub(super) fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
+/// The tracepoints that this kernel has.
+pub(super) struct Points {
+    /// With their names, by number.
+    points: Vec<(&'static str, Point)>,
+}
+
+impl Points {
+    /// Reads their formats.
+    pub(super) fn of(instance: &Instance, disks: &[Disk]) -> Result<Points, ProbeError> {
+        let any_requests = disks.iter().any(has_requests);
+        let any_bios = disks.iter().any(|disk| !has_requests(disk));
+        let mut points = Vec::new();
+        for (name, action) in POINTS {
+            let file = format!("events/block/{name}/format");
+            let needed = NEEDED.contains(&name) || name == OF_BIOS && any_bios;
+            let of_use = match name {
+                OF_BIOS => any_bios,
+                "block_bio_queue" | "block_split" => true,
+                _ => any_requests,
+            };
+            if !of_use || !needed && !instance.has(&file) {
+                continue;
+            }
+            let format = Format::parse(&instance.read(&file).map_err(refused)?);
+            let point = Point::new(&format, action).ok_or_else(|| unknown(&file))?;
+            points.push((name, point));
+        }
+        Ok(Points { points })
+    }
+
+    /// Lets them write events of these disks alone.
+    pub(super) fn enable(&self, instance: &Instance, disks: &[Disk]) -> Result<(), Failed> {
+        for (name, _) in &self.points {
+            let is_of_bios = *name == OF_BIOS;
+            // The end of a bio would be told twice where there are requests.
+            let disks = disks
+                .iter()
+                .filter(|disk| !is_of_bios || !has_requests(disk));
+            let tests =
+                disks.map(|disk| format!("dev == {}", disk.dev.major << 20 | disk.dev.minor));
+            let filter = tests.collect::<Vec<_>>().join(" || ");
+            instance.write(&format!("events/block/{name}/filter"), &filter)?;
+            instance.write(&format!("events/block/{name}/enable"), "1")?;
+        }
+        Ok(())
+    }
+
+    /// A record's event, and the name of its process where it is told; `None` of a record of another kind.
+    pub(super) fn event(
+        &self,
+        time: u64,
+        cpu: u32,
+        record: &[u8],
+    ) -> Option<(Event, Option<[u8; 16]>)> {
+        let id = id(record)?;
+        let (_, point) = self.points.iter().find(|(_, point)| point.id == id)?;
+        Some((point.event(time, cpu, record)?, point.comm(record)))
+    }
+}
+
+fn has_requests(disk: &Disk) -> bool {
+    disk.dir.join("mq").is_dir()
+}
+
+fn unknown(file: &str) -> ProbeError {
+    ProbeError::Refused {
+        what: format!("read {file} of tracefs"),
+        why: "fields are missing that it has on the kernels known to q2c".to_owned(),
+    }
+}
+
+/// The buffers of all CPUs, open.
+pub(super) struct Pipes {
+    pipes: Vec<(u32, File)>,
+    layout: Layout,
+    page: Vec<u8>,
+    /// Pages that could not be made out.
+    pub(super) malformed: u64,
+}
+
+impl Pipes {
+    pub(super) fn open(instance: &Instance, cpus: &[u32]) -> Result<Pipes, ProbeError> {
+        let head = "events/header_page";
+        let format = Format::parse(&instance.read(head).map_err(refused)?);
+        let layout = Layout::of(&format).ok_or_else(|| unknown(head))?;
+        let open = |cpu: &u32| {
+            let file = instance.open(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+            file.map(|file| (*cpu, file)).map_err(refused)
+        };
+        Ok(Pipes {
+            pipes: cpus.iter().map(open).collect::<Result<_, _>>()?,
+            layout,
+            page: vec![0; layout.page()],
+            malformed: 0,
+        })
+    }
+
+    /// Reads what is there, and hands on CPU, time, whether events were lost before it, and record. Returns the most bytes of a CPU.
+    pub(super) fn read(
+        &mut self,
+        mut each: impl FnMut(u32, u64, bool, &[u8]),
+    ) -> Result<usize, ProbeError> {
+        let mut most = 0;
+        for (cpu, pipe) in &mut self.pipes {
+            let mut bytes = 0;
+            loop {
+                match pipe.read(&mut self.page) {
+                    Ok(0) => break,
+                    Ok(read) => {
+                        let mut after_gap = self.layout.after_gap(&self.page[..read]);
+                        let events = self.layout.events(&self.page[..read], |time, record| {
+                            bytes += record.len() + 4;
+                            each(*cpu, time, std::mem::take(&mut after_gap), record);
+                        });
+                        self.malformed += u64::from(events.is_err());
+                    }
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(source) => {
+                        return Err(ProbeError::Tracefs {
+                            what: format!("read the events of CPU {cpu}"),
+                            source,
+                        });
+                    }
+                }
+            }
+            most = most.max(bytes);
+        }
+        Ok(most)
+    }
+}

@@ -1,0 +1,451 @@
+//! Recording on this machine, where it is permitted: counts against a known number of direct I/Os; else a counted skip.
+
+use q2c_capture::block_io::{BlockIo, Lost};
+use q2c_capture::{By, Missing, ProbeError, Recorder, Wanted};
+use q2c_host::Roots;
+use q2c_host::block::{Disk, of_path};
+use q2c_model::{Bytes, Nanos, Op};
+use q2c_trace::Span;
+use q2c_trace::recording::Recorded;
+use q2c_trace::span::{NONE, NONE_32};
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
+use tempfile::TempDir;
+
+const BLOCK: usize = 4096;
+const BLOCKS: u64 = 256;
+
+/// One probe at a time, so that one test's I/O is not in another's counts.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A file of random-looking data on a real disk, open for direct I/O.
+struct Scene {
+    _turn: MutexGuard<'static, ()>,
+    _folder: TempDir,
+    path: PathBuf,
+    file: File,
+    disk: Disk,
+}
+
+impl Scene {
+    /// `None`: skipped, with the reason told.
+    fn new(test: &str) -> Option<Scene> {
+        let turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let disk = match of_path(&Roots::live(), folder.path()) {
+            Ok(leaf) if leaf.below.is_empty() => leaf.disk,
+            Ok(leaf) => return skipped(test, &format!("{} stands on others", leaf.disk.name)),
+            Err(error) => return skipped(test, &error.to_string()),
+        };
+        let path = folder.path().join("blocks");
+        let data: Vec<u8> = (0..BLOCKS as usize * BLOCK)
+            .map(|n| ((n * 31) >> 3) as u8)
+            .collect();
+        std::fs::write(&path, data).expect("room on the disk");
+        File::open(&path)
+            .and_then(|file| file.sync_all())
+            .expect("a disk that takes it");
+        let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+        let file = match rustix::fs::open(&path, flags, Mode::empty()) {
+            Ok(fd) => File::from(fd),
+            Err(error) => return skipped(test, &format!("no O_DIRECT here: {error}")),
+        };
+        Some(Scene {
+            _turn: turn,
+            _folder: folder,
+            path,
+            file,
+            disk,
+        })
+    }
+
+    fn begin(&self, test: &str, wanted: &Wanted) -> Option<BlockIo> {
+        match BlockIo::attach(&Roots::live(), std::slice::from_ref(&self.disk), wanted) {
+            Ok(probe) => Some(probe),
+            Err(error @ (ProbeError::Capability { .. } | ProbeError::NoTypes { .. })) => {
+                skipped(test, &error.to_string())
+            }
+            Err(error) => panic!("failed to {error}"),
+        }
+    }
+
+    /// Reads these blocks one by one.
+    fn read(&self, blocks: std::ops::Range<u64>, length: usize) {
+        let mut room = vec![0; length + BLOCK];
+        let from = room.as_ptr().align_offset(BLOCK);
+        for block in blocks {
+            let at = block % (BLOCKS - 8) * BLOCK as u64;
+            let buffer = &mut room[from..from + length];
+            assert_eq!(self.file.read_at(buffer, at).expect("reads"), length);
+        }
+    }
+
+    /// Writes the first blocks.
+    fn write(&self, blocks: u64) {
+        let mut room = vec![7; 2 * BLOCK];
+        let from = room.as_ptr().align_offset(BLOCK);
+        for block in 0..blocks {
+            let buffer = &mut room[from..from + BLOCK];
+            let wrote = self.file.write_at(buffer, block * BLOCK as u64);
+            assert_eq!(wrote.expect("writes"), BLOCK);
+        }
+    }
+}
+
+fn skipped<T>(test: &str, why: &str) -> Option<T> {
+    q2c_testkit::skip(test, why);
+    None
+}
+
+/// Ends the recording: all that this process did, and what was lost.
+fn ended(mut probe: BlockIo) -> (Vec<Recorded>, Lost) {
+    let mut all: Vec<Recorded> = Vec::new();
+    let took: Result<(), ()> = probe
+        .end(|io| {
+            all.push(io);
+            Ok(())
+        })
+        .expect("maps can be read");
+    took.expect("nothing refuses");
+    all.retain(|io| io.span.pid == std::process::id());
+    (all, probe.lost().expect("maps can be read"))
+}
+
+fn ours(wanted: Wanted) -> Wanted {
+    Wanted {
+        pid: Some(std::process::id()),
+        ..wanted
+    }
+}
+
+/// Times as the block layer makes them: each not before the one before it.
+fn in_order(span: &Span) {
+    let times = [
+        span.queue,
+        span.getrq,
+        span.insert,
+        span.issue,
+        span.complete,
+    ];
+    let known: Vec<u64> = times.into_iter().filter(|at| *at != NONE).collect();
+    assert!(known.is_sorted(), "{span:?}");
+    for at in [span.queue, span.getrq, span.issue, span.complete] {
+        assert_ne!(at, NONE, "{span:?}");
+    }
+}
+
+#[test]
+fn every_read_and_write_is_one_record() {
+    let test = "every_read_and_write_is_one_record";
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let Some(probe) = scene.begin(test, &ours(Wanted::default())) else {
+        return;
+    };
+    scene.read(0..500, BLOCK);
+    scene.write(70);
+    let (all, lost) = ended(probe);
+    let of = |op| {
+        all.iter()
+            .filter(|io| io.span.op == op && io.span.bytes == BLOCK as u64)
+            .count()
+    };
+    let (reads, writes) = (of(Op::Read), of(Op::Write));
+    assert!(reads <= 500 && writes <= 70, "{reads}, {writes}: {lost:?}");
+    // The kernel may leave a program out at some events; what is missing then is counted.
+    let all_of_them = (reads + writes) as u64 + lost.lost();
+    assert_eq!(all_of_them, 570, "{reads}, {writes}: {lost:?}");
+    for io in all.iter().filter(|io| io.span.op == Op::Read) {
+        let span = &io.span;
+        in_order(span);
+        assert_eq!((span.device, span.error), (scene.disk.dev, 0));
+        assert!(span.hctx != NONE_32 && span.tag != NONE_32 && span.cpu_submit != NONE_32);
+        assert!(io.comm.starts_with(b"every_read_and_"), "{:?}", io.comm);
+    }
+}
+
+/// The same file is read by blocks in turn: sectors of a record are where the file system put the block.
+#[test]
+fn sectors_follow_the_file() {
+    let test = "sectors_follow_the_file";
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let Some(probe) = scene.begin(test, &ours(Wanted::default())) else {
+        return;
+    };
+    scene.read(0..64, BLOCK);
+    let (mut all, lost) = ended(probe);
+    all.sort_by_key(|io| io.span.queue);
+    let sectors: Vec<u64> = all.iter().map(|io| io.span.sector).collect();
+    assert_eq!(sectors.len() as u64 + lost.lost(), 64, "{lost:?}");
+    // A fresh file of one write lies in few pieces: nearly every block follows the one before it, 8 sectors further.
+    let follow = sectors
+        .windows(2)
+        .filter(|pair| pair[1] == pair[0] + 8)
+        .count();
+    assert!(
+        follow as u64 + 2 * lost.lost() >= 56,
+        "{follow} of 63 follow: {sectors:?} of {}",
+        scene.path.display()
+    );
+}
+
+#[test]
+fn filters_are_in_the_kernel() {
+    let test = "filters_are_in_the_kernel";
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let cases = [
+        (
+            Wanted {
+                ops: vec![Op::Write],
+                ..Wanted::default()
+            },
+            (0, 0, 30),
+        ),
+        (
+            Wanted {
+                ops: vec![Op::Read, Op::Flush],
+                ..Wanted::default()
+            },
+            (100, 50, 0),
+        ),
+        (
+            Wanted {
+                min_size: Bytes(4097),
+                ..Wanted::default()
+            },
+            (0, 50, 0),
+        ),
+        (
+            Wanted {
+                max_size: Bytes(4096),
+                ..Wanted::default()
+            },
+            (100, 0, 30),
+        ),
+        (
+            Wanted {
+                latency_above: Nanos(3_600_000_000_000),
+                ..Wanted::default()
+            },
+            (0, 0, 0),
+        ),
+        (
+            Wanted {
+                latency_above: Nanos(1),
+                ..Wanted::default()
+            },
+            (100, 50, 30),
+        ),
+    ];
+    for (wanted, expected) in cases {
+        let Some(probe) = scene.begin(test, &ours(wanted.clone())) else {
+            return;
+        };
+        scene.read(0..100, BLOCK);
+        scene.read(0..50, 2 * BLOCK);
+        scene.write(30);
+        let (all, lost) = ended(probe);
+        let of = |op, bytes| {
+            let fits = |io: &&Recorded| io.span.op == op && io.span.bytes == bytes;
+            all.iter().filter(fits).count()
+        };
+        // A block of the file that is not beside the next one makes two I/Os of a read of 8 KiB.
+        let found = (of(Op::Read, 4096), of(Op::Read, 8192), of(Op::Write, 4096));
+        let fits = found.0 <= expected.0 && found.1 <= expected.1 && found.2 <= expected.2;
+        let missing = expected.0 + expected.1 + expected.2 - found.0 - found.1 - found.2;
+        assert!(
+            fits && missing as u64 <= lost.lost(),
+            "{wanted:?}: {found:?}, expected {expected:?}: {lost:?}"
+        );
+    }
+    let other = Wanted {
+        pid: Some(1),
+        ..Wanted::default()
+    };
+    let Some(probe) = scene.begin(test, &other) else {
+        return;
+    };
+    scene.read(0..100, BLOCK);
+    assert_eq!(ended(probe).0.len(), 0);
+}
+
+/// A ring of one page holds 30 records of 136 bytes; without a look into it the others are lost, and counted.
+#[test]
+fn what_is_lost_is_counted() {
+    let test = "what_is_lost_is_counted";
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let wanted = ours(Wanted {
+        ring: Some(4096),
+        ..Wanted::default()
+    });
+    let Some(probe) = scene.begin(test, &wanted) else {
+        return;
+    };
+    scene.read(0..400, BLOCK);
+    let (all, lost) = ended(probe);
+    let cpus = std::thread::available_parallelism().expect("CPUs").get();
+    assert!(!all.is_empty() && all.len() <= 30 * cpus, "{}", all.len());
+    assert!(lost.counts.ring_full > 0, "{lost:?}");
+    assert_eq!(all.len() as u64 + lost.lost(), 400, "{lost:?}");
+    assert_eq!(lost.reasons()["lost: ring full"], lost.counts.ring_full);
+}
+
+/// Begins by tracefs.
+fn by_tracefs(scene: &Scene, test: &str, wanted: &Wanted) -> Option<Recorder> {
+    let disks = std::slice::from_ref(&scene.disk);
+    match Recorder::attach(&Roots::live(), disks, wanted, Some(By::Tracefs)) {
+        Ok(recorder) => Some(recorder),
+        Err(error @ ProbeError::Tracefs { .. }) => skipped(test, &error.to_string()),
+        Err(error) => panic!("failed to {error}"),
+    }
+}
+
+fn all_of(mut recorder: Recorder) -> (Vec<Recorded>, Missing) {
+    let mut all: Vec<Recorded> = Vec::new();
+    let took: Result<(), ()> = recorder
+        .end(|io| {
+            all.push(io);
+            Ok(())
+        })
+        .expect("the buffers can be read");
+    took.expect("nothing refuses");
+    let missing = recorder.missing().expect("the counts can be read");
+    all.sort_by_key(|io| io.span.queue);
+    (all, missing)
+}
+
+/// Our instances that there are.
+fn instances() -> usize {
+    let ours = format!("q2c-{}-", std::process::id());
+    let folders = ["tracing", "debug/tracing"].map(|f| format!("/sys/kernel/{f}/instances"));
+    let entries = folders.iter().filter_map(|f| std::fs::read_dir(f).ok());
+    let names = entries.flatten().flatten().map(|entry| entry.file_name());
+    names
+        .filter(|name| name.to_string_lossy().starts_with(&ours))
+        .count()
+}
+
+#[test]
+fn tracefs_has_every_read_and_write() {
+    let test = "tracefs_has_every_read_and_write";
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let Some(recorder) = by_tracefs(&scene, test, &ours(Wanted::default())) else {
+        return;
+    };
+    assert!(instances() > 0);
+    scene.read(0..500, BLOCK);
+    scene.write(70);
+    let (all, missing) = all_of(recorder);
+    assert_eq!(instances(), 0);
+    let of = |op| {
+        let fits = |io: &&Recorded| io.span.op == op && io.span.bytes == BLOCK as u64;
+        all.iter().filter(fits).count()
+    };
+    let found = (of(Op::Read), of(Op::Write));
+    assert!(
+        found == (500, 70) || missing.lost > 0,
+        "{found:?}: {missing:?}"
+    );
+    for io in all.iter().filter(|io| io.span.op == Op::Read) {
+        in_order(&io.span);
+        assert_eq!((io.span.device, io.span.error), (scene.disk.dev, 0));
+        assert_eq!((io.span.hctx, io.span.tag), (NONE_32, NONE_32));
+        assert_eq!(io.span.pid, std::process::id());
+        assert!(io.comm.starts_with(b"tracefs_has_eve"), "{:?}", io.comm);
+    }
+}
+
+/// A buffer of a page or two holds some dozens of events; those that are written over are counted by the kernel.
+#[test]
+fn what_tracefs_loses_is_counted() {
+    let test = "what_tracefs_loses_is_counted";
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let wanted = ours(Wanted {
+        ring: Some(4096),
+        ..Wanted::default()
+    });
+    let Some(recorder) = by_tracefs(&scene, test, &wanted) else {
+        return;
+    };
+    scene.read(0..2000, BLOCK);
+    let (all, missing) = all_of(recorder);
+    assert!(!all.is_empty() && all.len() < 2000, "{}", all.len());
+    // Each read that is missing lost its Q or its C at least.
+    let lost = missing.reasons["lost: event overwritten in the kernel's buffer"];
+    assert!(
+        lost >= 2000 - all.len() as u64,
+        "{}: {missing:?}",
+        all.len()
+    );
+    assert_eq!(missing.lost, lost);
+}
+
+/// The same I/Os recorded both ways at once.
+#[test]
+fn both_ways_agree() {
+    let test = "both_ways_agree";
+    let Some(scene) = Scene::new(test) else {
+        return;
+    };
+    let wanted = ours(Wanted {
+        ops: vec![Op::Read],
+        ..Wanted::default()
+    });
+    let Some(probe) = scene.begin(test, &wanted) else {
+        return;
+    };
+    let Some(recorder) = by_tracefs(&scene, test, &wanted) else {
+        return;
+    };
+    scene.read(0..200, BLOCK);
+    let (other, missing) = all_of(recorder);
+    let (mut all, lost) = ended(probe);
+    all.sort_by_key(|io| io.span.queue);
+    assert!(other.len() == 200 || missing.lost > 0, "{missing:?}");
+    assert_eq!(all.len() as u64 + lost.lost(), 200, "{lost:?}");
+    if all.len() != other.len() {
+        return;
+    }
+    let mut apart: Vec<u64> = Vec::new();
+    for (one, two) in all.iter().zip(&other) {
+        let (one, two) = (&one.span, &two.span);
+        assert_eq!(
+            (one.sector, one.bytes, one.pid),
+            (two.sector, two.bytes, two.pid)
+        );
+        assert_eq!((one.op, one.flags), (two.op, two.flags));
+        apart.push(one.queue.abs_diff(two.queue));
+        apart.push(one.complete.abs_diff(two.complete));
+    }
+    apart.sort_unstable();
+    // One program runs after the other; the median leaves out what interrupted them.
+    assert!(apart[apart.len() / 2] < 100_000, "{apart:?}");
+}
+
+#[test]
+fn disks_without_a_number_are_refused() {
+    let none = Disk {
+        name: "nvme0c0n1".to_owned(),
+        dev: q2c_model::DevId::default(),
+        dir: Path::new("/sys").to_owned(),
+    };
+    match BlockIo::attach(&Roots::live(), &[none], &Wanted::default()) {
+        Err(ProbeError::Disks { names }) => assert_eq!(names, "nvme0c0n1"),
+        Err(error) => q2c_testkit::skip("disks_without_a_number_are_refused", &error.to_string()),
+        Ok(_) => panic!("a disk without a number was taken"),
+    }
+}

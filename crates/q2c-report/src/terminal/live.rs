@@ -1,0 +1,207 @@
+//! A running capture: a line per interval, or a table that takes the place of the one before.
+
+use super::screen::{Screen, Tone};
+use super::table;
+use crate::analysis::{self, ORDER, time};
+use crate::quantity::{self, NOTHING, count, number};
+use comfy_table::{CellAlignment, ColumnConstraint};
+use q2c_result::analyze::StageStats;
+use q2c_result::live::LiveInterval;
+
+const HEAD: [&str; 8] = [
+    "until",
+    "IOPS",
+    "MiB/s",
+    "in flight",
+    "mean",
+    "p50",
+    "p99",
+    "lost",
+];
+const WIDTHS: [usize; 8] = [10, 10, 10, 10, 10, 10, 10, 8];
+/// Of Q2C: what the three times of a line are.
+const WHOLE: &str = "Q2C";
+
+/// The head of the lines below.
+#[must_use]
+pub fn live_head() -> String {
+    format!(
+        "{}  bottleneck; mean, p50, p99 of stages",
+        line(&HEAD.map(str::to_owned))
+    )
+}
+
+/// One interval in a line: the times are of Q2C.
+#[must_use]
+pub fn live_line(interval: &LiveInterval) -> String {
+    let whole = interval.stages.get(WHOLE);
+    let of = |get: fn(&StageStats) -> f64| whole.map_or(NOTHING.to_owned(), |s| time(get(s)));
+    let columns = line(&[
+        quantity::seconds(interval.end_s),
+        quantity::iops(interval.iops),
+        number(interval.mib_s),
+        number(interval.in_flight_mean),
+        of(|s| s.mean_ns),
+        of(|s| s.p50_ns),
+        of(|s| s.p99_ns),
+        count(interval.lost),
+    ]);
+    let stages = parts(interval).map(|(name, s)| {
+        let times = [s.mean_ns, s.p50_ns, s.p99_ns].map(time);
+        format!("{name} {}", times.join(" "))
+    });
+    let stages: Vec<String> = stages.collect();
+    match &interval.bottleneck {
+        Some(found) => {
+            let share = number(found.share * 100.0);
+            format!(
+                "{columns}  {} {share} %; {}",
+                found.stage,
+                stages.join(", ")
+            )
+        }
+        None => columns,
+    }
+}
+
+fn line(fields: &[String; 8]) -> String {
+    let fields = fields.iter().zip(WIDTHS);
+    let text: Vec<String> = fields
+        .map(|(field, width)| format!("{field:>width$}"))
+        .collect();
+    text.join(" ")
+}
+
+/// The stages between Q and C that some I/O has.
+fn parts(interval: &LiveInterval) -> impl Iterator<Item = (&'static str, &StageStats)> {
+    let names = ORDER
+        .into_iter()
+        .filter(|name| !["Q2Q", WHOLE].contains(name));
+    names.filter_map(|name| Some((name, interval.stages.get(name)?)))
+}
+
+/// One interval as a table; no line is wider than the screen. `title` says what is captured.
+#[must_use]
+pub fn live(title: &str, interval: &LiveInterval, screen: Screen) -> String {
+    let mut text = screen.note(
+        Tone::Strong,
+        title,
+        &format!("· {}", quantity::seconds(interval.end_s)),
+    );
+    let load = format!(
+        "{} IOPS · {} MiB/s · in flight {} on average, {} now",
+        quantity::iops(interval.iops),
+        number(interval.mib_s),
+        number(interval.in_flight_mean),
+        count(interval.in_flight_now)
+    );
+    text += &screen.note(Tone::Strong, "load:", &load);
+    text += &stages(interval, screen);
+    let found = interval.bottleneck.as_ref().map(analysis::bottleneck);
+    let found = found.unwrap_or_else(|| "no I/O completed in this interval".to_owned());
+    text += &screen.note(Tone::Strong, "bottleneck:", &found);
+    let tone = match interval.lost + interval.unqueued {
+        0 => Tone::Good,
+        _ => Tone::Caution,
+    };
+    let missing = format!(
+        "{}, complete without having been seen queued {}",
+        count(interval.lost),
+        count(interval.unqueued)
+    );
+    text + &screen.note(tone, "lost so far:", &missing)
+}
+
+fn stages(interval: &LiveInterval, screen: Screen) -> String {
+    let mut table = table::empty(screen);
+    let head = ["stage", "I/Os", "mean", "p50", "p99", "max"];
+    table.set_header(head.map(|name| screen.cell(Tone::Strong, name)));
+    let whole = interval.stages.get(WHOLE).map(|of| (WHOLE, of));
+    for (name, of) in parts(interval).chain(whole) {
+        let times = [of.mean_ns, of.p50_ns, of.p99_ns, of.max_ns as f64].map(time);
+        let row = [name.to_owned(), count(of.n)].into_iter().chain(times);
+        table.add_row(row.map(|field| screen.cell(Tone::Plain, &field)));
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+        if column.index > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    format!("{}\n", table::text(&table).trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_result::analyze::Bottleneck;
+
+    fn interval() -> LiveInterval {
+        let stage = |mean_ns| StageStats {
+            n: 3,
+            mean_ns,
+            p50_ns: 2_000.0,
+            p99_ns: 9_000.0,
+            max_ns: 9_000,
+            ..StageStats::default()
+        };
+        let stages = [
+            ("Q2G", 500.0),
+            ("D2C", 3_000.0),
+            ("Q2C", 3_500.0),
+            ("Q2Q", 1.0),
+        ];
+        LiveInterval {
+            end_s: 2.0,
+            iops: 1_500.0,
+            in_flight_mean: 1.5,
+            in_flight_now: 7,
+            stages: stages
+                .map(|(name, mean)| (name.to_owned(), stage(mean)))
+                .into(),
+            bottleneck: Some(Bottleneck {
+                stage: "D2C".to_owned(),
+                share: 0.86,
+                why: "driver and device".to_owned(),
+                ..Bottleneck::default()
+            }),
+            lost: 4,
+            ..LiveInterval::default()
+        }
+    }
+
+    #[test]
+    fn a_line_has_the_columns_of_its_head() {
+        let (head, line) = (live_head(), live_line(&interval()));
+        let at = head.find("lost").unwrap() + 4;
+        assert_eq!(&line[at - 1..at], "4", "{head}\n{line}");
+        assert!(line.contains("  D2C 86.0 %; "), "{line}");
+        assert!(
+            line.find("Q2G ").unwrap() < line.rfind("D2C ").unwrap(),
+            "{line}"
+        );
+        assert!(!line.contains("Q2Q"), "{line}");
+        let idle = live_line(&LiveInterval::default());
+        assert_eq!(idle.matches(NOTHING).count(), 3, "{idle}");
+    }
+
+    /// The table before is wiped by its number of lines.
+    #[test]
+    fn no_line_of_the_table_is_wider_than_the_screen() {
+        for width in [60, 80, 120] {
+            let screen = Screen {
+                width,
+                colour: false,
+            };
+            let text = live("sda (8:0) by bpf", &interval(), screen);
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(usize::from(width)), "{text}");
+            let words = text.replace("\n  ", " ");
+            assert!(
+                words.contains("7 now") && words.contains("driver and device"),
+                "{text}"
+            );
+        }
+    }
+}

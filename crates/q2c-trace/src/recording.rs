@@ -1,0 +1,378 @@
+//! A recording of the block layer that comes in the order of completion, arranged as a trace: sorted by the time queued in bounded
+//! memory, numbered, merged I/Os pointing to those that carried them.
+
+use crate::TraceError;
+use crate::import::RecordSink;
+use crate::import::depth::Depths;
+use crate::sorter::{Packed, Sorter};
+use crate::span::{NONE, Span};
+use q2c_model::{Bytes, DevId, IoRecord, Nanos, Op, OpFlags};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// An I/O that is over. Id, lane, depth and `merged_into` of its span are not set yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Times on one clock.
+    pub span: Span,
+    /// What it was known by while it was under way; used again after its end.
+    pub key: u64,
+    /// Key of the I/O whose request carried it, which was not queued later; 0 when it had its own.
+    pub lead: u64,
+    /// Whether others were merged into its request.
+    pub carries: bool,
+    /// Thread that queued it.
+    pub tid: u32,
+    /// Its process's name, padded with zeros.
+    pub comm: [u8; 16],
+}
+
+/// Why a recording could not be kept.
+#[derive(Debug, Error)]
+pub enum RecordingError {
+    /// What is sorted found no room.
+    #[error("keep the recording in {}: {source}; name another folder with --spill", folder.display())]
+    Spill {
+        /// Where its parts were to be kept.
+        folder: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// More in flight than anything has.
+    #[error(
+        "arrange the recording: expected at most 1048576 I/Os of a thread in flight, found more"
+    )]
+    InFlight,
+    /// The trace could not be written.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+/// Takes I/Os until the recording's end.
+pub struct Recording {
+    sorter: Sorter<Recorded>,
+    folder: PathBuf,
+    taken: u64,
+}
+
+impl Recording {
+    /// Holds about so much in memory, the rest in an unnamed file in `folder`.
+    #[must_use]
+    pub fn new(memory: Bytes, folder: &Path) -> Self {
+        const ROW: u64 = size_of::<Recorded>() as u64;
+        const LEAST: u64 = 1 << 12;
+        const MOST: u64 = 1 << 30;
+        // The bounds keep it within a usize.
+        let rows = (memory.0 / ROW).clamp(LEAST, MOST) as usize;
+        Recording {
+            sorter: Sorter::new(folder, rows),
+            folder: folder.to_owned(),
+            taken: 0,
+        }
+    }
+
+    /// I/Os taken.
+    #[must_use]
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Takes one.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub fn push(&mut self, io: Recorded) -> Result<(), RecordingError> {
+        self.taken += 1;
+        self.sorter
+            .push(io)
+            .map_err(|source| RecordingError::Spill {
+                folder: self.folder.clone(),
+                source,
+            })
+    }
+
+    /// Hands all on as records, in order, with times from the first; returns when that was, or `None` when there was nothing.
+    ///
+    /// # Errors
+    /// When they cannot be read back or not be taken.
+    pub fn finish(self, sink: &mut dyn RecordSink) -> Result<Option<u64>, RecordingError> {
+        let Recording { sorter, folder, .. } = self;
+        let failed = |source| RecordingError::Spill {
+            folder: folder.clone(),
+            source,
+        };
+        let mut arranging = Arranging::new(sink);
+        sorter.finish(failed, |io| arranging.take(&io))?;
+        arranging.flush()?;
+        Ok(arranging.origin)
+    }
+}
+
+/// Sorted I/Os on their way to records.
+struct Arranging<'a> {
+    sink: &'a mut dyn RecordSink,
+    batch: Vec<IoRecord>,
+    origin: Option<u64>,
+    next: u64,
+    lanes: HashMap<u32, u32>,
+    depths: Depths,
+    /// Id and end of those that carry others, by key.
+    leads: HashMap<u64, (u64, u64)>,
+}
+
+impl<'a> Arranging<'a> {
+    const BATCH: usize = 2 * 1024;
+    /// Leads that are remembered before those that are over are forgotten.
+    const LEADS: usize = 1 << 16;
+
+    fn new(sink: &'a mut dyn RecordSink) -> Self {
+        Arranging {
+            sink,
+            batch: Vec::new(),
+            origin: None,
+            next: 0,
+            lanes: HashMap::new(),
+            depths: Depths::default(),
+            leads: HashMap::new(),
+        }
+    }
+
+    fn take(&mut self, io: &Recorded) -> Result<(), RecordingError> {
+        let mut span = io.span;
+        let start = span.start();
+        let origin = *self.origin.get_or_insert(start);
+        span.id = self.next;
+        self.next += 1;
+        // There are no more threads than 2^32.
+        let fresh = self.lanes.len() as u32;
+        span.lane = *self.lanes.entry(io.tid).or_insert(fresh);
+        let end = (span.complete != NONE).then_some(Nanos(span.complete));
+        let depth = self.depths.submit(span.lane, Nanos(start), end);
+        span.depth = depth.map_err(|_| RecordingError::InFlight)?;
+        if io.carries {
+            self.remember(io.key, span.id, span.complete, start);
+        }
+        span.merged_into = match io.lead {
+            0 => NONE,
+            lead => self.leads.get(&lead).map_or(NONE, |(id, _)| *id),
+        };
+        self.batch.push(span.record(origin, name(&io.comm)));
+        match self.batch.len() == Self::BATCH {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    fn remember(&mut self, key: u64, id: u64, end: u64, now: u64) {
+        if self.leads.len() >= Self::LEADS {
+            self.leads.retain(|_, (_, end)| *end >= now);
+        }
+        self.leads.insert(key, (id, end));
+    }
+
+    fn flush(&mut self) -> Result<(), RecordingError> {
+        self.sink.push(&self.batch)?;
+        self.batch.clear();
+        Ok(())
+    }
+}
+
+/// A name up to its first zero; bytes that are not UTF-8 are replaced. `None` when empty.
+fn name(comm: &[u8; 16]) -> Option<String> {
+    let end = comm.iter().position(|byte| *byte == 0).unwrap_or(16);
+    (end > 0).then(|| String::from_utf8_lossy(&comm[..end]).into_owned())
+}
+
+impl Packed for Recorded {
+    /// Of two queued at once the carried one comes later.
+    type Key = (u64, bool);
+    const SIZE: usize = 138;
+
+    fn key(&self) -> (u64, bool) {
+        (self.span.start(), self.lead != 0)
+    }
+
+    fn pack(&self, into: &mut Vec<u8>) {
+        let span = &self.span;
+        let longs = [
+            span.queue,
+            span.getrq,
+            span.insert,
+            span.issue,
+            span.complete,
+            span.sector,
+            span.bytes,
+            span.cgroup,
+            self.key,
+            self.lead,
+        ];
+        let words = [
+            span.device.major,
+            span.device.minor,
+            span.flags.0,
+            span.pid,
+            self.tid,
+            span.cpu_submit,
+            span.cpu_complete,
+            span.hctx,
+            span.tag,
+            span.error.cast_unsigned(),
+        ];
+        longs.iter().for_each(|n| into.extend(n.to_le_bytes()));
+        words.iter().for_each(|n| into.extend(n.to_le_bytes()));
+        into.extend([span.op as u8, u8::from(self.carries)]);
+        into.extend(self.comm);
+    }
+
+    fn unpack(packed: &[u8]) -> Recorded {
+        const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
+        let byte = |at: usize| packed.get(at).copied().unwrap_or(0);
+        let long = |n: usize| u64::from_le_bytes(std::array::from_fn(|at| byte(8 * n + at)));
+        let word = |n: usize| u32::from_le_bytes(std::array::from_fn(|at| byte(80 + 4 * n + at)));
+        let span = Span {
+            id: 0,
+            device: DevId {
+                major: word(0),
+                minor: word(1),
+            },
+            op: OPS[usize::from(byte(120)).min(4)],
+            flags: OpFlags(word(2)),
+            queue: long(0),
+            getrq: long(1),
+            insert: long(2),
+            issue: long(3),
+            complete: long(4),
+            sector: long(5),
+            bytes: long(6),
+            cgroup: long(7),
+            merged_into: NONE,
+            lane: 0,
+            depth: 0,
+            pid: word(3),
+            cpu_submit: word(5),
+            cpu_complete: word(6),
+            hctx: word(7),
+            tag: word(8),
+            error: word(9).cast_signed(),
+        };
+        Recorded {
+            span,
+            key: long(8),
+            lead: long(9),
+            carries: byte(121) != 0,
+            tid: word(4),
+            comm: std::array::from_fn(|at| byte(122 + at)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::span::NONE_32;
+    use q2c_model::Sectors;
+
+    /// An I/O by its key, queued and complete.
+    fn io(key: u64, queue: u64, complete: u64, tid: u32) -> Recorded {
+        let op = IoRecord::new(
+            0,
+            q2c_model::Layer::Block,
+            DevId {
+                major: 259,
+                minor: 3,
+            },
+            Op::Write,
+            Sectors(8 * key),
+            Bytes(512),
+        );
+        let span = Span {
+            queue,
+            complete,
+            pid: 7,
+            flags: OpFlags::FUA,
+            error: -5,
+            ..Span::of(&op)
+        };
+        let comm = *b"db\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+        Recorded {
+            span,
+            key,
+            lead: 0,
+            carries: false,
+            tid,
+            comm,
+        }
+    }
+
+    #[test]
+    fn a_packed_row_comes_back() {
+        for (lead, carries, hctx) in [(0, false, 3), (u64::MAX - 1, true, NONE_32)] {
+            let mut row = Recorded {
+                lead,
+                carries,
+                ..io(9, 5, NONE, u32::MAX)
+            };
+            (row.span.hctx, row.span.cgroup, row.span.merged_into) = (hctx, 1 << 40, NONE);
+            (row.span.lane, row.span.depth) = (0, 0);
+            let mut packed = Vec::new();
+            row.pack(&mut packed);
+            assert_eq!(packed.len(), Recorded::SIZE);
+            assert_eq!(Recorded::unpack(&packed), row);
+        }
+    }
+
+    /// Complete in another order than queued; the key of the first is used again by the fourth, and each carries one.
+    #[test]
+    fn sorted_numbered_and_joined() {
+        let carrying = |io| Recorded {
+            carries: true,
+            ..io
+        };
+        let carried = |io, lead| Recorded { lead, ..io };
+        let came = [
+            carried(io(2, 130, 200, 11), 1),
+            carrying(io(1, 100, 200, 10)),
+            io(3, 140, 150, 10),
+            carried(io(6, 310, 400, 10), 1),
+            carrying(io(1, 300, 400, 10)),
+            carried(io(8, 500, 600, 10), 99),
+        ];
+        for memory in [Bytes(0), Bytes(1 << 20)] {
+            let mut recording = Recording::new(memory, &std::env::temp_dir());
+            came.iter().for_each(|io| recording.push(*io).unwrap());
+            assert_eq!(recording.taken(), 6);
+            let mut records: Vec<IoRecord> = Vec::new();
+            assert_eq!(recording.finish(&mut records).unwrap(), Some(100));
+            let told = records.iter().map(|r| {
+                (
+                    r.id,
+                    r.queue_ns.unwrap().0,
+                    r.merged_into,
+                    r.lane,
+                    r.depth_at_submit,
+                )
+            });
+            let wanted = [
+                (0, 0, None, 0, 1),
+                (1, 30, Some(0), 1, 1),
+                (2, 40, None, 0, 2),
+                (3, 200, None, 0, 1),
+                (4, 210, Some(3), 0, 2),
+                (5, 400, None, 0, 1),
+            ];
+            assert_eq!(told.collect::<Vec<_>>(), wanted);
+            assert_eq!(records[0].comm.as_deref(), Some("db"));
+            assert_eq!((records[0].error, records[0].pid), (Some(-5), Some(7)));
+        }
+    }
+
+    #[test]
+    fn nothing_is_nothing() {
+        let mut records: Vec<IoRecord> = Vec::new();
+        let recording = Recording::new(Bytes(0), Path::new("/nowhere"));
+        assert_eq!(recording.finish(&mut records).unwrap(), None);
+        assert!(records.is_empty());
+    }
+}

@@ -1,0 +1,124 @@
+//! `q2c trace record`, and what other captures have in common with it.
+
+use clap::Args;
+use q2c_capture::{By, Wanted};
+use q2c_model::{Bytes, Nanos, Op, parse_duration, parse_size};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What to record, how long, and where to put it.
+#[derive(Clone, Debug, Args)]
+pub struct RecordArgs {
+    /// Block device, its kernel name such as nvme0n1, or a file: then the disk of its file system
+    pub target: String,
+    /// Only these operations, separated by commas: read, write, flush, discard, other
+    #[arg(long, value_delimiter = ',')]
+    pub op: Vec<Op>,
+    /// What else and how.
+    #[command(flatten)]
+    capture: CaptureArgs,
+    /// The trace to make, a name that is not taken yet [default: trace.parquet in a new folder in runs]
+    #[arg(long, value_name = "TRACE")]
+    pub out: Option<PathBuf>,
+    /// Print the trace's description as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Record while this command runs; what it prints goes to stderr
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// What is captured, by what means and for how long.
+#[derive(Clone, Debug, Args)]
+pub struct CaptureArgs {
+    /// Only these operations; empty: all. Each command has an option of its own for it.
+    #[arg(skip)]
+    pub ops: Vec<Op>,
+    /// Stop after so many seconds [default: at ctrl-c, or when the command ends]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// bpf or tracefs [default: bpf, or tracefs where that is refused]
+    #[arg(long, value_name = "WAY")]
+    pub by: Option<By>,
+    /// Only I/Os of this length or longer, such as 8k
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub min_size: Option<Bytes>,
+    /// Only I/Os of this length or shorter
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub max_size: Option<Bytes>,
+    /// Only I/Os that this process queues
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub pid: Option<u32>,
+    /// Only I/Os that take longer, from queued to complete, such as 1ms
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub latency_above: Option<Nanos>,
+    /// Hold so much of the recording in memory, 200 bytes per I/O, and the rest in an unnamed file [default: a quarter of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub memory: Option<Bytes>,
+    /// Where that file is made [default: $TMPDIR, or /var/tmp]
+    #[arg(long, value_name = "FOLDER")]
+    pub spill: Option<PathBuf>,
+}
+
+impl RecordArgs {
+    /// All of what is captured.
+    pub fn capture(&self) -> CaptureArgs {
+        CaptureArgs {
+            ops: self.op.clone(),
+            ..self.capture.clone()
+        }
+    }
+}
+
+impl CaptureArgs {
+    /// As the probe takes it.
+    pub fn wanted(&self) -> Wanted {
+        let all = Wanted::default();
+        Wanted {
+            ops: self.ops.clone(),
+            min_size: self.min_size.unwrap_or(all.min_size),
+            max_size: self.max_size.unwrap_or(all.max_size),
+            pid: self.pid,
+            latency_above: self.latency_above.unwrap_or(all.latency_above),
+            ..all
+        }
+    }
+
+    /// The first option that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        let options = [
+            ("--seconds", self.seconds.is_some()),
+            ("--by", self.by.is_some()),
+            ("--min-size", self.min_size.is_some()),
+            ("--max-size", self.max_size.is_some()),
+            ("--pid", self.pid.is_some()),
+            ("--latency-above", self.latency_above.is_some()),
+            ("--memory", self.memory.is_some()),
+            ("--spill", self.spill.is_some()),
+        ];
+        options
+            .into_iter()
+            .find_map(|(name, given)| given.then_some(name))
+    }
+
+    /// What is left out, in words; `None` when all is recorded.
+    pub fn filter(&self) -> Option<String> {
+        let ops: Vec<&str> = self.ops.iter().map(|op| op.name()).collect();
+        let words = [
+            (!ops.is_empty()).then(|| ops.join(" or ")),
+            self.min_size.map(|size| format!("{size} or longer")),
+            self.max_size.map(|size| format!("{size} or shorter")),
+            self.pid.map(|pid| format!("queued by process {pid}")),
+            self.latency_above.map(|ns| format!("longer than {ns}")),
+        ];
+        let words: Vec<String> = words.into_iter().flatten().collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    const MOST: f64 = 1e7;
+    let seconds = text.parse::<f64>().ok();
+    let seconds = seconds.filter(|s| *s > 0.0 && *s <= MOST);
+    seconds.ok_or_else(|| format!("expected seconds above 0 and up to {MOST}"))
+}

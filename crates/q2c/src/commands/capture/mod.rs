@@ -1,0 +1,23 @@
+//! A capture of a disk's I/Os, as `q2c trace record` and `q2c analyze --live` make it.
+
+mod captured;
+mod child;
+mod session;
+mod target;
+
+pub use captured::{Captured, Described};
+pub use child::Child;
+pub use session::{Ended, Quiet, Session, Watch};
+pub use target::Target;
+
+use super::trace::trace_exit;
+use q2c_result::Exit;
+use q2c_trace::recording::RecordingError;
+
+/// Of a recording that cannot be kept.
+pub fn recording_exit(error: &RecordingError) -> Exit {
+    match error {
+        RecordingError::Trace(error) => trace_exit(error),
+        RecordingError::Spill { .. } | RecordingError::InFlight => Exit::Environment,
+    }
+}

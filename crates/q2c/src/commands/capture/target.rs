@@ -1,0 +1,69 @@
+//! What is captured.
+
+use crate::args::CaptureArgs;
+use crate::failure::{Fails, Failure};
+use q2c_capture::By;
+use q2c_host::Roots;
+use q2c_host::block::{Disk, Leaf, of_disk_name, of_path};
+use q2c_result::Exit;
+use std::path::Path;
+
+/// A device or a file by its name, and the disks whose queues take its requests.
+#[derive(Clone)]
+pub struct Target {
+    /// As it was named.
+    pub name: String,
+    /// Where it leads to.
+    pub leaf: Leaf,
+    /// The disks.
+    pub disks: Vec<Disk>,
+}
+
+impl Target {
+    /// The disk of a device's path, of a file's file system, or of a kernel name.
+    pub fn find(roots: &Roots, target: &str) -> Result<Target, Failure> {
+        let path = Path::new(target);
+        let is_name = !target.contains('/') && !path.exists();
+        let leaf = match is_name {
+            true => of_disk_name(roots, target),
+            false => of_path(roots, path),
+        };
+        let leaf = leaf.or_exit(Exit::Target)?;
+        let disks = match leaf.below.is_empty() {
+            true => vec![leaf.disk.clone()],
+            false => leaf.below.clone(),
+        };
+        Ok(Target {
+            name: target.to_owned(),
+            leaf,
+            disks,
+        })
+    }
+
+    /// The disks with their numbers.
+    pub fn names(&self) -> String {
+        let name = |disk: &Disk| format!("{} ({})", disk.name, disk.dev);
+        self.disks.iter().map(name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What is recorded, in a line.
+    pub fn told(&self, args: &CaptureArgs, by: By, alone: bool) -> String {
+        let below = match self.leaf.below.is_empty() {
+            true => String::new(),
+            false => format!(", below {}", self.leaf.disk.name),
+        };
+        let whole = match &self.leaf.partition {
+            Some(partition) => format!(", the whole disk of {partition}"),
+            None => String::new(),
+        };
+        let filter = args
+            .filter()
+            .map_or(String::new(), |f| format!("; only {f}"));
+        let until = match (alone, args.seconds) {
+            (true, None) => "; ctrl-c ends it",
+            _ => "",
+        };
+        let names = self.names();
+        format!("recording {names}{below}{whole} by {by}{filter}{until}")
+    }
+}

@@ -1,0 +1,49 @@
+//! `q2c trace record`.
+
+mod place;
+
+use super::capture::{Captured, Child, Ended, Quiet, Session, Target, recording_exit};
+use super::trace::{info_of, trace_exit};
+use crate::args::RecordArgs;
+use crate::failure::{Fails, Failure};
+use crate::output::say;
+use place::Place;
+use q2c_host::Roots;
+use q2c_model::TraceMeta;
+use q2c_result::Exit;
+use q2c_trace::TraceWriter;
+use std::sync::atomic::AtomicBool;
+
+/// Records, writes the trace, says what it holds.
+pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let roots = Roots::live();
+    let target = Target::find(&roots, &args.target)?;
+    let capture = args.capture();
+    let place = Place::new(args, &capture)?;
+    let writer = TraceWriter::create(place.trace(), TraceMeta::default());
+    let writer = writer.or_exit_of(trace_exit)?;
+
+    let mut session = Session::begin(&roots, &target, &capture)?;
+    say(&target.told(&capture, session.by(), args.command.is_empty()));
+    session.run(Child::start(&args.command)?);
+    let ended = session.follow(capture.seconds, &mut Quiet, stop)?;
+    let captured = session.conclude(&mut Quiet)?;
+
+    captured.tell_missing();
+    write(captured, writer)?;
+    let trace = place.finish()?;
+    // A signal ended the recording; reading the trace is not to end at once, too.
+    info_of(&trace, args.json, &AtomicBool::new(false))?;
+    Ok(match ended {
+        Ended::Asked => Exit::Done,
+        Ended::Stopped => Exit::Interrupted,
+    })
+}
+
+fn write(captured: Captured, mut writer: TraceWriter) -> Result<(), Failure> {
+    let (recording, described) = captured.apart();
+    let origin = recording.finish(&mut writer).or_exit_of(recording_exit)?;
+    *writer.meta_mut() = described.meta(origin);
+    writer.finish().or_exit_of(trace_exit)?;
+    Ok(())
+}

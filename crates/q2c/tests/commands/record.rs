@@ -1,0 +1,145 @@
+//! `q2c trace record`: refusals everywhere; a recording where BPF is permitted, else a counted skip.
+
+use crate::program::{number, q2c};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A file of 16 MiB on the disk below the build's folder.
+fn file(folder: &Path) {
+    let data: Vec<u8> = (0..16 << 20).map(|n: u32| ((n * 31) >> 3) as u8).collect();
+    fs::write(folder.join("file"), data).unwrap();
+    fs::File::open(folder.join("file"))
+        .unwrap()
+        .sync_all()
+        .unwrap();
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("taken"), "precious").unwrap();
+    for (status, words, said) in [
+        (5, "trace record nvme9n9 --out t", "nvme9n9"),
+        (5, "trace record /dev/nowhere --out t", "/dev/nowhere"),
+        (
+            2,
+            "trace record taken --op erase --seconds 1 --out t",
+            "erase",
+        ),
+        (
+            2,
+            "trace record taken --seconds 0 --out t",
+            "seconds above 0",
+        ),
+        (2, "trace record taken --pid 0 --out t", "--pid"),
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        q2c(folder.path(), &words).refused(status, &[said]);
+    }
+    assert!(!folder.path().join("t").exists());
+}
+
+/// 400 direct reads by dd: as many records of its size, in a run folder of their own; the name of a trace that is there stays.
+#[test]
+fn a_command_is_recorded() {
+    let test = "record::a_command_is_recorded";
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    file(folder.path());
+    let dd = [
+        "dd",
+        "if=file",
+        "of=/dev/null",
+        "bs=32k",
+        "iflag=direct",
+        "count=400",
+    ];
+    let record = ["trace", "record", "file", "--op", "read", "--json", "--"];
+    let ended = q2c(folder.path(), &[&record[..], &dd].concat());
+    if ended.code == 4 || ended.code == 5 {
+        q2c_testkit::skip(test, ended.stderr.trim());
+        return;
+    }
+    let info = ended.json();
+    // A read that crosses a border between pieces of the file is two.
+    let whole = number(&info, "/summary/sizes/32768");
+    let lost = number(&info, "/meta/lost");
+    assert!(whole <= 400.0 && whole + lost >= 390.0, "{info}");
+    assert_eq!(info["meta"]["source"], "q2c trace record");
+    assert_eq!(info["meta"]["clock"], "CLOCK_MONOTONIC");
+    assert_eq!(info["meta"]["facts"]["command_status"], "0");
+    assert!(number(&info, "/meta/start_unix_ns") > 1.7e18);
+    let trace = info["path"].as_str().unwrap();
+    assert!(
+        trace.starts_with("runs/") && trace.ends_with("-record/trace.parquet"),
+        "{trace}"
+    );
+    let result = q2c(folder.path(), &["analyze", trace, "--json"]).json();
+    assert!(number(&result, "/stages/D2C/n") >= whole);
+
+    let again = ["trace", "record", "file", "--out", trace, "--seconds", "1"];
+    q2c(folder.path(), &again).refused(2, &["found an existing file"]);
+    let fails = [
+        "trace", "record", "file", "--out", "b", "--", "sh", "-c", "exit 3",
+    ];
+    let ended = q2c(folder.path(), &fails);
+    assert!(
+        ended.stderr.contains("sh ended with exit status: 3"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.done().contains("command_status         3"));
+    let absent = [
+        "trace",
+        "record",
+        "file",
+        "--out",
+        "c",
+        "--",
+        "./no-such-program",
+    ];
+    q2c(folder.path(), &absent).refused(2, &["start ./no-such-program"]);
+    assert!(!folder.path().join("c").exists());
+}
+
+/// Without the capabilities that BPF takes: they are named, and the tracing files serve.
+#[test]
+fn without_capabilities_it_is_tracefs() {
+    let test = "record::without_capabilities_it_is_tracefs";
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    file(folder.path());
+    let words = "--bounding-set=-sys_admin,-bpf,-perfmon -- Q trace record file --op read --json --out t -- \
+        dd if=file of=/dev/null bs=32k iflag=direct count=300";
+    let words = words.split_whitespace().map(|word| match word {
+        "Q" => env!("CARGO_BIN_EXE_q2c"),
+        word => word,
+    });
+    let run = Command::new("setpriv")
+        .args(words)
+        .current_dir(folder.path())
+        .output();
+    let Ok(output) = run else {
+        return q2c_testkit::skip(test, "no setpriv");
+    };
+    let told = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        // Not root, or no tracefs: then both are named.
+        let why = "record by BPF: load a BPF program: this process lacks";
+        assert!(!told.contains("q2c: ") || told.contains(why), "{told}");
+        return q2c_testkit::skip(test, told.trim());
+    }
+    let lacking = "this process lacks CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN)";
+    assert!(
+        told.contains(lacking) && told.contains("recording by tracefs"),
+        "{told}"
+    );
+    let info: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let whole = number(&info, "/summary/sizes/32768");
+    let lost = number(&info, "/meta/lost");
+    assert!(whole <= 300.0 && whole + lost >= 290.0, "{info}");
+    assert_eq!(info["meta"]["facts"]["capture"], "tracefs");
+    let refused = info["meta"]["facts"]["capture.bpf_refused"]
+        .as_str()
+        .unwrap();
+    assert!(refused.contains(lacking), "{refused}");
+}
