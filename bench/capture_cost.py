@@ -12,20 +12,13 @@ Standard library only. Needs fio, read access to TARGET, the capabilities that q
 
 import argparse
 import json
-import math
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 
-
-def output(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"failed to run {' '.join(command)}: {done.stderr.strip()}")
-    return done.stdout
+from measured import interval, output
 
 
 def fio_command(args, seed, report):
@@ -61,18 +54,6 @@ def recorded(args, seed):
     if run["records"] + run["lost"] < run["ios"]:
         print(f"fio did {run['ios']} I/Os, recorded are {run['records']}, lost {run['lost']}, {meta['unmatched']}", file=sys.stderr)
     return run
-
-
-def interval(values):
-    """Median, and the narrowest symmetric order-statistic interval of at least 95 %."""
-    values, n = sorted(values), len(values)
-    tail, rank = 0.0, 0
-    while tail + math.comb(n, rank) / 2**n <= 0.025:
-        tail += math.comb(n, rank) / 2**n
-        rank += 1
-    if rank == 0:
-        return statistics.median(values), math.nan, math.nan
-    return statistics.median(values), values[rank - 1], values[n - rank]
 
 
 def run(args):
