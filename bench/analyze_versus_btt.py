@@ -28,7 +28,7 @@ RECORD = 48  # bytes, version 7, without payload
 def run(commands, folder):
     """Seconds, MB at most, and what the last one printed."""
     runs = [child(command, folder) for command in commands]
-    return sum(run[0] for run in runs), max(run[2] for run in runs), runs[-1][1]
+    return sum(run[0] for run in runs), max((run[2] for run in runs if run[2] == run[2]), default=float("nan")), runs[-1][1]
 
 
 def mean_of_btt(said, stage):

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""What q2c trace record costs: fio at full load alone and recorded, in rounds of three runs in random order.
+"""What q2c trace record costs, and whether it misses anything.
 
-    bench/capture_cost.py TARGET [--pairs 15] [--seconds 2] [--jobs 2] [--depth 64] [--bs 4k] [--q2c PATH] [--out FOLDER] [--json FILE]
+    bench/capture_cost.py TARGET [--rounds 60] [--slice 0.8] [--jobs 2] [--depth 64] [--bs 4k] [--q2c PATH] [--out FOLDER] [--json FILE]
 
-Each round runs fio twice alone (the second is the A/A control) and once under `q2c trace record`. What counts is the ratio of IOPS within a
-round: median, and the narrowest interval of order statistics that covers it with 95 % at least. Of every recording it is checked that the
-records that fio's threads queued and those lost make fio's number of I/Os, and the median latency in the trace is set beside fio's own.
+Cost: fio reads at full load, all the time. Each round has three slices in random order: one while `q2c trace record` is at work, two while it is not;
+the second of these is the A/A control. What counts is the ratio of IOPS within a round, by the disk's own count of reads: median, and the
+narrowest interval of order statistics that covers it with 95 % at least. Attaching and writing the file lie outside the slices.
+
+Truth: whole fio runs under `q2c trace record`, at full load and one at a time. The records of fio's size and those counted as lost are set beside
+fio's number of I/Os, and the median of Q2C beside that of fio's own latencies.
 
 Standard library only. Needs fio, read access to TARGET, the capabilities that q2c trace record names, and a quiet machine.
 """
@@ -14,77 +17,118 @@ import argparse
 import json
 import os
 import random
+import signal
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
 
 from measured import interval, output
 
+SETTLE = 0.15  # s after the begin and the end of a recording
 
-def fio_command(args, seed, report):
+
+def fio(args, seconds, report, jobs, depth, seed):
     return [
-        "fio", "--name=cost", f"--filename={args.target}", "--direct=1", "--rw=randread", f"--bs={args.bs}", f"--iodepth={args.depth}",
-        f"--numjobs={args.jobs}", "--group_reporting", "--norandommap", f"--randseed={seed}", "--time_based", f"--runtime={args.seconds}s",
+        "fio", "--name=cost", f"--filename={args.target}", "--direct=1", "--rw=randread", f"--bs={args.bs}", f"--iodepth={depth}",
+        f"--numjobs={jobs}", "--group_reporting", "--norandommap", f"--randseed={seed}", "--time_based", f"--runtime={seconds}s",
         "--ioengine=io_uring", "--readonly", "--output-format=json", f"--output={report}",
     ]
 
 
-def read_report(report):
+def counts_of(target):
+    """The file with the counts of the disk that holds the target."""
+    found = os.stat(target)
+    number = found.st_rdev or found.st_dev
+    folder = os.path.realpath(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    if os.path.exists(os.path.join(folder, "partition")):
+        folder = os.path.dirname(folder)
+    return os.path.join(folder, "stat")
+
+
+def reads(stat):
+    with open(stat, encoding="ascii") as file:
+        return int(file.read().split()[0])
+
+
+def rate(args, stat):
+    """IOPS of a slice."""
+    before, began = reads(stat), time.monotonic()
+    time.sleep(args.slice)
+    return (reads(stat) - before) / (time.monotonic() - began)
+
+
+def rate_recorded(args, stat):
+    """IOPS of a slice while all of it is recorded."""
+    trace = os.path.join(args.out, "slice.trace")
+    command = [args.q2c, "trace", "record", args.target, "--op", "read", "--out", trace]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        line = process.stderr.readline()
+        if not line.startswith("recording "):
+            sys.exit(f"failed to record {args.target}: {line}{process.stderr.read().strip()}")
+        time.sleep(SETTLE)
+        found = rate(args, stat)
+        process.send_signal(signal.SIGINT)
+        process.stderr.read()
+    os.remove(trace)
+    time.sleep(SETTLE)
+    return found
+
+
+def cost(args):
+    stat = counts_of(args.target)
+    report = os.path.join(args.out, "fio.json")
+    rounds = []
+    load = subprocess.Popen(fio(args, 24 * 3600, report, args.jobs, args.depth, args.seed), stdout=subprocess.DEVNULL)
+    try:
+        time.sleep(2)
+        for number in range(args.rounds):
+            order = ["recorded", "alone", "again"]
+            random.Random(number).shuffle(order)
+            rounds.append({who: (rate_recorded if who == "recorded" else rate)(args, stat) for who in order})
+        if load.poll() is not None:
+            sys.exit(f"failed to keep the load up: fio ended with status {load.returncode}")
+    finally:
+        load.terminate()
+        load.wait()
+    over = lambda who: interval([one[who] / one["alone"] for one in rounds])
+    return {"rounds": rounds, "ratio": over("recorded"), "control": over("again")}
+
+
+def truth(args, jobs, depth, seed):
+    """A fio run and its recording."""
+    report, trace = os.path.join(args.out, "fio.json"), os.path.join(args.out, "run.trace")
+    size = ["--op", "read", "--min-size", args.bs, "--max-size", args.bs]
+    command = [args.q2c, "trace", "record", args.target, *size, "--out", trace, "--json", "--", *fio(args, 3, report, jobs, depth, seed)]
+    recorded = json.loads(output(command))
+    os.remove(trace)
     with open(report, encoding="utf-8") as file:
         text = file.read()
-    os.remove(report)
     read = json.loads(text[text.index("{"):])["jobs"][0]["read"]
-    return {"iops": read["iops"], "ios": read["total_ios"], "p50_ns": read["clat_ns"]["percentile"]["50.000000"]}
-
-
-def alone(args, seed):
-    report = os.path.join(args.out, "fio.json")
-    output(fio_command(args, seed, report))
-    return read_report(report)
-
-
-def recorded(args, seed):
-    report, trace = os.path.join(args.out, "fio.json"), os.path.join(args.out, "cost.trace")
-    size = ["--op", "read", "--min-size", args.bs, "--max-size", args.bs]
-    info = json.loads(output([args.q2c, "trace", "record", args.target, *size, "--out", trace, "--json", "--", *fio_command(args, seed, report)]))
-    os.remove(trace)
-    run = read_report(report)
-    meta = info["meta"]
-    run.update(records=info["summary"]["records"], lost=meta["lost"], unmatched=meta["unmatched"], q2c_p50_ns=info["summary"]["q2c"]["p50_ns"])
-    if run["records"] + run["lost"] < run["ios"]:
-        print(f"fio did {run['ios']} I/Os, recorded are {run['records']}, lost {run['lost']}, {meta['unmatched']}", file=sys.stderr)
-    return run
-
-
-def run(args):
-    rounds = []
-    for number in range(args.pairs):
-        order = ["recorded", "alone", "again"]
-        random.Random(number).shuffle(order)
-        one = {}
-        for who in order:
-            one[who] = (recorded if who == "recorded" else alone)(args, args.seed + number)
-        rounds.append(one)
-    over = lambda who, by: interval([r[who]["iops"] / r[by]["iops"] for r in rounds])
-    median = lambda who, what: statistics.median(r[who][what] for r in rounds)
+    meta = recorded["meta"]
     return {
-        "target": args.target,
-        "pairs": args.pairs,
-        "iops": {who: median(who, "iops") for who in ("alone", "recorded")},
-        "ratio": over("recorded", "alone"),
-        "control": over("again", "alone"),
-        "records_missing": sum(max(0, r["recorded"]["ios"] - r["recorded"]["records"]) for r in rounds),
-        "lost": sum(r["recorded"]["lost"] for r in rounds),
-        "p50_ns": {"fio": median("recorded", "p50_ns"), "q2c": median("recorded", "q2c_p50_ns")},
-        "rounds": rounds,
+        "jobs": jobs, "depth": depth, "ios": read["total_ios"], "records": recorded["summary"]["records"],
+        "lost": meta["lost"], "unmatched": meta["unmatched"],
+        "fio_p50_ns": read["clat_ns"]["percentile"]["50.000000"], "q2c_p50_ns": recorded["summary"]["q2c"]["p50_ns"],
     }
+
+
+def told(result):
+    ratio = lambda name: "{:.3f} [{:.3f}, {:.3f}]".format(*result["cost"][name])
+    median = lambda who: statistics.median(one[who] for one in result["cost"]["rounds"])
+    yield f"{result['target']}: IOPS alone {median('alone'):.0f}, recorded {median('recorded'):.0f}"
+    yield f"recorded to alone {ratio('ratio')}, control {ratio('control')} (median, 95 %) over {len(result['cost']['rounds'])} rounds"
+    for one in result["truth"]:
+        yield (f"{one['jobs']} x depth {one['depth']}: {one['ios']} I/Os of fio, {one['records']} records, {one['lost']} counted as lost, "
+               f"unmatched {one['unmatched']}; median latency {one['fio_p50_ns'] / 1e3:.1f} us of fio, Q2C {one['q2c_p50_ns'] / 1e3:.1f} us")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("target")
-    parser.add_argument("--pairs", type=int, default=15)
-    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--slice", type=float, default=0.8, help="seconds")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--depth", type=int, default=64)
     parser.add_argument("--bs", default="4k")
@@ -93,13 +137,12 @@ def main():
     parser.add_argument("--out", help="folder for traces, better not on the target's disk [default: a temporary one]")
     parser.add_argument("--json", help="write all runs here")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        args.out = args.out or folder
-        result = run(args)
-    ratio = lambda name: "{:.3f} [{:.3f}, {:.3f}]".format(*result[name])
-    print(f"{args.target}: IOPS alone {result['iops']['alone']:.0f}, recorded {result['iops']['recorded']:.0f}")
-    print(f"recorded to alone {ratio('ratio')}, control {ratio('control')} (median, 95 %) over {args.pairs} rounds")
-    print(f"records missing {result['records_missing']}, counted as lost {result['lost']}; median latency: fio {result['p50_ns']['fio']:.0f} ns, Q2C {result['p50_ns']['q2c']:.0f} ns")
+    with tempfile.TemporaryDirectory(dir=args.out) as folder:
+        args.out = folder
+        result = {"target": args.target, "cost": cost(args)}
+        kinds = [(args.jobs, args.depth)] * 3 + [(1, 1)] * 3
+        result["truth"] = [truth(args, jobs, depth, args.seed + n) for n, (jobs, depth) in enumerate(kinds)]
+    print("\n".join(told(result)))
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump(result, file, indent=1)
