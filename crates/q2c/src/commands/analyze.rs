@@ -229,7 +229,19 @@ fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
             todo,
         });
     };
-    if result.lost > 0 {
+    let by_bpf = result
+        .input
+        .facts
+        .get("capture")
+        .is_some_and(|by| by == "bpf");
+    if result.lost > 0 && by_bpf {
+        warn(
+            "lost-ios",
+            format!("{} I/Os have no record", result.lost),
+            "counts are too low by these, whose times are not known; the others are whole",
+            "see why under unmatched; docs/capture.md says what each reason asks for",
+        );
+    } else if result.lost > 0 {
         warn(
             "lost-events",
             format!("the source lost {} events", result.lost),
@@ -262,4 +274,27 @@ fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
         );
     }
     warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a recording by BPF whole I/Os are missing; of events of a buffer, parts of I/Os may be.
+    #[test]
+    fn losses_are_told_as_what_they_are() {
+        let told = |capture: Option<&str>| {
+            let mut result = AnalyzeResult {
+                lost: 32,
+                ..AnalyzeResult::default()
+            };
+            let fact = capture.map(|by| ("capture".to_owned(), by.to_owned()));
+            result.input.facts.extend(fact);
+            let ids = warnings(&result).into_iter().map(|warning| warning.id);
+            ids.collect::<Vec<_>>()
+        };
+        assert_eq!(told(Some("bpf")), ["lost-ios"]);
+        assert_eq!(told(Some("tracefs")), ["lost-events"]);
+        assert_eq!(told(None), ["lost-events"]);
+    }
 }
