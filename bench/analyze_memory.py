@@ -56,8 +56,8 @@ def repeated(short, long, times):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--requests", type=float, default=100, help="millions, at least")
-    parser.add_argument("--maker", default=os.path.abspath("target/release/examples/blktrace_speed"))
-    parser.add_argument("--q2c", default=os.path.abspath("target/release/q2c"))
+    parser.add_argument("--maker", type=os.path.abspath, default="target/release/examples/blktrace_speed")
+    parser.add_argument("--q2c", type=os.path.abspath, default="target/release/q2c")
     parser.add_argument("--folder")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:

@@ -39,9 +39,9 @@ def mean_of_btt(said, stage):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--events", type=int, default=20, help="millions")
-    parser.add_argument("--maker", default=os.path.abspath("target/release/examples/blktrace_speed"))
+    parser.add_argument("--maker", type=os.path.abspath, default="target/release/examples/blktrace_speed")
     parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--q2c", default=os.path.abspath("target/release/q2c"))
+    parser.add_argument("--q2c", type=os.path.abspath, default="target/release/q2c")
     parser.add_argument("--json", help="write all runs here")
     args = parser.parse_args()
     ways = {
