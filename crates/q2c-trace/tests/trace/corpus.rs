@@ -23,7 +23,7 @@ const CHECKED: [&str; 11] = [
     "vscsi",
 ];
 
-/// What `fuzz/seeds/NAME` and `fuzz/corpus/NAME.tar.zst` hold.
+/// What `fuzz/seeds/NAME` and `fuzz/kept/NAME.tar.zst` hold.
 fn inputs(name: &str) -> Vec<Vec<u8>> {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let name = name.replace('-', "_");
@@ -33,7 +33,7 @@ fn inputs(name: &str) -> Vec<Vec<u8>> {
         .flatten()
         .map(|entry| fs::read(entry.path()).expect("a seed"));
     let mut inputs: Vec<Vec<u8>> = seeds.collect();
-    if let Ok(packed) = fs::read(fuzz.join("corpus").join(format!("{name}.tar.zst"))) {
+    if let Ok(packed) = fs::read(fuzz.join("kept").join(format!("{name}.tar.zst"))) {
         let tar = zstd::decode_all(&packed[..]).expect("a packed corpus");
         let found = members(&tar);
         assert!(!found.is_empty(), "the corpus of {name} is empty");
