@@ -33,12 +33,12 @@ fn inputs(name: &str) -> Vec<Vec<u8>> {
         .flatten()
         .map(|entry| fs::read(entry.path()).expect("a seed"));
     let mut inputs: Vec<Vec<u8>> = seeds.collect();
-    if let Ok(packed) = fs::read(fuzz.join("kept").join(format!("{name}.tar.zst"))) {
-        let tar = zstd::decode_all(&packed[..]).expect("a packed corpus");
-        let found = members(&tar);
-        assert!(!found.is_empty(), "the corpus of {name} is empty");
-        inputs.extend(found);
-    }
+    let packed = fuzz.join("kept").join(format!("{name}.tar.zst"));
+    let packed = fs::read(&packed).unwrap_or_else(|error| panic!("{}: {error}", packed.display()));
+    let tar = zstd::decode_all(&packed[..]).expect("a packed corpus");
+    let found = members(&tar);
+    assert!(!found.is_empty(), "the corpus of {name} is empty");
+    inputs.extend(found);
     inputs
 }
 
