@@ -272,7 +272,7 @@ static __always_inline struct io *found(u64 key)
 	return key ? map_lookup(&ios, &key) : NULL;
 }
 
-/* It gets_request another's request (M), or has one of its own (G). */
+/* It joins another's request (M), or gets one of its own (G). */
 static __always_inline int merges(struct bio *bio)
 {
 	struct io *io = found((u64)bio);
