@@ -4,7 +4,6 @@ use super::screen::{Screen, Tone};
 use super::table;
 use crate::analysis::{self, ORDER, STAGE_HEAD, stage_row};
 use crate::quantity::{count, number};
-use comfy_table::{CellAlignment, ColumnConstraint};
 use q2c_result::analyze::{AnalyzeResult, Bottleneck, Group, Hctx};
 
 /// Groups of one property that are shown; the JSON has all.
@@ -40,19 +39,7 @@ pub fn analyze(result: &AnalyzeResult, screen: Screen) -> String {
 }
 
 fn rows(head: &[&str], rows: impl Iterator<Item = Vec<String>>, screen: Screen) -> String {
-    let mut table = table::empty(screen);
-    table.set_header(head.iter().map(|name| screen.cell(Tone::Strong, name)));
-    for row in rows {
-        table.add_row(row.iter().map(|field| screen.cell(Tone::Plain, field)));
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 1));
-        if column.index > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
-    format!("\n{}", table::text(&table))
+    format!("\n{}", table::plain(head, rows, screen))
 }
 
 fn group_table(property: &str, groups: &[Group], screen: Screen) -> String {

@@ -4,7 +4,6 @@ use super::screen::{Screen, Tone};
 use super::table;
 use crate::analysis::{self, ORDER, time};
 use crate::quantity::{self, NOTHING, count, number};
-use comfy_table::{CellAlignment, ColumnConstraint};
 use q2c_result::analyze::StageStats;
 use q2c_result::live::LiveInterval;
 
@@ -113,23 +112,15 @@ pub fn live(title: &str, interval: &LiveInterval, screen: Screen) -> String {
 }
 
 fn stages(interval: &LiveInterval, screen: Screen) -> String {
-    let mut table = table::empty(screen);
     let head = ["stage", "I/Os", "mean", "p50", "p99", "max"];
-    table.set_header(head.map(|name| screen.cell(Tone::Strong, name)));
     let whole = interval.stages.get(WHOLE).map(|of| (WHOLE, of));
-    for (name, of) in parts(interval).chain(whole) {
+    let row = |(name, of): (&str, &StageStats)| {
         let times = [of.mean_ns, of.p50_ns, of.p99_ns, of.max_ns as f64].map(time);
-        let row = [name.to_owned(), count(of.n)].into_iter().chain(times);
-        table.add_row(row.map(|field| screen.cell(Tone::Plain, &field)));
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 1));
-        if column.index > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
-    format!("{}\n", table::text(&table).trim_end())
+        let names = [name.to_owned(), count(of.n)];
+        names.into_iter().chain(times).collect()
+    };
+    let table = table::plain(&head, parts(interval).chain(whole).map(row), screen);
+    format!("{}\n", table.trim_end())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::screen::{Screen, Tone};
 use super::table;
 use crate::quantity::{count, duration, number};
 use crate::shortlist::shortlist;
-use comfy_table::{Cell, CellAlignment, ColumnConstraint};
+use comfy_table::Cell;
 use q2c_result::sweep::{Best, Rates, SweepAnswer, SweepResult};
 
 const HEAD: [&str; 11] = [
@@ -99,13 +99,7 @@ fn rows(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
         };
         table.add_row(row(&name, &cell.gives, tone, screen));
     }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 1));
-        if column.index > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
+    table::align_plain(&mut table);
     let hidden = match hidden {
         0 => String::new(),
         n => format!(

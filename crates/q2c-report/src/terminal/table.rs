@@ -166,6 +166,32 @@ fn predicted(cell: &Cell, screen: Screen) -> Row {
     }
 }
 
+/// Names below the first head, fields to the right of them; ends with a line feed.
+pub(super) fn plain(
+    head: &[&str],
+    rows: impl Iterator<Item = Vec<String>>,
+    screen: Screen,
+) -> String {
+    let mut table = empty(screen);
+    table.set_header(head.iter().map(|name| screen.cell(Tone::Strong, name)));
+    for row in rows {
+        table.add_row(row.iter().map(|field| screen.cell(Tone::Plain, field)));
+    }
+    align_plain(&mut table);
+    text(&table)
+}
+
+/// Names to the left; all else to the right, never broken.
+pub(super) fn align_plain(table: &mut Table) {
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+        if column.index > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+}
+
 /// Names to the left; numbers to the right, never broken; the interval beside its median.
 fn align(table: &mut Table, gap: u16) {
     for column in table.column_iter_mut() {
