@@ -11,7 +11,7 @@ pub use counts::{Counts, Lost, Unfinished};
 use crate::missing::Missing;
 use crate::object::Object;
 use crate::rings::{Drained, PATIENCE, ring_size};
-use crate::wanted::{DISKS, Wanted, numbers};
+use crate::wanted::{DISKS, Wanted, has_requests, numbers};
 use crate::{ProbeError, permission};
 use aya::EbpfLoader;
 use aya::maps::{ArrayOfMaps, HashMap, Map, MapData, PerCpuArray, RingBuf};
@@ -255,8 +255,7 @@ fn begin(object: &mut Object, disks: &[Disk]) -> Result<&'static str, ProbeError
     let of_requests = takes_queue("issue_two", "block_rq_issue")?;
     let of_bios = takes_queue("gets_request_two", "block_getrq")?;
     let named = |name: &str, two: bool| format!("{name}_{}", if two { "two" } else { "one" });
-    let requests = disks.iter().any(|disk| disk.dir.join("mq").is_dir());
-    if requests {
+    if disks.iter().any(has_requests) {
         object.on_known_tracepoint("complete", "block_rq_complete")?;
         for (program, point) in OF_REQUESTS {
             object.on_known_tracepoint(&named(program, of_requests), point)?;
@@ -270,7 +269,7 @@ fn begin(object: &mut Object, disks: &[Disk]) -> Result<&'static str, ProbeError
             }
         }
     }
-    if disks.iter().any(|disk| !disk.dir.join("mq").is_dir()) {
+    if !disks.iter().all(has_requests) {
         object.on_known_tracepoint("bio_complete", "block_bio_complete")?;
     }
     let first = if of_bios { "queue_two" } else { "queue_one" };

@@ -18,7 +18,7 @@ use instance::{Failed, Instance};
 use q2c_host::block::Disk;
 use q2c_host::{Roots, machine};
 use q2c_trace::Span;
-use q2c_trace::blktrace::Matcher;
+use q2c_trace::blktrace::{Counts, Matcher};
 use q2c_trace::recording::Recorded;
 use sieve::Sieve;
 use source::{Pipes, Points, Seen, now};
@@ -44,16 +44,16 @@ pub struct Tracefs {
     pipes: Pipes,
     instance: Instance,
     points: Points,
+    /// Gone at the end.
     matcher: Option<Matcher>,
+    /// What it had counted by then.
+    ended: Counts,
     sieve: Sieve,
     /// In the order of time up to where all is known; later ones may still come.
     waiting: Vec<Seen>,
     gaps: u64,
-    unmatched: BTreeMap<&'static str, u64>,
-    facts: BTreeMap<String, String>,
     ring: u32,
     cpus: Vec<u32>,
-    lost: Option<u64>,
 }
 
 impl Tracefs {
@@ -76,14 +76,12 @@ impl Tracefs {
             instance,
             points,
             matcher: Some(Matcher::default()),
+            ended: Counts::default(),
             sieve: Sieve::new(roots, wanted),
             waiting: Vec::new(),
             gaps: 0,
-            unmatched: BTreeMap::new(),
-            facts: BTreeMap::new(),
             ring,
             cpus,
-            lost: None,
         })
     }
 
@@ -185,13 +183,9 @@ impl Tracefs {
         }
         let mut rest = Vec::new();
         if let Some(matcher) = self.matcher.take() {
-            let counts = matcher.finish(&mut |span| rest.push(*span));
-            self.unmatched.clone_from(&counts.unmatched);
-            self.facts = facts(&counts);
+            self.ended = matcher.finish(&mut |span| rest.push(*span));
         }
-        let handed = self.hand_on(&rest, take);
-        self.lost = Some(self.overruns()?);
-        Ok(handed.map(|_| ()))
+        Ok(self.hand_on(&rest, take).map(|_| ()))
     }
 
     /// I/Os seen and not over, about.
@@ -206,15 +200,9 @@ impl Tracefs {
     /// # Errors
     /// The kernel's counts cannot be read.
     pub fn missing(&self) -> Result<Missing, ProbeError> {
-        let lost = match self.lost {
-            Some(lost) => lost,
-            None => self.overruns()?,
-        };
-        let running = self
-            .matcher
-            .as_ref()
-            .map(|matcher| &matcher.counts().unmatched);
-        let unmatched = running.unwrap_or(&self.unmatched);
+        let lost = self.overruns()?;
+        let counts = self.matcher.as_ref().map_or(&self.ended, Matcher::counts);
+        let unmatched = &counts.unmatched;
         let without = unmatched
             .get("completion without queue")
             .copied()
@@ -234,7 +222,7 @@ impl Tracefs {
             ),
         ];
         let reasons = others.chain(own).filter(|(_, n)| *n > 0);
-        let mut facts = self.facts.clone();
+        let mut facts = facts(counts);
         if self.sieve.filtered > 0 {
             let filtered = self.sieve.filtered.to_string();
             facts.insert("capture.filtered_out".to_owned(), filtered);
@@ -274,7 +262,7 @@ fn overruns(stats: &str) -> u64 {
     lost.filter_map(|(_, n)| n.trim().parse::<u64>().ok()).sum()
 }
 
-fn facts(counts: &q2c_trace::blktrace::Counts) -> BTreeMap<String, String> {
+fn facts(counts: &Counts) -> BTreeMap<String, String> {
     let counts = [
         ("capture.merged", counts.merged),
         ("capture.splits", counts.splits),

@@ -42,7 +42,17 @@ impl Default for Wanted {
     }
 }
 
-/// Device numbers as the kernel packs them: major << 20 | minor.
+/// A device's number as the kernel packs it.
+pub(crate) fn number(device: DevId) -> u32 {
+    device.major << 20 | device.minor
+}
+
+/// Whether a disk has requests, by the queues of multi-queue; else it takes bios alone.
+pub(crate) fn has_requests(disk: &Disk) -> bool {
+    disk.dir.join("mq").is_dir()
+}
+
+/// The numbers of at most [`DISKS`] disks, then zeros.
 pub(crate) fn numbers(disks: &[Disk]) -> Result<[u32; DISKS], ProbeError> {
     let none = DevId::default();
     if disks.is_empty() || disks.len() > DISKS || disks.iter().any(|disk| disk.dev == none) {
@@ -53,7 +63,7 @@ pub(crate) fn numbers(disks: &[Disk]) -> Result<[u32; DISKS], ProbeError> {
     }
     let mut numbers = [0; DISKS];
     for (number, disk) in numbers.iter_mut().zip(disks) {
-        *number = disk.dev.major << 20 | disk.dev.minor;
+        *number = self::number(disk.dev);
     }
     Ok(numbers)
 }

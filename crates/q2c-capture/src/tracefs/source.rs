@@ -6,6 +6,7 @@ use super::instance::{Failed, Instance};
 use super::page::Layout;
 use super::refused;
 use crate::ProbeError;
+use crate::wanted::{has_requests, number};
 use q2c_host::block::Disk;
 use q2c_trace::blktrace::Event;
 use std::fs::File;
@@ -62,8 +63,7 @@ impl Points {
             let disks = disks
                 .iter()
                 .filter(|disk| !is_of_bios || !has_requests(disk));
-            let tests =
-                disks.map(|disk| format!("dev == {}", disk.dev.major << 20 | disk.dev.minor));
+            let tests = disks.map(|disk| format!("dev == {}", number(disk.dev)));
             let filter = tests.collect::<Vec<_>>().join(" || ");
             instance.write(&format!("events/block/{name}/filter"), &filter)?;
             instance.write(&format!("events/block/{name}/enable"), "1")?;
@@ -82,10 +82,6 @@ impl Points {
         let (_, point) = self.points.iter().find(|(_, point)| point.id == id)?;
         Some((point.event(time, cpu, record)?, point.comm(record)))
     }
-}
-
-fn has_requests(disk: &Disk) -> bool {
-    disk.dir.join("mq").is_dir()
 }
 
 fn unknown(file: &str) -> ProbeError {
