@@ -36,7 +36,7 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let interval = Duration::from_nanos(args.interval.0);
     let mut watch = Live::new(told, interval, Face::of(args));
     watch.begin()?;
-    let ended = session.follow(capture.seconds, &mut watch, stop)?;
+    let ended = session.follow(&mut watch, stop)?;
     let captured = session.conclude(&mut watch)?;
 
     captured.tell_missing();

@@ -6,6 +6,7 @@ use crate::output::say;
 use q2c_capture::{By, Missing};
 use q2c_host::{Roots, machine};
 use q2c_model::TraceMeta;
+use q2c_sys::clock::monotonic_ns;
 use q2c_trace::recording::Recording;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -119,8 +120,7 @@ impl Described {
 
 /// Unix time at which CLOCK_MONOTONIC was zero, ns.
 fn unix_of_zero() -> Option<u64> {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let monotonic = monotonic_ns();
     let unix = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-    let monotonic = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
     u64::try_from(unix.as_nanos()).ok()?.checked_sub(monotonic)
 }

@@ -99,16 +99,11 @@ impl<'a> Session<'a> {
         self.child = child;
     }
 
-    /// Takes records until the end.
-    pub fn follow(
-        &mut self,
-        seconds: Option<f64>,
-        watch: &mut impl Watch,
-        stop: &AtomicBool,
-    ) -> Result<Ended, Failure> {
+    /// Takes records until the time is over, the command has ended, nobody watches any more, or `stop`.
+    pub fn follow(&mut self, watch: &mut impl Watch, stop: &AtomicBool) -> Result<Ended, Failure> {
         let begun = Instant::now();
-        let length = seconds.map(Duration::from_secs_f64);
-        let open = seconds.is_none() && !self.child.is_there();
+        let length = self.args.seconds.map(Duration::from_secs_f64);
+        let open = length.is_none() && !self.child.is_there();
         let mut pause = SHORTEST;
         loop {
             let drained = self.drain(watch)?;

@@ -26,7 +26,7 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let mut session = Session::begin(&roots, &target, &capture)?;
     say(&target.told(&capture, session.by(), args.command.is_empty()));
     session.run(Child::start(&args.command)?);
-    let ended = session.follow(capture.seconds, &mut Quiet, stop)?;
+    let ended = session.follow(&mut Quiet, stop)?;
     let captured = session.conclude(&mut Quiet)?;
 
     captured.tell_missing();
