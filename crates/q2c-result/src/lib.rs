@@ -4,11 +4,13 @@
 
 pub mod analyze;
 pub mod bench;
+pub mod compare;
 pub mod doctor;
 pub mod exit;
 pub mod kernel_watch;
 pub mod live;
 pub mod machine;
+pub mod replay;
 pub mod steer;
 pub mod sweep;
 pub mod tune;
