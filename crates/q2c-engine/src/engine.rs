@@ -7,9 +7,13 @@
 //! with its errno: errors of the device are data, an `Err` means that the engine itself is broken.
 //! Nothing here allocates after opening.
 
+use q2c_sys::clock::monotonic_ns;
 use q2c_sys::nvme::NvmeError;
 use q2c_sys::{AioError, RingError, Transfer};
 use thiserror::Error;
+
+/// What a request does.
+pub use q2c_sys::Act;
 
 /// One request, named by the buffer slot it uses: at most one in flight per slot.
 pub type Request = Transfer;
@@ -129,6 +133,21 @@ pub trait Engine {
     /// # Errors
     /// When the engine is broken.
     fn wait(&mut self) -> Result<Completion, EngineError>;
+
+    /// As [`Engine::wait`], but at most until `deadline_ns` of CLOCK_MONOTONIC: `None` then. It sleeps where the interface can wait
+    /// by time, and looks all the while where it cannot. Nothing need be in flight.
+    ///
+    /// # Errors
+    /// When the engine is broken.
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+        loop {
+            let done = self.poll()?;
+            if done.is_some() || monotonic_ns() >= deadline_ns {
+                return Ok(done);
+            }
+            std::hint::spin_loop();
+        }
+    }
 
     /// Submits and waits as one act, where the interface can (one system call).
     ///

@@ -4,12 +4,16 @@ use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
 use std::ptr::NonNull;
 
-/// `slots` buffers of `size` bytes each, page aligned, touched, unmapped on drop.
+/// `slots` buffers of `size` bytes each, page aligned, touched, unmapped on drop; or fewer that the slots share.
 #[derive(Debug)]
 pub struct Buffers {
     base: NonNull<u8>,
     size: usize,
     slots: usize,
+    /// Buffers that reads use, by slot in turn.
+    reads: usize,
+    /// Buffers behind these that writes use in the same way; 0: the same as reads.
+    writes: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone; moving it to another thread moves the ownership.
@@ -21,7 +25,34 @@ impl Buffers {
     /// # Errors
     /// When `size` is no multiple of 512, a count is zero, or memory is refused.
     pub fn new(slots: usize, size: usize) -> io::Result<Self> {
-        let length = slots
+        let mut buffers = Self::mapped(slots, size)?;
+        (0..slots).for_each(|slot| fill(buffers.slot_mut(slot), slot as u64));
+        Ok(buffers)
+    }
+
+    /// `slots` that share `pool` buffers for reads, whose content means nothing then, and `pool` others for writes, which stay as they
+    /// are made: of every 4 KiB the last `compressible` percent are zeros, the rest is a pattern that does not compress and is in no
+    /// other buffer.
+    ///
+    /// # Errors
+    /// As [`Buffers::new`].
+    pub fn shared(slots: usize, size: usize, pool: usize, compressible: u8) -> io::Result<Self> {
+        let pool = pool.min(slots);
+        let mut buffers = Self::mapped(2 * pool, size)?;
+        (buffers.slots, buffers.reads, buffers.writes) = (slots, pool, pool);
+        for index in pool..2 * pool {
+            let content = buffers.slice(index);
+            fill(content, index as u64);
+            for block in content.chunks_mut(4096) {
+                let random = block.len() - block.len() * usize::from(compressible.min(100)) / 100;
+                block[random..].fill(0);
+            }
+        }
+        Ok(buffers)
+    }
+
+    fn mapped(count: usize, size: usize) -> io::Result<Self> {
+        let length = count
             .checked_mul(size)
             .filter(|&n| n > 0 && size.is_multiple_of(512));
         let length = length.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
@@ -37,9 +68,13 @@ impl Buffers {
         }?;
         let base =
             NonNull::new(base.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        let mut buffers = Buffers { base, size, slots };
-        (0..slots).for_each(|slot| fill(buffers.slot_mut(slot), slot as u64));
-        Ok(buffers)
+        Ok(Buffers {
+            base,
+            size,
+            slots: count,
+            reads: count,
+            writes: 0,
+        })
     }
 
     /// Bytes in one slot.
@@ -54,21 +89,54 @@ impl Buffers {
         self.slots
     }
 
-    /// A slot's content. No I/O may be in flight on it.
+    /// Number of buffers: as many as slots, unless these share them.
+    #[must_use]
+    pub(crate) fn count(&self) -> usize {
+        self.reads + self.writes
+    }
+
+    /// The buffer of a slot's transfer.
+    ///
+    /// # Panics
+    /// When the slot does not exist.
+    #[inline]
+    pub(crate) fn of(&self, slot: u16, write: bool) -> usize {
+        let slot = usize::from(slot);
+        assert!(slot < self.slots, "slot {slot} of {}", self.slots);
+        match (write, self.writes) {
+            // A plain set has a buffer for each slot: no division on its way.
+            (_, 0) => slot,
+            (false, _) => slot % self.reads,
+            (true, pool) => self.reads + slot % pool,
+        }
+    }
+
+    /// A slot's content, of reads where they are apart from writes. No I/O may be in flight on it.
     ///
     /// # Panics
     /// When the slot does not exist.
     pub fn slot_mut(&mut self, slot: usize) -> &mut [u8] {
-        let start = self.address(slot);
+        let index = self.of(slot as u16, false);
+        self.slice(index)
+    }
+
+    /// The content that transfers of a slot have to this direction.
+    pub(crate) fn transfer_mut(&mut self, slot: u16, write: bool) -> &mut [u8] {
+        let index = self.of(slot, write);
+        self.slice(index)
+    }
+
+    fn slice(&mut self, index: usize) -> &mut [u8] {
+        let start = self.address(index);
         // SAFETY: `address` checked the slot; the mapping is readable, writable and borrowed mutably with `self`.
         unsafe { std::slice::from_raw_parts_mut(start, self.size) }
     }
 
-    /// Where a slot begins, for the kernel.
-    pub(crate) fn address(&self, slot: usize) -> *mut u8 {
-        assert!(slot < self.slots, "slot {slot} of {}", self.slots);
-        // SAFETY: the offset stays inside the mapping of `slots * size` bytes, as just checked.
-        unsafe { self.base.as_ptr().add(slot * self.size) }
+    /// Where a buffer begins, for the kernel.
+    pub(crate) fn address(&self, index: usize) -> *mut u8 {
+        assert!(index < self.count(), "buffer {index} of {}", self.count());
+        // SAFETY: the offset stays inside the mapping of `count * size` bytes, as just checked.
+        unsafe { self.base.as_ptr().add(index * self.size) }
     }
 }
 
@@ -76,7 +144,7 @@ impl Drop for Buffers {
     fn drop(&mut self) {
         // SAFETY: base and length are those of the mapping made in `new`, and nothing borrows it any more.
         let unmapped =
-            unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.size * self.slots) };
+            unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.size * self.count()) };
         debug_assert!(unmapped.is_ok(), "{unmapped:?}");
     }
 }
@@ -104,6 +172,23 @@ mod tests {
         buffers.slot_mut(1).fill(7);
         assert_eq!(buffers.slot_mut(0), copies[0]);
         assert_eq!(buffers.slot_mut(2), copies[2]);
+    }
+
+    #[test]
+    fn shared_buffers_keep_reads_apart_from_writes() {
+        let mut buffers = Buffers::shared(5, 8192, 2, 25).unwrap();
+        let of: Vec<usize> = (0..5).map(|slot| buffers.of(slot, false)).collect();
+        let writes: Vec<usize> = (0..5).map(|slot| buffers.of(slot, true)).collect();
+        assert_eq!((of, writes), (vec![0, 1, 0, 1, 0], vec![2, 3, 2, 3, 2]));
+        let (a, b) = (
+            buffers.transfer_mut(0, true).to_vec(),
+            buffers.transfer_mut(1, true).to_vec(),
+        );
+        for block in a.chunks(4096).chain(b.chunks(4096)) {
+            let zeros = block.iter().rev().take_while(|byte| **byte == 0).count();
+            assert!((1024..1032).contains(&zeros), "a quarter of 4096: {zeros}");
+        }
+        assert!(a[..3072] != b[..3072] && a[..3072] != a[4096..4096 + 3072]);
     }
 
     #[test]

@@ -17,5 +17,5 @@ pub mod vectored;
 pub use aio::{Aio, AioError};
 pub use buffer::Buffers;
 pub use clock::Clock;
-pub use ring::{CommandRing, Done, Ring, RingError, RingFlags, RingOptions, SqPoll, Transfer};
+pub use ring::{Act, CommandRing, Done, Ring, RingError, RingFlags, RingOptions, SqPoll, Transfer};
 pub use vectored::{Vectored, VectoredFlags};

@@ -1,6 +1,7 @@
 //! `preadv2` and `pwritev2`: one transfer per call, with the flags of the call.
 
-use crate::{Buffers, Done, Transfer};
+use crate::{Act, Buffers, Done, Transfer};
+use rustix::fs::{FallocateFlags, fallocate, fdatasync};
 use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut};
@@ -59,13 +60,30 @@ impl Vectored {
     /// When the slot does not exist or is too small.
     #[inline]
     pub fn transfer(&mut self, transfer: Transfer) -> Done {
-        let slot = self.buffers.slot_mut(transfer.slot as usize);
-        let memory = &mut slot[..transfer.length as usize];
+        let Transfer { act, length, .. } = transfer;
+        let memory = self.buffers.transfer_mut(transfer.slot, act.writes());
         let (file, offset, flags) = (&self.file, transfer.offset, self.flags);
+        let durable = flags | ReadWriteFlags::DSYNC;
         let moved = loop {
-            let moved = match transfer.write {
-                true => pwritev2(file, &[IoSlice::new(memory)], offset, flags),
-                false => preadv2(file, &mut [IoSliceMut::new(memory)], offset, flags),
+            let moved = match act {
+                Act::Read => {
+                    let memory = &mut memory[..length as usize];
+                    preadv2(file, &mut [IoSliceMut::new(memory)], offset, flags)
+                }
+                Act::Write | Act::Durable => {
+                    let flags = if act == Act::Write { flags } else { durable };
+                    pwritev2(
+                        file,
+                        &[IoSlice::new(&memory[..length as usize])],
+                        offset,
+                        flags,
+                    )
+                }
+                Act::Flush => fdatasync(file).map(|()| 0),
+                Act::Discard => {
+                    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                    fallocate(file, hole, offset, length.into()).map(|()| length as usize)
+                }
             };
             if moved != Err(Errno::INTR) {
                 break moved;
@@ -98,7 +116,7 @@ mod tests {
 
     fn at(write: bool, offset: u64, length: u32) -> Transfer {
         Transfer {
-            write,
+            act: Act::writing(write),
             offset,
             length,
             slot: 1,

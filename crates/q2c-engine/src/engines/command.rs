@@ -1,9 +1,9 @@
 //! `io_uring_cmd`: NVMe commands through a ring, past block layer and file system, to a namespace's character device.
 
-use super::memory::{buffers, own};
+use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
-use q2c_sys::CommandRing;
 use q2c_sys::nvme::{MOST_BLOCKS, NvmeError, namespace};
+use q2c_sys::{Buffers, CommandRing};
 use std::fs::File;
 
 /// An open ring on a namespace's character device.
@@ -13,15 +13,16 @@ pub struct Command {
 }
 
 impl Command {
-    /// Opens a ring on `file`, which must be a namespace's character device, with `slots` buffers of `size` bytes.
-    pub fn open(file: &File, slots: usize, size: usize, iopoll: bool) -> Result<Self, EngineError> {
+    /// Opens a ring on `file`, which must be a namespace's character device, with these buffers.
+    pub fn open(file: &File, buffers: Buffers, iopoll: bool) -> Result<Self, EngineError> {
+        let size = buffers.size();
         let namespace = namespace(file)?;
         let block = namespace.block;
         if size / block as usize > MOST_BLOCKS as usize {
             let most = MOST_BLOCKS;
             return Err(NvmeError::TooLarge { size, most, block }.into());
         }
-        let ring = CommandRing::new(own(file)?, namespace, buffers(slots, size)?, iopoll)?;
+        let ring = CommandRing::new(own(file)?, namespace, buffers, iopoll)?;
         Ok(Command { ring, iopoll })
     }
 

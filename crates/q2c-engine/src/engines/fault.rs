@@ -93,6 +93,16 @@ impl Engine for Fault {
         }
     }
 
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+        if self.held.is_none() {
+            let done = self.inner.wait_until(deadline_ns)?;
+            return Ok(done.and_then(|done| self.spoil(done)));
+        }
+        let until = |(due, _): &(u64, Completion)| sleep_until(deadline_ns.min(*due));
+        self.held.iter().for_each(until);
+        Ok(self.released())
+    }
+
     fn facts(&self) -> Facts {
         self.inner.facts()
     }

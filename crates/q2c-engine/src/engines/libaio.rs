@@ -1,9 +1,9 @@
 //! `libaio`: kernel AIO by its system calls. Waiting is `io_getevents`; looking reads the mapped completion ring.
 
-use super::memory::{buffers, own};
+use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
-use q2c_sys::Aio;
 use q2c_sys::aio::Reap;
+use q2c_sys::{Aio, Buffers};
 use std::fs::File;
 
 /// An open context on a file or device.
@@ -12,9 +12,9 @@ pub struct Libaio {
 }
 
 impl Libaio {
-    /// Opens a context on `file` with `slots` buffers of `size` bytes.
-    pub fn open(file: &File, slots: usize, size: usize, reap: Reap) -> Result<Self, EngineError> {
-        let aio = Aio::new(own(file)?, buffers(slots, size)?, reap)?;
+    /// Opens a context on `file` with these buffers.
+    pub fn open(file: &File, buffers: Buffers, reap: Reap) -> Result<Self, EngineError> {
+        let aio = Aio::new(own(file)?, buffers, reap)?;
         Ok(Libaio { aio })
     }
 }
@@ -40,6 +40,11 @@ impl Engine for Libaio {
         self.aio.wait()?;
         let done = self.aio.pop();
         Ok(done.expect("waiting ends with a completion"))
+    }
+
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+        self.aio.wait_until(deadline_ns)?;
+        Ok(self.aio.pop())
     }
 
     fn facts(&self) -> Facts {

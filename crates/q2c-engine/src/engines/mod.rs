@@ -11,6 +11,7 @@ mod spec;
 mod uring;
 
 pub use fault::FaultKind;
+pub use memory::{Memory, Shared};
 pub use sim::{Service, SimSpec};
 pub use spec::{ENGINES, EngineKind, EngineSpec, Medium, ParseEngineError};
 // What engines are set up with.

@@ -1,6 +1,7 @@
 //! `null`: every request is complete at once. What a run on it costs is the harness's own cost.
 
 use crate::engine::{Completion, Engine, EngineError, Facts, Request};
+use q2c_sys::thread::sleep_until;
 
 /// Finished requests waiting to be fetched, newest first.
 pub struct Null {
@@ -37,6 +38,13 @@ impl Engine for Null {
             .done
             .pop()
             .expect("a request is in flight, as the contract says"))
+    }
+
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+        if self.done.is_empty() {
+            sleep_until(deadline_ns);
+        }
+        Ok(self.done.pop())
     }
 
     fn facts(&self) -> Facts {

@@ -3,9 +3,9 @@
 //! A request that RWF_NOWAIT turns away comes back with EAGAIN, as fio's engine of that name has it: it counts as failed, and
 //! is not tried again without the flag.
 
-use super::memory::{buffers, own};
+use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
-use q2c_sys::{Vectored, VectoredFlags};
+use q2c_sys::{Buffers, Vectored, VectoredFlags};
 use std::fs::File;
 use std::sync::LazyLock;
 
@@ -19,15 +19,11 @@ pub struct Pvsync2 {
 }
 
 impl Pvsync2 {
-    /// With `slots` buffers of `size` bytes.
-    pub fn open(
-        file: &File,
-        slots: usize,
-        size: usize,
-        flags: VectoredFlags,
-    ) -> Result<Self, EngineError> {
+    /// With these buffers.
+    pub fn open(file: &File, buffers: Buffers, flags: VectoredFlags) -> Result<Self, EngineError> {
+        let slots = buffers.slots();
         Ok(Pvsync2 {
-            calls: Vectored::new(own(file)?, buffers(slots, size)?, flags),
+            calls: Vectored::new(own(file)?, buffers, flags),
             flags,
             done: Vec::with_capacity(slots),
             next: 0,

@@ -115,6 +115,12 @@ impl Engine for Sim {
         Ok(self.in_flight.swap_remove(i).1)
     }
 
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+        let due = self.next_due().map_or(u64::MAX, |(_, due)| due);
+        sleep_until(due.min(deadline_ns));
+        self.poll()
+    }
+
     fn facts(&self) -> Facts {
         Facts {
             polls_by: "memory",
@@ -127,10 +133,11 @@ impl Engine for Sim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Act;
 
     fn request(slot: u16) -> Request {
         Request {
-            write: false,
+            act: Act::Read,
             offset: 0,
             length: 4096,
             slot,

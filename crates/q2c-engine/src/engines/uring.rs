@@ -1,9 +1,9 @@
 //! `io_uring`: one ring per lane, registered file and buffers, completions run only when the lane looks. Its options say who
 //! submits and how completions are found.
 
-use super::memory::{buffers, own};
+use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
-use q2c_sys::{Ring, RingOptions};
+use q2c_sys::{Buffers, Ring, RingOptions};
 use std::fs::File;
 
 /// An open ring on a file or device.
@@ -12,14 +12,9 @@ pub struct Uring {
 }
 
 impl Uring {
-    /// Opens a ring on `file` with `slots` buffers of `size` bytes.
-    pub fn open(
-        file: &File,
-        slots: usize,
-        size: usize,
-        options: RingOptions,
-    ) -> Result<Self, EngineError> {
-        let ring = Ring::with(own(file)?, buffers(slots, size)?, options)?;
+    /// Opens a ring on `file` with these buffers.
+    pub fn open(file: &File, buffers: Buffers, options: RingOptions) -> Result<Self, EngineError> {
+        let ring = Ring::with(own(file)?, buffers, options)?;
         Ok(Uring { ring })
     }
 
@@ -55,6 +50,11 @@ impl Engine for Uring {
 
     fn wait(&mut self) -> Result<Completion, EngineError> {
         self.popped()
+    }
+
+    fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
+        self.ring.wait_until(deadline_ns)?;
+        Ok(self.ring.pop())
     }
 
     fn submit_and_wait(&mut self, requests: &[Request]) -> Result<Completion, EngineError> {

@@ -5,7 +5,7 @@ use crate::opening::{Bench, bench, has_content};
 use crate::storm::Storm;
 use crate::{BLOCK, BLOCKS, DEPTH, SIZE, SOUND, plain};
 use q2c_engine::EngineSpec;
-use q2c_engine::engine::{Engine, Request};
+use q2c_engine::engine::{Act, Engine, Request};
 
 /// Every engine whose target's content can be read back.
 fn for_each_on_data(test: &str, check: impl Fn(&EngineSpec, Bench)) {
@@ -29,7 +29,7 @@ fn for_each_on_a_file(test: &str, check: impl Fn(&EngineSpec, Bench)) {
 
 fn at(write: bool, slot: u16, place: u64) -> Request {
     Request {
-        write,
+        act: Act::writing(write),
         offset: place * SIZE as u64,
         length: SIZE as u32,
         slot,
@@ -119,5 +119,47 @@ fn an_odd_request_comes_back_with_its_errno() {
         assert_eq!((done.slot, done.result), (5, -libc::EINVAL), "{spec}");
         // And the engine goes on.
         storm.run(bench.engine.as_mut(), crate::storm::By::All, 5);
+    });
+}
+
+/// EOPNOTSUPP (include/uapi/asm-generic/errno.h).
+const EOPNOTSUPP: i32 = -95;
+
+/// A flush moves nothing; a durable write is a write; what is discarded reads as zeros, where the engine has discards.
+#[test]
+fn flushes_durable_writes_and_discards() {
+    for_each_on_a_file("flushes_durable_writes", |spec, mut bench| {
+        let one = |engine: &mut dyn Engine, act, place: u64| {
+            let length = if act == Act::Flush { 0 } else { SIZE as u32 };
+            let offset = if act == Act::Flush {
+                0
+            } else {
+                place * SIZE as u64
+            };
+            let request = Request {
+                act,
+                offset,
+                length,
+                slot: 3,
+            };
+            engine.submit(&[request]).expect(SOUND);
+            engine.wait().expect(SOUND).result
+        };
+        let engine = bench.engine.as_mut();
+        // What polls in its calls refuses what cannot be polled.
+        if !spec.to_string().contains("iopoll") {
+            assert_eq!(one(engine, Act::Flush, 0), 0, "{spec}: flush");
+            assert_eq!(one(engine, Act::Durable, 1), SIZE as i32, "{spec}");
+            assert_eq!(one(engine, Act::Write, 2), SIZE as i32, "{spec}");
+            let gone = one(engine, Act::Discard, 2);
+            let there = match gone {
+                EOPNOTSUPP => !spec.to_string().contains("io_uring"),
+                gone => gone == SIZE as i32,
+            };
+            assert!(there, "{spec}: discard gave {gone}");
+            let content = bench.content();
+            let zeros = |place: usize| content[place * SIZE..][..SIZE].iter().all(|b| *b == 0);
+            assert_eq!((zeros(1), zeros(2)), (false, gone != EOPNOTSUPP), "{spec}");
+        }
     });
 }

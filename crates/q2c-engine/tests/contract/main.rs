@@ -7,9 +7,10 @@ mod opening;
 mod storm;
 
 use opening::open;
-use q2c_engine::engine::Engine;
+use q2c_engine::engine::{Act, Engine, Request};
 use q2c_engine::engines::ENGINES;
 use q2c_engine::{EngineSpec, Medium};
+use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::switches;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -179,4 +180,26 @@ fn the_suite_leaves_no_engine_out() {
     here.insert("fault".to_owned());
     let known: BTreeSet<String> = ENGINES.iter().map(|kind| kind.name.to_owned()).collect();
     assert_eq!(here, known);
+}
+
+/// A wait with an end ends there, and before with what is complete.
+#[test]
+fn a_wait_ends_at_its_deadline_or_with_a_completion() {
+    for_each("a_wait_ends_at_its_deadline", |spec, engine| {
+        let soon = || monotonic_ns() + 2_000_000;
+        let deadline = soon();
+        assert_eq!(engine.wait_until(deadline).expect(SOUND), None, "{spec}");
+        assert!(monotonic_ns() >= deadline, "{spec}: it came back early");
+        let request = Request {
+            act: Act::Read,
+            offset: 0,
+            length: BLOCK as u32,
+            slot: 7,
+        };
+        engine.submit(&[request]).expect(SOUND);
+        let far = monotonic_ns() + 10_000_000_000;
+        let done = engine.wait_until(far).expect(SOUND);
+        assert_eq!(done.map(|done| done.slot), Some(7), "{spec}");
+        assert!(monotonic_ns() < far, "{spec}: it slept to the end");
+    });
 }

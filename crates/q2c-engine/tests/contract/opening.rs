@@ -1,7 +1,7 @@
 //! Opening an engine on a target, or saying why that is not possible here.
 
 use crate::{BLOCK, BLOCKS, DEPTH, SIZE};
-use q2c_engine::engine::{Engine, EngineError, Request};
+use q2c_engine::engine::{Act, Engine, EngineError, Request};
 use q2c_engine::{EngineSpec, Medium};
 use q2c_sys::RingError;
 use q2c_sys::nvme::NvmeError;
@@ -168,7 +168,7 @@ fn can_poll(
         _ => engine,
     };
     let read = Request {
-        write: false,
+        act: Act::Read,
         offset: 0,
         length: BLOCK as u32,
         slot: 0,

@@ -1,7 +1,7 @@
 //! A seeded storm of requests that knows what must come back.
 
 use crate::{BLOCK, BLOCKS, DEPTH, SOUND};
-use q2c_engine::engine::{Completion, Engine, Request};
+use q2c_engine::engine::{Act, Completion, Engine, Request};
 use q2c_stats::Rng;
 
 /// How a storm takes completions.
@@ -44,7 +44,7 @@ impl Storm {
         self.asked[slot] = Some(length);
         self.sent += 1;
         Request {
-            write: self.rng.below(4) == 0,
+            act: Act::writing(self.rng.below(4) == 0),
             offset: self.rng.below(BLOCKS - 1) * BLOCK as u64,
             length,
             slot: slot as u16,
@@ -54,7 +54,7 @@ impl Storm {
     /// A batch for some of the free slots, possibly none of them.
     pub fn batch(&mut self) -> ([Request; DEPTH], usize) {
         let empty = Request {
-            write: false,
+            act: Act::Read,
             offset: 0,
             length: 0,
             slot: 0,

@@ -167,7 +167,7 @@ fn one_read(medium: &Medium, iopoll: bool, length: u32) -> Result<(), NoRead> {
         .open(medium, 1, length as usize, 1)
         .map_err(|e| refused(e.to_string()))?;
     let read = Request {
-        write: false,
+        act: q2c_engine::engine::Act::Read,
         offset: 0,
         length,
         slot: 0,

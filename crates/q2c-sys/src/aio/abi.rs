@@ -8,7 +8,7 @@ use std::ptr;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Iocb {
     pub data: u64,
-    /// `aio_key` and `aio_rw_flags`, in the order of the machine's bytes; both stay 0.
+    /// `aio_key`, which stays 0, and `aio_rw_flags`, in the order of the machine's bytes.
     pub key_and_flags: [u32; 2],
     pub opcode: u16,
     pub priority: i16,
@@ -38,6 +38,14 @@ const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<Event>() == 32);
 pub(super) const READ: u16 = 0;
 /// IOCB_CMD_PWRITE.
 pub(super) const WRITE: u16 = 1;
+/// IOCB_CMD_FDSYNC (4.18 and later). Everything else of its request must be 0.
+pub(super) const FDSYNC: u16 = 3;
+/// RWF_DSYNC where `aio_rw_flags` lies.
+pub(super) const DSYNC: [u32; 2] = if cfg!(target_endian = "little") {
+    [0, 2]
+} else {
+    [2, 0]
+};
 
 /// A context of the kernel, destroyed on drop, which waits for what is in flight.
 pub(super) struct Context(u64);
@@ -70,11 +78,31 @@ impl Context {
     /// Fetches up to `events.len()` events, at least `least`: with 0 it never sleeps.
     #[inline]
     pub fn events(&self, least: usize, events: &mut [Event]) -> io::Result<usize> {
+        self.get_events(least, events, ptr::null())
+    }
+
+    /// The same, one or more, or none when so many nanoseconds are over.
+    #[inline]
+    pub fn events_within(&self, ns: u64, events: &mut [Event]) -> io::Result<usize> {
+        let within = libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+        };
+        self.get_events(1, events, &raw const within)
+    }
+
+    #[inline]
+    fn get_events(
+        &self,
+        least: usize,
+        events: &mut [Event],
+        within: *const libc::timespec,
+    ) -> io::Result<usize> {
         let (least, most) = (least as libc::c_long, events.len() as libc::c_long);
-        let (first, for_ever) = (events.as_mut_ptr(), ptr::null::<libc::timespec>());
-        let call = libc::SYS_io_getevents;
-        // SAFETY: the kernel writes at most `most` events to the slice, which has room for them.
-        answer(unsafe { libc::syscall(call, self.0, least, most, first, for_ever) })
+        let (first, call) = (events.as_mut_ptr(), libc::SYS_io_getevents);
+        // SAFETY: the kernel writes at most `most` events to the slice, which has room for them, and reads the time, which is none or
+        // the caller's for the call's length.
+        answer(unsafe { libc::syscall(call, self.0, least, most, first, within) })
     }
 }
 

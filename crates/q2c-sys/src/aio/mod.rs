@@ -8,8 +8,9 @@
 mod abi;
 mod user_ring;
 
-use crate::{Buffers, Done, Transfer};
-use abi::{Context, Event, Iocb, READ, WRITE};
+use crate::clock::monotonic_ns;
+use crate::{Act, Buffers, Done, Transfer};
+use abi::{Context, DSYNC, Event, FDSYNC, Iocb, READ, WRITE};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -112,22 +113,38 @@ impl Aio {
 
     /// Queues one transfer; [`Aio::submit`] hands it to the kernel. Its slot must have no other in flight.
     ///
+    /// A discard, which AIO does not have, comes back with EOPNOTSUPP.
+    ///
     /// # Panics
     /// When the slot does not exist, is too small, or more transfers are queued than there are slots.
     #[inline]
     pub fn queue(&mut self, transfer: Transfer) {
+        if transfer.act == Act::Discard {
+            let (slot, result) = (transfer.slot, -libc::EOPNOTSUPP);
+            return self.refused.push(Done { slot, result });
+        }
         let slot = transfer.slot as usize;
-        let address = self.buffers.address(slot);
+        let buffer = self.buffers.of(transfer.slot, transfer.act.writes());
         let fits = transfer.length as usize <= self.buffers.size();
         assert!(fits && self.queued.len() < self.queued.capacity());
-        self.blocks[slot] = Iocb {
+        let common = Iocb {
             data: u64::from(transfer.slot),
-            opcode: if transfer.write { WRITE } else { READ },
             fd: self.file.as_raw_fd() as u32,
-            buffer: address as u64,
-            bytes: u64::from(transfer.length),
-            offset: transfer.offset as i64,
             ..Iocb::default()
+        };
+        self.blocks[slot] = match transfer.act {
+            Act::Flush => Iocb {
+                opcode: FDSYNC,
+                ..common
+            },
+            act => Iocb {
+                opcode: if act.writes() { WRITE } else { READ },
+                key_and_flags: if act == Act::Durable { DSYNC } else { [0, 0] },
+                buffer: self.buffers.address(buffer) as u64,
+                bytes: u64::from(transfer.length),
+                offset: transfer.offset as i64,
+                ..common
+            },
         };
         // By way of the box's own pointer: all of these live together.
         let block = self.blocks.as_mut_ptr().wrapping_add(slot);
@@ -191,6 +208,26 @@ impl Aio {
         while !self.ready() {
             self.next = 0;
             self.fetched = self.fetch(1)?;
+        }
+        Ok(())
+    }
+
+    /// As [`Aio::wait`], but not beyond `deadline_ns` of CLOCK_MONOTONIC.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    #[inline]
+    pub fn wait_until(&mut self, deadline_ns: u64) -> Result<(), AioError> {
+        while !self.look()? {
+            let left = deadline_ns.saturating_sub(monotonic_ns());
+            if left == 0 {
+                return Ok(());
+            }
+            self.next = 0;
+            self.fetched = match self.context.events_within(left, &mut self.events) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => 0,
+                other => other.map_err(AioError::Events)?,
+            };
         }
         Ok(())
     }

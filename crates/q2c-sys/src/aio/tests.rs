@@ -17,7 +17,7 @@ fn aio(file: File, slots: usize, reap: Reap) -> Aio {
 
 fn read(offset: u64, slot: u16) -> Transfer {
     Transfer {
-        write: false,
+        act: Act::Read,
         offset,
         length: 4096,
         slot,

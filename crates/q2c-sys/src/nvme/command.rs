@@ -1,7 +1,7 @@
 //! Read and write commands as the kernel takes them from a ring.
 
 use super::Namespace;
-use crate::Transfer;
+use crate::{Act, Transfer};
 
 /// `NVME_URING_CMD_IO`, that is `_IOWR('N', 0x80, struct nvme_uring_cmd)` of 72 bytes (include/uapi/linux/nvme_ioctl.h).
 pub const URING_CMD_IO: u32 = 0xc048_4e80;
@@ -13,7 +13,7 @@ const WRITE: u8 = 0x01;
 const READ: u8 = 0x02;
 
 /// `struct nvme_uring_cmd` for `transfer`, with room up to a large entry's 80 bytes. `None` when the transfer is empty,
-/// not in whole blocks, or too long for one command.
+/// not in whole blocks, too long for one command, or neither a read nor a write.
 #[must_use]
 #[inline]
 pub fn rw_command(namespace: Namespace, transfer: Transfer, address: u64) -> Option<[u8; 80]> {
@@ -22,11 +22,12 @@ pub fn rw_command(namespace: Namespace, transfer: Transfer, address: u64) -> Opt
     let (start, blocks) = (transfer.offset >> shift, transfer.length >> shift);
     let odd = u64::from(namespace.block) - 1;
     let whole = (transfer.offset | u64::from(transfer.length)) & odd == 0;
-    if !whole || blocks == 0 || blocks > MOST_BLOCKS {
+    let moves = !matches!(transfer.act, Act::Flush | Act::Discard);
+    if !moves || !whole || blocks == 0 || blocks > MOST_BLOCKS {
         return None;
     }
     let mut command = [0; 80];
-    command[0] = if transfer.write { WRITE } else { READ };
+    command[0] = if transfer.act.writes() { WRITE } else { READ };
     let mut put = |at: usize, bytes: &[u8]| command[at..at + bytes.len()].copy_from_slice(bytes);
     put(4, &namespace.id.to_ne_bytes());
     put(24, &address.to_ne_bytes());
@@ -34,7 +35,8 @@ pub fn rw_command(namespace: Namespace, transfer: Transfer, address: u64) -> Opt
     // Command dwords 10 and 11: starting block; 12: blocks, less one.
     put(40, &(start as u32).to_ne_bytes());
     put(44, &((start >> 32) as u32).to_ne_bytes());
-    put(48, &(blocks - 1).to_ne_bytes());
+    let fua = u32::from(transfer.act == Act::Durable) << 30;
+    put(48, &(blocks - 1 | fua).to_ne_bytes());
     Some(command)
 }
 
@@ -50,7 +52,7 @@ mod tests {
 
     fn transfer(write: bool, offset: u64, length: u32) -> Transfer {
         Transfer {
-            write,
+            act: Act::writing(write),
             offset,
             length,
             slot: 0,
@@ -90,6 +92,26 @@ mod tests {
         assert_eq!((read[0], write[0]), (2, 1));
         assert_eq!(read[1..], write[1..]);
         assert_eq!((read[40], read[48]), (2, 0));
+    }
+
+    /// Command dword 12, bit 30: force unit access.
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn a_durable_write_has_its_bit() {
+        let durable = Transfer {
+            act: Act::Durable,
+            ..transfer(true, 1024, 512)
+        };
+        let (plain, durable) = (
+            rw_command(NAMESPACE, transfer(true, 1024, 512), 7).unwrap(),
+            rw_command(NAMESPACE, durable, 7).unwrap(),
+        );
+        assert_eq!((plain[51], durable[51], durable[0]), (0, 0x40, 1));
+        let flush = Transfer {
+            act: Act::Flush,
+            ..transfer(true, 0, 512)
+        };
+        assert_eq!(rw_command(NAMESPACE, flush, 0), None);
     }
 
     #[test]

@@ -80,14 +80,15 @@ impl CommandRing {
     #[inline]
     pub fn queue(&mut self, transfer: Transfer) {
         assert!(transfer.length as usize <= self.buffers.size());
-        let address = self.buffers.address(transfer.slot as usize);
+        let buffer = self.buffers.of(transfer.slot, transfer.act.writes());
+        let address = self.buffers.address(buffer);
         let Some(command) = rw_command(self.namespace, transfer, address as u64) else {
             let (slot, result) = (transfer.slot, -libc::EINVAL);
             assert!(self.refused.len() < self.refused.capacity());
             return self.refused.push(Done { slot, result });
         };
         let entry = opcode::UringCmd80::new(types::Fixed(0), URING_CMD_IO)
-            .buf_index(self.fixed.then_some(transfer.slot))
+            .buf_index(self.fixed.then_some(buffer as u16))
             .cmd(command)
             .build()
             // The completion does not tell the length.

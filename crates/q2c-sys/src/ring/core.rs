@@ -3,7 +3,8 @@
 use super::options::{RingFlags, RingOptions};
 use super::setup::{Made, build, register_ring, unregister_ring};
 use super::{RingError, helper};
-use io_uring::{IoUring, cqueue, squeue};
+use crate::clock::monotonic_ns;
+use io_uring::{IoUring, cqueue, squeue, types};
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
@@ -11,6 +12,7 @@ use std::os::fd::AsRawFd;
 // IORING_ENTER_* (include/uapi/linux/io_uring.h).
 const GETEVENTS: u32 = 1;
 const SQ_WAKEUP: u32 = 1 << 1;
+const EXT_ARG: u32 = 1 << 3;
 const REGISTERED_RING: u32 = 1 << 4;
 
 /// A ring in use by one thread.
@@ -132,6 +134,62 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         match self.options.sqpoll {
             None => self.uninterrupted(|core| core.enter(0, 1, GETEVENTS).map(drop)),
             Some(_) => self.uninterrupted(|core| core.wake(1, GETEVENTS)),
+        }
+    }
+
+    /// Whether a wait can end by time.
+    pub fn waits_timed(&self) -> bool {
+        !self.options.polls_in_call() && self.ring.params().is_feature_ext_arg()
+    }
+
+    /// As [`Core::wait`], but not beyond `deadline` of CLOCK_MONOTONIC. Where a wait cannot end by time it looks all the while.
+    #[inline]
+    pub fn wait_until(&mut self, deadline: u64) -> Result<(), RingError> {
+        let timed = self.waits_timed();
+        while !self.look()? {
+            let left = deadline.saturating_sub(monotonic_ns());
+            if left == 0 {
+                return Ok(());
+            }
+            match timed {
+                true => self.wait_for(left)?,
+                false => std::hint::spin_loop(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sleeps until a completion, `left` nanoseconds, or a signal.
+    fn wait_for(&mut self, left: u64) -> Result<(), RingError> {
+        let left = types::Timespec::new()
+            .sec(left / 1_000_000_000)
+            .nsec((left % 1_000_000_000) as u32);
+        let argument = types::SubmitArgs::new().timespec(&left);
+        // With SQPOLL the helper may be asleep with entries in its queue.
+        let wakeup = match self.options.sqpoll {
+            Some(_) if self.ring.submission().need_wakeup() => SQ_WAKEUP,
+            _ => 0,
+        };
+        let flags = GETEVENTS | EXT_ARG | wakeup | self.fd_flag;
+        // SAFETY: the argument and the time it points to live for the call's length; the kernel reads them alone.
+        let done = unsafe {
+            libc::syscall(
+                libc::SYS_io_uring_enter,
+                self.fd,
+                0,
+                1,
+                flags,
+                &raw const argument,
+                size_of_val(&argument),
+            )
+        };
+        if done >= 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::ETIME | libc::EINTR) => Ok(()),
+            _ => Err(RingError::Enter(error)),
         }
     }
 

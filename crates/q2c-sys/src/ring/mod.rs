@@ -32,11 +32,41 @@ use io_uring::{cqueue, opcode, squeue, types};
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+/// What a transfer does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Act {
+    /// From the file.
+    #[default]
+    Read,
+    /// To the file.
+    Write,
+    /// To the file, on the medium when complete (RWF_DSYNC: FUA where the device has it, else a flush behind it).
+    Durable,
+    /// What was written before is on the medium when complete (fdatasync). Offset and length are 0.
+    Flush,
+    /// The blocks are given back: fallocate with PUNCH_HOLE, which on a block device is a write of zeros that unmaps.
+    Discard,
+}
+
+impl Act {
+    /// A read, or a write.
+    #[must_use]
+    pub const fn writing(write: bool) -> Act {
+        if write { Act::Write } else { Act::Read }
+    }
+
+    /// Whether data go to the file.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        matches!(self, Act::Write | Act::Durable)
+    }
+}
+
 /// One transfer between the registered file and a buffer slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// To the file, else from it.
-    pub write: bool,
+    /// What it does.
+    pub act: Act,
     /// Byte offset in the file.
     pub offset: u64,
     /// Bytes, at most a slot's size.
@@ -127,9 +157,9 @@ impl Ring {
     /// When the slot does not exist, is too small, or more transfers are queued than there are slots.
     #[inline]
     pub fn queue(&mut self, transfer: Transfer) {
-        assert!(transfer.length as usize <= self.buffers.size());
-        let address = self.buffers.address(transfer.slot as usize);
-        let entry = entry(transfer, address);
+        assert!(transfer.length as usize <= self.buffers.size() || transfer.act == Act::Discard);
+        let buffer = self.buffers.of(transfer.slot, transfer.act.writes());
+        let entry = entry(transfer, buffer, self.buffers.address(buffer));
         // SAFETY: the buffer slot is registered, checked to be large enough, and outlives the ring: both are
         // fields of `self`, the ring is dropped first, and dropping waits until nothing is in flight.
         unsafe { self.core.push(&entry) };
@@ -177,30 +207,69 @@ impl Ring {
     #[inline]
     pub fn pop(&mut self) -> Option<Done> {
         let entry = self.core.pop()?;
+        let (data, result) = (entry.user_data(), entry.result());
+        let result = match result {
+            // Of a discard the length, of anything else 0.
+            0 => (data >> u16::BITS) as i32,
+            result => result,
+        };
         Some(Done {
-            slot: entry.user_data() as u16,
-            result: entry.result(),
+            slot: data as u16,
+            result,
         })
+    }
+
+    /// As [`Ring::wait`], but not beyond `deadline_ns` of CLOCK_MONOTONIC.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    #[inline]
+    pub fn wait_until(&mut self, deadline_ns: u64) -> Result<(), RingError> {
+        self.core.wait_until(deadline_ns)
+    }
+
+    /// Whether [`Ring::wait_until`] sleeps: Linux 5.11 and later, where the ring does not poll in its calls. Else it looks.
+    #[must_use]
+    pub fn waits_timed(&self) -> bool {
+        self.core.waits_timed()
     }
 }
 
-fn entry(transfer: Transfer, address: *mut u8) -> squeue::Entry {
+/// RWF_DSYNC (include/uapi/linux/fs.h).
+const RWF_DSYNC: i32 = 2;
+/// FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE (include/uapi/linux/falloc.h).
+const PUNCH_HOLE: i32 = 3;
+
+fn entry(transfer: Transfer, buffer: usize, address: *mut u8) -> squeue::Entry {
     let Transfer {
-        write,
+        act,
         offset,
         length,
         slot,
     } = transfer;
-    let entry = if write {
-        opcode::WriteFixed::new(types::Fixed(0), address, length, slot)
+    let (file, buffer) = (types::Fixed(0), buffer as u16);
+    let write = |flags| {
+        opcode::WriteFixed::new(file, address, length, buffer)
             .offset(offset)
-            .build()
-    } else {
-        opcode::ReadFixed::new(types::Fixed(0), address, length, slot)
-            .offset(offset)
+            .rw_flags(flags)
             .build()
     };
-    entry.user_data(u64::from(slot))
+    let entry = match act {
+        Act::Read => opcode::ReadFixed::new(file, address, length, buffer)
+            .offset(offset)
+            .build(),
+        Act::Write => write(0),
+        Act::Durable => write(RWF_DSYNC),
+        Act::Flush => opcode::Fsync::new(file)
+            .flags(types::FsyncFlags::DATASYNC)
+            .build(),
+        Act::Discard => opcode::Fallocate::new(file, u64::from(length))
+            .offset(offset)
+            .mode(PUNCH_HOLE)
+            .build(),
+    };
+    let discarded = if act == Act::Discard { length } else { 0 };
+    entry.user_data(u64::from(slot) | u64::from(discarded) << u16::BITS)
 }
 
 #[cfg(test)]

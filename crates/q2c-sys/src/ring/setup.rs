@@ -129,12 +129,12 @@ where
         iov_base: buffers.address(i).cast(),
         iov_len: buffers.size(),
     };
-    let vectors: Vec<libc::iovec> = (0..buffers.slots()).map(slot).collect();
+    let vectors: Vec<libc::iovec> = (0..buffers.count()).map(slot).collect();
     // SAFETY: the vectors describe live, distinct slots that outlive the registration: the owner of the ring keeps
     // them until the ring is gone.
     let registered = unsafe { ring.submitter().register_buffers(&vectors) };
     registered.map_err(|source| RingError::Memlock {
-        bytes: buffers.slots() * buffers.size(),
+        bytes: buffers.count() * buffers.size(),
         limit: memlock_limit(),
         source,
     })

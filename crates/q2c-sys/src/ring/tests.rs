@@ -21,7 +21,7 @@ fn reads_come_into_their_slot() {
     let content: Vec<u8> = (0..8192u32).map(|i| (i / 4096 + 1) as u8).collect();
     let mut ring = Ring::new(file(&content), Buffers::new(2, 4096).unwrap()).unwrap();
     ring.queue(Transfer {
-        write: false,
+        act: Act::Read,
         offset: 4096,
         length: 4096,
         slot: 1,
@@ -45,7 +45,7 @@ fn writes_reach_the_file() {
     buffers.slot_mut(0).fill(9);
     let mut ring = Ring::new(target, buffers).unwrap();
     ring.queue(Transfer {
-        write: true,
+        act: Act::Write,
         offset: 0,
         length: 4096,
         slot: 0,
@@ -61,7 +61,7 @@ fn writes_reach_the_file() {
 fn a_read_past_the_end_is_short_and_an_odd_one_is_an_errno() {
     let mut ring = Ring::new(file(&[1; 1000]), Buffers::new(1, 4096).unwrap()).unwrap();
     ring.queue(Transfer {
-        write: false,
+        act: Act::Read,
         offset: 0,
         length: 4096,
         slot: 0,
@@ -73,7 +73,7 @@ fn a_read_past_the_end_is_short_and_an_odd_one_is_an_errno() {
         .unwrap();
     let mut ring = Ring::new(write_only, Buffers::new(1, 4096).unwrap()).unwrap();
     ring.queue(Transfer {
-        write: false,
+        act: Act::Read,
         offset: 0,
         length: 512,
         slot: 0,
@@ -86,7 +86,7 @@ fn looking_never_sleeps_and_finds_the_completion_in_the_end() {
     let mut ring = Ring::new(file(&[1; 4096]), Buffers::new(1, 4096).unwrap()).unwrap();
     assert!(!ring.look().unwrap(), "nothing was submitted");
     ring.queue(Transfer {
-        write: false,
+        act: Act::Read,
         offset: 0,
         length: 4096,
         slot: 0,
@@ -104,7 +104,7 @@ fn looking_never_sleeps_and_finds_the_completion_in_the_end() {
 
 fn read(slot: u16) -> Transfer {
     Transfer {
-        write: false,
+        act: Act::Read,
         offset: 0,
         length: 4096,
         slot,

@@ -10,6 +10,7 @@ pub use registry::{ENGINES, EngineKind, ParseEngineError};
 use super::command::Command;
 use super::fault::{Fault, FaultKind};
 use super::libaio::Libaio;
+use super::memory::Memory;
 use super::null::Null;
 use super::pvsync2::Pvsync2;
 use super::sim::{Sim, SimSpec};
@@ -78,27 +79,48 @@ impl EngineSpec {
         size: usize,
         seed: u64,
     ) -> Result<Box<dyn Engine>, EngineError> {
+        let memory = Memory {
+            slots,
+            size,
+            shared: None,
+        };
+        self.open_in(medium, memory, seed)
+    }
+
+    /// The same with buffers of another kind.
+    ///
+    /// # Errors
+    /// As [`EngineSpec::open`].
+    pub fn open_in(
+        &self,
+        medium: &Medium,
+        memory: Memory,
+        seed: u64,
+    ) -> Result<Box<dyn Engine>, EngineError> {
+        let slots = memory.slots;
         let file = |name| match medium {
             Medium::File(file) => Ok(file),
             Medium::None => Err(EngineError::NoTarget(name)),
         };
         Ok(match self {
             EngineSpec::IoUring(options) => {
-                Box::new(Uring::open(file("io_uring")?, slots, size, *options)?)
+                Box::new(Uring::open(file("io_uring")?, memory.buffers()?, *options)?)
             }
-            EngineSpec::IoUringCmd { iopoll } => {
-                Box::new(Command::open(file("io_uring_cmd")?, slots, size, *iopoll)?)
-            }
+            EngineSpec::IoUringCmd { iopoll } => Box::new(Command::open(
+                file("io_uring_cmd")?,
+                memory.buffers()?,
+                *iopoll,
+            )?),
             EngineSpec::Libaio(reap) => {
-                Box::new(Libaio::open(file("libaio")?, slots, size, *reap)?)
+                Box::new(Libaio::open(file("libaio")?, memory.buffers()?, *reap)?)
             }
             EngineSpec::Pvsync2(flags) => {
-                Box::new(Pvsync2::open(file("pvsync2")?, slots, size, *flags)?)
+                Box::new(Pvsync2::open(file("pvsync2")?, memory.buffers()?, *flags)?)
             }
             EngineSpec::Null => Box::new(Null::open(slots)),
             EngineSpec::Sim(spec) => Box::new(Sim::open(spec, slots, seed)),
             EngineSpec::Fault { kind, nth, inner } => Box::new(Fault::open(
-                inner.open(medium, slots, size, seed)?,
+                inner.open_in(medium, memory, seed)?,
                 *kind,
                 *nth,
             )),
