@@ -1,4 +1,4 @@
-//! A recording of the block layer that comes in the order of completion, arranged as a trace: sorted by the time queued in bounded
+//! A recording, of the block layer or of a program, that comes in the order of completion, arranged as a trace: sorted by the time queued in bounded
 //! memory, numbered, merged I/Os pointing to those that carried them.
 
 use crate::TraceError;
@@ -6,7 +6,7 @@ use crate::import::RecordSink;
 use crate::import::depth::Depths;
 use crate::sorter::{Packed, Sorter};
 use crate::span::{NONE, Span};
-use q2c_model::{Bytes, DevId, IoRecord, Nanos, Op, OpFlags};
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,21 +52,29 @@ pub enum RecordingError {
 
 /// Takes I/Os until the recording's end.
 pub struct Recording {
+    layer: Layer,
     sorter: Sorter<Recorded>,
     folder: PathBuf,
     taken: u64,
 }
 
 impl Recording {
-    /// Holds about so much in memory, the rest in an unnamed file in `folder`.
+    /// Of the block layer. Holds about so much in memory, the rest in an unnamed file in `folder`.
     #[must_use]
     pub fn new(memory: Bytes, folder: &Path) -> Self {
+        Self::of(Layer::Block, memory, folder)
+    }
+
+    /// Of this layer. Of the user layer a span's Q is the submission, D the submission's return, C the reaping.
+    #[must_use]
+    pub fn of(layer: Layer, memory: Bytes, folder: &Path) -> Self {
         const ROW: u64 = size_of::<Recorded>() as u64;
         const LEAST: u64 = 1 << 12;
         const MOST: u64 = 1 << 30;
         // The bounds keep it within a usize.
         let rows = (memory.0 / ROW).clamp(LEAST, MOST) as usize;
         Recording {
+            layer,
             sorter: Sorter::new(folder, rows),
             folder: folder.to_owned(),
             taken: 0,
@@ -98,12 +106,17 @@ impl Recording {
     /// # Errors
     /// When they cannot be read back or not be taken.
     pub fn finish(self, sink: &mut dyn RecordSink) -> Result<Option<u64>, RecordingError> {
-        let Recording { sorter, folder, .. } = self;
+        let Recording {
+            layer,
+            sorter,
+            folder,
+            ..
+        } = self;
         let failed = |source| RecordingError::Spill {
             folder: folder.clone(),
             source,
         };
-        let mut arranging = Arranging::new(sink);
+        let mut arranging = Arranging::new(layer, sink);
         sorter.finish(failed, |io| arranging.take(&io))?;
         arranging.flush()?;
         Ok(arranging.origin)
@@ -112,6 +125,7 @@ impl Recording {
 
 /// Sorted I/Os on their way to records.
 struct Arranging<'a> {
+    layer: Layer,
     sink: &'a mut dyn RecordSink,
     batch: Vec<IoRecord>,
     origin: Option<u64>,
@@ -127,8 +141,9 @@ impl<'a> Arranging<'a> {
     /// Leads that are remembered before those that are over are forgotten.
     const LEADS: usize = 1 << 16;
 
-    fn new(sink: &'a mut dyn RecordSink) -> Self {
+    fn new(layer: Layer, sink: &'a mut dyn RecordSink) -> Self {
         Arranging {
+            layer,
             sink,
             batch: Vec::new(),
             origin: None,
@@ -158,7 +173,10 @@ impl<'a> Arranging<'a> {
             0 => NONE,
             lead => self.leads.get(&lead).map_or(NONE, |(id, _)| *id),
         };
-        self.batch.push(span.record(origin, name(&io.comm)));
+        self.batch.push(match self.layer {
+            Layer::Block => span.record(origin, name(&io.comm)),
+            Layer::User => span.user_record(origin, name(&io.comm)),
+        });
         match self.batch.len() == Self::BATCH {
             true => self.flush(),
             false => Ok(()),
@@ -186,12 +204,12 @@ fn name(comm: &[u8; 16]) -> Option<String> {
 }
 
 impl Packed for Recorded {
-    /// Of two queued at once the carried one comes later.
-    type Key = (u64, bool);
+    /// Of two queued at once the carried one comes later, else the one of the greater key.
+    type Key = (u64, bool, u64);
     const SIZE: usize = 138;
 
-    fn key(&self) -> (u64, bool) {
-        (self.span.start(), self.lead != 0)
+    fn key(&self) -> (u64, bool, u64) {
+        (self.span.start(), self.lead != 0, self.key)
     }
 
     fn pack(&self, into: &mut Vec<u8>) {

@@ -141,4 +141,22 @@ impl Span {
             ..new
         }
     }
+
+    /// A user-layer record with times from `origin`: Q is the submission, D its return, C the reaping.
+    #[must_use]
+    pub fn user_record(&self, origin: u64, comm: Option<String>) -> IoRecord {
+        let block = self.record(origin, comm);
+        IoRecord {
+            layer: Layer::User,
+            submit_ns: block.queue_ns,
+            submit_end_ns: block.issue_ns,
+            reap_ns: block.complete_ns,
+            queue_ns: None,
+            getrq_ns: None,
+            insert_ns: None,
+            issue_ns: None,
+            complete_ns: None,
+            ..block
+        }
+    }
 }

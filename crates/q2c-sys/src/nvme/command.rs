@@ -36,7 +36,7 @@ pub fn rw_command(namespace: Namespace, transfer: Transfer, address: u64) -> Opt
     put(40, &(start as u32).to_ne_bytes());
     put(44, &((start >> 32) as u32).to_ne_bytes());
     let fua = u32::from(transfer.act == Act::Durable) << 30;
-    put(48, &(blocks - 1 | fua).to_ne_bytes());
+    put(48, &((blocks - 1) | fua).to_ne_bytes());
     Some(command)
 }
 

@@ -1,0 +1,211 @@
+//! What a trace holds, found in one pass before it is replayed.
+
+use crate::ReplayError;
+use q2c_model::{Bytes, DevId, Nanos, Op};
+use q2c_trace::span::NONE;
+use q2c_trace::{Column, Scan, Span, TraceReader};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Columns that a replay looks at.
+pub(crate) const COLUMNS: [Column; 12] = [
+    Column::QueueNs,
+    Column::GetrqNs,
+    Column::InsertNs,
+    Column::IssueNs,
+    Column::CompleteNs,
+    Column::SubmitNs,
+    Column::ReapNs,
+    Column::Pid,
+    Column::CpuSubmit,
+    Column::Hctx,
+    Column::Error,
+    Column::SubmitEndNs,
+];
+/// Share of requests without a completion up to which completions are said to be there: those in flight at the recording's end, and losses.
+const WITHOUT: f64 = 0.02;
+
+/// One device of the trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its number.
+    pub dev: DevId,
+    /// Requests.
+    pub requests: u64,
+    /// End of the last byte that is asked for.
+    pub span: u64,
+}
+
+/// What a trace holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// The trace.
+    pub path: PathBuf,
+    /// Requests with a time.
+    pub requests: u64,
+    /// By operation.
+    pub ops: BTreeMap<String, u64>,
+    /// Devices in the order of their numbers.
+    pub devices: Vec<Device>,
+    /// Bytes of all requests.
+    pub bytes: u64,
+    /// The largest read or write.
+    pub largest: Bytes,
+    /// The first request's time.
+    pub first: Nanos,
+    /// The last request's time.
+    pub last: Nanos,
+    /// The last completion's time.
+    pub last_end: Nanos,
+    /// Requests with a completion.
+    pub completed: u64,
+    /// Time in which nothing is in flight, between the first request and the last completion.
+    pub idle: Nanos,
+    /// Sum of latencies, ns.
+    pub latency: u128,
+    /// Requests whose time lies before that of the one before them.
+    pub back_in_time: u64,
+    /// Writes and discards.
+    pub writes: u64,
+    /// Requests without any time, which are not replayed.
+    pub timeless: u64,
+}
+
+impl Facts {
+    /// Whether enough requests have a completion to know what was in flight.
+    #[must_use]
+    pub fn has_completions(&self) -> bool {
+        self.completed > 0
+            && (self.requests - self.completed) as f64 <= WITHOUT * self.requests as f64
+    }
+
+    /// From the first request to the last.
+    #[must_use]
+    pub fn length(&self) -> Nanos {
+        self.last - self.first
+    }
+
+    /// From the first request to the last completion.
+    #[must_use]
+    pub fn whole(&self) -> Nanos {
+        self.last_end.max(self.last) - self.first
+    }
+
+    /// Share of the time in which nothing is in flight; none where too few requests have a completion.
+    #[must_use]
+    pub fn idle_share(&self) -> Option<f64> {
+        let whole = self.whole().0;
+        (self.has_completions() && whole > 0).then(|| self.idle.0 as f64 / whole as f64)
+    }
+}
+
+/// Reads the trace once; `tell` hears how many requests were read.
+///
+/// # Errors
+/// It cannot be read, or has no request with a time; `stop` was raised (as if the trace ended there).
+pub fn prepare(
+    path: &Path,
+    part: Option<(Nanos, Nanos)>,
+    stop: &AtomicBool,
+    mut tell: impl FnMut(u64),
+) -> Result<Facts, ReplayError> {
+    let trace = TraceReader::open(path)?;
+    let mut counting = Counting::default();
+    let mut read = 0;
+    for records in trace.records(&Scan::new().columns(&COLUMNS))? {
+        let records = records?;
+        read += records.len() as u64;
+        for record in &records {
+            counting.add(&Span::of(record), part);
+        }
+        tell(read);
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    let facts = counting.finish(path);
+    match facts.requests {
+        0 => Err(ReplayError::Empty {
+            path: path.to_owned(),
+        }),
+        _ => Ok(facts),
+    }
+}
+
+#[derive(Default)]
+struct Counting {
+    facts: Facts,
+    origin: Option<u64>,
+    devices: HashMap<DevId, (u64, u64)>,
+    ops: [u64; 5],
+    previous: u64,
+    /// Until when something is in flight.
+    busy: u64,
+}
+
+/// All operations, in the order of their numbers.
+const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
+
+impl Counting {
+    fn add(&mut self, span: &Span, part: Option<(Nanos, Nanos)>) {
+        let start = span.start();
+        if start == NONE {
+            self.facts.timeless += 1;
+            return;
+        }
+        if !within(part, start, *self.origin.get_or_insert(start)) {
+            return;
+        }
+        let facts = &mut self.facts;
+        if facts.requests == 0 {
+            (facts.first, self.previous, self.busy) = (Nanos(start), start, start);
+        }
+        facts.requests += 1;
+        facts.back_in_time += u64::from(start < self.previous);
+        // Time never goes back in a replay.
+        let start = start.max(self.previous);
+        self.previous = start;
+        facts.last = Nanos(start);
+        if span.complete != NONE {
+            let end = span.complete.max(start);
+            facts.completed += 1;
+            facts.latency += u128::from(end - start);
+            facts.last_end = facts.last_end.max(Nanos(end));
+            facts.idle += Nanos(start.saturating_sub(self.busy));
+            self.busy = self.busy.max(end);
+        }
+        self.ops[span.op as usize] += 1;
+        facts.bytes += span.bytes;
+        facts.writes += u64::from(matches!(span.op, Op::Write | Op::Discard));
+        if matches!(span.op, Op::Read | Op::Write) {
+            facts.largest = facts.largest.max(Bytes(span.bytes));
+        }
+        let (requests, end) = self.devices.entry(span.device).or_default();
+        *requests += 1;
+        *end = (*end).max(span.sector.saturating_mul(512).saturating_add(span.bytes));
+    }
+
+    fn finish(self, path: &Path) -> Facts {
+        let device = |(dev, (requests, span)): (DevId, (u64, u64))| Device {
+            dev,
+            requests,
+            span,
+        };
+        let mut devices: Vec<Device> = self.devices.into_iter().map(device).collect();
+        devices.sort_by_key(|device| (device.dev.major, device.dev.minor));
+        let ops = OPS.into_iter().zip(self.ops).filter(|(_, n)| *n > 0);
+        Facts {
+            path: path.to_owned(),
+            ops: ops.map(|(op, n)| (op.name().to_owned(), n)).collect(),
+            devices,
+            ..self.facts
+        }
+    }
+}
+
+/// Whether a time lies in the wanted part of the trace.
+pub(crate) fn within(part: Option<(Nanos, Nanos)>, start: u64, origin: u64) -> bool {
+    let at = start.saturating_sub(origin);
+    part.is_none_or(|(from, to)| (from.0..to.0).contains(&at))
+}

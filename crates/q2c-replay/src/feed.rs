@@ -1,0 +1,253 @@
+//! The reader: from the trace to scheduled requests, handed to the threads that submit them.
+
+use crate::error::ReplayError;
+use crate::facts::{COLUMNS, Facts, within};
+use crate::item::Item;
+use crate::map::Mapper;
+use crate::order::Order;
+use crate::plan::{Count, LaneBy, Mode, Plan, ShareBy, Writes};
+use crate::profile::Profile;
+use crate::windows::Windows;
+use q2c_engine::engine::Act;
+use q2c_sys::clock::thread_cpu_ns;
+use q2c_trace::span::{NONE, NONE_32};
+use q2c_trace::{Scan, Span, TraceReader};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::SyncSender;
+
+/// Records between two deliveries: what waits in a thread's channel is then bounded in time as well as in number.
+pub const ROUND: usize = 1024;
+/// Rounds that wait in a channel.
+pub const AHEAD: usize = 64;
+
+/// What the reader found on its way.
+#[derive(Debug)]
+pub struct Fed {
+    pub changed: BTreeMap<String, u64>,
+    /// The recording in parts of its time; none where times do not count.
+    pub recorded: Option<Windows>,
+    pub cpu_ns: u64,
+}
+
+/// Reads to the trace's end, or until `stop`. Counts in `read` what it has taken. Ends early when nobody takes any more.
+pub fn feed(
+    plan: &Plan,
+    facts: &Facts,
+    trace: &TraceReader,
+    windows: Option<Windows>,
+    workers: &[SyncSender<Vec<Item>>],
+    stop: &AtomicBool,
+    read: &AtomicU64,
+) -> Result<Fed, ReplayError> {
+    let mut reader = Reader::new(plan, facts, windows, workers)?;
+    'trace: for records in trace.records(&Scan::new().columns(&COLUMNS))? {
+        for some in records?.chunks(ROUND) {
+            some.iter()
+                .for_each(|record| reader.take(&Span::of(record)));
+            read.fetch_add(some.len() as u64, Ordering::Relaxed);
+            if stop.load(Ordering::Relaxed) || !reader.deliver() {
+                break 'trace;
+            }
+        }
+    }
+    reader.deliver();
+    Ok(Fed {
+        changed: reader.mapper.changed(),
+        recorded: reader.windows,
+        cpu_ns: thread_cpu_ns(),
+    })
+}
+
+struct Reader<'a> {
+    plan: &'a Plan,
+    facts: &'a Facts,
+    workers: &'a [SyncSender<Vec<Item>>],
+    ready: Vec<Vec<Item>>,
+    mapper: Mapper,
+    /// Of each target, where writes are written.
+    orders: Vec<Option<Order>>,
+    profiles: Vec<Profile>,
+    windows: Option<Windows>,
+    /// Numbers of lanes, and of each its last request's start and end.
+    lanes: HashMap<u64, (u32, u64, u64)>,
+    origin: Option<u64>,
+    previous: u64,
+    index: u64,
+    /// Whether completions tell what was in flight.
+    known: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(
+        plan: &'a Plan,
+        facts: &'a Facts,
+        windows: Option<Windows>,
+        workers: &'a [SyncSender<Vec<Item>>],
+    ) -> Result<Self, ReplayError> {
+        let writes = plan.policy.writes == Writes::Allow && facts.writes > 0;
+        let orders = plan.targets.iter().map(|_| writes.then(Order::default));
+        Ok(Reader {
+            mapper: Mapper::new(plan, facts)?,
+            plan,
+            facts,
+            workers,
+            ready: workers.iter().map(|_| Vec::with_capacity(ROUND)).collect(),
+            orders: orders.collect(),
+            profiles: facts.devices.iter().map(|_| Profile::default()).collect(),
+            windows,
+            lanes: HashMap::new(),
+            origin: None,
+            previous: 0,
+            index: 0,
+            known: facts.has_completions(),
+        })
+    }
+
+    /// What is ready to its threads; false when none of them takes any more.
+    fn deliver(&mut self) -> bool {
+        let mut taken = false;
+        for (items, worker) in self.ready.iter_mut().zip(self.workers) {
+            taken |= items.is_empty() || {
+                let full = std::mem::replace(items, Vec::with_capacity(ROUND));
+                worker.send(full).is_ok()
+            };
+        }
+        taken
+    }
+
+    fn take(&mut self, span: &Span) {
+        let start = span.start();
+        if start == NONE || !within(self.plan.part, start, *self.origin.get_or_insert(start)) {
+            return;
+        }
+        let start = start.max(self.previous).max(self.facts.first.0);
+        self.previous = start;
+        let (index, due) = (self.index, self.due(start));
+        self.index += 1;
+        let by_number = |device: &crate::Device| (device.dev.major, device.dev.minor);
+        let wanted = (span.device.major, span.device.minor);
+        let Ok(device) = self.facts.devices.binary_search_by_key(&wanted, by_number) else {
+            return;
+        };
+        let before = self.profiles[device].before(start);
+        let end = (span.complete != NONE).then(|| span.complete.max(start));
+        if let Some(end) = end.filter(|_| self.known) {
+            let count = self.count();
+            self.profiles[device].begin(end, count, span.bytes);
+        }
+        self.note(due, end.map(|end| self.due(end)));
+        let Some(mapped) = self.mapper.map(device, span) else {
+            return;
+        };
+        let (lane, think, gap) = self.lane(span, mapped.target, start, end, before.idle);
+        let (worker, stream) = self.place(span, device, lane, &mapped);
+        let order = self.orders[mapped.target].as_mut();
+        let writes = !matches!(mapped.act, Act::Read | Act::Flush);
+        let after =
+            order.and_then(|order| order.next(mapped.offset, mapped.length.into(), writes, stream));
+        self.ready[worker].push(Item {
+            index,
+            due,
+            act: mapped.act,
+            offset: mapped.offset,
+            length: mapped.length,
+            // The number of devices is bounded by what the results can name.
+            device: device as u16,
+            stream,
+            lane,
+            before: if self.known {
+                before.requests
+            } else {
+                Item::UNKNOWN
+            },
+            load: before.load,
+            think,
+            gap,
+            after,
+        });
+    }
+
+    /// A time of the trace on the replay's schedule.
+    fn due(&self, time: u64) -> u64 {
+        let since = time - self.facts.first.0;
+        match self.plan.mode {
+            Mode::Timed { speed } if speed != 1.0 => (since as f64 / speed).round() as u64,
+            _ => since,
+        }
+    }
+
+    fn count(&self) -> Count {
+        match self.plan.mode {
+            Mode::Outstanding { count, .. } => count,
+            _ => Count::Requests,
+        }
+    }
+
+    /// The recording's own windows.
+    fn note(&mut self, due: u64, end: Option<u64>) {
+        if let Some(windows) = &mut self.windows {
+            windows.begin(due, 0);
+            if let Some(end) = end.filter(|_| self.known) {
+                windows.flight(due, end);
+            }
+        }
+    }
+
+    /// The lane's number, and how long its request waits for what.
+    fn lane(
+        &mut self,
+        span: &Span,
+        target: usize,
+        start: u64,
+        end: Option<u64>,
+        idle: u64,
+    ) -> (u32, u64, bool) {
+        let Mode::Closed { lane } = self.plan.mode else {
+            return (span.lane, idle, false);
+        };
+        let key = match lane {
+            LaneBy::Lane => span.lane,
+            LaneBy::Pid => span.pid,
+            LaneBy::Cpu => span.cpu_submit,
+            LaneBy::Device => span.device.minor ^ span.device.major << 20,
+        };
+        // Lanes of one name on two targets are two: each waits for its own requests.
+        let fresh = self.lanes.len() as u32;
+        let key = u64::from(key) | (target as u64) << 32;
+        let known = self.lanes.get(&key).copied();
+        let number = known.map_or(fresh, |(number, ..)| number);
+        self.lanes.insert(key, (number, start, end.unwrap_or(NONE)));
+        match known {
+            None => (number, 0, false),
+            Some((_, last, NONE)) => (number, start - last, true),
+            Some((_, _, last_end)) => (number, start.saturating_sub(last_end), false),
+        }
+    }
+
+    /// The thread that submits it, and its stream.
+    fn place(
+        &self,
+        span: &Span,
+        device: usize,
+        lane: u32,
+        mapped: &crate::map::Mapped,
+    ) -> (usize, u32) {
+        let threads = self.plan.submitters;
+        let first = mapped.target * threads;
+        match self.plan.mode {
+            Mode::Timed { .. } => {
+                let by = match self.plan.share {
+                    ShareBy::Cpu if span.cpu_submit != NONE_32 => u64::from(span.cpu_submit),
+                    ShareBy::Hctx if span.hctx != NONE_32 => u64::from(span.hctx),
+                    // Neighbours go together, regions are spread by the golden ratio.
+                    _ => (mapped.offset >> 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32,
+                };
+                let worker = first + (by % threads as u64) as usize;
+                (worker, worker as u32)
+            }
+            Mode::Outstanding { .. } => (first + device % threads, device as u32),
+            Mode::Closed { .. } => (first + lane as usize % threads, lane),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Replays a trace on files, devices or simulated devices.
+//!
+//! Three modes. **Timed**: each request at its recorded time, whatever became of those before it. **Outstanding**: each request as soon
+//! as the one before it has been submitted and no more is in flight than was at its place in the trace. **Closed**: each lane of the
+//! trace submits its next request a recorded think time after its last one has completed.
+//!
+//! A replay is [`prepare`]d once: one pass over the trace finds its devices, its length, what it asks for. [`replay()`] then streams it: a
+//! reader decodes, maps and schedules ([`feed`]), submitting threads ([`mod@worker`]) wait for each request's moment, submit, reap and count.
+//! Memory is bounded by [`Plan::in_flight`] and the queues between them, whatever the trace holds.
+#![forbid(unsafe_code)]
+
+mod error;
+mod facts;
+mod feed;
+mod gate;
+mod item;
+mod map;
+mod order;
+mod outcome;
+mod plan;
+mod profile;
+mod record;
+mod run;
+mod tally;
+mod time;
+mod windows;
+mod worker;
+
+pub use error::ReplayError;
+pub use facts::{Device, Facts, prepare};
+pub use map::{Fit, Policy};
+pub use outcome::{Outcome, WindowSum};
+pub use plan::{Count, Discards, LaneBy, Mode, OnError, Plan, ShareBy, Target, Writes};
+pub use record::Rows;
+pub use run::{Into, replay};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! From a request of the trace to a request of a target.
+
+use crate::ReplayError;
+use crate::facts::Facts;
+use crate::plan::{Discards, Plan, Target, Writes};
+use q2c_engine::engine::Act;
+use q2c_model::{Op, OpFlags};
+use q2c_trace::Span;
+use std::collections::{BTreeMap, HashMap};
+
+/// What happens to offsets that a target does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fit {
+    /// They begin again at the start of the device's part of the target.
+    #[default]
+    Modulo,
+    /// Their requests are left out.
+    Clip,
+    /// All offsets shrink in proportion.
+    Scale,
+    /// Parts of 1 MiB take the target's parts in the order of their first use.
+    Dense,
+}
+
+/// What becomes of each operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Writes.
+    pub writes: Writes,
+    /// Discards.
+    pub discards: Discards,
+}
+
+/// Bytes of the parts that [`Fit::Dense`] moves.
+const PART: u64 = 1 << 20;
+
+/// A device's part of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    target: usize,
+    base: u64,
+    /// Bytes, a multiple of the alignment.
+    room: u64,
+    align: u64,
+    /// Bytes of the trace's device that are asked for.
+    span: u64,
+}
+
+/// A request as its target gets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapped {
+    /// Place in [`Plan::targets`].
+    pub target: usize,
+    pub act: Act,
+    pub offset: u64,
+    pub length: u32,
+}
+
+/// Maps requests, and counts what it changes.
+pub struct Mapper {
+    places: Vec<Place>,
+    fit: Fit,
+    policy: Policy,
+    largest: u64,
+    dense: HashMap<(usize, u64), u64>,
+    next: Vec<u64>,
+    changed: BTreeMap<&'static str, u64>,
+}
+
+impl Mapper {
+    /// For a plan and its trace.
+    ///
+    /// # Errors
+    /// A target has no room.
+    pub fn new(plan: &Plan, facts: &Facts) -> Result<Self, ReplayError> {
+        let largest = plan.memory.size as u64;
+        let unused = Place {
+            target: usize::MAX,
+            base: 0,
+            room: 0,
+            align: 1,
+            span: 0,
+        };
+        let mut places = vec![unused; facts.devices.len()];
+        for (number, target) in plan.targets.iter().enumerate() {
+            for (device, place) in divide(number, target, facts, largest)? {
+                places[device] = place;
+            }
+        }
+        Ok(Mapper {
+            next: vec![0; places.len()],
+            places,
+            fit: plan.fit,
+            policy: plan.policy,
+            largest,
+            dense: HashMap::new(),
+            changed: BTreeMap::new(),
+        })
+    }
+
+    /// What was changed, by reason.
+    pub fn changed(self) -> BTreeMap<String, u64> {
+        let counts = self.changed.into_iter();
+        counts.map(|(why, n)| (why.to_owned(), n)).collect()
+    }
+
+    fn count(&mut self, why: &'static str) {
+        *self.changed.entry(why).or_default() += 1;
+    }
+
+    /// The request as its target gets it; `None` when it is left out.
+    pub fn map(&mut self, device: usize, span: &Span) -> Option<Mapped> {
+        let place = self.places[device];
+        if place.target == usize::MAX {
+            self.count("devices without a target, left out");
+            return None;
+        }
+        let act = self.act(span)?;
+        let target = place.target;
+        if act == Act::Flush {
+            let (offset, length) = (0, 0);
+            return Some(Mapped {
+                target,
+                act,
+                offset,
+                length,
+            });
+        }
+        if span.bytes == 0 {
+            self.count("requests of no bytes, left out");
+            return None;
+        }
+        let (from, length) = self.aligned(place, span, act);
+        let from = self.fitted(device, place, from, length)?;
+        Some(Mapped {
+            target,
+            act,
+            offset: place.base + from,
+            // At most the room of memory, or for discards 1 GiB.
+            length: length as u32,
+        })
+    }
+
+    fn act(&mut self, span: &Span) -> Option<Act> {
+        let durable = span.flags.contains(OpFlags::FUA);
+        match (span.op, self.policy.writes, self.policy.discards) {
+            (Op::Read, ..) => Some(Act::Read),
+            (Op::Flush, ..) => Some(Act::Flush),
+            (Op::Write, Writes::Allow, _) if durable => Some(Act::Durable),
+            (Op::Write, Writes::Allow, _) => Some(Act::Write),
+            (Op::Write, Writes::AsReads, _) => {
+                self.count("writes, read instead");
+                Some(Act::Read)
+            }
+            (Op::Write, Writes::Skip, _) => {
+                self.count("writes, left out");
+                None
+            }
+            (Op::Discard, _, Discards::Allow) => Some(Act::Discard),
+            (Op::Discard, ..) => {
+                self.count("discards, left out");
+                None
+            }
+            (Op::Other, ..) => {
+                self.count("other operations, left out");
+                None
+            }
+        }
+    }
+
+    /// Offset on the trace's device and length, as multiples of the alignment and no longer than there is room.
+    fn aligned(&mut self, place: Place, span: &Span, act: Act) -> (u64, u64) {
+        let Place { align, room, .. } = place;
+        let from = span.sector.saturating_mul(512) / align * align;
+        let end = span.sector.saturating_mul(512).saturating_add(span.bytes);
+        let length = (end - from).div_ceil(align) * align;
+        if (from, length) != (span.sector.saturating_mul(512), span.bytes) {
+            self.count("requests aligned to the target's blocks");
+        }
+        let most = match act {
+            Act::Discard => 1 << 30,
+            _ => self.largest,
+        };
+        let most = most.min(room) / align * align;
+        if length > most {
+            self.count("requests shortened to what there is room for");
+        }
+        (from, length.min(most))
+    }
+
+    /// Offset in the device's part of the target.
+    fn fitted(&mut self, device: usize, place: Place, from: u64, length: u64) -> Option<u64> {
+        let Place {
+            room, align, span, ..
+        } = place;
+        let fits = from.saturating_add(length) <= room;
+        let last = room - length;
+        match self.fit {
+            Fit::Scale if span > room => {
+                self.count("offsets scaled to the target");
+                let scaled = (u128::from(from) * u128::from(room) / u128::from(span)) as u64;
+                Some((scaled / align * align).min(last))
+            }
+            Fit::Dense => {
+                let part = from / PART;
+                let next = &mut self.next[device];
+                let at = *self.dense.entry((device, part)).or_insert_with(|| {
+                    *next += 1;
+                    *next - 1
+                });
+                if at != part {
+                    self.count("offsets moved together");
+                }
+                // Where there are more parts than room, they begin again.
+                let parts = (room / PART).max(1);
+                Some((at % parts * PART + from % PART).min(last))
+            }
+            _ if fits => Some(from),
+            Fit::Clip => {
+                self.count("requests beyond the target's end, left out");
+                None
+            }
+            Fit::Modulo | Fit::Scale => {
+                self.count("offsets begun again at the target's start (modulo)");
+                Some((from % room).min(last))
+            }
+        }
+    }
+}
+
+/// Every device's part of its target: its span where all of them fit, else an equal share.
+fn divide(
+    number: usize,
+    target: &Target,
+    facts: &Facts,
+    largest: u64,
+) -> Result<Vec<(usize, Place)>, ReplayError> {
+    let (size, align) = (target.size.0, target.align.0.max(1));
+    let span = |device: &usize| facts.devices[*device].span.div_ceil(align).max(1) * align;
+    let all: u64 = target.devices.iter().map(span).sum();
+    let share = size / target.devices.len().max(1) as u64 / align * align;
+    let needed = largest.min(facts.largest.0).max(align);
+    if all > size && share < needed {
+        return Err(ReplayError::TooSmall {
+            size,
+            needed,
+            devices: target.devices.len(),
+        });
+    }
+    let mut base = 0;
+    let places = target.devices.iter().map(|device| {
+        let room = if all <= size { span(device) } else { share };
+        let place = Place {
+            target: number,
+            base,
+            room,
+            align,
+            span: span(device),
+        };
+        base += room;
+        (*device, place)
+    });
+    Ok(places.collect())
+}

@@ -1,0 +1,138 @@
+//! Which earlier requests a request overlaps, so that their order can be kept.
+
+use std::collections::{HashMap, VecDeque};
+
+/// Requests that are looked back at.
+const BACK: usize = 1 << 14;
+/// Requests are looked up by parts of this many bytes.
+const PART_BITS: u32 = 16;
+
+#[derive(Clone, Copy)]
+struct Extent {
+    from: u64,
+    to: u64,
+    writes: bool,
+    stream: u32,
+    nth: u64,
+}
+
+/// The latest requests of one target. Two of them conflict when they overlap and one of them writes.
+#[derive(Default)]
+pub struct Order {
+    recent: VecDeque<Extent>,
+    parts: HashMap<u64, Vec<Extent>>,
+    /// Requests of each stream so far.
+    counts: HashMap<u32, u64>,
+}
+
+impl Order {
+    /// Takes a request, the next of its stream. Gives the streams of earlier ones that it conflicts with, its own left out, with how many
+    /// requests these must have submitted before it.
+    pub fn next(
+        &mut self,
+        from: u64,
+        length: u64,
+        writes: bool,
+        stream: u32,
+    ) -> Option<Box<[(u32, u64)]>> {
+        let count = self.counts.entry(stream).or_default();
+        *count += 1;
+        let new = Extent {
+            from,
+            to: from + length,
+            writes,
+            stream,
+            nth: *count,
+        };
+        if length == 0 {
+            return None;
+        }
+        let before = self.conflicts(&new);
+        self.keep(new);
+        (!before.is_empty()).then(|| before.into())
+    }
+
+    fn conflicts(&self, new: &Extent) -> Vec<(u32, u64)> {
+        let mut before: Vec<(u32, u64)> = Vec::new();
+        for old in parts(new)
+            .filter_map(|part| self.parts.get(&part))
+            .flatten()
+        {
+            let overlap = old.from < new.to && new.from < old.to;
+            if !overlap || !(old.writes || new.writes) || old.stream == new.stream {
+                continue;
+            }
+            match before.iter_mut().find(|(stream, _)| *stream == old.stream) {
+                Some((_, nth)) => *nth = old.nth.max(*nth),
+                None => before.push((old.stream, old.nth)),
+            }
+        }
+        before
+    }
+
+    fn keep(&mut self, new: Extent) {
+        if self.recent.len() == BACK
+            && let Some(oldest) = self.recent.pop_front()
+        {
+            for part in parts(&oldest) {
+                if let Some(extents) = self.parts.get_mut(&part) {
+                    extents.retain(|one| (one.stream, one.nth) != (oldest.stream, oldest.nth));
+                    if extents.is_empty() {
+                        self.parts.remove(&part);
+                    }
+                }
+            }
+        }
+        parts(&new).for_each(|part| self.parts.entry(part).or_default().push(new));
+        self.recent.push_back(new);
+    }
+}
+
+fn parts(extent: &Extent) -> impl Iterator<Item = u64> + use<> {
+    extent.from >> PART_BITS..=(extent.to - 1) >> PART_BITS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_read_waits_for_the_write_of_another_stream() {
+        let mut order = Order::default();
+        assert_eq!(order.next(4096, 4096, true, 0), None);
+        assert_eq!(order.next(8192, 4096, false, 1), None, "beside it");
+        let after = order.next(0, 4097, false, 1);
+        assert_eq!(after.as_deref(), Some(&[(0, 1)][..]));
+        assert_eq!(
+            order.next(4096, 512, true, 0).as_deref(),
+            Some(&[(1, 2)][..])
+        );
+    }
+
+    proptest! {
+        /// Against a look at every pair.
+        #[test]
+        fn every_conflict_is_found(
+            requests in prop::collection::vec((0u64..40, 1u64..40, any::<bool>(), 0u32..3), 1..60)
+        ) {
+            let mut order = Order::default();
+            let mut past: Vec<(u64, u64, bool, u32, u64)> = Vec::new();
+            for (place, blocks, writes, stream) in requests {
+                let (from, length) = (place * 4096, blocks * 4096);
+                let mut wanted = std::collections::BTreeMap::new();
+                for (f, l, w, s, nth) in &past {
+                    if *f < from + length && from < f + l && (*w || writes) && *s != stream {
+                        wanted.insert(*s, *nth);
+                    }
+                }
+                let found = order.next(from, length, writes, stream);
+                let found: std::collections::BTreeMap<u32, u64> =
+                    found.iter().flat_map(|some| some.iter().copied()).collect();
+                prop_assert_eq!(found, wanted);
+                let nth = past.iter().filter(|p| p.3 == stream).count() as u64 + 1;
+                past.push((from, length, writes, stream, nth));
+            }
+        }
+    }
+}

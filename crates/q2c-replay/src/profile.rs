@@ -1,0 +1,100 @@
+//! What was in flight in the trace just before each request.
+
+use crate::plan::Count;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// One device's requests in flight.
+#[derive(Default)]
+pub struct Profile {
+    /// End and load of each.
+    ends: BinaryHeap<Reverse<(u64, u64)>>,
+    load: u64,
+    /// The latest completion so far.
+    last_end: Option<u64>,
+}
+
+/// Just before a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// Requests in flight.
+    pub requests: u32,
+    /// The same in what is counted.
+    pub load: u64,
+    /// Time since the latest completion; 0 where something is in flight or nothing was before.
+    pub idle: u64,
+}
+
+impl Profile {
+    /// What is in flight before a request that starts here; one that ends as this starts is not any more. Starts must not go back.
+    pub fn before(&mut self, start: u64) -> Before {
+        while let Some(Reverse((end, load))) = self
+            .ends
+            .peek()
+            .copied()
+            .filter(|Reverse((end, _))| *end <= start)
+        {
+            self.ends.pop();
+            self.load -= load;
+            self.last_end = Some(end);
+        }
+        let idle = match (self.ends.len(), self.last_end) {
+            (0, Some(end)) => start - end,
+            _ => 0,
+        };
+        Before {
+            requests: u32::try_from(self.ends.len()).unwrap_or(u32::MAX - 1),
+            load: self.load,
+            idle,
+        }
+    }
+
+    /// A request is in flight until `end`.
+    pub fn begin(&mut self, end: u64, count: Count, bytes: u64) {
+        let load = count.of(bytes);
+        self.load += load;
+        self.ends.push(Reverse((end, load)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: 0..10, 5..8, 9..9 and a request at 12.
+    #[test]
+    fn counted_by_hand() {
+        let mut profile = Profile::default();
+        let before = |requests, load, idle| Before {
+            requests,
+            load,
+            idle,
+        };
+        assert_eq!(profile.before(0), before(0, 0, 0));
+        profile.begin(10, Count::Bytes, 512);
+        assert_eq!(profile.before(5), before(1, 512, 0));
+        profile.begin(8, Count::Bytes, 4096);
+        assert_eq!(
+            profile.before(8),
+            before(1, 512, 0),
+            "the one that ends here is over"
+        );
+        assert_eq!(profile.before(9), before(1, 512, 0));
+        assert_eq!(profile.before(12), before(0, 0, 2));
+        profile.begin(13, Count::Bytes, 1);
+        assert_eq!(profile.before(12), before(1, 1, 0));
+    }
+
+    #[test]
+    fn blocks_are_begun_ones() {
+        assert_eq!(
+            (
+                Count::Blocks.of(1),
+                Count::Blocks.of(4096),
+                Count::Blocks.of(4097)
+            ),
+            (1, 1, 2)
+        );
+        assert_eq!((Count::Requests.of(9), Count::Bytes.of(9)), (1, 9));
+    }
+}

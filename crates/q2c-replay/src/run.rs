@@ -1,0 +1,336 @@
+//! A replay from its start to its end: reader, submitting threads, recorder.
+
+use crate::error::ReplayError;
+use crate::facts::Facts;
+use crate::feed::{self, Fed};
+use crate::gate::Rule;
+use crate::item::Item;
+use crate::outcome::{Outcome, windows};
+use crate::plan::{Count, Mode, Plan};
+use crate::record::{self, Rows};
+use crate::tally::Tally;
+use crate::time::Real;
+use crate::windows::Windows;
+use crate::worker::{Parts, Shared, Worker};
+use q2c_engine::engine::EngineError;
+use q2c_model::Bytes;
+use q2c_sys::clock::thread_cpu_ns;
+use q2c_sys::{Clock, thread};
+use q2c_trace::TraceReader;
+use q2c_trace::import::RecordSink;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
+
+/// From the moment that all is ready to the schedule's start, ns.
+const LEAD: u64 = 20_000_000;
+/// Length of the parts that a replay is told in where the trace's length says nothing, ns.
+const SHORT: u64 = 1_000_000;
+
+/// Where a recording goes.
+pub struct Into<'a> {
+    /// Takes the records.
+    pub sink: &'a mut (dyn RecordSink + Send),
+    /// Held in memory at most.
+    pub memory: Bytes,
+    /// Where the rest is kept meanwhile.
+    pub folder: &'a Path,
+}
+
+/// Replays. `read` counts the records that were taken from the trace; `stop` ends it early.
+///
+/// # Errors
+/// The trace cannot be read or lacks what the mode needs, an engine cannot be opened or breaks, the recording fails.
+pub fn replay(
+    plan: &Plan,
+    facts: &Facts,
+    clock: Clock,
+    into: Option<Into<'_>>,
+    read: &AtomicU64,
+    stop: &AtomicBool,
+) -> Result<Outcome, ReplayError> {
+    check(plan, facts)?;
+    let trace = TraceReader::open(&facts.path)?;
+    let threads = plan.targets.len() * plan.submitters;
+    let shared = Shared::new(plan, facts, threads, stop);
+    let (mut rows, from) = match &into {
+        Some(_) => {
+            let (rows, from) = record::channel(threads);
+            (rows.into_iter().map(Some).collect(), Some(from))
+        }
+        None => ((0..threads).map(|_| None).collect::<Vec<_>>(), None),
+    };
+    let (ready, readies) = channel();
+    let start = Start {
+        at: OnceLock::new(),
+        ready,
+    };
+    let base = part_length(plan, facts);
+    scope(|scope| {
+        let begins = Begins(&start, clock);
+        let mut workers = Vec::new();
+        let mut senders = Vec::new();
+        for number in 0..threads {
+            let (to, items) = sync_channel(feed::AHEAD);
+            senders.push(to);
+            let setup = Setup {
+                number,
+                plan,
+                items,
+                shared: &shared,
+                tally: Tally::new(Windows::new(base)),
+                rows: rows[number].take(),
+                clock,
+                start: &start,
+            };
+            workers.push(spawn(scope, setup)?);
+        }
+        drop(rows);
+        let recorded = matches!(plan.mode, Mode::Timed { .. }).then(|| Windows::new(base));
+        let (trace, shared) = (&trace, &shared);
+        let feeding = named(scope, "reader", move || {
+            let fed = feed::feed(plan, facts, trace, recorded, &senders, shared.stop, read);
+            if fed.is_err() {
+                shared.failed.store(true, Ordering::Relaxed);
+            }
+            fed
+        })?;
+        let recording = into.zip(from).map(|(into, from)| {
+            let Into {
+                sink,
+                memory,
+                folder,
+            } = into;
+            named(scope, "recorder", move || {
+                record::record(facts, &from, memory, folder, sink)
+            })
+        });
+        let recording = recording.transpose()?;
+        readies.iter().take(threads).for_each(drop);
+        drop(begins);
+        let done = join_all(workers);
+        let fed = feeding.join().map_err(|_| ReplayError::Panic("reading"))?;
+        let recorder_cpu = match recording {
+            Some(recording) => recording
+                .join()
+                .map_err(|_| ReplayError::Panic("recording"))??,
+            None => 0,
+        };
+        Ok(conclude(done?, fed?, facts, shared, recorder_cpu))
+    })
+}
+
+/// What the mode asks of the trace and the plan of its numbers.
+fn check(plan: &Plan, facts: &Facts) -> Result<(), ReplayError> {
+    match plan.mode {
+        Mode::Outstanding { .. } if !facts.has_completions() => Err(ReplayError::NoCompletions {
+            path: facts.path.clone(),
+            completed: facts.completed,
+            requests: facts.requests,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The windows' first length: equal parts of a timed replay's time.
+fn part_length(plan: &Plan, facts: &Facts) -> u64 {
+    match plan.mode {
+        Mode::Timed { speed } => {
+            let whole = (facts.whole().0 as f64 / speed) as u64;
+            whole.div_ceil(plan.windows.max(1) as u64).max(SHORT)
+        }
+        _ => SHORT,
+    }
+}
+
+impl<'a> Shared<'a> {
+    fn new(plan: &Plan, facts: &Facts, threads: usize, stop: &'a AtomicBool) -> Self {
+        let streams = match plan.mode {
+            Mode::Timed { .. } => threads,
+            Mode::Outstanding { .. } => facts.devices.len(),
+            // No more lanes than requests, and the counters of 2^20 of them serve more, with inversions that are not there.
+            Mode::Closed { .. } => 1 << 20,
+        };
+        Shared {
+            progress: (0..streams).map(|_| AtomicU64::new(0)).collect(),
+            devices: facts.devices.iter().map(|_| Default::default()).collect(),
+            stop,
+            failed: AtomicBool::new(false),
+            in_flight: crate::worker::Busy::default(),
+        }
+    }
+}
+
+/// The common start: told once, when every thread is ready.
+struct Start {
+    at: OnceLock<u64>,
+    ready: Sender<()>,
+}
+
+impl Start {
+    /// For a submitting thread: ready, whatever came of it; the start on the clock.
+    fn wait(&self) -> u64 {
+        // Nobody hears it where another thread could not be started.
+        self.ready.send(()).ok();
+        *self.at.wait()
+    }
+}
+
+/// Nobody waits for ever, whatever happens.
+struct Begins<'a>(&'a Start, Clock);
+
+impl Drop for Begins<'_> {
+    fn drop(&mut self) {
+        self.0.at.get_or_init(|| self.1.now() + LEAD);
+    }
+}
+
+/// What a submitting thread begins with.
+struct Setup<'a> {
+    number: usize,
+    plan: &'a Plan,
+    items: Receiver<Vec<Item>>,
+    shared: &'a Shared<'a>,
+    tally: Tally,
+    rows: Option<Rows>,
+    clock: Clock,
+    start: &'a Start,
+}
+
+type Done = Result<(Tally, Option<Rows>), EngineError>;
+
+fn spawn<'s, 'e>(
+    scope: &'s Scope<'s, 'e>,
+    setup: Setup<'s>,
+) -> Result<ScopedJoinHandle<'s, Done>, ReplayError> {
+    named(scope, "submitter", move || {
+        let done = submit(setup);
+        done.map(|(mut tally, rows)| {
+            tally.cpu_ns = thread_cpu_ns();
+            (tally, rows)
+        })
+    })
+}
+
+fn named<'s, 'e, T: Send + 's>(
+    scope: &'s Scope<'s, 'e>,
+    name: &str,
+    body: impl FnOnce() -> T + Send + 's,
+) -> Result<ScopedJoinHandle<'s, T>, ReplayError> {
+    let thread = Builder::new().name(format!("q2c-{name}"));
+    thread.spawn_scoped(scope, body).map_err(ReplayError::Spawn)
+}
+
+fn submit(setup: Setup<'_>) -> Done {
+    let Setup {
+        number,
+        plan,
+        items,
+        shared,
+        tally,
+        rows,
+        clock,
+        start,
+    } = setup;
+    let opened = open(plan, number);
+    // Whatever came of it: the others wait for all.
+    let begin = start.wait();
+    let engine = opened.inspect_err(|_| shared.failed.store(true, Ordering::Relaxed))?;
+    let (rule, count) = match plan.mode {
+        Mode::Timed { .. } => (Rule::Timed, Count::Requests),
+        Mode::Outstanding { count, keep_idle } => (Rule::Outstanding { keep: keep_idle }, count),
+        Mode::Closed { .. } => (Rule::Closed, Count::Requests),
+    };
+    let parts = Parts {
+        engine,
+        rule,
+        count,
+        on_error: plan.on_error,
+        in_flight: plan.in_flight,
+        items,
+        shared,
+        tally,
+        rows,
+    };
+    let worked = Worker::new(parts, Real::new(clock, begin)).run();
+    worked.inspect_err(|_| shared.failed.store(true, Ordering::Relaxed))
+}
+
+fn open(plan: &Plan, number: usize) -> Result<Box<dyn q2c_engine::engine::Engine>, EngineError> {
+    if !plan.cpus.is_empty() {
+        let cpu = plan.cpus[number % plan.cpus.len()];
+        thread::pin(cpu).map_err(|source| EngineError::Pin { cpu: cpu.0, source })?;
+    }
+    // Without it sleeps end up to 50 us late, which the margin learns.
+    thread::least_timer_slack().ok();
+    let target = &plan.targets[number / plan.submitters];
+    target
+        .engine
+        .open_in(&target.medium, plan.memory, plan.seed + number as u64)
+}
+
+fn join_all(workers: Vec<ScopedJoinHandle<'_, Done>>) -> Result<(Tally, u64), ReplayError> {
+    let mut all: Option<Tally> = None;
+    let mut lost = 0;
+    let mut failed = None;
+    for worker in workers {
+        match worker.join() {
+            Ok(Ok((tally, rows))) => {
+                lost += rows.map_or(0, |rows| rows.lost);
+                match &mut all {
+                    None => all = Some(tally),
+                    Some(all) => all.merge(tally),
+                }
+            }
+            Ok(Err(error)) => failed = failed.or(Some(error.into())),
+            Err(_) => failed = failed.or(Some(ReplayError::Panic("submitting"))),
+        }
+    }
+    match (failed, all) {
+        (Some(error), _) => Err(error),
+        (None, Some(all)) => Ok((all, lost)),
+        (None, None) => Err(ReplayError::Panic("submitting")),
+    }
+}
+
+fn conclude(
+    (tally, rows_lost): (Tally, u64),
+    fed: Fed,
+    facts: &Facts,
+    shared: &Shared<'_>,
+    recorder_cpu: u64,
+) -> Outcome {
+    let known = facts.has_completions();
+    let (windows, _) = windows(tally.windows, fed.recorded, known);
+    let stopped = shared.stop.load(Ordering::Relaxed) || shared.failed.load(Ordering::Relaxed);
+    Outcome {
+        complete: !stopped,
+        issued: tally.issued,
+        errors: tally.errors,
+        first_error: tally.first_error.map(|(_, words)| words),
+        bytes: tally.bytes,
+        end: tally.end,
+        u2c: tally.u2c,
+        sum_u2c: tally.sum_u2c,
+        intended: tally.intended,
+        sum_intended: tally.sum_intended,
+        lateness: tally.lateness,
+        own: tally.own,
+        stalled: tally.stalled,
+        stalled_ns: tally.stalled_ns,
+        capped: tally.capped,
+        blocked: tally.blocked,
+        end_drift: tally.drift.map_or(0, |(_, drift)| drift),
+        most_in_flight: tally.most_in_flight,
+        in_flight_error: (known && tally.base > 0).then(|| tally.off as f64 / tally.base as f64),
+        order_inversions: tally.inversions,
+        changed: fed.changed,
+        idle: shared.in_flight.idle(),
+        submitter_cpu: tally.cpu_ns,
+        reader_cpu: fed.cpu_ns + recorder_cpu,
+        rows_lost,
+        windows,
+    }
+}

@@ -1,0 +1,91 @@
+//! Where a submitting thread takes its time from, and how it waits.
+
+use q2c_engine::engine::{Completion, Engine, EngineError};
+use q2c_sys::Clock;
+use q2c_sys::clock::monotonic_ns;
+
+/// Time as a submitting thread sees it, ns from the replay's start.
+pub trait Time {
+    /// Now; 0 before the start.
+    fn now(&self) -> u64;
+
+    /// Waits for a completion, at most until `at`, so that the caller is back in time for it: it comes back before, and is to call again.
+    ///
+    /// # Errors
+    /// The engine is broken.
+    fn wait(&mut self, engine: &mut dyn Engine, at: u64)
+    -> Result<Option<Completion>, EngineError>;
+
+    /// Waits that gave the CPU up.
+    fn sleeps(&self) -> u64 {
+        0
+    }
+}
+
+/// The run's clock: sleeps to some time before the moment, then looks. The time before is learned from how late it woke.
+pub struct Real {
+    clock: Clock,
+    start: u64,
+    margin: u64,
+    sleeps: u64,
+}
+
+impl Real {
+    /// Time before the moment at first, at least, and at most, ns.
+    const FIRST: u64 = 60_000;
+    const LEAST: u64 = 25_000;
+    const MOST: u64 = 1_000_000;
+    /// A sleep below this is not worth it.
+    const SHORTEST: u64 = 10_000;
+
+    /// `start` on the clock is time 0.
+    pub fn new(clock: Clock, start: u64) -> Self {
+        Real {
+            clock,
+            start,
+            margin: Self::FIRST,
+            sleeps: 0,
+        }
+    }
+
+    /// A late wake-up widens the margin at once, one in time narrows it by a thousandth.
+    fn learn(&mut self, late: u64) {
+        let wanted = late + late / 2 + 10_000;
+        self.margin = match wanted > self.margin {
+            true => wanted,
+            false => self.margin - self.margin / 1024,
+        };
+        self.margin = self.margin.clamp(Self::LEAST, Self::MOST);
+    }
+}
+
+impl Time for Real {
+    #[inline]
+    fn now(&self) -> u64 {
+        self.clock.now().saturating_sub(self.start)
+    }
+
+    fn wait(
+        &mut self,
+        engine: &mut dyn Engine,
+        at: u64,
+    ) -> Result<Option<Completion>, EngineError> {
+        let (at, now) = (self.start + at, self.clock.now());
+        let left = at.saturating_sub(now);
+        if left < self.margin + Self::SHORTEST {
+            std::hint::spin_loop();
+            return engine.poll();
+        }
+        let sleep = left - self.margin;
+        self.sleeps += 1;
+        let done = engine.wait_until(monotonic_ns() + sleep)?;
+        if done.is_none() {
+            self.learn(self.clock.now().saturating_sub(now + sleep));
+        }
+        Ok(done)
+    }
+
+    fn sleeps(&self) -> u64 {
+        self.sleeps
+    }
+}

@@ -1,0 +1,453 @@
+//! A submitting thread: waits for each request's moment, submits what is due at once, reaps, counts.
+
+use crate::gate::{Ready, Rule, Stream};
+use crate::item::Item;
+use crate::plan::{Count, OnError};
+use crate::record::{Row, Rows};
+use crate::tally::Tally;
+use crate::time::Time;
+use q2c_engine::engine::{Act, Completion, Engine, EngineError, Request};
+use q2c_sys::thread::switches;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError};
+
+/// Requests that are submitted at once.
+const BATCH: usize = 32;
+/// Requests that wait in memory for their streams.
+const WAITING: usize = 1 << 18;
+/// A wait ends after this, to look whether all is to stop, ns.
+const LOOK: u64 = 50_000_000;
+/// A wait for the reader, ns.
+const NEXT: u64 = 200_000;
+/// A submission that takes longer may have slept in the kernel, ns.
+const LONG: u64 = 1_000_000;
+
+/// Requests in flight on all targets, and the time in which there were none.
+#[derive(Debug, Default)]
+pub struct Busy {
+    in_flight: AtomicU32,
+    /// When the last one ended, and such times summed.
+    since: AtomicU64,
+    idle: AtomicU64,
+}
+
+impl Busy {
+    fn begin(&self, now: u64) {
+        if self.in_flight.fetch_add(1, Ordering::AcqRel) == 0 {
+            let since = self.since.load(Ordering::Acquire);
+            self.idle
+                .fetch_add(now.saturating_sub(since), Ordering::Relaxed);
+        }
+    }
+
+    fn end(&self, now: u64) {
+        self.since.fetch_max(now, Ordering::AcqRel);
+        self.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// From the start on, ns.
+    pub fn idle(&self) -> u64 {
+        self.idle.load(Ordering::Relaxed)
+    }
+}
+
+/// What threads share.
+pub struct Shared<'a> {
+    /// Requests submitted of each stream.
+    pub progress: Vec<AtomicU64>,
+    /// Requests in flight of each device of the trace.
+    pub devices: Vec<AtomicU32>,
+    /// Requests in flight on all targets.
+    pub in_flight: Busy,
+    /// Raised from outside or by a failure: submit no more.
+    pub stop: &'a AtomicBool,
+    /// A request failed and the replay ends.
+    pub failed: AtomicBool,
+}
+
+/// A request in flight.
+#[derive(Clone, Copy, Default)]
+struct Flight {
+    index: u64,
+    /// The moment meant for it.
+    intended: u64,
+    submit: u64,
+    submit_end: u64,
+    offset: u64,
+    length: u32,
+    act: Act,
+    device: u16,
+    /// Place among this thread's streams.
+    stream: u32,
+    lane: u32,
+    load: u64,
+}
+
+/// What a thread is made of.
+pub struct Parts<'a> {
+    pub engine: Box<dyn Engine>,
+    pub rule: Rule,
+    pub count: Count,
+    pub on_error: OnError,
+    pub in_flight: u16,
+    pub items: Receiver<Vec<Item>>,
+    pub shared: &'a Shared<'a>,
+    pub tally: Tally,
+    pub rows: Option<Rows>,
+}
+
+/// The thread at work.
+pub struct Worker<'a, T> {
+    parts: Parts<'a>,
+    time: T,
+    streams: Vec<Stream>,
+    /// Places of streams by their numbers.
+    places: HashMap<u32, u32>,
+    /// Streams whose next request may go, by when.
+    ready: BinaryHeap<Reverse<(u64, u32)>>,
+    waiting: usize,
+    /// There will be no more items.
+    ended: bool,
+    flights: Vec<Flight>,
+    free: Vec<u16>,
+    batch: Vec<Request>,
+    /// Since when requests wait for a free place; until when they last did.
+    full: bool,
+    free_again: u64,
+    switched: u64,
+    slept: u64,
+}
+
+impl<'a, T: Time> Worker<'a, T> {
+    pub fn new(parts: Parts<'a>, time: T) -> Self {
+        let slots = parts.in_flight;
+        Worker {
+            parts,
+            time,
+            streams: Vec::new(),
+            places: HashMap::new(),
+            ready: BinaryHeap::new(),
+            waiting: 0,
+            ended: false,
+            flights: vec![Flight::default(); usize::from(slots)],
+            free: (0..slots).rev().collect(),
+            batch: Vec::with_capacity(BATCH),
+            full: false,
+            free_again: 0,
+            switched: switches().voluntary,
+            slept: 0,
+        }
+    }
+
+    /// Replays until there is no more, or all is to stop; nothing is in flight afterwards.
+    ///
+    /// # Errors
+    /// The engine is broken.
+    pub fn run(mut self) -> Result<(Tally, Option<Rows>), EngineError> {
+        loop {
+            self.reap()?;
+            self.take();
+            let stopped = self.parts.shared.stop.load(Ordering::Relaxed)
+                || self.parts.shared.failed.load(Ordering::Relaxed);
+            if !stopped && self.submit()? {
+                continue;
+            }
+            let in_flight = self.flights.len() - self.free.len();
+            if in_flight == 0 && (stopped || self.ended && self.waiting == 0) {
+                break;
+            }
+            self.wait(stopped)?;
+        }
+        if let Some(rows) = &mut self.parts.rows {
+            rows.flush();
+        }
+        Ok((self.parts.tally, self.parts.rows))
+    }
+
+    fn reap(&mut self) -> Result<(), EngineError> {
+        while let Some(done) = self.parts.engine.poll()? {
+            self.complete(done);
+        }
+        Ok(())
+    }
+
+    /// Items from the reader into their streams.
+    fn take(&mut self) {
+        while !self.ended && self.waiting < WAITING {
+            match self.parts.items.try_recv() {
+                Ok(items) => {
+                    self.waiting += items.len();
+                    items.into_iter().for_each(|item| self.enqueue(item));
+                }
+                Err(TryRecvError::Empty) => return,
+                Err(TryRecvError::Disconnected) => self.ended = true,
+            }
+        }
+    }
+
+    fn enqueue(&mut self, item: Item) {
+        let fresh = self.streams.len() as u32;
+        let place = *self.places.entry(item.stream).or_insert(fresh);
+        if place == fresh {
+            self.streams.push(Stream {
+                number: item.stream,
+                ..Stream::default()
+            });
+        }
+        let stream = &mut self.streams[place as usize];
+        stream.queue.push_back(item);
+        if stream.queue.len() == 1 {
+            self.line_up(place);
+        }
+    }
+
+    /// Puts a stream in line when its next request may go at some time.
+    fn line_up(&mut self, place: u32) {
+        let stream = &mut self.streams[place as usize];
+        if stream.queued {
+            return;
+        }
+        let at = match self.parts.rule.ready(stream) {
+            Some(Ready::At(at)) => at,
+            Some(Ready::Now) => 0,
+            Some(Ready::Waits) | None => return,
+        };
+        stream.queued = true;
+        self.ready.push(Reverse((at, place)));
+    }
+
+    /// Submits what is due. False when that is nothing.
+    fn submit(&mut self) -> Result<bool, EngineError> {
+        let now = self.time.now();
+        self.batch.clear();
+        while self.batch.len() < BATCH
+            && let Some(Reverse((at, place))) = self.ready.peek().copied()
+            && at <= now
+        {
+            if self.free.is_empty() {
+                self.parts.tally.capped += u64::from(!self.full);
+                self.full = true;
+                break;
+            }
+            if std::mem::take(&mut self.full) {
+                self.free_again = now;
+            }
+            if !self.in_order(place) {
+                break;
+            }
+            self.ready.pop();
+            self.streams[place as usize].queued = false;
+            self.add(place, now);
+            self.line_up(place);
+        }
+        if self.batch.is_empty() {
+            return Ok(false);
+        }
+        self.hand_over()?;
+        Ok(true)
+    }
+
+    /// Whether earlier requests that the next one overlaps have been submitted. Only a schedule of times is worth waiting for: elsewhere
+    /// streams have no order among them, and what stands against the trace's is counted.
+    fn in_order(&mut self, place: u32) -> bool {
+        let item = self.streams[place as usize].queue.front();
+        let after = item.and_then(|item| item.after.as_deref()).unwrap_or(&[]);
+        let progress = &self.parts.shared.progress;
+        let behind = |(stream, count): &&(u32, u64)| {
+            progress[*stream as usize % progress.len()].load(Ordering::Acquire) < *count
+        };
+        let behind = after.iter().filter(behind).count();
+        if self.parts.rule == Rule::Timed {
+            return behind == 0;
+        }
+        self.parts.tally.inversions += u64::from(behind > 0);
+        true
+    }
+
+    /// The next request of a stream into the batch.
+    fn add(&mut self, place: u32, now: u64) {
+        let stream = &mut self.streams[place as usize];
+        let intended = match self.parts.rule.ready(stream) {
+            Some(Ready::At(at)) => at,
+            _ => now,
+        };
+        let (Some(item), Some(slot)) = (stream.queue.pop_front(), self.free.pop()) else {
+            return;
+        };
+        self.waiting -= 1;
+        let load = self.parts.count.of(u64::from(item.length));
+        stream.in_flight += 1;
+        stream.load += load;
+        stream.count += 1;
+        let device = &self.parts.shared.devices[usize::from(item.device)];
+        let before = device.fetch_add(1, Ordering::Relaxed);
+        self.parts.shared.in_flight.begin(now);
+        let tally = &mut self.parts.tally;
+        tally.most_in_flight = tally.most_in_flight.max(u64::from(before) + 1);
+        if item.before != Item::UNKNOWN {
+            tally.off += u128::from(before.abs_diff(item.before));
+            tally.base += u128::from(item.before);
+        }
+        let drift = now as i64 - item.due as i64;
+        tally.drift = tally.drift.max(Some((item.index, drift)));
+        self.flights[usize::from(slot)] = Flight {
+            index: item.index,
+            intended,
+            submit: now,
+            submit_end: 0,
+            offset: item.offset,
+            length: item.length,
+            act: item.act,
+            device: item.device,
+            stream: place,
+            lane: item.lane,
+            load,
+        };
+        self.batch.push(Request {
+            act: item.act,
+            offset: item.offset,
+            length: item.length,
+            slot,
+        });
+    }
+
+    /// The batch to the engine: all of it has one time of submission.
+    fn hand_over(&mut self) -> Result<(), EngineError> {
+        let submit = self.time.now();
+        self.parts.engine.submit(&self.batch)?;
+        let submit_end = self.time.now();
+        let progress = &self.parts.shared.progress;
+        for at in 0..self.batch.len() {
+            let slot = usize::from(self.batch[at].slot);
+            let flight = &mut self.flights[slot];
+            (flight.submit, flight.submit_end) = (submit, submit_end);
+            let stream = &mut self.streams[flight.stream as usize];
+            stream.submitted = Some(submit);
+            progress[stream.number as usize % progress.len()]
+                .store(stream.count, Ordering::Release);
+            let late = submit.saturating_sub(flight.intended);
+            let tally = &mut self.parts.tally;
+            tally.issued += 1;
+            tally.lateness.record(late);
+            tally.windows.begin(submit, late);
+            match flight.intended < self.free_again {
+                true => {
+                    tally.stalled += 1;
+                    tally.stalled_ns += u128::from(late);
+                }
+                false => tally.own.record(late),
+            }
+        }
+        if submit_end - submit > LONG {
+            self.blocked(submit_end);
+        }
+        Ok(())
+    }
+
+    /// A long submission: where the thread gave the CPU up more often than it waited, it slept there, for want of requests.
+    fn blocked(&mut self, now: u64) {
+        let (switched, slept) = (switches().voluntary, self.time.sleeps());
+        if switched - self.switched > slept - self.slept {
+            self.parts.tally.blocked += 1;
+            self.free_again = now;
+        }
+        (self.switched, self.slept) = (switched, slept);
+    }
+
+    fn complete(&mut self, done: Completion) {
+        let now = self.time.now();
+        let flight = self.flights[usize::from(done.slot)];
+        self.free.push(done.slot);
+        let stream = &mut self.streams[flight.stream as usize];
+        stream.in_flight -= 1;
+        stream.load -= flight.load;
+        stream.completed = Some(now);
+        self.parts.shared.devices[usize::from(flight.device)].fetch_sub(1, Ordering::Relaxed);
+        self.parts.shared.in_flight.end(now);
+        let tally = &mut self.parts.tally;
+        let (u2c, intended) = (
+            now - flight.submit,
+            now - flight.intended.min(flight.submit),
+        );
+        tally.u2c.record(u2c);
+        tally.intended.record(intended);
+        tally.sum_u2c += u128::from(u2c);
+        tally.sum_intended += u128::from(intended);
+        tally.windows.flight(flight.submit, now);
+        tally.end = tally.end.max(now);
+        match done.result == flight.length as i32 {
+            true => tally.bytes += u64::from(flight.length),
+            false => self.failure(&flight, done.result),
+        }
+        if let Some(rows) = &mut self.parts.rows {
+            rows.push(row(&flight, now, done.result));
+        }
+        self.line_up(flight.stream);
+    }
+
+    #[cold]
+    fn failure(&mut self, flight: &Flight, result: i32) {
+        let tally = &mut self.parts.tally;
+        tally.errors += 1;
+        if tally
+            .first_error
+            .as_ref()
+            .is_none_or(|(index, _)| flight.index < *index)
+        {
+            let found = match result {
+                0.. => format!("{result} bytes were moved"),
+                errno => std::io::Error::from_raw_os_error(-errno).to_string(),
+            };
+            let Flight {
+                act,
+                length,
+                offset,
+                index,
+                ..
+            } = flight;
+            let words = format!("request {index}, {act:?} of {length} bytes at {offset}: {found}");
+            tally.first_error = Some((*index, words));
+        }
+        if self.parts.on_error == OnError::Stop {
+            self.parts.shared.failed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Until something may have changed: a completion, the next request's moment, more items.
+    fn wait(&mut self, stopped: bool) -> Result<(), EngineError> {
+        let now = self.time.now();
+        let more = !self.ended && self.waiting < WAITING;
+        let next = match self.ready.peek() {
+            Some(Reverse((at, _))) if !stopped && !self.full => (*at).max(now),
+            _ => now + LOOK,
+        };
+        // Nothing is there and the reader is behind: it is asked again soon.
+        let next = if more && self.ready.is_empty() {
+            next.min(now + NEXT)
+        } else {
+            next
+        };
+        let at = next.min(now + LOOK);
+        if let Some(done) = self.time.wait(self.parts.engine.as_mut(), at)? {
+            self.complete(done);
+        }
+        Ok(())
+    }
+}
+
+fn row(flight: &Flight, reap: u64, result: i32) -> Row {
+    Row {
+        index: flight.index,
+        submit: flight.submit,
+        submit_end: flight.submit_end,
+        reap,
+        offset: flight.offset,
+        length: flight.length,
+        act: flight.act,
+        device: flight.device,
+        lane: flight.lane,
+        result,
+    }
+}
