@@ -55,6 +55,12 @@ pub enum EngineError {
     /// The target's handle could not be shared with another thread.
     #[error("open the target once more: {0}")]
     Reopen(std::io::Error),
+    /// A target could not be written before it is measured.
+    #[error("write the target before it is measured: {source}")]
+    Precondition {
+        /// Cause.
+        source: std::io::Error,
+    },
     /// The engine wants a file or device and got none.
     #[error("open engine {0}: it needs a file or device as its target")]
     NoTarget(&'static str),

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod calibrate;
 pub mod experiment;
 pub mod kernel_watch;
+pub mod replay;
 pub mod run_dir;
 pub mod runner;
 pub mod steer;

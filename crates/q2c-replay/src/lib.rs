@@ -31,7 +31,6 @@ pub use facts::{Device, Facts, prepare};
 pub use map::{Fit, Policy};
 pub use outcome::{Outcome, WindowSum};
 pub use plan::{Count, Discards, LaneBy, Mode, OnError, Plan, ShareBy, Target, Writes};
-pub use record::Rows;
 pub use run::{Into, replay};
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ pub fn replay(
         let begins = Begins(&start, clock);
         let mut workers = Vec::new();
         let mut senders = Vec::new();
-        for number in 0..threads {
+        for (number, rows) in rows.iter_mut().enumerate() {
             let (to, items) = sync_channel(feed::AHEAD);
             senders.push(to);
             let setup = Setup {
@@ -81,7 +81,7 @@ pub fn replay(
                 items,
                 shared: &shared,
                 tally: Tally::new(Windows::new(base)),
-                rows: rows[number].take(),
+                rows: rows.take(),
                 clock,
                 start: &start,
             };

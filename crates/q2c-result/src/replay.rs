@@ -161,6 +161,8 @@ pub struct ReplayTrial {
     pub u2c_intended_ns: Spread,
     /// Q2C; none without capture.
     pub q2c_ns: Option<Spread>,
+    /// Share of the trial's time in which nothing was in flight on any target, 0..1.
+    pub idle_share: f64,
     /// Requests in flight at each submission against those at the same request of the recording.
     pub in_flight: InFlight,
     /// Requests submitted before one that they overlap and that stands before them in the trace.

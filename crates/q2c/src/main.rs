@@ -41,6 +41,8 @@ fn dispatch(command: Command, signals: &Signals) -> Result<Exit, Failure> {
         Command::Poll(args) => commands::poll::run(&args, &stop),
         Command::Trace(args) => commands::trace::run(&args, &stop),
         Command::Analyze(args) => commands::analyze::run(&args, &stop),
+        Command::Replay(args) => commands::replay::replay(&args, &stop),
+        Command::Compare(args) => commands::replay::compare(&args, &stop),
         Command::Report(args) => commands::report::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args, &stop),

@@ -56,6 +56,17 @@ pub fn sibling(
     }
 }
 
+/// Of a simulated device.
+pub fn simulated_facts(target: &str) -> Target {
+    Target {
+        path: target.to_owned(),
+        kind: "simulated".to_owned(),
+        size: SIMULATED_SPAN,
+        unproved: vec!["no device: interrupts and requests are not counted".to_owned()],
+        ..Target::default()
+    }
+}
+
 impl Opened {
     /// A file or device by its path.
     pub fn path(
@@ -152,13 +163,7 @@ impl Opened {
 
     /// A simulated device.
     pub fn simulated(target: &str) -> Self {
-        let facts = Target {
-            path: target.to_owned(),
-            kind: "simulated".to_owned(),
-            size: SIMULATED_SPAN,
-            unproved: vec!["no device: interrupts and requests are not counted".to_owned()],
-            ..Target::default()
-        };
+        let facts = simulated_facts(target);
         Opened {
             medium: Medium::None,
             span: facts.size,

@@ -288,7 +288,12 @@ pub fn named(
 
 /// Engines that simulate are named as the target.
 pub fn engine(args: &WorkloadArgs, target: &str) -> Result<EngineSpec, Failure> {
-    if let Some(engine) = &args.engine {
+    named_engine(args.engine.as_ref(), target)
+}
+
+/// The engine asked for, or the one that the target's text is, or io_uring.
+pub fn named_engine(asked: Option<&EngineSpec>, target: &str) -> Result<EngineSpec, Failure> {
+    if let Some(engine) = asked {
         return Ok(engine.clone());
     }
     match target.parse::<EngineSpec>() {

@@ -101,7 +101,7 @@ pub struct Window {
     pub to: Nanos,
 }
 
-fn window(text: &str) -> Result<Window, String> {
+pub fn window(text: &str) -> Result<Window, String> {
     let time = |text: &str| parse_duration(text).map_err(|error| error.to_string());
     let expected = || "expected two times, the first the smaller, such as 1.5s..1.6s".to_owned();
     let (from, to) = text.split_once("..").ok_or_else(expected)?;

@@ -9,6 +9,7 @@ mod goal;
 mod poll;
 mod record;
 mod recording;
+mod replay;
 mod report;
 mod reproduce;
 mod restore;
@@ -28,6 +29,10 @@ pub use goal::GoalArgs;
 pub use poll::{PollArgs, PollCommand, SimArgs, SweepArgs};
 pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};
+pub use replay::{
+    CompareArgs, CountName, DiscardsName, HowArgs, Idle, LaneName, ModeName, Offsets, OnErrorName,
+    ReplayArgs, ShareName, WritesName,
+};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
@@ -71,6 +76,10 @@ pub enum Command {
     Trace(TraceArgs),
     /// Say where the I/Os of a trace spend their time: stages, queues, load, the bottleneck
     Analyze(AnalyzeArgs),
+    /// Replay a trace on a device: timed, with as much in flight, or as a closed loop
+    Replay(ReplayArgs),
+    /// Replay a trace on several devices and say which serves it better
+    Compare(CompareArgs),
     /// Draw tables and the HTML report again from a result
     Report(ReportArgs),
     /// List what this machine can and cannot do, why, and the line that would change it

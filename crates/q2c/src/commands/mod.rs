@@ -7,6 +7,7 @@ mod capture;
 pub mod doctor;
 pub mod poll;
 mod record;
+pub mod replay;
 pub mod report;
 pub mod reproduce;
 pub mod restore;

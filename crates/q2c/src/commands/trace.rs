@@ -129,7 +129,7 @@ fn latency(latency: &Latency) -> String {
 }
 
 /// Of a recording that cannot be read or used.
-pub(super) fn import_exit(error: &ImportError) -> Exit {
+pub(crate) fn import_exit(error: &ImportError) -> Exit {
     match error {
         ImportError::Trace(error) => trace_exit(error),
         ImportError::Option { .. }
@@ -143,7 +143,7 @@ pub(super) fn import_exit(error: &ImportError) -> Exit {
 }
 
 /// Of errors in writing.
-pub(super) fn trace_exit(error: &TraceError) -> Exit {
+pub(crate) fn trace_exit(error: &TraceError) -> Exit {
     match error {
         TraceError::Exists { .. } => Exit::Usage,
         _ => Exit::Device,

@@ -1,0 +1,137 @@
+//! A replay's result.
+
+use super::trial::median;
+use super::{Ran, Site, words};
+use q2c_host::machine;
+use q2c_replay::Facts;
+use q2c_result::Warning;
+use q2c_result::replay::{ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a run was, before it began.
+pub struct Asked {
+    /// How.
+    pub job: ReplayJob,
+    /// The trace as it was named.
+    pub path: String,
+    /// What made it.
+    pub source: String,
+    /// Start, Unix time in seconds.
+    pub started_unix_s: u64,
+}
+
+impl Asked {
+    /// Now.
+    #[must_use]
+    pub fn new(job: ReplayJob, path: &str, source: &str) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Asked {
+            job,
+            path: path.to_owned(),
+            source: source.to_owned(),
+            started_unix_s: now.map_or(0, |now| now.as_secs()),
+        }
+    }
+
+    /// Seconds since then.
+    pub(super) fn seconds(&self) -> f64 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        now.map_or(0.0, |now| now.as_secs_f64() - self.started_unix_s as f64)
+            .max(0.0)
+    }
+
+    pub(super) fn trace(&self, facts: &Facts) -> TraceFacts {
+        words::trace(facts, &self.path, &self.source)
+    }
+}
+
+/// The result of one site; `None` when no trial gave anything.
+#[must_use]
+pub fn replay(asked: &Asked, facts: &Facts, site: &Site, ran: &Ran) -> Option<ReplayResult> {
+    let (trials, failures) = ran.of(&site.name);
+    let shown = median(&trials, |trial| trial.sum_u2c_s)?.clone();
+    let mut warnings = warnings(facts, &shown);
+    warnings.extend(failures.iter().map(|why| failed(why)));
+    Some(ReplayResult {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_s: asked.started_unix_s,
+        seconds: asked.seconds(),
+        complete: trials.iter().all(|trial| trial.complete)
+            && trials.len() as u32 >= asked.job.trials,
+        job: asked.job.clone(),
+        trace: asked.trace(facts),
+        machine: machine::read(&q2c_host::Roots::live()),
+        targets: site.facts.clone(),
+        trial: shown,
+        trials,
+        warnings,
+    })
+}
+
+fn warn(id: &str, found: String, means: &str, todo: &str) -> Warning {
+    let (id, means, todo) = (id.to_owned(), means.to_owned(), todo.to_owned());
+    Warning {
+        id,
+        found,
+        means,
+        todo,
+    }
+}
+
+fn failed(why: &str) -> Warning {
+    warn(
+        "trial-failed",
+        format!("a trial {why}"),
+        "it is not among the figures",
+        "",
+    )
+}
+
+/// Ways in which a trial can mislead.
+pub(super) fn warnings(facts: &Facts, trial: &ReplayTrial) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (why, count) in trial
+        .changed
+        .iter()
+        .filter(|(why, _)| why.contains("writes"))
+    {
+        warnings.push(warn(
+            "writes-changed",
+            format!("{count} {why}"),
+            "the device does less work than the trace asks for",
+            "--writes allow with --allow-write TARGET writes them: what is there is lost",
+        ));
+    }
+    if facts.timeless > 0 {
+        warnings.push(warn(
+            "without-time",
+            format!("{} requests have no time", facts.timeless),
+            "they are not replayed",
+            "",
+        ));
+    }
+    if facts.back_in_time > 0 {
+        warnings.push(warn(
+            "back-in-time",
+            format!(
+                "{} requests lie before the one before them",
+                facts.back_in_time
+            ),
+            "they are submitted together with it, in the order of the trace",
+            "q2c trace import --sort sorts them",
+        ));
+    }
+    if trial.q2c_lost > 0 {
+        warnings.push(warn(
+            "capture-lost",
+            format!(
+                "{} I/Os are missing from the sum of Q2C, which has {}",
+                trial.q2c_lost, trial.q2c_ios
+            ),
+            "the sum is too low by these",
+            "",
+        ));
+    }
+    warnings
+}

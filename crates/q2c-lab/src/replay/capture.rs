@@ -1,0 +1,90 @@
+//! The block layer beside a replay: the sum of Q2C of this process's I/Os.
+
+use q2c_capture::{By, ProbeError, Recorder, Wanted};
+use q2c_host::Roots;
+use q2c_host::block::Disk;
+use q2c_stats::Histogram;
+use q2c_sys::clock::thread_cpu_ns;
+use q2c_trace::recording::Recorded;
+use q2c_trace::span::NONE;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::Duration;
+
+/// Between two looks into the recorder's buffers.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// What was captured.
+#[derive(Default)]
+pub struct Captured {
+    pub by: String,
+    pub q2c: Histogram,
+    /// Exact, ns.
+    pub sum: u128,
+    /// I/Os known to be missing.
+    pub lost: u64,
+    pub cpu_ns: u64,
+}
+
+impl Captured {
+    fn take(&mut self, io: &Recorded) -> Result<(), Infallible> {
+        let span = &io.span;
+        if span.queue != NONE && span.complete != NONE {
+            let q2c = span.complete.saturating_sub(span.queue);
+            self.q2c.record(q2c);
+            self.sum += u128::from(q2c);
+        }
+        Ok(())
+    }
+}
+
+/// A capture under way.
+pub struct Capture {
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<Result<Captured, ProbeError>>,
+}
+
+impl Capture {
+    /// Begins, on these disks, for what this process queues.
+    ///
+    /// # Errors
+    /// The kernel refuses it, or there are too many disks.
+    pub fn begin(roots: &Roots, disks: &[Disk], by: Option<By>) -> Result<Capture, ProbeError> {
+        let wanted = Wanted {
+            pid: Some(std::process::id()),
+            ..Wanted::default()
+        };
+        let recorder = Recorder::attach(roots, disks, &wanted, by)?;
+        let over = Arc::new(AtomicBool::new(false));
+        let ending = over.clone();
+        let thread = spawn(move || follow(recorder, &ending));
+        Ok(Capture { over, thread })
+    }
+
+    /// Ends: what is in flight has a moment to complete.
+    ///
+    /// # Errors
+    /// The recorder's buffers cannot be read.
+    pub fn end(self) -> Result<Captured, ProbeError> {
+        self.over.store(true, Ordering::Release);
+        let ended = self.thread.join();
+        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+fn follow(mut recorder: Recorder, over: &AtomicBool) -> Result<Captured, ProbeError> {
+    let mut captured = Captured {
+        by: recorder.by().name().to_owned(),
+        ..Captured::default()
+    };
+    while !over.load(Ordering::Acquire) {
+        let Ok(_) = recorder.drain(|io| captured.take(&io))?;
+        sleep(LOOK);
+    }
+    let Ok(()) = recorder.end(|io| captured.take(&io))?;
+    captured.lost = recorder.missing()?.lost;
+    captured.cpu_ns = thread_cpu_ns();
+    Ok(captured)
+}

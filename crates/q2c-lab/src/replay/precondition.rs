@@ -1,0 +1,142 @@
+//! Writing a target before it is measured, so that its state does not depend on what was there.
+
+use q2c_engine::engine::{Act, Engine, EngineError, Request};
+use q2c_engine::engines::{Memory, Shared};
+use q2c_replay::{ReplayError, Target};
+use q2c_stats::Rng;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precondition {
+    /// All of it in order, so many times, 128 KiB at once, 32 in flight.
+    Sequential(u32),
+    /// As many bytes as it has, at random places, 4 KiB at once, 32 in flight, after one sequential pass.
+    Random,
+}
+
+impl fmt::Display for Precondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Precondition::Sequential(1) => f.write_str("sequential"),
+            Precondition::Sequential(times) => write!(f, "sequential:{times}"),
+            Precondition::Random => f.write_str("random"),
+        }
+    }
+}
+
+impl FromStr for Precondition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("expected sequential, sequential:N (passes) or random, found `{text}`");
+        match text.split_once(':') {
+            None if text == "sequential" => Ok(Precondition::Sequential(1)),
+            None if text == "random" => Ok(Precondition::Random),
+            Some(("sequential", times)) => {
+                let times = times.parse().ok().filter(|n| (1..=100).contains(n));
+                times.map(Precondition::Sequential).ok_or_else(wrong)
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+const DEPTH: u16 = 32;
+const LARGE: u32 = 128 << 10;
+const SMALL: u32 = 4 << 10;
+
+impl Precondition {
+    /// Writes every target, one after the other, until it is done or `stop` is raised.
+    ///
+    /// # Errors
+    /// A write fails.
+    pub fn run(self, targets: &[Target], stop: &AtomicBool) -> Result<(), ReplayError> {
+        for target in targets {
+            let (size, large) = (target.size.0, u64::from(LARGE));
+            let passes = match self {
+                Precondition::Sequential(times) => times,
+                Precondition::Random => 1,
+            };
+            for _ in 0..passes {
+                write(target, LARGE, size / large, stop, |nth| nth * large)?;
+            }
+            if self == Precondition::Random {
+                let (mut rng, places) = (Rng::new(1), size / u64::from(SMALL));
+                write(target, SMALL, places, stop, |_| {
+                    rng.below(places) * u64::from(SMALL)
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// So many writes of `length` bytes, each where `place` says.
+fn write(
+    target: &Target,
+    length: u32,
+    count: u64,
+    stop: &AtomicBool,
+    mut place: impl FnMut(u64) -> u64,
+) -> Result<(), ReplayError> {
+    let memory = Memory {
+        slots: usize::from(DEPTH),
+        size: length as usize,
+        shared: Some(Shared {
+            pool: usize::from(DEPTH),
+            compressible: 0,
+        }),
+    };
+    let mut engine = target.engine.open_in(&target.medium, memory, 1)?;
+    let mut free: Vec<u16> = (0..DEPTH).collect();
+    for nth in 0..count {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let slot = match free.pop() {
+            Some(slot) => slot,
+            None => written(engine.as_mut(), length)?,
+        };
+        let request = Request {
+            act: Act::Write,
+            offset: place(nth),
+            length,
+            slot,
+        };
+        engine.submit(&[request])?;
+    }
+    for _ in free.len()..usize::from(DEPTH) {
+        written(engine.as_mut(), length)?;
+    }
+    Ok(())
+}
+
+fn written(engine: &mut dyn Engine, length: u32) -> Result<u16, EngineError> {
+    let done = engine.wait()?;
+    match done.result == length as i32 {
+        true => Ok(done.slot),
+        false => Err(EngineError::Precondition {
+            source: std::io::Error::from_raw_os_error(done.result.min(0).saturating_neg()),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_come_back() {
+        for text in ["sequential", "sequential:3", "random"] {
+            let parsed: Precondition = text.parse().unwrap();
+            assert_eq!(parsed.to_string(), text);
+        }
+        for wrong in ["", "sequential:0", "sequential:x", "twice"] {
+            assert!(wrong.parse::<Precondition>().is_err(), "{wrong}");
+        }
+    }
+}

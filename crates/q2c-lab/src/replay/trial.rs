@@ -1,0 +1,199 @@
+//! From what a replay gave to a trial of the result.
+
+use super::Replaying;
+use super::capture::Captured;
+use q2c_replay::{Mode, Outcome, WindowSum};
+use q2c_result::replay::{InFlight, Lateness, ReplayTrial, Spread, Window};
+use q2c_stats::Histogram;
+
+/// A timed replay that ends later than the trace by more than this share of its length, and more than so many seconds, found a device that
+/// was behind.
+const BEHIND: f64 = 0.05;
+const BEHIND_S: f64 = 0.05;
+
+pub fn trial(
+    run: &Replaying<'_>,
+    outcome: &Outcome,
+    captured: Option<Captured>,
+    stopped: bool,
+) -> ReplayTrial {
+    let completion_s = seconds(outcome.end.into());
+    let own = lateness(&outcome.own);
+    let invalid = invalid(run, outcome, &own, captured.as_ref(), stopped);
+    let timed = matches!(run.plan.mode, Mode::Timed { .. });
+    ReplayTrial {
+        completion_s,
+        sum_u2c_s: seconds(outcome.sum_u2c),
+        sum_u2c_intended_s: seconds(outcome.sum_intended),
+        sum_q2c_s: captured.as_ref().map(|captured| seconds(captured.sum)),
+        q2c_source: captured.as_ref().map(|captured| captured.by.clone()),
+        q2c_ios: captured.as_ref().map_or(0, |captured| captured.q2c.count()),
+        q2c_lost: captured.as_ref().map_or(0, |captured| captured.lost),
+        saturated: saturated(run, outcome),
+        stalled: outcome.stalled,
+        stalled_s: seconds(outcome.stalled_ns),
+        lateness_ns: lateness(&outcome.lateness),
+        own_lateness_ns: own,
+        end_drift_ns: if timed { outcome.end_drift } else { 0 },
+        issued: outcome.issued,
+        errors: outcome.errors,
+        first_error: outcome.first_error.clone(),
+        bytes: outcome.bytes,
+        valid: invalid.is_empty(),
+        invalid,
+        complete: outcome.complete && !stopped,
+        u2c_ns: spread(&outcome.u2c),
+        u2c_intended_ns: spread(&outcome.intended),
+        q2c_ns: captured.as_ref().map(|captured| spread(&captured.q2c)),
+        idle_share: share(outcome.idle as f64 / 1e9, completion_s),
+        in_flight: in_flight(run, outcome, completion_s),
+        order_inversions: outcome.order_inversions,
+        changed: outcome.changed.clone(),
+        submitter_cpu_s: seconds(outcome.submitter_cpu.into()),
+        reader_cpu_s: seconds(
+            u128::from(outcome.reader_cpu) + captured.map_or(0, |c| u128::from(c.cpu_ns)),
+        ),
+        windows: outcome.windows.iter().map(window).collect(),
+    }
+}
+
+fn seconds(ns: u128) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 {
+        (part / whole).min(1.0)
+    } else {
+        0.0
+    }
+}
+
+fn saturated(run: &Replaying<'_>, outcome: &Outcome) -> bool {
+    let held = outcome.stalled > 0 || outcome.capped > 0 || outcome.blocked > 0;
+    let Mode::Timed { speed } = run.plan.mode else {
+        return held;
+    };
+    let length = run.facts.length().as_secs_f64() / speed;
+    let behind = seconds(outcome.end.into()) - length;
+    held || outcome.complete && behind > BEHIND_S && behind > BEHIND * length
+}
+
+fn invalid(
+    run: &Replaying<'_>,
+    outcome: &Outcome,
+    own: &Lateness,
+    captured: Option<&Captured>,
+    stopped: bool,
+) -> Vec<String> {
+    let mut why = Vec::new();
+    if stopped || !outcome.complete && outcome.errors == 0 {
+        why.push("it was stopped before the trace's end".to_owned());
+    }
+    if outcome.errors > 0 {
+        let first = outcome.first_error.as_deref().unwrap_or_default();
+        why.push(format!(
+            "{} requests failed, the first: {first}",
+            outcome.errors
+        ));
+    }
+    if own.p99 > run.max_lateness.0 as f64 {
+        why.push(format!(
+            "the replayer was late by its own fault: {:.1} us at the 99th percentile, {} allowed; use more --submitters, free CPUs or a lower \
+             speed",
+            own.p99 / 1e3,
+            run.max_lateness
+        ));
+    }
+    // A hundredth of the sum may be missing before it says something else.
+    if let Some(captured) = captured.filter(|captured| captured.lost * 100 > captured.q2c.count()) {
+        why.push(format!(
+            "the capture missed {} of {} I/Os",
+            captured.lost,
+            captured.lost + captured.q2c.count()
+        ));
+    }
+    why
+}
+
+fn lateness(histogram: &Histogram) -> Lateness {
+    Lateness {
+        p50: histogram.percentile(0.5),
+        p99: histogram.percentile(0.99),
+        p999: histogram.percentile(0.999),
+        max: histogram.greatest() as f64,
+    }
+}
+
+/// Shares at which the distribution is told.
+fn shares() -> impl Iterator<Item = f64> {
+    let low = [0.0, 0.001, 0.01, 0.02];
+    let middle = (1..20).map(|n| f64::from(n) * 0.05);
+    let high = [
+        0.96, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 1.0,
+    ];
+    low.into_iter().chain(middle).chain(high)
+}
+
+fn spread(histogram: &Histogram) -> Spread {
+    let at = |q| histogram.percentile(q);
+    let curve = shares().map(|q| (q, at(q)));
+    Spread {
+        ios: histogram.count(),
+        mean: histogram.mean(),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: histogram.greatest() as f64,
+        curve: if histogram.count() > 0 {
+            curve.collect()
+        } else {
+            Vec::new()
+        },
+    }
+}
+
+fn in_flight(run: &Replaying<'_>, outcome: &Outcome, completion_s: f64) -> InFlight {
+    let facts = run.facts;
+    let whole = facts.whole().as_secs_f64();
+    let recorded = facts.latency as f64 / 1e9;
+    InFlight {
+        mean: match completion_s > 0.0 {
+            true => seconds(outcome.sum_u2c) / completion_s,
+            false => 0.0,
+        },
+        most: outcome.most_in_flight,
+        recorded_mean: (facts.has_completions() && whole > 0.0).then(|| recorded / whole),
+        error: outcome.in_flight_error,
+    }
+}
+
+fn window(sum: &WindowSum) -> Window {
+    Window {
+        from_s: seconds(sum.from.into()),
+        length_s: seconds(sum.length.into()),
+        recorded_ios: sum.recorded_ios,
+        ios: sum.ios,
+        recorded_in_flight: sum.recorded_in_flight,
+        in_flight: sum.in_flight,
+        latest_ns: sum.latest,
+        sum_u2c_s: seconds(sum.sum_u2c),
+    }
+}
+
+/// The trial with the median of a number, among valid ones where there are any; none without trials.
+#[must_use]
+pub fn median(
+    trials: &[ReplayTrial],
+    number: impl Fn(&ReplayTrial) -> f64,
+) -> Option<&ReplayTrial> {
+    let valid: Vec<&ReplayTrial> = trials.iter().filter(|trial| trial.valid).collect();
+    let mut some = match valid.is_empty() {
+        true => trials.iter().collect(),
+        false => valid,
+    };
+    some.sort_by(|a, b| number(a).total_cmp(&number(b)));
+    // Of an even number the lower one of the middle.
+    some.get(some.len().saturating_sub(1) / 2).copied()
+}

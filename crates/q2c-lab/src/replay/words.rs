@@ -1,0 +1,54 @@
+//! What is told of a trace and a recording.
+
+use super::Replaying;
+use q2c_model::{Bytes, TraceMeta};
+use q2c_replay::Facts;
+use q2c_result::replay::TraceFacts;
+use std::collections::BTreeMap;
+
+/// The trace's facts for a result; `path` as the user named it, `source` what made it.
+pub(super) fn trace(facts: &Facts, path: &str, source: &str) -> TraceFacts {
+    let known = facts.has_completions();
+    let device = |device: &q2c_replay::Device| (device.dev.to_string(), device.requests);
+    TraceFacts {
+        path: path.to_owned(),
+        source: source.to_owned(),
+        requests: facts.requests,
+        ops: facts.ops.clone(),
+        devices: facts.devices.iter().map(device).collect(),
+        bytes: facts.bytes,
+        largest: facts.largest,
+        span: Bytes(
+            facts
+                .devices
+                .iter()
+                .map(|device| device.span)
+                .max()
+                .unwrap_or(0),
+        ),
+        length_s: facts.length().as_secs_f64(),
+        completed: facts.completed,
+        idle_share: facts.idle_share(),
+        back_in_time: facts.back_in_time,
+        sum_latency_s: known.then_some(facts.latency as f64 / 1e9),
+    }
+}
+
+/// What a recording of the replay says of itself.
+pub(super) fn recording(run: &Replaying<'_>) -> TraceMeta {
+    let targets: Vec<&str> = run.sites.iter().map(|site| site.name.as_str()).collect();
+    let name = run
+        .facts
+        .path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
+    TraceMeta {
+        clock: run.clock.source().to_owned(),
+        source: "q2c replay".to_owned(),
+        source_version: env!("CARGO_PKG_VERSION").to_owned(),
+        file: Some(targets.join(", ")),
+        facts: BTreeMap::from([("replayed".to_owned(), name.into_owned())]),
+        ..TraceMeta::default()
+    }
+}

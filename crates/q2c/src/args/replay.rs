@@ -1,0 +1,220 @@
+//! `q2c replay` and `q2c compare`.
+
+use super::{RecordingArgs, RunArgs};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use q2c_capture::By;
+use q2c_engine::EngineSpec;
+use q2c_lab::replay::Precondition;
+use q2c_model::{Bytes, DevId, Nanos, parse_duration, parse_size};
+use q2c_trace::import::FORMATS;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Replay a trace on one target, or on one for each of its devices.
+#[derive(Clone, Debug, Args)]
+pub struct ReplayArgs {
+    /// A q2c trace, or a recording that can be imported
+    pub trace: PathBuf,
+    /// File or block device, or a simulated device such as sim:50us,servers=8 or null; none with --map
+    pub target: Option<String>,
+    /// Send a device of the trace there, such as 8:16=/dev/sdb; for each of its devices, others are left out
+    #[arg(long, value_name = "DEVICE=TARGET", conflicts_with = "target")]
+    pub map: Vec<Map>,
+    /// Trials
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub trials: u32,
+    /// Store every I/O of the replay in this trace; a name that is not taken yet
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// How.
+    #[command(flatten)]
+    pub how: HowArgs,
+}
+
+/// Replay a trace on several devices in turns, and say which serves it better.
+#[derive(Clone, Debug, Args)]
+pub struct CompareArgs {
+    /// A q2c trace, or a recording that can be imported
+    pub trace: PathBuf,
+    /// Two or more files, block devices or simulated devices
+    #[arg(required = true, num_args = 2.., value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Trials of each target, in turns
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub trials: u32,
+    /// How.
+    #[command(flatten)]
+    pub how: HowArgs,
+}
+
+/// How a trace is replayed.
+#[derive(Clone, Debug, Args)]
+pub struct HowArgs {
+    /// timed: each request at its recorded time; outstanding: when no more is in flight than was at its place in the trace; closed: each
+    /// lane a recorded think time after its last completion
+    #[arg(long, value_enum, default_value = "timed")]
+    pub mode: ModeName,
+    /// timed: so many times as fast, such as 2 or 0.5
+    #[arg(long, default_value = "1", value_parser = speed)]
+    pub speed: f64,
+    /// outstanding: keep the time in which the trace has nothing in flight, or leave it out
+    #[arg(long, value_enum, default_value = "squeeze")]
+    pub idle: Idle,
+    /// outstanding: what in flight is counted in; blocks are of 4 KiB
+    #[arg(long, value_enum, default_value = "requests")]
+    pub count: CountName,
+    /// closed: what a lane is
+    #[arg(long, value_enum, default_value = "lane")]
+    pub lane: LaneName,
+    /// io_uring or libaio, with their options [default: io_uring, or what a simulated target names]
+    #[arg(long)]
+    pub engine: Option<EngineSpec>,
+    /// Submitting threads of each target
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub submitters: u16,
+    /// timed: by what several threads share the requests; where two overlap, the trace's order is kept all the same
+    #[arg(long, value_enum, default_value = "offset")]
+    pub share: ShareName,
+    /// CPUs of the submitting threads, in turn [default: the last ones that do not take the device's interrupts]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub cpus: Option<Vec<u32>>,
+    /// Requests in flight of each thread at most; a device that reaches it is saturated
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u16).range(1..=32768))]
+    pub in_flight: u16,
+    /// Offsets that the target does not have: begin again at its start, leave their requests out, scale all, or move used parts together
+    #[arg(long, value_enum, default_value = "modulo")]
+    pub offsets: Offsets,
+    /// Writes: skip, as-reads, or allow, which needs --allow-write for each target [default: allow where all targets are named by
+    /// --allow-write, else as-reads]
+    #[arg(long, value_enum)]
+    pub writes: Option<WritesName>,
+    /// Discards: skip or allow [default: as writes are allowed]
+    #[arg(long, value_enum)]
+    pub discards: Option<DiscardsName>,
+    /// Share of what is written that compresses to nothing, such as 50%
+    #[arg(long, default_value = "0%", value_name = "PERCENT", value_parser = percent)]
+    pub compress: u8,
+    /// Write each target before each trial: sequential, sequential:N (passes) or random; needs --allow-write
+    #[arg(long, value_name = "HOW")]
+    pub precondition: Option<Precondition>,
+    /// When a request fails: stop, or go on and count
+    #[arg(long, value_enum, default_value = "stop")]
+    pub on_error: OnErrorName,
+    /// Sum Q2C in the block layer while replaying; needs root
+    #[arg(long)]
+    pub capture: bool,
+    /// With --capture: bpf or tracefs [default: BPF, or tracefs where that is refused]
+    #[arg(long, requires = "capture")]
+    pub by: Option<By>,
+    /// The replayer's own lateness above this at the 99th percentile makes a trial invalid
+    #[arg(long, default_value = "100us", value_name = "DURATION", value_parser = parse_duration)]
+    pub max_lateness: Nanos,
+    /// Only what starts in this part of the trace, such as 10s..70s
+    #[arg(long, value_name = "FROM..TO", value_parser = super::analyze::window)]
+    pub part: Option<super::Window>,
+    /// Format of an input that is no q2c trace [default: recognised by its first bytes]
+    #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
+    pub format: Option<String>,
+    /// What it does not say itself.
+    #[command(flatten)]
+    pub recording: RecordingArgs,
+    /// Length of requests that have none, such as 4k
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub bs: Option<Bytes>,
+    /// Place of the run.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `8:16=/dev/sdb`.
+#[derive(Clone, Debug)]
+pub struct Map {
+    /// The trace's device.
+    pub device: DevId,
+    /// Where it goes.
+    pub target: String,
+}
+
+impl FromStr for Map {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = || {
+            let (device, target) = text.split_once('=')?;
+            let (major, minor) = device.split_once(':')?;
+            let device = DevId {
+                major: major.parse().ok()?,
+                minor: minor.parse().ok()?,
+            };
+            let target = target.to_owned();
+            Some(Map { device, target })
+        };
+        parsed().ok_or_else(|| {
+            format!("expected MAJOR:MINOR=TARGET, such as 8:16=/dev/sdb, found `{text}`")
+        })
+    }
+}
+
+/// Names between which the command line chooses.
+macro_rules! names {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$each:meta])* $variant:ident),* $(,)? })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+        pub enum $name {
+            $($(#[$each])* $variant),*
+        }
+
+        impl $name {
+            /// As it is typed.
+            pub fn name(self) -> String {
+                self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+            }
+        }
+    )*};
+}
+
+names! {
+    /// Modes.
+    ModeName {
+        /// Each request at its recorded time
+        Timed,
+        /// Each when no more is in flight than was in the trace
+        Outstanding,
+        /// Each lane a think time after its last completion
+        Closed,
+    }
+    /// Idle time.
+    Idle {
+        /// Kept
+        Keep,
+        /// Left out
+        Squeeze,
+    }
+    /// What is counted.
+    CountName { Requests, Bytes, Blocks }
+    /// Lanes.
+    LaneName { Lane, Pid, Cpu, Device }
+    /// Shares.
+    ShareName { Offset, Cpu, Hctx }
+    /// Offsets.
+    Offsets { Modulo, Clip, Scale, Dense }
+    /// Writes.
+    WritesName { Skip, AsReads, Allow }
+    /// Discards.
+    DiscardsName { Skip, Allow }
+    /// Errors.
+    OnErrorName { Stop, GoOn }
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.strip_suffix('x').unwrap_or(text).parse().ok();
+    let value = value.filter(|s| *s >= 1e-3 && *s <= 1e6);
+    value.ok_or_else(|| "expected a number from 0.001 to 1000000".to_owned())
+}
+
+fn percent(text: &str) -> Result<u8, String> {
+    let value: Option<u8> = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let value = value.filter(|p| *p <= 100);
+    value.ok_or_else(|| "expected a whole percentage from 0 to 100".to_owned())
+}

@@ -1,0 +1,177 @@
+//! From options to a plan, and to what a result says of it.
+
+use super::site::Open;
+use crate::args::{
+    CountName, DiscardsName, HowArgs, Idle, LaneName, ModeName, Offsets, OnErrorName, ShareName,
+    WritesName,
+};
+use q2c_engine::engines::{Memory, Shared};
+use q2c_model::CpuId;
+use q2c_replay::{
+    Count, Discards, Facts, Fit, LaneBy, Mode, OnError, Plan, Policy, ShareBy, Writes,
+};
+use q2c_result::replay::ReplayJob;
+use std::path::Path;
+
+/// The largest request that there is memory for; longer ones are shortened, and counted.
+const LARGEST: u64 = 16 << 20;
+/// Memory of a thread's buffers in each direction, and how many these are at least and at most.
+const POOL: usize = 2 << 20;
+const LEAST: usize = 2;
+const MOST: usize = 256;
+/// Parts that a timed replay is told in.
+const WINDOWS: usize = 240;
+
+/// What becomes of writes: as asked; else allowed where every target is named once more.
+pub fn writes(how: &HowArgs, sites: &[Open]) -> WritesName {
+    let targets = || sites.iter().flat_map(|open| &open.site.facts);
+    let named = |path: &str| {
+        how.run
+            .allow_write
+            .iter()
+            .any(|named| named == Path::new(path))
+    };
+    let all = targets().all(|target| target.kind == "simulated" || named(&target.path));
+    how.writes
+        .unwrap_or(match all && targets().next().is_some() {
+            true => WritesName::Allow,
+            false => WritesName::AsReads,
+        })
+}
+
+/// Whether a target is to be written.
+pub fn opens_for_writing(how: &HowArgs, target: &str) -> bool {
+    let named = how
+        .run
+        .allow_write
+        .iter()
+        .any(|named| named == Path::new(target));
+    match how.writes {
+        Some(WritesName::Allow) => true,
+        Some(_) => how.precondition.is_some(),
+        None => named || how.precondition.is_some(),
+    }
+}
+
+fn discards(how: &HowArgs, writes: WritesName) -> DiscardsName {
+    how.discards.unwrap_or(match writes {
+        WritesName::Allow => DiscardsName::Allow,
+        _ => DiscardsName::Skip,
+    })
+}
+
+fn mode(how: &HowArgs) -> Mode {
+    match how.mode {
+        ModeName::Timed => Mode::Timed { speed: how.speed },
+        ModeName::Outstanding => Mode::Outstanding {
+            count: match how.count {
+                CountName::Requests => Count::Requests,
+                CountName::Bytes => Count::Bytes,
+                CountName::Blocks => Count::Blocks,
+            },
+            keep_idle: how.idle == Idle::Keep,
+        },
+        ModeName::Closed => Mode::Closed {
+            lane: match how.lane {
+                LaneName::Lane => LaneBy::Lane,
+                LaneName::Pid => LaneBy::Pid,
+                LaneName::Cpu => LaneBy::Cpu,
+                LaneName::Device => LaneBy::Device,
+            },
+        },
+    }
+}
+
+/// As the library takes it; targets are those of the sites.
+pub fn plan(how: &HowArgs, facts: &Facts, writes: WritesName, cpus: Vec<CpuId>) -> Plan {
+    let size = facts.largest.0.clamp(4096, LARGEST).next_multiple_of(4096) as usize;
+    let discards = discards(how, writes);
+    Plan {
+        mode: mode(how),
+        targets: Vec::new(),
+        fit: match how.offsets {
+            Offsets::Modulo => Fit::Modulo,
+            Offsets::Clip => Fit::Clip,
+            Offsets::Scale => Fit::Scale,
+            Offsets::Dense => Fit::Dense,
+        },
+        policy: Policy {
+            writes: match writes {
+                WritesName::Skip => Writes::Skip,
+                WritesName::AsReads => Writes::AsReads,
+                WritesName::Allow => Writes::Allow,
+            },
+            discards: match discards {
+                DiscardsName::Skip => Discards::Skip,
+                DiscardsName::Allow => Discards::Allow,
+            },
+        },
+        submitters: usize::from(how.submitters),
+        share: match how.share {
+            ShareName::Offset => ShareBy::Offset,
+            ShareName::Cpu => ShareBy::Cpu,
+            ShareName::Hctx => ShareBy::Hctx,
+        },
+        cpus,
+        in_flight: how.in_flight,
+        memory: Memory {
+            slots: usize::from(how.in_flight),
+            size,
+            shared: Some(Shared {
+                pool: (POOL / size).clamp(LEAST, MOST),
+                compressible: how.compress,
+            }),
+        },
+        on_error: match how.on_error {
+            OnErrorName::Stop => OnError::Stop,
+            OnErrorName::GoOn => OnError::GoOn,
+        },
+        seed: how.run.seed,
+        windows: WINDOWS,
+        part: how.part.map(|part| (part.from, part.to)),
+    }
+}
+
+/// As a result says it.
+pub fn job(
+    how: &HowArgs,
+    sites: &[Open],
+    writes: WritesName,
+    cpus: &[CpuId],
+    trials: u32,
+) -> ReplayJob {
+    let engines = sites.iter().flat_map(|open| &open.site.targets);
+    let mut engines: Vec<String> = engines.map(|target| target.engine.to_string()).collect();
+    engines.dedup();
+    let only = |mode, name: String| (how.mode == mode).then_some(name);
+    ReplayJob {
+        mode: how.mode.name(),
+        speed: if how.mode == ModeName::Timed {
+            how.speed
+        } else {
+            1.0
+        },
+        idle: only(ModeName::Outstanding, how.idle.name()),
+        count: only(ModeName::Outstanding, how.count.name()),
+        lane: only(ModeName::Closed, how.lane.name()),
+        engine: engines.join(", "),
+        submitters: how.submitters.into(),
+        by: how.share.name(),
+        cpus: cpus.to_vec(),
+        in_flight_cap: how.in_flight.into(),
+        offsets: how.offsets.name(),
+        writes: writes.name(),
+        discards: discards(how, writes).name(),
+        data: match how.compress {
+            0 => "random".to_owned(),
+            percent => format!("compress={percent}%"),
+        },
+        on_error: how.on_error.name(),
+        max_lateness: how.max_lateness,
+        precondition: how
+            .precondition
+            .map(|precondition| precondition.to_string()),
+        trials,
+        seed: how.run.seed,
+    }
+}

@@ -1,0 +1,239 @@
+//! Targets: opened, checked, with the trace's devices that each gets.
+
+use super::job;
+use crate::args::{HowArgs, ReplayArgs};
+use crate::failure::{Fails, Failure};
+use crate::opened::simulated_facts;
+use crate::workbench::named_engine;
+use q2c_engine::{EngineSpec, Medium};
+use q2c_host::Roots;
+use q2c_host::block::{Interrupts, Leaf};
+use q2c_host::target::{Wanted, WriteLeave, open};
+use q2c_lab::replay::Site;
+use q2c_model::{Bytes, CpuId};
+use q2c_replay::Facts;
+use q2c_result::{Exit, Target};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Blocks of simulated devices, and the least that other targets are asked for.
+const BLOCK: Bytes = Bytes(4096);
+
+/// A site with what keeps it.
+pub struct Open {
+    pub site: Site,
+    /// Where the device's interrupts are counted.
+    pub leaves: Vec<Leaf>,
+    /// Tells the targets from others of their names.
+    pub id: String,
+    /// Nobody else may write them meanwhile.
+    pub held: Vec<File>,
+}
+
+impl Open {
+    /// All of a trace's devices on one target; `nth` tells apart what was named twice.
+    pub fn alone(how: &HowArgs, target: &str, facts: &Facts, nth: usize) -> Result<Open, Failure> {
+        let mut open = Open::empty(target.to_owned());
+        open.add(how, target, (0..facts.devices.len()).collect(), facts)?;
+        if nth > 0 {
+            open.site.name = format!("{target} ({})", nth + 1);
+        }
+        Ok(open)
+    }
+
+    /// As `q2c replay` was told.
+    pub fn mapped(args: &ReplayArgs, facts: &Facts) -> Result<Open, Failure> {
+        let usage = |why: String| Failure::new(Exit::Usage, why);
+        if let Some(target) = &args.target {
+            return Open::alone(&args.how, target, facts, 0);
+        }
+        if args.map.is_empty() {
+            return Err(usage(
+                "replay: name a <TARGET>, or one for each device with --map".to_owned(),
+            ));
+        }
+        let mut targets: Vec<(&str, Vec<usize>)> = Vec::new();
+        for map in &args.map {
+            let device = facts
+                .devices
+                .iter()
+                .position(|device| device.dev == map.device);
+            let device = device.ok_or_else(|| {
+                let known: Vec<String> = facts
+                    .devices
+                    .iter()
+                    .map(|device| device.dev.to_string())
+                    .collect();
+                usage(format!(
+                    "map {}: the trace's devices are {}",
+                    map.device,
+                    known.join(", ")
+                ))
+            })?;
+            match targets.iter_mut().find(|(target, _)| *target == map.target) {
+                Some((_, devices)) => devices.push(device),
+                None => targets.push((&map.target, vec![device])),
+            }
+        }
+        let names: Vec<&str> = targets.iter().map(|(target, _)| *target).collect();
+        let mut open = Open::empty(names.join(", "));
+        for (target, devices) in targets {
+            open.add(&args.how, target, devices, facts)?;
+        }
+        Ok(open)
+    }
+
+    fn empty(name: String) -> Open {
+        Open {
+            site: Site {
+                name,
+                targets: Vec::new(),
+                facts: Vec::new(),
+                disks: Vec::new(),
+            },
+            leaves: Vec::new(),
+            id: String::new(),
+            held: Vec::new(),
+        }
+    }
+
+    fn add(
+        &mut self,
+        how: &HowArgs,
+        target: &str,
+        devices: Vec<usize>,
+        facts: &Facts,
+    ) -> Result<(), Failure> {
+        let engine = named_engine(how.engine.as_ref(), target)?;
+        check(&engine)?;
+        if !engine.needs_file() {
+            let known = simulated_facts(target);
+            // As large as it is asked to be: nothing is wrapped around for want of room.
+            let size = Bytes(
+                facts
+                    .devices
+                    .iter()
+                    .map(|device| device.span.next_multiple_of(BLOCK.0))
+                    .sum::<u64>()
+                    .max(known.size.0),
+            );
+            self.push(
+                Medium::None,
+                engine,
+                size,
+                BLOCK,
+                devices,
+                Target { size, ..known },
+            );
+            self.id += target;
+            return Ok(());
+        }
+        let roots = Roots::live();
+        let write = job::opens_for_writing(how, target);
+        let leave = WriteLeave::for_paths(&how.run.allow_write).or_exit_of(|e| e.exit())?;
+        let wanted = Wanted {
+            path: Path::new(target).to_owned(),
+            write,
+            block: BLOCK,
+            smallest_block: BLOCK,
+            blocks: 1,
+        };
+        let opened = open(&roots, &wanted, &leave).or_exit_of(|e| e.exit())?;
+        if opened.facts.kind == "nvme-generic" {
+            let why = format!(
+                "replay on {target}: it takes NVMe commands alone; name the namespace's block device"
+            );
+            return Err(Failure::new(Exit::Target, why));
+        }
+        if let Some(leaf) = &opened.leaf {
+            let disks = match leaf.below.is_empty() {
+                true => std::slice::from_ref(&leaf.disk),
+                false => &leaf.below,
+            };
+            for disk in disks {
+                if !self.site.disks.iter().any(|known| known.dev == disk.dev) {
+                    self.site.disks.push(disk.clone());
+                }
+            }
+        }
+        self.leaves.extend(opened.leaf);
+        self.held.extend(opened.claim);
+        self.id += &format!("{:?}", opened.id);
+        let (size, align) = (opened.facts.size, opened.alignment.offset);
+        self.push(
+            Medium::File(Arc::new(opened.file)),
+            engine,
+            size,
+            align,
+            devices,
+            opened.facts,
+        );
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        medium: Medium,
+        engine: EngineSpec,
+        size: Bytes,
+        align: Bytes,
+        devices: Vec<usize>,
+        facts: Target,
+    ) {
+        self.site.targets.push(q2c_replay::Target {
+            medium,
+            engine,
+            size,
+            align,
+            devices,
+        });
+        self.site.facts.push(facts);
+    }
+}
+
+/// Only what submits without waiting can keep a schedule.
+fn check(engine: &EngineSpec) -> Result<(), Failure> {
+    let refused = match engine {
+        EngineSpec::Pvsync2(_) => "it waits for each request in its call",
+        EngineSpec::IoUringCmd { .. } => "it sends commands past the block layer",
+        EngineSpec::IoUring(options) if options.iopoll => {
+            "it polls in its calls, which keeps no schedule"
+        }
+        EngineSpec::Fault { inner, .. } => return check(inner),
+        _ => return Ok(()),
+    };
+    let why = format!("replay with {engine}: {refused}; use io_uring or libaio");
+    Err(Failure::new(Exit::Usage, why))
+}
+
+/// CPUs of the submitting threads: as asked, or those that take none of the device's interrupts before those that do.
+pub fn cpus(how: &HowArgs, sites: &[Open]) -> Result<Vec<CpuId>, Failure> {
+    let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
+    if let Some(asked) = &how.cpus {
+        let asked: Vec<CpuId> = asked.iter().copied().map(CpuId).collect();
+        return match asked.iter().find(|cpu| !allowed.contains(cpu)) {
+            None => Ok(asked),
+            Some(cpu) => {
+                let have: Vec<String> = allowed.iter().map(|cpu| cpu.0.to_string()).collect();
+                let why = format!("use {cpu}: q2c may run on CPUs {} here", have.join(", "));
+                Err(Failure::new(Exit::Usage, why))
+            }
+        };
+    }
+    let roots = Roots::live();
+    let leaves = sites.iter().flat_map(|open| &open.leaves);
+    let busiest = leaves.filter_map(|leaf| {
+        Interrupts::read(&roots, leaf)
+            .ok()?
+            .busiest()
+            .first()
+            .copied()
+    });
+    let busiest: Vec<CpuId> = busiest.collect();
+    let (taken, free): (Vec<CpuId>, Vec<CpuId>) = allowed
+        .into_iter()
+        .rev()
+        .partition(|cpu| busiest.contains(cpu));
+    Ok(free.into_iter().chain(taken).collect())
+}

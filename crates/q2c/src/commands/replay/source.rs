@@ -1,0 +1,130 @@
+//! The trace: q2c's own, or imported into one that goes with the command.
+
+use crate::args::{HowArgs, temporary};
+use crate::commands::trace::{import_exit, trace_exit};
+use crate::failure::{Fails, Failure};
+use crate::output::say;
+use q2c_model::TraceMeta;
+use q2c_replay::{Facts, ReplayError, prepare};
+use q2c_result::Exit;
+use q2c_trace::import::Input;
+use q2c_trace::{TraceReader, TraceWriter};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Requests that are read in a second, or a little less: told before a long reading.
+const PER_SECOND: f64 = 2e6;
+/// What is read in less time is not told, seconds.
+const SOON: f64 = 5.0;
+
+/// An open trace and what it holds.
+pub struct Source {
+    /// As it was named.
+    pub name: String,
+    /// What made it.
+    pub made_by: String,
+    pub facts: Facts,
+    _imported: Option<Imported>,
+}
+
+/// A trace that is removed at the end.
+struct Imported(PathBuf);
+
+impl Drop for Imported {
+    fn drop(&mut self) {
+        // Nothing can be done about one that is gone already.
+        std::fs::remove_file(&self.0).ok();
+    }
+}
+
+impl Source {
+    /// Opens, imports where needed, and reads it once.
+    pub fn open(path: &Path, how: &HowArgs, stop: &AtomicBool) -> Result<Source, Failure> {
+        let input = Input::recognise(path, how.format.as_deref()).or_exit_of(import_exit)?;
+        let made_by = input.format();
+        let imported = match input {
+            Input::Own => None,
+            foreign => Some(import(path, foreign, how)?),
+        };
+        let trace = imported
+            .as_ref()
+            .map_or(path, |imported| imported.0.as_path());
+        let reader = TraceReader::open(trace).or_exit_of(trace_exit)?;
+        let expected = reader.rows() as f64 / PER_SECOND;
+        if expected > SOON {
+            say(&format!(
+                "reading {} requests once before the replay: about {expected:.0} s",
+                reader.rows()
+            ));
+        }
+        let part = how.part.map(|part| (part.from, part.to));
+        let begun = Instant::now();
+        let facts = prepare(trace, part, stop, |_| {}).or_exit_of(exit)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failure::new(
+                Exit::Interrupted,
+                "replay: stopped by a signal while reading the trace",
+            ));
+        }
+        tell(&facts, begun.elapsed().as_secs_f64());
+        Ok(Source {
+            name: path.display().to_string(),
+            made_by: made_by.map_or_else(|| reader.meta().source.clone(), str::to_owned),
+            facts,
+            _imported: imported,
+        })
+    }
+}
+
+fn tell(facts: &Facts, seconds: f64) {
+    let idle = facts.idle_share().map_or(String::new(), |share| {
+        format!(", nothing in flight {:.0} % of the time", share * 100.0)
+    });
+    let took = if seconds > 1.0 {
+        format!("; read in {seconds:.1} s")
+    } else {
+        String::new()
+    };
+    say(&format!(
+        "{} requests over {} to {} device(s){idle}{took}",
+        facts.requests,
+        facts.length(),
+        facts.devices.len(),
+    ));
+}
+
+/// What a failure of the library means for the command.
+pub fn exit(error: &ReplayError) -> Exit {
+    match error {
+        ReplayError::Trace(error) => trace_exit(error),
+        ReplayError::Empty { .. } | ReplayError::NoCompletions { .. } => Exit::Input,
+        ReplayError::TooSmall { .. } => Exit::Target,
+        _ => Exit::Environment,
+    }
+}
+
+fn import(path: &Path, input: Input, how: &HowArgs) -> Result<Imported, Failure> {
+    let name = format!(
+        "q2c-replay-{}-{}.parquet",
+        std::process::id(),
+        q2c_sys::clock::monotonic_ns()
+    );
+    let imported = Imported(temporary().join(name));
+    let format = input.format().unwrap_or_default();
+    say(&format!(
+        "importing {} ({format}) into {} meanwhile",
+        path.display(),
+        imported.0.display()
+    ));
+    let writer =
+        TraceWriter::create(&imported.0, TraceMeta::default()).and_then(TraceWriter::with_threads);
+    let mut writer = writer.or_exit_of(trace_exit)?;
+    let options = how.recording.options(how.bs);
+    let meta = input
+        .import(path, &options, &mut writer)
+        .or_exit_of(import_exit)?;
+    writer.meta_mut().clone_from(&meta);
+    writer.finish().or_exit_of(trace_exit)?;
+    Ok(imported)
+}
