@@ -126,7 +126,7 @@ fn a_replay_of_one_trial_is_one_row() {
     let text = q2c_report::csv::replay(&replay_fixture::outstanding()).expect("make the CSV");
     let rows = parsed(&text);
     assert_eq!(rows.len(), 1);
-    assert_eq!([&rows[0]["trial"], &rows[0]["completion_s"]], ["1", "1.87"]);
+    assert_eq!([&rows[0]["trial"], &rows[0]["completion_s"]], ["1", "1.09"]);
     assert_eq!(
         [&rows[0]["lateness_max_ns"], &rows[0]["end_drift_ns"]],
         ["0", "0"]

@@ -127,6 +127,12 @@ fn a_chart_of_a_replay_without_data_is_left_out() {
     );
     // Nobody is late where no time is intended.
     let outstanding = page(replay_fixture::outstanding());
+    assert!(timed.contains("Broad and grey: the recording."));
+    assert!(timed.contains("Dashed: from the time that the trace asks for"));
+    for absent in ["Broad and grey", "Dashed:", "recorded and replayed?"] {
+        let ours = outstanding.split("* plotly.js v").next();
+        assert!(!ours.is_some_and(|ours| ours.contains(absent)), "{absent}");
+    }
     assert_eq!(
         names(&figures(&outstanding)),
         ["in-flight", "iops", "latency"]

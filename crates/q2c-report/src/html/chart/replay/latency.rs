@@ -14,7 +14,7 @@ pub(super) fn distributions(lines: &[Line<'_>]) -> Chart {
     Chart {
         id: "latency".into(),
         title: "How long do requests take?",
-        note: note(lines).into(),
+        note: note(lines),
         height: 440,
         wide: true,
         views: vec![
@@ -24,17 +24,25 @@ pub(super) fn distributions(lines: &[Line<'_>]) -> Chart {
     }
 }
 
-fn note(lines: &[Line<'_>]) -> &'static str {
-    match lines.iter().any(|line| line.alone) {
-        true => {
-            "Share of the requests that took at most so long. Solid: U2C, from just before the submission to the reaping. Dashed: from the time \
-             that the trace asks for; what lies between is lateness. Dotted: Q2C, of the block layer, where it was captured."
-        }
-        false => {
-            "Share of the requests that took at most so long, in each device's trial with the median sum. Solid: U2C, from just before the \
-             submission to the reaping. Dotted: Q2C, of the block layer, where it was captured."
-        }
+/// What the strokes are that are there.
+fn note(lines: &[Line<'_>]) -> String {
+    let drawn: Vec<&str> = lines.iter().flat_map(kinds).map(|kind| kind.1).collect();
+    let alone = lines.iter().any(|line| line.alone);
+    let of = if alone {
+        ""
+    } else {
+        ", in each device's trial with the median sum"
+    };
+    let mut note = format!(
+        "Share of the requests that took at most so long{of}. Solid: U2C, from just before the submission to the reaping."
+    );
+    if drawn.contains(&"dash") {
+        note += " Dashed: from the time that the trace asks for; what lies between is lateness.";
     }
+    if drawn.contains(&"dot") {
+        note += " Dotted: Q2C, of the block layer.";
+    }
+    note
 }
 
 fn kinds<'a>(line: &Line<'a>) -> Vec<Kind<'a>> {

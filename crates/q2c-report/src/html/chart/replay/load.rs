@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 struct Measure {
     id: &'static str,
     title: &'static str,
+    /// Where nothing is known of the recording.
+    title_alone: &'static str,
     axis: &'static str,
     recorded: fn(&Window) -> Option<f64>,
     replayed: fn(&Window) -> f64,
@@ -20,6 +22,7 @@ struct Measure {
 const IN_FLIGHT: Measure = Measure {
     id: "in-flight",
     title: "How many requests are in flight, recorded and replayed?",
+    title_alone: "How many requests are in flight?",
     axis: "requests in flight",
     recorded: |window| window.recorded_in_flight,
     replayed: |window| window.in_flight,
@@ -30,6 +33,7 @@ const IN_FLIGHT: Measure = Measure {
 const IOPS: Measure = Measure {
     id: "iops",
     title: "Does the replay submit when the recording did?",
+    title_alone: "How many requests are submitted?",
     axis: "requests per second",
     recorded: |window| window.recorded_ios.map(|ios| ios as f64 / window.length_s),
     replayed: |window| window.ios as f64 / window.length_s,
@@ -58,9 +62,12 @@ fn chart(lines: &[Line<'_>], measure: &Measure) -> Chart {
     };
     let recorded = lines.iter().find(knows);
     let recorded = recorded.map(|line| recorded_line(line.trial, measure));
-    let note = match recorded {
-        Some(_) => format!("{} Broad and grey: the recording.", measure.note),
-        None => format!("{} What the recording had then is not known.", measure.note),
+    let (title, note) = match recorded {
+        Some(_) => (
+            measure.title,
+            format!("{} Broad and grey: the recording.", measure.note),
+        ),
+        None => (measure.title_alone, measure.note.to_owned()),
     };
     let drawn = lines.iter().filter(|line| !line.trial.windows.is_empty());
     let replayed = |line: &Line<'_>| {
@@ -75,7 +82,7 @@ fn chart(lines: &[Line<'_>], measure: &Measure) -> Chart {
         over_time("linear", traces.clone(), &axis::from_zero(measure.axis)),
         over_time("logarithmic", traces, &logarithmic),
     ];
-    wide(measure.id, measure.title, note, views)
+    wide(measure.id, title, note, views)
 }
 
 /// The recording's line, from one of the devices' windows.
