@@ -1,17 +1,25 @@
-//! Writes the report of the tests' result: `cargo run -p q2c-report --example fixture_report -- report.html [hostile]`.
+//! Writes a page of the tests' results:
+//! `cargo run -p q2c-report --example fixture_report -- report.html [hostile|replay|saturated|outstanding|compare]`.
 
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
+#[path = "../tests/fixture/replay.rs"]
+mod replay_fixture;
 
+use q2c_report::html;
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("name the file to write")?;
-    let result = match arguments.next().as_deref() {
-        Some("hostile") => fixture::hostile(),
-        _ => fixture::realistic(),
+    let page = match arguments.next().as_deref() {
+        Some("hostile") => html::tune(&fixture::hostile())?,
+        Some("replay") => html::replay(&replay_fixture::timed())?,
+        Some("saturated") => html::replay(&replay_fixture::saturated())?,
+        Some("outstanding") => html::replay(&replay_fixture::outstanding())?,
+        Some("compare") => html::compare(&replay_fixture::compare())?,
+        _ => html::tune(&fixture::realistic())?,
     };
-    std::fs::write(path, q2c_report::html::tune(&result)?)?;
+    std::fs::write(path, page)?;
     Ok(())
 }

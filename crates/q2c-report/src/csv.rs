@@ -1,4 +1,8 @@
-//! The measured cells as CSV: one row per cell, every column's unit in its name.
+//! What was measured as CSV: one row per cell or trial, every column's unit in its name.
+
+mod replay;
+
+pub use replay::{compare, replay};
 
 use crate::columns::{self, Column as Whole};
 use q2c_result::analyze::AnalyzeResult;
@@ -44,8 +48,7 @@ pub fn cells(result: &TuneResult) -> Result<String, ::csv::Error> {
     for cell in &result.cells {
         writer.write_record(row(cell))?;
     }
-    let bytes = writer.into_inner().map_err(|e| e.into_error())?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    text(writer)
 }
 
 const BENCH: [Column<BenchCell, Interval>; 7] = [
@@ -83,8 +86,7 @@ pub fn bench(result: &BenchResult) -> Result<String, ::csv::Error> {
     for cell in &result.cells {
         writer.write_record(bench_row(cell))?;
     }
-    let bytes = writer.into_inner().map_err(|e| e.into_error())?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    text(writer)
 }
 
 fn bench_row(cell: &BenchCell) -> Vec<String> {
@@ -148,8 +150,7 @@ pub fn analyze(result: &AnalyzeResult) -> Result<String, ::csv::Error> {
             )?;
         }
     }
-    let bytes = writer.into_inner().map_err(|e| e.into_error())?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    text(writer)
 }
 
 /// A sweep's cells, one row each. A parameter that a rule does not have is an empty field.
@@ -170,6 +171,11 @@ pub fn sweep(result: &SweepResult) -> Result<String, ::csv::Error> {
         };
         writer.write_record(columns.iter().map(one))?;
     }
+    text(writer)
+}
+
+/// What was written.
+fn text(writer: ::csv::Writer<Vec<u8>>) -> Result<String, ::csv::Error> {
     let bytes = writer.into_inner().map_err(|e| e.into_error())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

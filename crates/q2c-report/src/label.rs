@@ -1,7 +1,7 @@
 //! What a cell is called, and whether it was what it was asked to be.
 
 use crate::quantity;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, CpuId};
 use q2c_result::tune::{Cell, EffectiveMode, Recommendation, TuneResult};
 
 /// The name of a method with its policy: `poll`, `hybrid min:70%,10ms`.
@@ -96,6 +96,22 @@ pub(crate) fn job(result: &TuneResult) -> String {
     text + &format!(", {} of {trial} per cell", plural(job.trials, "trial"))
 }
 
+/// CPUs as the kernel lists them: `0-3,8`.
+pub(crate) fn ranges(cpus: &[CpuId]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus {
+        match runs.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(cpu.0) => *last = cpu.0,
+            _ => runs.push((cpu.0, cpu.0)),
+        }
+    }
+    let run = |(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    runs.iter().map(run).collect::<Vec<_>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,5 +133,12 @@ mod tests {
         );
         assert_eq!(of("poll", "interrupt"), Mode::Differs);
         assert_eq!(of("hybrid-uring", "hybrid (ring)"), Mode::Differs);
+    }
+
+    #[test]
+    fn cpus_are_listed_as_the_kernel_does() {
+        let cpus = [0, 1, 2, 8, 10, 11].map(CpuId);
+        assert_eq!(ranges(&cpus), "0-2,8,10-11");
+        assert_eq!(ranges(&[]), "");
     }
 }

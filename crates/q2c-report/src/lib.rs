@@ -10,11 +10,14 @@
 mod analysis;
 mod bench;
 pub mod columns;
+mod compare;
 pub mod csv;
 pub mod html;
 mod invalid;
 mod label;
 mod metric;
 mod quantity;
+mod replay;
+mod said;
 mod shortlist;
 pub mod terminal;

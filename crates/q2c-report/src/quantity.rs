@@ -1,5 +1,6 @@
 //! Numbers as text: three significant digits, never more than was measured.
 
+use q2c_model::Bytes;
 use q2c_stats::Interval;
 
 /// What stands where nothing was measured.
@@ -98,6 +99,22 @@ pub(crate) fn count(value: u64) -> String {
     text
 }
 
+/// A size in the largest unit that leaves at least one: `1.75 TiB`.
+pub(crate) fn size(bytes: Bytes) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let (mut value, mut unit) = (bytes.0 as f64, "B");
+    for larger in UNITS {
+        if value < 1024.0 {
+            break;
+        }
+        (value, unit) = (value / 1024.0, larger);
+    }
+    match value.fract() == 0.0 {
+        true => format!("{value} {unit}"),
+        false => format!("{value:.2} {unit}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,5 +177,11 @@ mod tests {
     fn thousands_stand_apart() {
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(count(999), "999");
+    }
+
+    #[test]
+    fn sizes_stay_readable() {
+        let shown = [512, 256 << 30, 1_920_383_410_176].map(|n| size(Bytes(n)));
+        assert_eq!(shown, ["512 B", "256 GiB", "1.75 TiB"]);
     }
 }

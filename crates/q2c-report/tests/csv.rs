@@ -1,13 +1,18 @@
 //! The CSV as other programs read it.
 
 mod fixture;
+#[path = "fixture/replay.rs"]
+mod replay_fixture;
 
 use csv::StringRecord;
 use q2c_result::tune::TuneResult;
 use std::collections::HashMap;
 
 fn rows(result: &TuneResult) -> Vec<HashMap<String, String>> {
-    let text = q2c_report::csv::cells(result).expect("make the CSV");
+    parsed(&q2c_report::csv::cells(result).expect("make the CSV"))
+}
+
+fn parsed(text: &str) -> Vec<HashMap<String, String>> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let records: Vec<StringRecord> = reader
         .records()
@@ -70,4 +75,60 @@ fn commas_quotes_and_line_feeds_stay_in_their_field() {
     let rows = rows(&result);
     assert_eq!(rows[0]["role"], "a,\"b\"\nc");
     assert_eq!(rows[5]["policy"], result.cells[5].policy);
+}
+
+#[test]
+fn a_trial_of_a_replay_is_a_row() {
+    let text = q2c_report::csv::replay(&replay_fixture::saturated()).expect("make the CSV");
+    let rows = parsed(&text);
+    assert_eq!(rows.len(), 3);
+    let of = |name: &str| -> Vec<&str> { rows.iter().map(|row| row[name].as_str()).collect() };
+    assert_eq!(of("trial"), ["1", "2", "3"]);
+    assert_eq!(of("completion_s"), ["71.2", "70.4", "72.9"]);
+    assert_eq!(of("valid"), ["true", "true", "false"]);
+    assert_eq!(of("own_lateness_p99_ns"), ["17000", "17000", "2400000"]);
+    // Nothing was captured.
+    for name in [
+        "sum_q2c_s",
+        "q2c_source",
+        "q2c_ios",
+        "q2c_lost",
+        "q2c_p50_ns",
+    ] {
+        assert_eq!(of(name), ["", "", ""], "{name}");
+    }
+    assert!(rows[0]["first_error"].ends_with(replay_fixture::HOSTILE));
+}
+
+#[test]
+fn a_trial_of_each_compared_device_is_a_row() {
+    let text = q2c_report::csv::compare(&replay_fixture::compare()).expect("make the CSV");
+    let rows = parsed(&text);
+    assert_eq!(rows.len(), 10);
+    let (last, first) = (&rows[9], &rows[0]);
+    assert_eq!(
+        [&last["device"], &last["trial"], &last["valid"]],
+        ["/dev/zram0", "5", "false"]
+    );
+    let number = |name: &str| first[name].parse::<f64>().expect(name);
+    // 24 780 requests of 90 us, 5 less in the block layer; the median of an exponential is its mean x ln 2.
+    for (name, expected) in [
+        ("sum_u2c_s", 2.2302),
+        ("sum_q2c_s", 2.1063),
+        ("u2c_p50_ns", 62_383.2),
+    ] {
+        assert!((number(name) / expected - 1.0).abs() < 1e-4, "{name}");
+    }
+}
+
+#[test]
+fn a_replay_of_one_trial_is_one_row() {
+    let text = q2c_report::csv::replay(&replay_fixture::outstanding()).expect("make the CSV");
+    let rows = parsed(&text);
+    assert_eq!(rows.len(), 1);
+    assert_eq!([&rows[0]["trial"], &rows[0]["completion_s"]], ["1", "1.09"]);
+    assert_eq!(
+        [&rows[0]["lateness_max_ns"], &rows[0]["end_drift_ns"]],
+        ["0", "0"]
+    );
 }

@@ -1,6 +1,10 @@
 //! The page as a text: what must hold whatever a browser makes of it.
 
 mod fixture;
+#[path = "fixture/replay.rs"]
+mod replay_fixture;
+
+use q2c_result::replay::ReplayResult;
 
 fn page(result: &q2c_result::tune::TuneResult) -> String {
     q2c_report::html::tune(result).expect("make the report")
@@ -80,6 +84,94 @@ fn numbers_that_are_none_and_ragged_series_are_gaps() {
     let figures: serde_json::Value = serde_json::from_str(figures).expect("JSON");
     assert_eq!(
         figures["latency-4096"][0]["data"][0]["x"],
+        serde_json::json!([null])
+    );
+}
+
+/// What is drawn, by chart: views of traces.
+fn figures(page: &str) -> serde_json::Map<String, serde_json::Value> {
+    let (_, figures) = page.split_once("id=\"figures\">").expect("the figures");
+    let (figures, _) = figures.split_once("</script>").expect("their end");
+    serde_json::from_str(figures).expect("an object")
+}
+
+fn names(figures: &serde_json::Map<String, serde_json::Value>) -> Vec<&str> {
+    figures.keys().map(String::as_str).collect()
+}
+
+#[test]
+fn replays_have_one_library_and_no_markup_of_others() {
+    let pages = [
+        q2c_report::html::replay(&replay_fixture::saturated()),
+        q2c_report::html::compare(&replay_fixture::compare()),
+    ];
+    for page in pages {
+        let page = page.expect("make the page");
+        assert_eq!(page.matches("* plotly.js v").count(), 1);
+        assert_eq!(
+            page.matches("</script>").count(),
+            3,
+            "the data, the library, the page's own"
+        );
+        assert!(!page.contains(replay_fixture::HOSTILE));
+    }
+}
+
+#[test]
+fn a_chart_of_a_replay_without_data_is_left_out() {
+    let page = |result: ReplayResult| q2c_report::html::replay(&result).expect("make the page");
+    let timed = page(replay_fixture::timed());
+    assert_eq!(
+        names(&figures(&timed)),
+        ["in-flight", "iops", "latency", "lateness"]
+    );
+    // Nobody is late where no time is intended.
+    let outstanding = page(replay_fixture::outstanding());
+    assert!(timed.contains("Broad and grey: the recording."));
+    assert!(timed.contains("Dashed: from the time that the trace asks for"));
+    for absent in ["Broad and grey", "Dashed:", "recorded and replayed?"] {
+        let ours = outstanding.split("* plotly.js v").next();
+        assert!(!ours.is_some_and(|ours| ours.contains(absent)), "{absent}");
+    }
+    assert_eq!(
+        names(&figures(&outstanding)),
+        ["in-flight", "iops", "latency"]
+    );
+    let mut bare = replay_fixture::timed();
+    bare.trial.windows.clear();
+    assert_eq!(names(&figures(&page(bare))), ["latency"]);
+}
+
+#[test]
+fn a_comparison_without_a_valid_trial_has_a_page() {
+    let mut result = replay_fixture::compare();
+    result.devices.drain(..2);
+    result.verdict.clear();
+    result.separations.clear();
+    result.complete = false;
+    let page = q2c_report::html::compare(&result).expect("make the page");
+    assert_eq!(names(&figures(&page)), [""; 0]);
+    for text in ["incomplete:", "a trial failed:", "0 of 1"] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("The answer") && !page.contains("What separates them"));
+}
+
+#[test]
+fn numbers_of_a_replay_that_are_none_are_gaps() {
+    let mut result = replay_fixture::timed();
+    result.trial.windows[3].length_s = 0.0;
+    result.trial.windows[3].in_flight = f64::NAN;
+    result.trial.completion_s = f64::NAN;
+    result.trial.u2c_ns.curve = vec![(1.0, f64::INFINITY)];
+    let page = q2c_report::html::replay(&result).expect("make the page");
+    let figures = figures(&page);
+    // The recording, then the replay; times are those of the windows' middles.
+    let replayed = &figures["in-flight"][0]["data"][1];
+    assert_eq!(replayed["y"][3], serde_json::Value::Null);
+    assert_eq!(replayed["x"][4], serde_json::json!(4.5));
+    assert_eq!(
+        figures["latency"][0]["data"][0]["x"],
         serde_json::json!([null])
     );
 }

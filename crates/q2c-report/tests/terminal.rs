@@ -3,6 +3,8 @@
 #[path = "fixture/bench.rs"]
 mod bench_fixture;
 mod fixture;
+#[path = "fixture/replay.rs"]
+mod replay_fixture;
 
 use q2c_report::terminal::{self, Screen};
 
@@ -101,4 +103,152 @@ fn what_the_doctor_invalidates_is_named_beside_the_numbers() {
     let bench = terminal::bench(&healthy, PIPE);
     assert!(!bench.contains("doctor "), "{bench}");
     assert_eq!(marks(&bench), 0, "{bench}");
+}
+
+#[test]
+fn replay_at_100_columns() {
+    let screen = Screen { width: 100, ..PIPE };
+    insta::assert_snapshot!(terminal::replay(&replay_fixture::timed(), screen));
+}
+
+#[test]
+fn replay_at_60_columns() {
+    let screen = Screen { width: 60, ..PIPE };
+    insta::assert_snapshot!(terminal::replay(&replay_fixture::timed(), screen));
+}
+
+#[test]
+fn replay_on_a_saturated_device_at_100_columns() {
+    let screen = Screen { width: 100, ..PIPE };
+    insta::assert_snapshot!(terminal::replay(&replay_fixture::saturated(), screen));
+}
+
+#[test]
+fn replay_without_idle_time_at_100_columns() {
+    let screen = Screen { width: 100, ..PIPE };
+    insta::assert_snapshot!(terminal::replay(&replay_fixture::outstanding(), screen));
+}
+
+#[test]
+fn compare_at_100_columns() {
+    let screen = Screen { width: 100, ..PIPE };
+    insta::assert_snapshot!(terminal::compare(&replay_fixture::compare(), screen));
+}
+
+#[test]
+fn compare_at_60_columns() {
+    let screen = Screen { width: 60, ..PIPE };
+    insta::assert_snapshot!(terminal::compare(&replay_fixture::compare(), screen));
+}
+
+#[test]
+fn replays_fit_the_screen() {
+    for width in [60, 80, 100, 120] {
+        let screen = Screen { width, ..PIPE };
+        for text in [
+            terminal::replay(&replay_fixture::timed(), screen),
+            terminal::replay(&replay_fixture::outstanding(), screen),
+            terminal::replay(&replay_fixture::saturated(), screen),
+            terminal::compare(&replay_fixture::compare(), screen),
+        ] {
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(
+                widest <= Some(usize::from(width)),
+                "{widest:?} columns of {width}:\n{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_replay_says_its_sums_in_numbers_checked_by_hand() {
+    let lines = |text: &str, name: &str| -> Vec<String> {
+        let rows = text.lines().filter(|line| line.starts_with(name));
+        let fields = |row: &str| row.split_whitespace().collect::<Vec<_>>().join(" ");
+        rows.map(fields).collect()
+    };
+    let text = terminal::replay(&replay_fixture::timed(), PIPE);
+    // 24 780 requests of 90 us; 5 us less in the block layer; 90 us x ln 100.
+    assert_eq!(
+        lines(&text, "sum of U2C  "),
+        ["sum of U2C 2.23 s"],
+        "{text}"
+    );
+    assert_eq!(lines(&text, "sum of Q2C"), ["sum of Q2C 2.11 s"], "{text}");
+    assert!(
+        lines(&text, "p99 ")[0].starts_with("p99 414 us 415 us 391 us"),
+        "{text}"
+    );
+    let text = terminal::replay(&replay_fixture::saturated(), PIPE);
+    // The valid ones of three: 30 ms and 29.1 ms each, so 743.4 and 721.1 s.
+    assert_eq!(
+        lines(&text, "sum of U2C  "),
+        ["sum of U2C 743 s 732 s"],
+        "{text}"
+    );
+    assert!(text.contains("[721, 743]"), "{text}");
+    assert_eq!(
+        lines(&text, "sum of Q2C"),
+        ["sum of Q2C - (run with --capture)"],
+        "{text}"
+    );
+}
+
+#[test]
+fn a_replay_that_cannot_be_compared_says_why_first() {
+    let mut result = replay_fixture::timed();
+    result.trial.valid = false;
+    result.trial.invalid = vec!["its own lateness p99 is 2.40 ms".into()];
+    result.trial.complete = false;
+    let text = terminal::replay(&result, PIPE);
+    let why = "invalid: its own lateness p99 is 2.40 ms; it was stopped before the trace's end";
+    assert!(text.contains(why), "{text}");
+    assert!(!text.contains("\nvalid:"), "{text}");
+}
+
+#[test]
+fn empty_things_of_a_replay_are_left_out() {
+    let text = terminal::replay(&replay_fixture::outstanding(), PIPE);
+    for absent in [
+        "lateness",
+        "intended",
+        "end drift",
+        "saturated",
+        "changed",
+        "order:",
+        "failed",
+        "trial 1",
+        "warning",
+    ] {
+        assert!(!text.contains(absent), "{absent}: {text}");
+    }
+    assert!(
+        text.contains("does not reproduce a trace that idles: nothing is in flight for 19.2 % of"),
+        "{text}"
+    );
+}
+
+#[test]
+fn no_string_of_a_replay_commands_the_terminal() {
+    const ESCAPE: &str = "\u{1b}]0;title\u{7}\nforged line";
+    let mut result = replay_fixture::saturated();
+    result.trace.path = ESCAPE.into();
+    result.trial.first_error = Some(ESCAPE.into());
+    result.trial.changed.insert(ESCAPE.into(), 1);
+    result.targets[0].path = ESCAPE.into();
+    let mut compared = replay_fixture::compare();
+    compared.devices[0].target.path = ESCAPE.into();
+    compared.separations[0].metric = ESCAPE.into();
+    compared.sum = format!("sum of Q2C{ESCAPE}");
+    compared.verdict[0] = ESCAPE.into();
+    for text in [
+        terminal::replay(&result, PIPE),
+        terminal::compare(&compared, PIPE),
+    ] {
+        assert!(
+            !text.contains('\u{1b}') && !text.contains('\u{7}'),
+            "{text}"
+        );
+        assert!(text.contains("\\u{1b}]0;title"), "{text}");
+    }
 }

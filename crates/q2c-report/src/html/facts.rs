@@ -1,7 +1,8 @@
 //! Machine, target and calibration as names and values. What could not be read says so.
 
-use crate::quantity::{duration, seconds};
-use q2c_model::{Bytes, CpuId};
+use crate::label::ranges;
+use crate::quantity::{duration, seconds, size};
+use q2c_model::CpuId;
 use q2c_result::tune::Calibration;
 use q2c_result::{Device, Machine, Target};
 
@@ -128,55 +129,5 @@ fn listed(items: impl Iterator<Item = String>) -> String {
     match items.collect::<Vec<_>>().join(", ") {
         empty if empty.is_empty() => "none seen".to_owned(),
         list => list,
-    }
-}
-
-/// A size in the largest unit that leaves at least one: `1.75 TiB`.
-fn size(bytes: Bytes) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let (mut value, mut unit) = (bytes.0 as f64, "B");
-    for larger in UNITS {
-        if value < 1024.0 {
-            break;
-        }
-        (value, unit) = (value / 1024.0, larger);
-    }
-    match value.fract() == 0.0 {
-        true => format!("{value} {unit}"),
-        false => format!("{value:.2} {unit}"),
-    }
-}
-
-/// CPUs as the kernel lists them: `0-3,8`.
-fn ranges(cpus: &[CpuId]) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for cpu in cpus {
-        match runs.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(cpu.0) => *last = cpu.0,
-            _ => runs.push((cpu.0, cpu.0)),
-        }
-    }
-    let run = |(first, last): &(u32, u32)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    };
-    runs.iter().map(run).collect::<Vec<_>>().join(",")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cpus_are_listed_as_the_kernel_does() {
-        let cpus = [0, 1, 2, 8, 10, 11].map(CpuId);
-        assert_eq!(ranges(&cpus), "0-2,8,10-11");
-        assert_eq!(ranges(&[]), "");
-    }
-
-    #[test]
-    fn sizes_stay_readable() {
-        let shown = [512, 256 << 30, 1_920_383_410_176].map(|n| size(Bytes(n)));
-        assert_eq!(shown, ["512 B", "256 GiB", "1.75 TiB"]);
     }
 }

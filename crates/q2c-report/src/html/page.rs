@@ -123,7 +123,7 @@ pub(super) fn policy() -> String {
 }
 
 /// `2026-01-01 00:00 UTC`; the bare number where no calendar reaches.
-fn started(unix_s: u64) -> String {
+pub(super) fn started(unix_s: u64) -> String {
     const END_OF_YEAR_9999: u64 = 253_402_300_799;
     if unix_s > END_OF_YEAR_9999 {
         return format!("{unix_s} s after 1970");

@@ -9,6 +9,7 @@ mod devtools;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod page;
+mod replay;
 mod sweep;
 
 use page::Page;

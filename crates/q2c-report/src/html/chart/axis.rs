@@ -15,8 +15,17 @@ pub(super) fn from_zero(title: &str) -> Value {
 
 /// Logarithmic over microseconds, from 100 ns to 50 s, each tick at 1, 2 or 5 with its unit.
 pub(super) fn logarithmic_us(title: &str) -> Value {
-    let steps = (-1..=7).flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(power)));
-    let ticks: Vec<f64> = steps.collect();
+    ticks_us(title, &[1.0, 2.0, 5.0])
+}
+
+/// The same with ticks at 1 alone.
+pub(super) fn decades_us(title: &str) -> Value {
+    ticks_us(title, &[1.0])
+}
+
+fn ticks_us(title: &str, steps: &[f64]) -> Value {
+    let ticks = (-1..=7).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
+    let ticks: Vec<f64> = ticks.collect();
     let names: Vec<String> = ticks.iter().map(|us| round_duration(us * 1e3)).collect();
     json!({"title": {"text": title}, "type": "log", "tickvals": ticks, "ticktext": names})
 }

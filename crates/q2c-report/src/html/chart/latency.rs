@@ -17,13 +17,7 @@ const TAIL: [(&str, f64); 7] = [
 
 /// How many I/Os took how long.
 pub(super) fn chart(lines: &[Line<'_>]) -> Chart {
-    let share = json!({"title": {"text": "share of I/Os, %"}, "range": [0, 101]});
-    let tail = json!({
-        "title": {"text": "quantile"},
-        "type": "log",
-        "tickvals": TAIL.map(|(_, odds)| odds),
-        "ticktext": TAIL.map(|(name, _)| name),
-    });
+    let (share, tail) = (share_axis(), tail_axis());
     Chart {
         id: "latency".into(),
         title: "Latency",
@@ -37,6 +31,21 @@ pub(super) fn chart(lines: &[Line<'_>]) -> Chart {
             view("distribution", lines, &share, |q| q * 100.0),
         ],
     }
+}
+
+/// Shares of I/Os in percent.
+pub(super) fn share_axis() -> Value {
+    json!({"title": {"text": "share of I/Os, %"}, "range": [0, 101]})
+}
+
+/// Quantiles, each further nine as long as the one before: `1 / (1 - q)`.
+pub(super) fn tail_axis() -> Value {
+    json!({
+        "title": {"text": "quantile"},
+        "type": "log",
+        "tickvals": TAIL.map(|(_, odds)| odds),
+        "ticktext": TAIL.map(|(name, _)| name),
+    })
 }
 
 fn view(label: &'static str, lines: &[Line<'_>], y: &Value, height: fn(f64) -> f64) -> View {
@@ -65,7 +74,7 @@ fn trace(line: &Line<'_>, height: fn(f64) -> f64) -> Value {
 }
 
 /// A quantile as a percentage with as many nines as it has: `99.95`.
-fn percent(quantile: f64) -> String {
+pub(super) fn percent(quantile: f64) -> String {
     let text = format!("{:.4}", quantile * 100.0);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

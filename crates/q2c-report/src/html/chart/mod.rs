@@ -11,6 +11,7 @@ mod line;
 pub(super) mod over_jobs;
 mod over_time;
 mod pareto;
+pub(super) mod replay;
 pub(super) mod timeline;
 
 pub(super) use line::{Line, coloured};

@@ -1,0 +1,210 @@
+//! What `q2c compare` shows, in a terminal and in a page alike.
+
+use crate::analysis::time;
+use crate::quantity::{NOTHING, number, seconds};
+use crate::replay::{self, spread};
+use crate::said::{Field, Said, Table, Weight};
+use q2c_result::compare::{CompareResult, DeviceRun, Separation};
+use q2c_result::replay::ReplayTrial;
+use q2c_stats::Interval;
+
+/// What was replayed and how.
+pub(crate) fn about(result: &CompareResult) -> String {
+    format!(
+        "{} · {} · {} trials on each of {} devices · took {}",
+        replay::trace(&result.trace),
+        replay::mode(&result.job),
+        result.job.trials,
+        result.devices.len(),
+        seconds(result.seconds)
+    )
+}
+
+/// The sum that is compared.
+fn sum(result: &CompareResult, device: &DeviceRun) -> Interval {
+    match result.sum.contains("Q2C") {
+        true => device.sum_q2c_s.unwrap_or_default(),
+        false => device.sum_u2c_s,
+    }
+}
+
+/// Each device's sum and completion time, and how many trials they are of.
+pub(crate) fn sums(result: &CompareResult) -> Table {
+    let head = [
+        "device",
+        &result.sum,
+        "completion\ntime",
+        "trials",
+        "saturated",
+    ];
+    let row = |device: &DeviceRun| {
+        let saturated = if device.saturated { "yes" } else { "no" };
+        vec![
+            name(device),
+            spread(&sum(result, device)),
+            spread(&device.completion_s),
+            trials(device).into(),
+            saturated.into(),
+        ]
+    };
+    Table {
+        head: head.map(String::from).to_vec(),
+        rows: result.devices.iter().map(row).collect(),
+        legend: "Medians with [min, max] over the valid trials.",
+    }
+}
+
+/// Latency and lateness of each device's trial with the median sum.
+pub(crate) fn latencies(result: &CompareResult) -> Table {
+    const HEAD: [&str; 6] = [
+        "device",
+        "U2C p50",
+        "U2C p99",
+        "Q2C p50",
+        "Q2C p99",
+        "lateness\np99",
+    ];
+    let row = |device: &DeviceRun| {
+        let trial = device.shown.as_ref();
+        let fields = trial.map_or_else(Default::default, |t| latency(result, t));
+        let all = std::iter::once(name(device));
+        all.chain(fields.map(Field::from)).collect()
+    };
+    Table {
+        head: HEAD.map(String::from).to_vec(),
+        rows: result.devices.iter().map(row).collect(),
+        legend: "Of each device's trial with the median sum. Lateness: submission behind the intended time.",
+    }
+    .without_empty_columns()
+}
+
+fn latency(result: &CompareResult, trial: &ReplayTrial) -> [String; 5] {
+    let late = replay::timed(&result.job) || trial.lateness_ns.max > 0.0;
+    let q2c = trial.q2c_ns.as_ref();
+    let [q2c_p50, q2c_p99] = q2c.map_or_else(Default::default, |of| [of.p50, of.p99].map(time));
+    [
+        time(trial.u2c_ns.p50),
+        time(trial.u2c_ns.p99),
+        q2c_p50,
+        q2c_p99,
+        if late {
+            time(trial.lateness_ns.p99)
+        } else {
+            String::new()
+        },
+    ]
+}
+
+/// Both in one, of the latencies U2C alone.
+pub(crate) fn whole(result: &CompareResult) -> Table {
+    let (mut all, more) = (sums(result), latencies(result));
+    let block: Vec<bool> = more
+        .head
+        .iter()
+        .map(|name| name.starts_with("Q2C"))
+        .collect();
+    let wanted = |at: &usize| *at > 0 && !block[*at];
+    let wanted: Vec<usize> = (0..more.head.len()).filter(wanted).collect();
+    all.head
+        .extend(wanted.iter().map(|at| more.head[*at].clone()));
+    for (row, more) in all.rows.iter_mut().zip(&more.rows) {
+        row.extend(wanted.iter().map(|at| more[*at].clone()));
+    }
+    all.legend = "Medians with [min, max] over the valid trials; latency and lateness of the trial with the median sum. Lateness: submission \
+                  behind the intended time.";
+    all
+}
+
+/// The path, and below it what the device is.
+fn name(device: &DeviceRun) -> Field {
+    let model = device.target.device.as_ref().and_then(|d| d.model.as_ref());
+    Field {
+        text: device.target.path.clone(),
+        below: model
+            .map(|model| model.trim().to_owned())
+            .unwrap_or_default(),
+    }
+}
+
+/// `5`, `4 of 5` where one does not count.
+fn trials(device: &DeviceRun) -> String {
+    let valid = device.trials.iter().filter(|t| t.valid).count();
+    match device.trials.len() + device.failures.len() {
+        ran if ran == valid => ran.to_string(),
+        ran => format!("{valid} of {ran}"),
+    }
+}
+
+/// Which metric tells the devices apart; none where there is a single device.
+pub(crate) fn separations(result: &CompareResult) -> Option<Table> {
+    let row = |of: &Separation| {
+        let says = match (&of.ratio, of.separates) {
+            (None, _) => "unknown",
+            (Some(_), true) => "separates",
+            (Some(_), false) => "does not",
+        };
+        let ratio = of.ratio.as_ref().map_or_else(few, |r| Field {
+            text: ratio(r.ratio),
+            below: format!("[{}, {}]", ratio(r.low), ratio(r.high)),
+        });
+        let name = Field {
+            text: of.device.clone(),
+            below: format!("against {}", of.with),
+        };
+        vec![name, of.metric.as_str().into(), ratio, says.into()]
+    };
+    let head = ["device", "metric", "ratio", "says"];
+    let table = Table {
+        head: head.map(String::from).to_vec(),
+        rows: result.separations.iter().map(row).collect(),
+        legend: "Ratio of the medians with its 95 % interval: below 1, the device took less than the one it is set against. A metric separates when the interval leaves 1 \
+                 out and the medians differ by more than 1 %.",
+    };
+    (!result.separations.is_empty()).then_some(table)
+}
+
+/// Where there is no ratio.
+fn few() -> Field {
+    Field {
+        text: NOTHING.to_owned(),
+        below: "few trials".to_owned(),
+    }
+}
+
+/// Ratios near 1 are what this is about: three decimals there.
+fn ratio(value: f64) -> String {
+    match value {
+        v if (0.1..10.0).contains(&v) => format!("{v:.3}"),
+        v => number(v),
+    }
+}
+
+/// Trials that do not count, and what each device's shown trial did besides.
+pub(crate) fn words(result: &CompareResult) -> Vec<Said> {
+    let mut said = Vec::new();
+    for device in &result.devices {
+        let path = &device.target.path;
+        let failures = device.failures.iter();
+        said.extend(replay::invalid_trials(&format!("{path}: "), &device.trials));
+        said.extend(failures.map(|why| {
+            let what = format!("{path}: a trial failed");
+            Said::new(Weight::Bad, &what, why)
+        }));
+        let Some(shown) = &device.shown else { continue };
+        let own = replay::words(&result.job, &result.trace, shown).into_iter();
+        // That it is valid is what made it the shown one.
+        let told = own.filter(|one| matches!(one.weight, Weight::Caution | Weight::Bad));
+        said.extend(told.map(|one| Said {
+            what: format!("{path}: {}", one.what),
+            ..one
+        }));
+    }
+    said
+}
+
+/// What else each device's shown trial did.
+pub(crate) fn details(result: &CompareResult, device: &DeviceRun) -> Vec<Said> {
+    let shown = device.shown.as_ref();
+    let words = shown.map(|t| replay::words(&result.job, &result.trace, t));
+    words.unwrap_or_default()
+}

@@ -1,0 +1,159 @@
+//! The page that replays and comparisons share: an answer, tables, sentences, charts, facts.
+
+use super::chart::{Chart, replay::Line};
+use super::facts::{self, Fact};
+use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy, started};
+use super::plotly;
+use crate::said::{self, Weight};
+use askama::Template;
+use q2c_result::{Machine, Target, Warning};
+
+/// A sentence with its class in the style sheet.
+pub(super) struct Sentence {
+    class: &'static str,
+    what: String,
+    words: String,
+}
+
+impl From<said::Said> for Sentence {
+    fn from(said: said::Said) -> Self {
+        let class = match said.weight {
+            Weight::Plain => "",
+            Weight::Good => "good",
+            Weight::Caution => "caution",
+            Weight::Bad => "bad",
+        };
+        Sentence {
+            class,
+            what: said.what,
+            words: said.words,
+        }
+    }
+}
+
+/// A table under its heading.
+pub(super) struct Table {
+    pub title: &'static str,
+    pub of: said::Table,
+}
+
+/// Sentences under their heading.
+pub(super) struct Told {
+    pub title: String,
+    pub said: Vec<Sentence>,
+}
+
+impl Told {
+    pub fn new(title: impl Into<String>, said: Vec<said::Said>) -> Self {
+        Told {
+            title: title.into(),
+            said: said.into_iter().map(Sentence::from).collect(),
+        }
+    }
+}
+
+/// Facts under their heading.
+pub(super) struct Facts {
+    title: String,
+    facts: Vec<Fact>,
+}
+
+impl Facts {
+    /// What a device is.
+    pub fn target(target: &Target) -> Self {
+        Facts {
+            title: format!("Target {}", target.path),
+            facts: facts::target(target),
+        }
+    }
+
+    pub fn machine(machine: &Machine) -> Self {
+        Facts {
+            title: "Machine".to_owned(),
+            facts: facts::machine(machine),
+        }
+    }
+}
+
+/// What made the result.
+pub(super) struct Made<'a> {
+    pub version: &'a str,
+    pub schema: &'a str,
+    pub started_unix_s: u64,
+    pub complete: bool,
+    pub warnings: &'a [Warning],
+}
+
+/// What a page says.
+pub(super) struct Content<'a> {
+    pub command: &'static str,
+    pub result: Made<'a>,
+    pub title: &'a str,
+    pub about: String,
+    pub seed: u64,
+    /// In front of everything else, behind what holds for any result.
+    pub notices: Vec<said::Said>,
+    pub verdict: &'a [String],
+    pub tables: Vec<Table>,
+    pub told: Vec<Told>,
+    pub lines: Vec<Line<'a>>,
+    pub facts: Vec<Facts>,
+}
+
+#[derive(Template)]
+#[template(path = "replayed.html")]
+struct Page<'a> {
+    result: Made<'a>,
+    policy: String,
+    style: &'static str,
+    plotly: &'static str,
+    script: &'static str,
+    command: &'static str,
+    figures: String,
+    job: String,
+    title: &'a str,
+    seed: u64,
+    notices: Vec<Sentence>,
+    verdict: &'a [String],
+    tables: Vec<Table>,
+    told: Vec<Told>,
+    charts: Vec<Chart>,
+    facts: Vec<Facts>,
+}
+
+/// The page as text.
+pub(super) fn render(content: Content<'_>) -> Result<String, RenderError> {
+    let charts = super::chart::replay::all(&content.lines);
+    let page = Page {
+        policy: policy(),
+        style: STYLE,
+        plotly: &plotly::SCRIPT,
+        script: SCRIPT,
+        command: content.command,
+        figures: figures_of(charts.iter()),
+        job: format!(
+            "{} · {}",
+            content.about,
+            started(content.result.started_unix_s)
+        ),
+        title: content.title,
+        seed: content.seed,
+        notices: notices(&content.result, content.notices),
+        verdict: content.verdict,
+        tables: content.tables,
+        told: content.told,
+        charts,
+        facts: content.facts,
+        result: content.result,
+    };
+    Ok(page.render()?)
+}
+
+/// What comes before the numbers, the weightiest first.
+fn notices(result: &Made<'_>, own: Vec<said::Said>) -> Vec<Sentence> {
+    let what = "the run was stopped early; what is shown is valid, the rest is missing";
+    let stopped = (!result.complete).then(|| said::Said::new(Weight::Bad, "incomplete", what));
+    let warnings = result.warnings.iter().map(said::Said::warning);
+    let all = stopped.into_iter().chain(own).chain(warnings);
+    all.map(Sentence::from).collect()
+}

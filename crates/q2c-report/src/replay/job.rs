@@ -1,0 +1,157 @@
+//! What was replayed and how, in words.
+
+use crate::analysis::time;
+use crate::label::ranges;
+use crate::quantity::{count, number, size};
+use crate::said::Said;
+use q2c_model::Bytes;
+use q2c_result::replay::{ReplayJob, TraceFacts};
+
+/// Whether requests have a time at which they are to be submitted.
+pub(crate) fn timed(job: &ReplayJob) -> bool {
+    job.mode == "timed"
+}
+
+/// `24 780 requests in 60.0 s`.
+pub(crate) fn trace(trace: &TraceFacts) -> String {
+    let requests = count(trace.requests);
+    format!("{requests} requests in {}", time(trace.length_s * 1e9))
+}
+
+/// `timed, 2 times as fast`, `outstanding (requests), idle time squeezed`, `closed, one request at a time for each pid`.
+pub(crate) fn mode(job: &ReplayJob) -> String {
+    match job.mode.as_str() {
+        "timed" if job.speed == 1.0 => "timed".to_owned(),
+        "timed" => format!("timed, {} times as fast", job.speed),
+        "outstanding" => {
+            let count = job.count.as_deref().unwrap_or("requests");
+            let idle = match job.idle.as_deref() {
+                Some("keep") => "idle time kept",
+                _ => "idle time squeezed",
+            };
+            format!("outstanding ({count}), {idle}")
+        }
+        "closed" => {
+            let lane = job.lane.as_deref().unwrap_or("lane");
+            format!("closed, one request at a time for each {lane}")
+        }
+        other => other.to_owned(),
+    }
+}
+
+/// What a trace that idles loses in this mode; none where it loses nothing.
+pub(crate) fn does_not_reproduce(job: &ReplayJob, trace: &TraceFacts) -> Option<String> {
+    let squeezed = job.mode == "outstanding" && job.idle.as_deref() != Some("keep");
+    let share = trace.idle_share.filter(|share| squeezed && *share > 0.0)?;
+    Some(format!(
+        "does not reproduce a trace that idles: nothing is in flight for {} % of this one's time",
+        number(share * 100.0)
+    ))
+}
+
+/// The trace, and the choices that the numbers depend on.
+pub(crate) fn job(job: &ReplayJob, trace: &TraceFacts) -> Vec<Said> {
+    let mut said = vec![
+        Said::plain("trace", trace_facts(trace)),
+        Said::plain("submitted", submitted(job)),
+        Said::plain("mapped", mapped(job)),
+    ];
+    let before = job.precondition.as_ref();
+    said.extend(before.map(|how| Said::plain("preconditioned", how)));
+    said
+}
+
+fn trace_facts(trace: &TraceFacts) -> String {
+    let ops = trace.ops.iter();
+    let ops: Vec<String> = ops.map(|(op, n)| format!("{} {op}", count(*n))).collect();
+    let mut text = format!(
+        "from {}; {} of data, requests up to {}, addresses up to {}",
+        trace.source,
+        size(Bytes(trace.bytes)),
+        size(trace.largest),
+        size(trace.span)
+    );
+    if !ops.is_empty() {
+        text += &format!("; {}", ops.join(", "));
+    }
+    if trace.devices.len() > 1 {
+        text += &format!("; {} devices", trace.devices.len());
+    }
+    if trace.completed < trace.requests {
+        let ended = count(trace.completed);
+        text += &format!("; {ended} requests have a completion");
+    }
+    text += &load(trace);
+    if trace.back_in_time > 0 {
+        let back = count(trace.back_in_time);
+        text += &format!("; {back} requests lie before the one in front of them");
+    }
+    text
+}
+
+/// How loaded the recorded device was.
+fn load(trace: &TraceFacts) -> String {
+    let idle = trace.idle_share;
+    let idle = idle.map(|share| format!("; idle {} % of its time", number(share * 100.0)));
+    let sum = trace.sum_latency_s;
+    let sum = sum.map(|s| format!("; recorded latencies add up to {}", time(s * 1e9)));
+    idle.into_iter().chain(sum).collect()
+}
+
+fn submitted(job: &ReplayJob) -> String {
+    let threads = match job.submitters {
+        1 => "1 thread".to_owned(),
+        n => format!("{n} threads by {}", job.by),
+    };
+    let mut text = format!("by {}, {threads} for each target", job.engine);
+    if !job.cpus.is_empty() {
+        let cpus = if job.cpus.len() > 1 { "CPUs" } else { "CPU" };
+        text += &format!(" on {cpus} {}", ranges(&job.cpus));
+    }
+    let cap = count(job.in_flight_cap.into());
+    let limit = time(job.max_lateness.0 as f64);
+    text += &format!(", each with at most {cap} in flight");
+    if timed(job) {
+        text += &format!("; invalid when its own lateness p99 is above {limit}");
+    }
+    text
+}
+
+fn mapped(job: &ReplayJob) -> String {
+    let mut text = format!(
+        "offsets {}, writes {}, discards {}",
+        job.offsets, job.writes, job.discards
+    );
+    if job.writes == "allow" {
+        text += &format!(", data {}", job.data);
+    }
+    text + &format!("; on an error {}", job.on_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_squeezed_idle_time_is_lost() {
+        let trace = TraceFacts {
+            idle_share: Some(0.431),
+            ..TraceFacts::default()
+        };
+        let job = |mode: &str, idle: Option<&str>| ReplayJob {
+            mode: mode.to_owned(),
+            idle: idle.map(str::to_owned),
+            ..ReplayJob::default()
+        };
+        let told = does_not_reproduce(&job("outstanding", Some("squeeze")), &trace);
+        assert!(told.is_some_and(|told| told.contains("43.1 % of")));
+        let keeps = [job("outstanding", Some("keep")), job("timed", None)];
+        assert!(
+            keeps
+                .iter()
+                .all(|j| does_not_reproduce(j, &trace).is_none())
+        );
+        let busy = TraceFacts::default();
+        assert_eq!(does_not_reproduce(&job("outstanding", None), &busy), None);
+    }
+}

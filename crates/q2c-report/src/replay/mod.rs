@@ -1,0 +1,28 @@
+//! What `q2c replay` shows, in a terminal and in a page alike.
+
+mod job;
+mod tables;
+mod words;
+
+pub(crate) use job::{does_not_reproduce, job, mode, timed, trace};
+pub(crate) use tables::{latencies, spread, sums, trials};
+pub(crate) use words::{invalid_trials, words};
+
+use crate::quantity::seconds;
+use q2c_result::replay::ReplayResult;
+
+/// What was replayed, how and where to.
+pub(crate) fn about(result: &ReplayResult) -> String {
+    let targets: Vec<&str> = result.targets.iter().map(|t| t.path.as_str()).collect();
+    let trials = match result.trials.len() {
+        0 | 1 => String::new(),
+        n => format!(" · {n} trials"),
+    };
+    format!(
+        "{} · {}{trials} · to {} · took {}",
+        trace(&result.trace),
+        mode(&result.job),
+        targets.join(", "),
+        seconds(result.seconds)
+    )
+}

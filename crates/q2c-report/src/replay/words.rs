@@ -1,0 +1,157 @@
+//! What a trial says beside its tables.
+
+use super::timed;
+use crate::analysis::time;
+use crate::quantity::{count, iops, number, size};
+use crate::said::{Said, Weight};
+use q2c_model::Bytes;
+use q2c_result::replay::{ReplayJob, ReplayTrial, TraceFacts};
+
+/// Sentences on a trial, the weightiest first; what did not happen is left out.
+pub(crate) fn words(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Vec<Said> {
+    let mut said = vec![validity(trial)];
+    said.extend(saturation(trial));
+    said.push(Said::plain("issued", issued(trace, trial)));
+    said.extend(failed(trial));
+    said.extend(changed(trial));
+    said.extend(captured(trial));
+    said.extend(drift(job, trial));
+    said.push(Said::plain("in flight", in_flight(trial)));
+    said.extend(order(trial));
+    said.push(Said::plain("replayer", replayer(trial)));
+    said
+}
+
+fn validity(trial: &ReplayTrial) -> Said {
+    match trial.valid {
+        true => Said::new(Weight::Good, "valid", "it can be compared with other runs"),
+        false => Said::new(Weight::Bad, "invalid", reasons(trial)),
+    }
+}
+
+fn reasons(trial: &ReplayTrial) -> String {
+    let mut reasons = trial.invalid.clone();
+    if !trial.complete {
+        reasons.push("it was stopped before the trace's end".to_owned());
+    }
+    reasons.join("; ")
+}
+
+/// Why trials of several do not count; `whose` stands in front of the trial's number.
+pub(crate) fn invalid_trials(whose: &str, trials: &[ReplayTrial]) -> Vec<Said> {
+    let told = |(at, trial): (usize, &ReplayTrial)| {
+        let what = format!("{whose}trial {} is invalid", at + 1);
+        Said::new(Weight::Bad, &what, reasons(trial))
+    };
+    let numbered = trials.iter().enumerate();
+    numbered
+        .filter(|(_, trial)| !trial.valid)
+        .map(told)
+        .collect()
+}
+
+fn saturation(trial: &ReplayTrial) -> Option<Said> {
+    const FINDING: &str = "a finding, not a fault";
+    let waited = format!(
+        "{} requests waited in all {} for a free place",
+        count(trial.stalled),
+        time(trial.stalled_s * 1e9)
+    );
+    match (trial.saturated, trial.stalled) {
+        (false, 0) => None,
+        (false, _) => Some(Said::plain("stalls", waited)),
+        (true, 0) => {
+            let words = format!("it finished the trace late; {FINDING}");
+            Some(Said::new(Weight::Caution, "device saturated", words))
+        }
+        (true, _) => {
+            let words = format!("{waited}; {FINDING}");
+            Some(Said::new(Weight::Caution, "device saturated", words))
+        }
+    }
+}
+
+fn issued(trace: &TraceFacts, trial: &ReplayTrial) -> String {
+    let mut text = format!(
+        "{} requests of the trace's {}, {}",
+        count(trial.issued),
+        count(trace.requests),
+        size(Bytes(trial.bytes))
+    );
+    if trial.completion_s > 0.0 {
+        let rate = iops(trial.issued as f64 / trial.completion_s);
+        text += &format!(", {rate} IOPS");
+    }
+    text
+}
+
+fn failed(trial: &ReplayTrial) -> Option<Said> {
+    let mut words = format!("{} requests", count(trial.errors));
+    if let Some(first) = &trial.first_error {
+        words += &format!("; the first: {first}");
+    }
+    (trial.errors > 0).then(|| Said::new(Weight::Bad, "failed or short", words))
+}
+
+fn changed(trial: &ReplayTrial) -> Option<Said> {
+    let reasons = trial.changed.iter().filter(|(_, n)| **n > 0);
+    let reasons: Vec<String> = reasons
+        .map(|(why, n)| format!("{why} ({})", count(*n)))
+        .collect();
+    (!reasons.is_empty()).then(|| Said::plain("changed", reasons.join(", ")))
+}
+
+fn captured(trial: &ReplayTrial) -> Option<Said> {
+    trial.sum_q2c_s?;
+    let by = trial.q2c_source.as_deref().unwrap_or("an unknown source");
+    let mut words = format!("captured by {by}, {} I/Os", count(trial.q2c_ios));
+    let mut weight = Weight::Plain;
+    if trial.q2c_lost > 0 {
+        words += &format!("; {} more are missing from the sum", count(trial.q2c_lost));
+        weight = Weight::Caution;
+    }
+    Some(Said::new(weight, "Q2C", words))
+}
+
+fn drift(job: &ReplayJob, trial: &ReplayTrial) -> Option<Said> {
+    let told = timed(job) || trial.end_drift_ns != 0;
+    let side = if trial.end_drift_ns < 0 {
+        "before"
+    } else {
+        "behind"
+    };
+    let by = time(trial.end_drift_ns.unsigned_abs() as f64);
+    let words = format!("the last submission {by} {side} its intended time");
+    told.then(|| Said::plain("end drift", words))
+}
+
+fn in_flight(trial: &ReplayTrial) -> String {
+    let of = &trial.in_flight;
+    let mut text = format!("{} on average, {} at most", number(of.mean), count(of.most));
+    if let Some(recorded) = of.recorded_mean {
+        text += &format!("; {} on average in the recording", number(recorded));
+    }
+    if let Some(error) = of.error {
+        let percent = number(error * 100.0);
+        text += &format!("; {percent} % off the recording, request by request");
+    }
+    text
+}
+
+fn order(trial: &ReplayTrial) -> Option<Said> {
+    let words = format!(
+        "{} requests went before one that they overlap and that the trace has first",
+        count(trial.order_inversions)
+    );
+    (trial.order_inversions > 0).then(|| Said::new(Weight::Caution, "order", words))
+}
+
+fn replayer(trial: &ReplayTrial) -> String {
+    let [submitting, reading] = [trial.submitter_cpu_s, trial.reader_cpu_s].map(|s| time(s * 1e9));
+    let mut text = format!("{submitting} CPU submitting");
+    if trial.issued > 0 {
+        let each = time(trial.submitter_cpu_s * 1e9 / trial.issued as f64);
+        text += &format!(" ({each} for each request)");
+    }
+    text + &format!(", {reading} reading the trace, recording and capturing")
+}

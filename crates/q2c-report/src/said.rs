@@ -1,0 +1,114 @@
+//! Sentences and tables that a terminal and a page show alike.
+
+use q2c_result::Warning;
+
+/// What a sentence is, from which its looks follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    /// A fact.
+    Plain,
+    /// All is well.
+    Good,
+    /// A finding that changes how the numbers read.
+    Caution,
+    /// The numbers cannot be used, or are not all there.
+    Bad,
+}
+
+/// A sentence under its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub weight: Weight,
+    pub what: String,
+    pub words: String,
+}
+
+impl Said {
+    pub fn new(weight: Weight, what: &str, words: impl Into<String>) -> Self {
+        Said {
+            weight,
+            what: what.to_owned(),
+            words: words.into(),
+        }
+    }
+
+    pub fn plain(what: &str, words: impl Into<String>) -> Self {
+        Self::new(Weight::Plain, what, words)
+    }
+
+    pub fn warning(warning: &Warning) -> Self {
+        let mut words = format!("{}; {}", warning.found, warning.means);
+        if !warning.todo.is_empty() {
+            words += &format!(". To do: {}", warning.todo);
+        }
+        Self::new(Weight::Caution, &format!("warning {}", warning.id), words)
+    }
+}
+
+/// A field of a table: what it says, and smaller below it where that qualifies it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Field {
+    pub text: String,
+    pub below: String,
+}
+
+impl<T: Into<String>> From<T> for Field {
+    fn from(text: T) -> Self {
+        Field {
+            text: text.into(),
+            below: String::new(),
+        }
+    }
+}
+
+/// A table; the first field of a row is its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// A line feed where a terminal may break it.
+    pub head: Vec<String>,
+    pub rows: Vec<Vec<Field>>,
+    /// How to read it; may be empty.
+    pub legend: &'static str,
+}
+
+impl Table {
+    /// The same without the columns behind the name in which no row has anything.
+    pub fn without_empty_columns(mut self) -> Self {
+        let has = |column: usize| {
+            let mut fields = self.rows.iter().filter_map(|row| row.get(column));
+            column == 0 || fields.any(|field| !field.text.is_empty())
+        };
+        let kept: Vec<bool> = (0..self.head.len()).map(has).collect();
+        let kept = |column: usize| kept.get(column).copied().unwrap_or(false);
+        self.head = only(self.head, kept);
+        self.rows = self.rows.into_iter().map(|row| only(row, kept)).collect();
+        self
+    }
+}
+
+fn only<T>(items: Vec<T>, kept: impl Fn(usize) -> bool) -> Vec<T> {
+    let items = items.into_iter().enumerate();
+    let kept = items.filter_map(|(column, item)| kept(column).then_some(item));
+    kept.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_without_anything_goes() {
+        let table = Table {
+            head: ["a", "b", "c"].map(String::from).to_vec(),
+            rows: vec![
+                ["x", "", "1"].map(Field::from).to_vec(),
+                ["", "", ""].map(Field::from).to_vec(),
+            ],
+            legend: "",
+        };
+        let table = table.without_empty_columns();
+        assert_eq!(table.head, ["a", "c"]);
+        assert_eq!(table.rows[0], [Field::from("x"), Field::from("1")]);
+        assert_eq!(table.rows[1].len(), 2);
+    }
+}
