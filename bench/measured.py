@@ -33,8 +33,12 @@ def child(command, folder=None):
     with tempfile.TemporaryFile("w+") as errors:
         began = time.monotonic()
         process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True)
-        said = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
+        try:
+            said = process.stdout.read()
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            process.terminate()
+            raise
         seconds = time.monotonic() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
