@@ -33,12 +33,8 @@ def child(command, folder=None):
     with tempfile.TemporaryFile("w+") as errors:
         began = time.monotonic()
         process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True)
-        try:
-            said = process.stdout.read()
-            _, status, usage = os.wait4(process.pid, 0)
-        except BaseException:
-            process.terminate()
-            raise
+        said = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
         seconds = time.monotonic() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:

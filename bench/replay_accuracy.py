@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """How exactly timed replayers keep the schedule: q2c, fio and btreplay on the same traces in turns, seen by the kernel.
 
-    bench/replay_accuracy.py TARGET [--rounds 3] [--rates 1000,10000,50000] [--seconds 10] [--tools q2c,fio,btreplay,...] [--span 2]
+    bench/replay_accuracy.py --target TARGET [--rounds 3] [--rates 1000,10000,50000] [--seconds 10] [--tools q2c,fio,...] [--span 2]
                              [--q2c PATH] [--q2c-args "..."] [--out FOLDER] [--json FILE]
 
-TARGET, a block device or a file, is opened for reading only. Traces: 4 KiB reads in random places of its first --span GiB, none twice,
+The target, a block device or a file on one, is opened for reading only. Traces: 4 KiB reads in random places of its first --span GiB, none twice,
 at each rate evenly spaced and as a Poisson process. A trace is one file of binary blktrace (Q events, ns), which fio replays as it is,
 btrecord turns into btreplay's records, and `q2c trace import` into a q2c trace. In each round the tools replay a trace in random order.
 
@@ -20,7 +20,8 @@ Tools:
     btreplay-1   btrecord -M 1: each request at its own time
 
 btreplay opens what it replays on for writing also where it only reads. What runs here is a copy of it that opens for reading only: the
-flags O_RDWR | O_DIRECT | O_NOATIME in its code lose O_RDWR, nothing else changes.
+flags O_RDWR | O_DIRECT | O_NOATIME in its code lose O_RDWR, nothing else changes. Its threads can miss each other's end, mostly on devices
+that answer at once: then it has done all of its I/O and waits for ever. It is ended after 4 times the trace's length and 10 s.
 
 Standard library only. Needs fio, btrecord and btreplay for these, root for tracefs, and a quiet machine.
 """
@@ -36,11 +37,12 @@ import shutil
 import signal
 import statistics
 import struct
+import subprocess
 import sys
 import tempfile
 import time
 
-from measured import child, output
+from measured import output
 from queued import Queued, place
 
 Q_EVENT = struct.Struct("<IIQQIIIIIHH")  # of version 7: magic, number, time, sector, bytes, action, pid, device, CPU, error, payload
@@ -94,7 +96,7 @@ def q2c(args, trace, folder):
 def fio_of(args, log):
     return [
         "fio", "--name=accuracy", f"--read_iolog={log}", f"--replay_redirect={args.target}", "--direct=1", "--ioengine=libaio",
-        "--iodepth=256", "--readonly", "--allow_file_create=0", "--output-format=json",
+        "--iodepth=256", "--thread", "--readonly", "--allow_file_create=0", "--output-format=json",
     ]
 
 
@@ -187,7 +189,25 @@ def judged(times, due):
 def of_itself(text):
     """What q2c says about its own run."""
     result = json.loads(text)
-    return {name: result.get(name) for name in ("lateness_ns", "end_drift_ns", "valid", "saturated", "issued", "submitter_cpu_s")}
+    return {name: result.get(name) for name in ("lateness_ns", "own_lateness_ns", "end_drift_ns", "valid", "saturated", "issued", "submitter_cpu_s")}
+
+
+def ran(command, limit):
+    """Wall time, none if it did not end within the limit; output."""
+    with tempfile.TemporaryFile("w+") as errors:
+        began = time.monotonic()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True)
+        try:
+            text = process.communicate(timeout=limit)[0]
+        except subprocess.TimeoutExpired:
+            return None, ""
+        finally:
+            process.kill()
+            process.wait()
+        if process.returncode != 0:
+            errors.seek(0)
+            sys.exit(f"failed to run {shlex.join(command)}: exit status {process.returncode}: {errors.read().strip()}")
+        return time.monotonic() - began, text
 
 
 def run(args, tool, trace, folder, queued, slots):
@@ -195,8 +215,10 @@ def run(args, tool, trace, folder, queued, slots):
     os.sync()
     time.sleep(REST)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    (wall, text, _), reads, lost = queued.record(lambda: child(command))
+    (wall, text), reads, lost = queued.record(lambda: ran(command, 4 * args.seconds + 10))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if wall is None and not tool.startswith("btreplay"):
+        sys.exit(f"failed to run {shlex.join(command)}: it did not end")
     times, how = matched(reads, [slots[block] for block in trace.blocks])
     if not times:
         sys.exit(f"failed to see any request of {shlex.join(command)}: {len(reads)} other reads, {lost} lost")
@@ -209,7 +231,9 @@ def run(args, tool, trace, folder, queued, slots):
 
 def over(runs, get, scale=1.0, form=".1f"):
     """Median [lowest, highest], or the one value of all."""
-    values = sorted(get(run) * scale for run in runs)
+    values = sorted(get(run) * scale for run in runs if get(run) is not None)
+    if not values:
+        return "-"
     told = [format(value, form) for value in (statistics.median(values), values[0], values[-1])]
     return told[0] if told[1] == told[2] else f"{told[0]} [{told[1]}, {told[2]}]"
 
@@ -252,6 +276,8 @@ def told(runs):
     yield "\nErrors in us: absolute, and late alone:\n"
     yield from errors(groups.items())
     for one in runs:
+        if one["wall_s"] is None:
+            yield f"\n{one['trace']}, {one['tool']}: did not end, was ended"
         if one["odd_size"] or one["lost"] or "itself" in one and not one["itself"]["valid"]:
             yield f"\n{one['trace']}, {one['tool']}: {one['odd_size']} not of 4 KiB, {one['lost']} events lost, of itself {one.get('itself')}"
 
@@ -280,11 +306,11 @@ def measured(args, folder):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     listed = lambda text: text.split(",")
-    parser.add_argument("target")
+    parser.add_argument("--target", required=True)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rates", type=lambda text: [int(rate) for rate in text.split(",")], default=[1_000, 10_000, 50_000], help="per second")
     parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--tools", type=listed, default=["q2c", "fio", "btreplay"], help=f"of {','.join(TOOLS)}")
+    parser.add_argument("--tools", type=listed, default=list(TOOLS), help=f"[default: {','.join(TOOLS)}]")
     parser.add_argument("--span", type=int, default=2, help="GiB of the target")
     parser.add_argument("--q2c", default="target/release/q2c")
     parser.add_argument("--q2c-args", default="", help="more arguments of q2c replay")
