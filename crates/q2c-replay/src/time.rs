@@ -3,6 +3,7 @@
 use q2c_engine::engine::{Completion, Engine, EngineError};
 use q2c_sys::Clock;
 use q2c_sys::clock::monotonic_ns;
+use q2c_sys::thread::sleep_until;
 
 /// Time as a submitting thread sees it, ns from the replay's start.
 pub trait Time {
@@ -15,6 +16,9 @@ pub trait Time {
     /// The engine is broken.
     fn wait(&mut self, engine: &mut dyn Engine, at: u64)
     -> Result<Option<Completion>, EngineError>;
+
+    /// Waits for the replay's start.
+    fn begin(&mut self) {}
 
     /// Waits that gave the CPU up.
     fn sleeps(&self) -> u64 {
@@ -83,6 +87,14 @@ impl Time for Real {
             self.learn(self.clock.now().saturating_sub(now + sleep));
         }
         Ok(done)
+    }
+
+    fn begin(&mut self) {
+        let left = self.start.saturating_sub(self.clock.now());
+        sleep_until(monotonic_ns() + left.saturating_sub(Self::MOST));
+        while self.clock.now() < self.start {
+            std::hint::spin_loop();
+        }
     }
 
     fn sleeps(&self) -> u64 {

@@ -146,6 +146,9 @@ impl<'a, T: Time> Worker<'a, T> {
     /// # Errors
     /// The engine is broken.
     pub fn run(mut self) -> Result<(Tally, Option<Rows>), EngineError> {
+        // What has come until then is in its streams when the schedule begins.
+        self.take();
+        self.time.begin();
         loop {
             self.reap()?;
             self.take();
@@ -222,6 +225,10 @@ impl<'a, T: Time> Worker<'a, T> {
     fn submit(&mut self) -> Result<bool, EngineError> {
         let now = self.time.now();
         self.batch.clear();
+        if self.full && !self.free.is_empty() {
+            self.full = false;
+            self.free_again = now;
+        }
         while self.batch.len() < BATCH
             && let Some(Reverse((at, place))) = self.ready.peek().copied()
             && at <= now
@@ -230,9 +237,6 @@ impl<'a, T: Time> Worker<'a, T> {
                 self.parts.tally.capped += u64::from(!self.full);
                 self.full = true;
                 break;
-            }
-            if std::mem::take(&mut self.full) {
-                self.free_again = now;
             }
             if !self.in_order(place) {
                 break;

@@ -6,6 +6,8 @@ use crate::output::{print, print_json, say, screen, write_new};
 use q2c_result::Exit;
 use q2c_result::analyze::{self, AnalyzeResult};
 use q2c_result::bench::{self, BenchResult};
+use q2c_result::compare::{self, CompareResult};
+use q2c_result::replay::{self, ReplayResult};
 use q2c_result::tune::{self, TuneResult};
 use serde::Deserialize;
 use std::fs;
@@ -17,6 +19,8 @@ enum Kept {
     Tune(Box<TuneResult>),
     Bench(Box<BenchResult>),
     Analyze(Box<AnalyzeResult>),
+    Replay(Box<ReplayResult>),
+    Compare(Box<CompareResult>),
 }
 
 impl Kept {
@@ -25,6 +29,8 @@ impl Kept {
             Kept::Tune(result) => q2c_report::html::tune(result).or_exit(Exit::Internal),
             Kept::Bench(result) => q2c_report::html::bench(result).or_exit(Exit::Internal),
             Kept::Analyze(result) => q2c_report::html::analyze(result).or_exit(Exit::Internal),
+            Kept::Replay(result) => q2c_report::html::replay(result).or_exit(Exit::Internal),
+            Kept::Compare(result) => q2c_report::html::compare(result).or_exit(Exit::Internal),
         }
     }
 
@@ -33,6 +39,8 @@ impl Kept {
             Kept::Tune(result) => q2c_report::csv::cells(result).or_exit(Exit::Internal),
             Kept::Bench(result) => q2c_report::csv::bench(result).or_exit(Exit::Internal),
             Kept::Analyze(result) => q2c_report::csv::analyze(result).or_exit(Exit::Internal),
+            Kept::Replay(result) => q2c_report::csv::replay(result).or_exit(Exit::Internal),
+            Kept::Compare(result) => q2c_report::csv::compare(result).or_exit(Exit::Internal),
         }
     }
 
@@ -41,6 +49,8 @@ impl Kept {
             Kept::Tune(result) => print_json(result),
             Kept::Bench(result) => print_json(result),
             Kept::Analyze(result) => print_json(result),
+            Kept::Replay(result) => print_json(result),
+            Kept::Compare(result) => print_json(result),
         }
     }
 
@@ -49,6 +59,8 @@ impl Kept {
             Kept::Tune(result) => q2c_report::terminal::tune(result, screen()),
             Kept::Bench(result) => q2c_report::terminal::bench(result, screen()),
             Kept::Analyze(result) => q2c_report::terminal::analyze(result, screen()),
+            Kept::Replay(result) => q2c_report::terminal::replay(result, screen()),
+            Kept::Compare(result) => q2c_report::terminal::compare(result, screen()),
         }
     }
 }
@@ -83,7 +95,7 @@ fn result(run: &Path) -> Result<Kept, Failure> {
     let bad = |why: String| Failure::new(Exit::Input, format!("read {}: {why}", path.display()));
     let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
         io::ErrorKind::NotFound if run.is_dir() => bad(
-            "expected the result of q2c tune, bench or analyze, found none: the run has not ended, or was another command's".to_owned(),
+            "expected the result of q2c tune, bench, analyze, replay or compare, found none: the run has not ended, or was another command's".to_owned(),
         ),
         _ => bad(e.to_string()),
     })?;
@@ -97,11 +109,19 @@ fn result(run: &Path) -> Result<Kept, Failure> {
         analyze::SCHEMA => serde_json::from_str(&text)
             .map(Kept::Analyze)
             .map_err(unlike),
+        replay::SCHEMA => serde_json::from_str(&text)
+            .map(Kept::Replay)
+            .map_err(unlike),
+        compare::SCHEMA => serde_json::from_str(&text)
+            .map(Kept::Compare)
+            .map_err(unlike),
         _ => Err(bad(format!(
-            "expected schema {}, {} or {}, found `{}`; use the q2c that wrote it",
+            "expected schema {}, {}, {}, {} or {}, found `{}`; use the q2c that wrote it",
             tune::SCHEMA,
             bench::SCHEMA,
             analyze::SCHEMA,
+            replay::SCHEMA,
+            compare::SCHEMA,
             schema.escape_debug()
         ))),
     }

@@ -84,7 +84,8 @@ fn mode(how: &HowArgs) -> Mode {
 
 /// As the library takes it; targets are those of the sites.
 pub fn plan(how: &HowArgs, facts: &Facts, writes: WritesName, cpus: Vec<CpuId>) -> Plan {
-    let size = facts.largest.0.clamp(4096, LARGEST).next_multiple_of(4096) as usize;
+    // A request that begins or ends within a block becomes longer by one.
+    let size = facts.largest.0.clamp(1, LARGEST).next_multiple_of(4096) as usize + 4096;
     let discards = discards(how, writes);
     Plan {
         mode: mode(how),

@@ -17,8 +17,10 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Blocks of simulated devices, and the least that other targets are asked for.
+/// The block that targets are checked with.
 const BLOCK: Bytes = Bytes(4096);
+/// Blocks of simulated devices.
+const SECTOR: Bytes = Bytes(512);
 
 /// A site with what keeps it.
 pub struct Open {
@@ -114,7 +116,7 @@ impl Open {
                 facts
                     .devices
                     .iter()
-                    .map(|device| device.span.next_multiple_of(BLOCK.0))
+                    .map(|device| device.span.next_multiple_of(SECTOR.0))
                     .sum::<u64>()
                     .max(known.size.0),
             );
@@ -122,7 +124,7 @@ impl Open {
                 Medium::None,
                 engine,
                 size,
-                BLOCK,
+                SECTOR,
                 devices,
                 Target { size, ..known },
             );
