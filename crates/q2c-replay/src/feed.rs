@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 
 /// Records between two deliveries: what waits in a thread's channel is then bounded in time as well as in number.
-pub const ROUND: usize = 1024;
+pub const ROUND: usize = 64;
 /// Rounds that wait in a channel.
-pub const AHEAD: usize = 64;
+pub const AHEAD: usize = 1024;
 
 /// What the reader found on its way.
 #[derive(Debug)]

@@ -12,8 +12,9 @@ use crate::tally::Tally;
 use crate::time::Real;
 use crate::windows::Windows;
 use crate::worker::{Parts, Shared, Worker};
+use q2c_engine::EngineSpec;
 use q2c_engine::engine::EngineError;
-use q2c_model::Bytes;
+use q2c_model::{Bytes, CpuId};
 use q2c_sys::clock::thread_cpu_ns;
 use q2c_sys::{Clock, thread};
 use q2c_trace::TraceReader;
@@ -91,6 +92,7 @@ pub fn replay(
         let recorded = matches!(plan.mode, Mode::Timed { .. }).then(|| Windows::new(base));
         let (trace, shared) = (&trace, &shared);
         let feeding = named(scope, "reader", move || {
+            leave(plan, threads);
             let fed = feed::feed(plan, facts, trace, recorded, &senders, shared.stop, read);
             if fed.is_err() {
                 shared.failed.store(true, Ordering::Relaxed);
@@ -104,6 +106,7 @@ pub fn replay(
                 folder,
             } = into;
             named(scope, "recorder", move || {
+                leave(plan, threads);
                 record::record(facts, &from, memory, folder, sink)
             })
         });
@@ -245,6 +248,10 @@ fn submit(setup: Setup<'_>) -> Done {
     };
     let parts = Parts {
         engine,
+        sleeps: matches!(
+            plan.targets[number / plan.submitters].engine,
+            EngineSpec::Libaio(_)
+        ),
         rule,
         count,
         on_error: plan.on_error,
@@ -256,6 +263,20 @@ fn submit(setup: Setup<'_>) -> Done {
     };
     let worked = Worker::new(parts, Real::new(clock, begin)).run();
     worked.inspect_err(|_| shared.failed.store(true, Ordering::Relaxed))
+}
+
+/// The calling thread off the CPUs of submitting threads, where there are others.
+pub fn leave(plan: &Plan, threads: usize) {
+    let taken = &plan.cpus[..plan.cpus.len().min(threads)];
+    let allowed = thread::allowed_cpus().unwrap_or_default();
+    let free: Vec<CpuId> = allowed
+        .into_iter()
+        .filter(|cpu| !taken.contains(cpu))
+        .collect();
+    if !free.is_empty() {
+        // Where it is refused the kernel places the thread.
+        thread::allow(&free).ok();
+    }
 }
 
 fn open(plan: &Plan, number: usize) -> Result<Box<dyn q2c_engine::engine::Engine>, EngineError> {

@@ -201,6 +201,7 @@ fn replayed(trace: &Path, mode: Mode, service: Vec<u64>, servers: usize) -> Repl
     };
     let parts = Parts {
         engine: Box::new(device),
+        sleeps: false,
         rule,
         count,
         on_error: OnError::Stop,

@@ -17,12 +17,9 @@ pub trait Time {
     fn wait(&mut self, engine: &mut dyn Engine, at: u64)
     -> Result<Option<Completion>, EngineError>;
 
-    /// Waits for the replay's start.
-    fn begin(&mut self) {}
-
-    /// Waits that gave the CPU up.
-    fn sleeps(&self) -> u64 {
-        0
+    /// Whether the replay's start is still so far that there is time for other work; waits for the rest of it when not.
+    fn before_start(&mut self) -> bool {
+        false
     }
 }
 
@@ -31,7 +28,6 @@ pub struct Real {
     clock: Clock,
     start: u64,
     margin: u64,
-    sleeps: u64,
 }
 
 impl Real {
@@ -48,7 +44,6 @@ impl Real {
             clock,
             start,
             margin: Self::FIRST,
-            sleeps: 0,
         }
     }
 
@@ -81,7 +76,6 @@ impl Time for Real {
             return engine.poll();
         }
         let sleep = left - self.margin;
-        self.sleeps += 1;
         let done = engine.wait_until(monotonic_ns() + sleep)?;
         if done.is_none() {
             self.learn(self.clock.now().saturating_sub(now + sleep));
@@ -89,15 +83,15 @@ impl Time for Real {
         Ok(done)
     }
 
-    fn begin(&mut self) {
+    fn before_start(&mut self) -> bool {
         let left = self.start.saturating_sub(self.clock.now());
-        sleep_until(monotonic_ns() + left.saturating_sub(Self::MOST));
+        if left > 2 * Self::MOST {
+            sleep_until(monotonic_ns() + Self::MOST / 2);
+            return true;
+        }
         while self.clock.now() < self.start {
             std::hint::spin_loop();
         }
-    }
-
-    fn sleeps(&self) -> u64 {
-        self.sleeps
+        false
     }
 }

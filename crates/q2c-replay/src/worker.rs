@@ -15,7 +15,9 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// Requests that are submitted at once.
 const BATCH: usize = 32;
-/// Requests that wait in memory for their streams.
+/// Requests that wait in memory where one follows the other: enough for the next while, for each delivery costs time.
+const SOON: usize = 1 << 12;
+/// Requests that wait in memory where streams do not wait for each other: those that may go are looked for among them.
 const WAITING: usize = 1 << 18;
 /// A wait ends after this, to look whether all is to stop, ns.
 const LOOK: u64 = 50_000_000;
@@ -88,6 +90,8 @@ struct Flight {
 /// What a thread is made of.
 pub struct Parts<'a> {
     pub engine: Box<dyn Engine>,
+    /// Whether its submission may sleep.
+    pub sleeps: bool,
     pub rule: Rule,
     pub count: Count,
     pub on_error: OnError,
@@ -116,8 +120,6 @@ pub struct Worker<'a, T> {
     /// Since when requests wait for a free place; until when they last did.
     full: bool,
     free_again: u64,
-    switched: u64,
-    slept: u64,
 }
 
 impl<'a, T: Time> Worker<'a, T> {
@@ -136,8 +138,6 @@ impl<'a, T: Time> Worker<'a, T> {
             batch: Vec::with_capacity(BATCH),
             full: false,
             free_again: 0,
-            switched: switches().voluntary,
-            slept: 0,
         }
     }
 
@@ -147,11 +147,12 @@ impl<'a, T: Time> Worker<'a, T> {
     /// The engine is broken.
     pub fn run(mut self) -> Result<(Tally, Option<Rows>), EngineError> {
         // What has come until then is in its streams when the schedule begins.
-        self.take();
-        self.time.begin();
+        while self.time.before_start() {
+            while self.waiting < SOON && self.take() {}
+        }
         loop {
             self.reap()?;
-            self.take();
+            let taken = self.take();
             let stopped = self.parts.shared.stop.load(Ordering::Relaxed)
                 || self.parts.shared.failed.load(Ordering::Relaxed);
             if !stopped && self.submit()? {
@@ -161,7 +162,9 @@ impl<'a, T: Time> Worker<'a, T> {
             if in_flight == 0 && (stopped || self.ended && self.waiting == 0) {
                 break;
             }
-            self.wait(stopped)?;
+            if !taken {
+                self.wait(stopped)?;
+            }
         }
         if let Some(rows) = &mut self.parts.rows {
             rows.flush();
@@ -176,18 +179,25 @@ impl<'a, T: Time> Worker<'a, T> {
         Ok(())
     }
 
-    /// Items from the reader into their streams.
-    fn take(&mut self) {
-        while !self.ended && self.waiting < WAITING {
-            match self.parts.items.try_recv() {
-                Ok(items) => {
-                    self.waiting += items.len();
-                    items.into_iter().for_each(|item| self.enqueue(item));
-                }
-                Err(TryRecvError::Empty) => return,
-                Err(TryRecvError::Disconnected) => self.ended = true,
-            }
+    /// A delivery of the reader into its streams, where there are few or none of them may go. False when there was none.
+    fn take(&mut self) -> bool {
+        let most = match self.parts.rule {
+            Rule::Timed => SOON,
+            _ => WAITING,
+        };
+        if self.ended || self.waiting >= most {
+            return false;
         }
+        match self.parts.items.try_recv() {
+            Ok(items) => {
+                self.waiting += items.len();
+                items.into_iter().for_each(|item| self.enqueue(item));
+                return true;
+            }
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => self.ended = true,
+        }
+        false
     }
 
     fn enqueue(&mut self, item: Item) {
@@ -319,6 +329,7 @@ impl<'a, T: Time> Worker<'a, T> {
 
     /// The batch to the engine: all of it has one time of submission.
     fn hand_over(&mut self) -> Result<(), EngineError> {
+        let before = self.parts.sleeps.then(|| switches().voluntary);
         let submit = self.time.now();
         self.parts.engine.submit(&self.batch)?;
         let submit_end = self.time.now();
@@ -344,20 +355,13 @@ impl<'a, T: Time> Worker<'a, T> {
                 false => tally.own.record(late),
             }
         }
-        if submit_end - submit > LONG {
-            self.blocked(submit_end);
+        // The thread gave the CPU up in a long submission: it slept there, for want of requests.
+        let slept = |before: u64| submit_end - submit > LONG && switches().voluntary > before;
+        if before.is_some_and(slept) {
+            self.parts.tally.blocked += 1;
+            self.free_again = submit_end;
         }
         Ok(())
-    }
-
-    /// A long submission: where the thread gave the CPU up more often than it waited, it slept there, for want of requests.
-    fn blocked(&mut self, now: u64) {
-        let (switched, slept) = (switches().voluntary, self.time.sleeps());
-        if switched - self.switched > slept - self.slept {
-            self.parts.tally.blocked += 1;
-            self.free_again = now;
-        }
-        (self.switched, self.slept) = (switched, slept);
     }
 
     fn complete(&mut self, done: Completion) {

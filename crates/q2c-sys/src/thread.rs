@@ -10,11 +10,21 @@ use std::io;
 /// # Errors
 /// When the CPU does not exist or may not be used (cpuset, container).
 pub fn pin(cpu: CpuId) -> io::Result<()> {
+    allow(&[cpu])
+}
+
+/// Lets the calling thread run on these CPUs alone.
+///
+/// # Errors
+/// As [`pin`].
+pub fn allow(cpus: &[CpuId]) -> io::Result<()> {
     let mut set = CpuSet::new();
-    if cpu.0 as usize >= CpuSet::MAX_CPU {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    for cpu in cpus {
+        if cpu.0 as usize >= CpuSet::MAX_CPU {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        set.set(cpu.0 as usize);
     }
-    set.set(cpu.0 as usize);
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 

@@ -51,7 +51,12 @@ impl Capture {
     ///
     /// # Errors
     /// The kernel refuses it, or there are too many disks.
-    pub fn begin(roots: &Roots, disks: &[Disk], by: Option<By>) -> Result<Capture, ProbeError> {
+    pub fn begin(
+        roots: &Roots,
+        disks: &[Disk],
+        by: Option<By>,
+        plan: &q2c_replay::Plan,
+    ) -> Result<Capture, ProbeError> {
         let wanted = Wanted {
             pid: Some(std::process::id()),
             ..Wanted::default()
@@ -59,7 +64,11 @@ impl Capture {
         let recorder = Recorder::attach(roots, disks, &wanted, by)?;
         let over = Arc::new(AtomicBool::new(false));
         let ending = over.clone();
-        let thread = spawn(move || follow(recorder, &ending));
+        let plan = plan.clone();
+        let thread = spawn(move || {
+            q2c_replay::leave(&plan, plan.targets.len() * plan.submitters);
+            follow(recorder, &ending)
+        });
         Ok(Capture { over, thread })
     }
 

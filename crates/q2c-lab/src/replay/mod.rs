@@ -167,7 +167,7 @@ impl Replaying<'_> {
         }
         let captured = match self.capture {
             Some(by) if !site.disks.is_empty() => {
-                let capture = capture::Capture::begin(&self.roots, &site.disks, by);
+                let capture = capture::Capture::begin(&self.roots, &site.disks, by, &plan);
                 Some(capture.map_err(|e| CellError::Cell(format!("failed to {e}")))?)
             }
             _ => None,
