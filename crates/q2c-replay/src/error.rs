@@ -21,13 +21,10 @@ pub enum ReplayError {
     },
     /// The mode needs completions.
     #[error(
-        "replay {} so that what is in flight is kept: expected completions, found {completed} of {requests} requests with one; replay \
-         it once timed with --record PROFILE.parquet and then PROFILE.parquet in outstanding mode, on every target",
-        path.display()
+        "replay so that what is in flight is kept: expected completions, found {completed} of {requests} requests with one; replay the trace \
+         once timed with --record PROFILE.parquet, and then PROFILE.parquet in outstanding mode on every target"
     )]
     NoCompletions {
-        /// The trace.
-        path: PathBuf,
         /// Requests with a completion.
         completed: u64,
         /// All of them.

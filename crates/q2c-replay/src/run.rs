@@ -52,7 +52,7 @@ pub fn replay(
     read: &AtomicU64,
     stop: &AtomicBool,
 ) -> Result<Outcome, ReplayError> {
-    check(plan, facts)?;
+    check(&plan.mode, facts)?;
     let trace = TraceReader::open(&facts.path)?;
     let threads = plan.targets.len() * plan.submitters;
     let shared = Shared::new(plan, facts, threads, stop);
@@ -125,11 +125,13 @@ pub fn replay(
     })
 }
 
-/// What the mode asks of the trace and the plan of its numbers.
-fn check(plan: &Plan, facts: &Facts) -> Result<(), ReplayError> {
-    match plan.mode {
+/// Whether the trace has what the mode asks for.
+///
+/// # Errors
+/// [`ReplayError::NoCompletions`].
+pub fn check(mode: &Mode, facts: &Facts) -> Result<(), ReplayError> {
+    match mode {
         Mode::Outstanding { .. } if !facts.has_completions() => Err(ReplayError::NoCompletions {
-            path: facts.path.clone(),
             completed: facts.completed,
             requests: facts.requests,
         }),

@@ -21,6 +21,8 @@ mod program;
 #[cfg(test)]
 mod record;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod report;
 mod sweep;
 #[cfg(test)]

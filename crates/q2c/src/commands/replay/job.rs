@@ -60,7 +60,8 @@ fn discards(how: &HowArgs, writes: WritesName) -> DiscardsName {
     })
 }
 
-fn mode(how: &HowArgs) -> Mode {
+/// As the library takes it.
+pub fn mode(how: &HowArgs) -> Mode {
     match how.mode {
         ModeName::Timed => Mode::Timed { speed: how.speed },
         ModeName::Outstanding => Mode::Outstanding {

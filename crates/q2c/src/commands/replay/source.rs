@@ -5,7 +5,7 @@ use crate::commands::trace::{import_exit, trace_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use q2c_model::TraceMeta;
-use q2c_replay::{Facts, ReplayError, prepare};
+use q2c_replay::{Facts, ReplayError, check, prepare};
 use q2c_result::Exit;
 use q2c_trace::import::Input;
 use q2c_trace::{TraceReader, TraceWriter};
@@ -68,6 +68,7 @@ impl Source {
             ));
         }
         tell(&facts, begun.elapsed().as_secs_f64());
+        check(&super::job::mode(how), &facts).or_exit_of(exit)?;
         Ok(Source {
             name: path.display().to_string(),
             made_by: made_by.map_or_else(|| reader.meta().source.clone(), str::to_owned),
