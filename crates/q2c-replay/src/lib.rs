@@ -9,6 +9,7 @@
 //! Memory is bounded by [`Plan::in_flight`] and the queues between them, whatever the trace holds.
 #![forbid(unsafe_code)]
 
+mod calls;
 mod error;
 mod facts;
 mod feed;

@@ -29,7 +29,7 @@ pub struct Outcome {
     pub sum_intended: u128,
     /// Submission behind the intended time.
     pub lateness: Histogram,
-    /// The same of requests that neither the cap of requests in flight nor a submission that slept held up.
+    /// The same without time in submissions, of requests that neither the cap of requests in flight nor a submission that slept held up.
     pub own: Histogram,
     /// Requests that such a thing held up, and their lateness in all.
     pub stalled: u64,
@@ -51,6 +51,8 @@ pub struct Outcome {
     pub changed: BTreeMap<String, u64>,
     /// Time in which nothing was in flight on any target, until the end.
     pub idle: u64,
+    /// Time in submissions, of all threads.
+    pub submission: u64,
     /// CPU time of the submitting threads.
     pub submitter_cpu: u64,
     /// CPU time of reading and recording.

@@ -351,6 +351,7 @@ fn conclude(
         order_inversions: tally.inversions,
         changed: fed.changed,
         idle: shared.in_flight.idle(),
+        submission: tally.submission_ns,
         submitter_cpu: tally.cpu_ns,
         reader_cpu: fed.cpu_ns + recorder_cpu,
         rows_lost,

@@ -36,6 +36,8 @@ pub struct Tally {
     pub base: u128,
     pub inversions: u64,
     pub windows: Windows,
+    /// Time in submissions.
+    pub submission_ns: u64,
     pub cpu_ns: u64,
 }
 
@@ -64,6 +66,7 @@ impl Tally {
             base: 0,
             inversions: 0,
             windows,
+            submission_ns: 0,
             cpu_ns: 0,
         }
     }
@@ -82,6 +85,7 @@ impl Tally {
         self.off += other.off;
         self.base += other.base;
         self.inversions += other.inversions;
+        self.submission_ns += other.submission_ns;
         self.cpu_ns += other.cpu_ns;
         self.end = self.end.max(other.end);
         self.most_in_flight = self.most_in_flight.max(other.most_in_flight);

@@ -28,13 +28,15 @@ pub struct Real {
     clock: Clock,
     start: u64,
     margin: u64,
+    /// What was waited for last.
+    moment: u64,
 }
 
 impl Real {
     /// Time before the moment at first, at least, and at most, ns.
     const FIRST: u64 = 60_000;
     const LEAST: u64 = 25_000;
-    const MOST: u64 = 1_000_000;
+    const MOST: u64 = 400_000;
     /// A sleep below this is not worth it.
     const SHORTEST: u64 = 10_000;
 
@@ -44,15 +46,18 @@ impl Real {
             clock,
             start,
             margin: Self::FIRST,
+            moment: 0,
         }
     }
 
-    /// A late wake-up widens the margin at once, one in time narrows it by a thousandth.
-    fn learn(&mut self, late: u64) {
-        let wanted = late + late / 2 + 10_000;
-        self.margin = match wanted > self.margin {
-            true => wanted,
-            false => self.margin - self.margin / 1024,
+    /// A wake-up that came too late widens the margin by half at most, so that one that was very late does not end all sleeping; any
+    /// other narrows it by a thousandth. A moment that was only spun for narrows it faster: else it would not be tried again.
+    fn learn(&mut self, late: Option<u64>) {
+        let wanted = late.map_or(0, |late| late + late / 2 + 10_000);
+        self.margin = match (wanted > self.margin, late) {
+            (true, _) => wanted.min(self.margin + self.margin / 2),
+            (false, Some(_)) => self.margin - self.margin / 1024,
+            (false, None) => self.margin - self.margin / 128,
         };
         self.margin = self.margin.clamp(Self::LEAST, Self::MOST);
     }
@@ -72,13 +77,18 @@ impl Time for Real {
         let (at, now) = (self.start + at, self.clock.now());
         let left = at.saturating_sub(now);
         if left < self.margin + Self::SHORTEST {
+            if self.moment != at {
+                self.moment = at;
+                self.learn(None);
+            }
             std::hint::spin_loop();
             return engine.poll();
         }
         let sleep = left - self.margin;
+        self.moment = at;
         let done = engine.wait_until(monotonic_ns() + sleep)?;
         if done.is_none() {
-            self.learn(self.clock.now().saturating_sub(now + sleep));
+            self.learn(Some(self.clock.now().saturating_sub(now + sleep)));
         }
         Ok(done)
     }
@@ -93,5 +103,25 @@ impl Time for Real {
             std::hint::spin_loop();
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever happened once, a sleep is tried again; wake-ups that are late all the time are allowed for.
+    #[test]
+    fn the_margin_follows_and_forgets() {
+        let mut time = Real::new(Clock::new(), 0);
+        time.learn(Some(20_000_000));
+        assert_eq!(time.margin, 90_000, "half wider at most");
+        (0..30).for_each(|_| time.learn(Some(150_000)));
+        assert_eq!(
+            time.margin, 235_000,
+            "one and a half times as late, and 10 us"
+        );
+        (0..1000).for_each(|_| time.learn(None));
+        assert_eq!(time.margin, Real::LEAST);
     }
 }

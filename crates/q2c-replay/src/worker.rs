@@ -1,5 +1,6 @@
 //! A submitting thread: waits for each request's moment, submits what is due at once, reaps, counts.
 
+use crate::calls::Calls;
 use crate::gate::{Ready, Rule, Stream};
 use crate::item::Item;
 use crate::plan::{Count, OnError};
@@ -120,6 +121,7 @@ pub struct Worker<'a, T> {
     /// Since when requests wait for a free place; until when they last did.
     full: bool,
     free_again: u64,
+    calls: Calls,
 }
 
 impl<'a, T: Time> Worker<'a, T> {
@@ -138,6 +140,7 @@ impl<'a, T: Time> Worker<'a, T> {
             batch: Vec::with_capacity(BATCH),
             full: false,
             free_again: 0,
+            calls: Calls::default(),
         }
     }
 
@@ -166,6 +169,7 @@ impl<'a, T: Time> Worker<'a, T> {
                 self.wait(stopped)?;
             }
         }
+        self.parts.tally.submission_ns = self.calls.total();
         if let Some(rows) = &mut self.parts.rows {
             rows.flush();
         }
@@ -352,9 +356,12 @@ impl<'a, T: Time> Worker<'a, T> {
                     tally.stalled += 1;
                     tally.stalled_ns += u128::from(late);
                 }
-                false => tally.own.record(late),
+                false => tally
+                    .own
+                    .record(late - self.calls.since(flight.intended).min(late)),
             }
         }
+        self.calls.add(submit, submit_end);
         // The thread gave the CPU up in a long submission: it slept there, for want of requests.
         let slept = |before: u64| submit_end - submit > LONG && switches().voluntary > before;
         if before.is_some_and(slept) {

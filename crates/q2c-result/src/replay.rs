@@ -137,7 +137,7 @@ pub struct ReplayTrial {
     pub stalled_s: f64,
     /// Submission behind the intended time, of all requests.
     pub lateness_ns: Lateness,
-    /// The same of requests that nothing but the replayer held up.
+    /// The same without time in submissions, of requests that did not wait for a free place: the replayer's own fault.
     pub own_lateness_ns: Lateness,
     /// The last submission behind its intended time, ns; 0 where no time is intended.
     pub end_drift_ns: i64,
@@ -169,6 +169,8 @@ pub struct ReplayTrial {
     pub order_inversions: u64,
     /// What did not go to the device as recorded, by reason.
     pub changed: BTreeMap<String, u64>,
+    /// Time in submissions of all threads, seconds: where it nears the completion time, the device takes no more from so many.
+    pub submission_s: f64,
     /// CPU time of the submitting threads, seconds.
     pub submitter_cpu_s: f64,
     /// CPU time of reading the trace, recording and capturing, seconds.

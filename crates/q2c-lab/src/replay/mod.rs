@@ -51,6 +51,8 @@ pub struct Replaying<'a> {
     pub sites: &'a [Site],
     /// Trials of each site.
     pub trials: u32,
+    /// So often a trial is repeated in which the replayer was late by its own fault.
+    pub repeats: u32,
     /// A lateness of the replayer's own above this at the 99th percentile makes a trial invalid.
     pub max_lateness: Nanos,
     /// The block layer is captured: by this, or by whatever is there.
@@ -232,7 +234,16 @@ impl Plan for Replaying<'_> {
         let site = self.sites.iter().find(|site| site.name == plan.cell);
         let site = site.ok_or_else(|| CellError::Cell("it is not in the plan".to_owned()))?;
         self.plan.seed = context.seed >> 2;
-        let trial = self.trial(site)?;
+        let mut trial = self.trial(site)?;
+        for _ in 0..self.repeats {
+            if context.cancelled() || !trial::only_late(&trial) {
+                break;
+            }
+            context
+                .notes
+                .push(format!("repeated: {}", trial.invalid.join("; ")));
+            trial = self.trial(site)?;
+        }
         if context.cancelled() {
             self.partial = Some((site.name.clone(), trial));
             return Err(CellError::Cancelled);

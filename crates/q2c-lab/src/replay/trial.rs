@@ -49,6 +49,7 @@ pub fn trial(
         in_flight: in_flight(run, outcome, completion_s),
         order_inversions: outcome.order_inversions,
         changed: outcome.changed.clone(),
+        submission_s: seconds(outcome.submission.into()),
         submitter_cpu_s: seconds(outcome.submitter_cpu.into()),
         reader_cpu_s: seconds(
             u128::from(outcome.reader_cpu) + captured.map_or(0, |c| u128::from(c.cpu_ns)),
@@ -70,7 +71,10 @@ fn share(part: f64, whole: f64) -> f64 {
 }
 
 fn saturated(run: &Replaying<'_>, outcome: &Outcome) -> bool {
-    let held = outcome.stalled > 0 || outcome.capped > 0 || outcome.blocked > 0;
+    let limit = run.max_lateness.0 as f64;
+    // Late, and not by the replayer: submissions took that long.
+    let slow = outcome.lateness.percentile(0.99) > limit && outcome.own.percentile(0.99) <= limit;
+    let held = outcome.stalled > 0 || outcome.capped > 0 || outcome.blocked > 0 || slow;
     let Mode::Timed { speed } = run.plan.mode else {
         return held;
     };
@@ -196,4 +200,12 @@ pub fn median(
     some.sort_by(|a, b| number(a).total_cmp(&number(b)));
     // Of an even number the lower one of the middle.
     some.get(some.len().saturating_sub(1) / 2).copied()
+}
+
+/// Whether nothing is wrong with a trial but the replayer's lateness.
+pub fn only_late(trial: &ReplayTrial) -> bool {
+    !trial.valid
+        && trial.complete
+        && trial.errors == 0
+        && trial.invalid.iter().all(|why| why.contains("own fault"))
 }

@@ -61,7 +61,11 @@ fn saturation(trial: &ReplayTrial) -> Option<Said> {
         (false, 0) => None,
         (false, _) => Some(Said::plain("stalls", waited)),
         (true, 0) => {
-            let words = format!("it finished the trace late; {FINDING}");
+            let words = format!(
+                "it was behind the trace: submissions took {} of {}; {FINDING}",
+                time(trial.submission_s * 1e9),
+                time(trial.completion_s * 1e9)
+            );
             Some(Said::new(Weight::Caution, "device saturated", words))
         }
         (true, _) => {

@@ -20,6 +20,8 @@ use source::Source;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+/// So often a compared trial is repeated in which the replayer was late by its own fault.
+const REPEATS: u32 = 3;
 /// What a recording holds in memory, the rest in an unnamed file.
 const MEMORY: Bytes = Bytes(256 << 20);
 
@@ -35,6 +37,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         name: "replay",
         how: &args.how,
         trials: args.trials,
+        repeats: 0,
         record: args.record.as_deref(),
         sites: vec![open],
     };
@@ -66,6 +69,7 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         name: "compare",
         how: &args.how,
         trials: args.trials,
+        repeats: REPEATS,
         record: None,
         sites: opens.collect::<Result<_, _>>()?,
     };
@@ -128,6 +132,7 @@ struct Run<'a> {
     name: &'static str,
     how: &'a HowArgs,
     trials: u32,
+    repeats: u32,
     record: Option<&'a Path>,
     sites: Vec<Open>,
 }
@@ -142,6 +147,7 @@ impl Run<'_> {
             name,
             how,
             trials,
+            repeats,
             record,
             sites,
         } = self;
@@ -165,6 +171,7 @@ impl Run<'_> {
             facts,
             sites: &sites,
             trials,
+            repeats,
             max_lateness: how.max_lateness,
             capture: how.capture.then_some(how.by),
             precondition: how.precondition,

@@ -1,0 +1,66 @@
+# q2c replay on a device: what the device did, by its own counts; io_uring and libaio; the block layer's sum; overlapping writes in their order.
+
+# Requests of the device so far: reads, writes, discards and, from 5.5, flushes, as the block layer counts them.
+done_so_far() { awk '{ print $1, $5, $12 + 0, $16 + 0 }' "/sys/block/$RAW/stat"; }
+
+# The first 16 MiB hold 0xaa.
+filled() { tr '\0' '\252' </dev/zero | dd of="/dev/$RAW" bs=1M count=16 oflag=direct iflag=fullblock 2>/dev/null; }
+
+# A number of a result.
+number() { # FILE, NAME
+    awk -F'[ ,:]+' -v name="\"$2\"" '$2 == name { print $3; exit }' "$1"
+}
+
+# 200 reads, 100 writes, 20 of them durable, 2 ms apart; the writes over blocks 2048 to 2147 of 4 KiB.
+awk 'BEGIN {
+    for (n = 0; n < 300; n++) {
+        read = n % 3 != 2; block = read ? n : 2048 + int(n / 3)
+        rwbs = read ? "R" : int(n / 3) % 5 == 0 ? "WFS" : "W"
+        printf "259,0 %d %d %d.%09d 100 Q %s %d + 8 [x]\n", 0, 2 * n + 1, int(n / 500), n % 500 * 2000000, rwbs, block * 8
+        printf "259,0 %d %d %d.%09d 100 C %s %d + 8 [0]\n", 0, 2 * n + 2, int(n / 500), n % 500 * 2000000 + 100000, rwbs, block * 8
+    }
+}' >/tmp/replay.txt
+
+for engine in io_uring libaio; do
+    name="replay-$engine"
+    filled
+    # shellcheck disable=SC2046
+    set -- $(done_so_far)
+    run "$name" 0 "/tmp/$name.json" q2c replay /tmp/replay.txt "/dev/$RAW" --engine $engine --allow-write "/dev/$RAW" --capture --max-lateness 1s --json --out /tmp/runs || continue
+    sed -n '/^{/,$p' "/tmp/$name.json" >"/tmp/$name.result"
+    # shellcheck disable=SC2046
+    set -- "$@" $(done_so_far)
+    expect "$name-issued" "$(number "/tmp/$name.result" issued) $(number "/tmp/$name.result" errors)" = "300 0" "requests and failures"
+    expect "$name-device" "$(($6 - $2))" -ge 100 "the device wrote $(($6 - $2)) times, read $(($5 - $1)) times"
+    # The file that says what the block layer saw misses what the kernel did not show, counted.
+    seen=$(number "/tmp/$name.result" q2c_ios) lost=$(number "/tmp/$name.result" q2c_lost)
+    expect "$name-captured" "$((seen + lost))" -ge 300 "$seen I/Os captured, $lost lost"
+    written=$(dd if="/dev/$RAW" bs=4096 skip=2048 count=100 iflag=direct 2>/dev/null | od -An -v -tx1 -w4096 | grep -vc '^ aa aa aa aa')
+    expect "$name-written" "$written" = 100 "of 100 blocks changed"
+    beside=$(dd if="/dev/$RAW" bs=4096 skip=2148 count=100 iflag=direct 2>/dev/null | od -An -v -tx1 -w4096 | grep -vc '^ aa aa aa aa')
+    expect "$name-beside" "$beside" = 0 "blocks behind them changed"
+done
+
+# Writes, flushes and discards by a log of fio's.
+awk 'BEGIN {
+    print "fio version 3 iolog"; print "0 /dev/x add"; print "0 /dev/x open"
+    for (n = 0; n < 50; n++) {
+        printf "%d /dev/x write %d 4096\n", n * 3000000 + 1000000, (3000 + n) * 4096
+        printf "%d /dev/x datasync 0 0\n", n * 3000000 + 2000000
+        printf "%d /dev/x trim %d 4096\n", n * 3000000 + 3000000, (3500 + n) * 4096
+    }
+}' >/tmp/replay.iolog
+filled
+if run replay-flush 0 /tmp/replay-flush.json q2c replay /tmp/replay.iolog "/dev/$RAW" --format fio-iolog --unit ns --allow-write "/dev/$RAW" --max-lateness 1s --json --out /tmp/runs; then
+    sed -n '/^{/,$p' /tmp/replay-flush.json >/tmp/replay-flush.result
+    expect replay-flush-issued "$(number /tmp/replay-flush.result issued) $(number /tmp/replay-flush.result errors)" = "150 0" "requests and failures"
+    zeros=$(dd if="/dev/$RAW" bs=4096 skip=3500 count=50 iflag=direct 2>/dev/null | tr -d '\0' | wc -c)
+    expect replay-discarded "$zeros" = 0 "bytes that are not zero where it discarded"
+fi
+
+# Nothing is written without leave, and a result that cannot be compared says so by its exit code.
+filled
+run replay-no-leave 5 /tmp/replay-no-leave.said q2c replay /tmp/replay.txt "/dev/$RAW" --writes allow --out /tmp/runs
+run replay-as-reads 0 /tmp/replay-as-reads.said q2c replay /tmp/replay.txt "/dev/$RAW" --max-lateness 1s --out /tmp/runs
+changed=$(dd if="/dev/$RAW" bs=1M count=16 iflag=direct 2>/dev/null | tr -d '\252' | wc -c)
+expect replay-unwritten "$changed" = 0 "bytes changed"
