@@ -1,5 +1,7 @@
 # q2c replay on a device: what the device did, by its own counts; io_uring and libaio; the block layer's sum; overlapping writes in their order.
 
+# The guest has no /var/tmp.
+export TMPDIR=/tmp
 # Requests of the device so far: reads, writes, discards and, from 5.5, flushes, as the block layer counts them.
 done_so_far() { awk '{ print $1, $5, $12 + 0, $16 + 0 }' "/sys/block/$RAW/stat"; }
 
