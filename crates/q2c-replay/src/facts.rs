@@ -35,6 +35,10 @@ pub struct Device {
     pub requests: u64,
     /// End of the last byte that is asked for.
     pub span: u64,
+    /// Time in which nothing of it is in flight, between its first request and its last completion, and the length of that.
+    pub idle: Nanos,
+    /// See above.
+    pub whole: Nanos,
 }
 
 /// What a trace holds.
@@ -78,6 +82,17 @@ impl Facts {
     pub fn has_completions(&self) -> bool {
         self.completed > 0
             && (self.requests - self.completed) as f64 <= WITHOUT * self.requests as f64
+    }
+
+    /// The same of each device apart, weighted by requests: what an outstanding replay leaves out.
+    #[must_use]
+    pub fn idle_share_of_devices(&self) -> Option<f64> {
+        let share = |device: &Device| match device.whole.0 {
+            0 => 0.0,
+            whole => device.idle.0 as f64 / whole as f64 * device.requests as f64,
+        };
+        let sum: f64 = self.devices.iter().map(share).sum();
+        self.has_completions().then(|| sum / self.requests as f64)
     }
 
     /// From the first request to the last.
@@ -137,11 +152,20 @@ pub fn prepare(
 struct Counting {
     facts: Facts,
     origin: Option<u64>,
-    devices: HashMap<DevId, (u64, u64)>,
+    devices: HashMap<DevId, Seen>,
     ops: [u64; 5],
     previous: u64,
     /// Until when something is in flight.
     busy: u64,
+}
+
+/// Of one device.
+struct Seen {
+    requests: u64,
+    span: u64,
+    first: u64,
+    busy: u64,
+    idle: u64,
 }
 
 /// All operations, in the order of their numbers.
@@ -181,16 +205,29 @@ impl Counting {
         if matches!(span.op, Op::Read | Op::Write) {
             facts.largest = facts.largest.max(Bytes(span.bytes));
         }
-        let (requests, end) = self.devices.entry(span.device).or_default();
-        *requests += 1;
-        *end = (*end).max(span.sector.saturating_mul(512).saturating_add(span.bytes));
+        let seen = self.devices.entry(span.device).or_insert(Seen {
+            requests: 0,
+            span: 0,
+            first: start,
+            busy: start,
+            idle: 0,
+        });
+        seen.requests += 1;
+        let end = span.sector.saturating_mul(512).saturating_add(span.bytes);
+        seen.span = seen.span.max(end);
+        if span.complete != NONE {
+            seen.idle += start.saturating_sub(seen.busy);
+            seen.busy = seen.busy.max(span.complete.max(start));
+        }
     }
 
     fn finish(self, path: &Path) -> Facts {
-        let device = |(dev, (requests, span)): (DevId, (u64, u64))| Device {
+        let device = |(dev, seen): (DevId, Seen)| Device {
             dev,
-            requests,
-            span,
+            requests: seen.requests,
+            span: seen.span,
+            idle: Nanos(seen.idle),
+            whole: Nanos(seen.busy - seen.first),
         };
         let mut devices: Vec<Device> = self.devices.into_iter().map(device).collect();
         devices.sort_by_key(|device| (device.dev.major, device.dev.minor));

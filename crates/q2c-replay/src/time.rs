@@ -117,9 +117,11 @@ mod tests {
         time.learn(Some(20_000_000));
         assert_eq!(time.margin, 90_000, "half wider at most");
         (0..30).for_each(|_| time.learn(Some(150_000)));
-        assert_eq!(
-            time.margin, 235_000,
-            "one and a half times as late, and 10 us"
+        // One and a half times as late, and 10 us; a wake-up as late as expected narrows it a little.
+        assert!(
+            (234_000..=235_000).contains(&time.margin),
+            "{}",
+            time.margin
         );
         (0..1000).for_each(|_| time.learn(None));
         assert_eq!(time.margin, Real::LEAST);

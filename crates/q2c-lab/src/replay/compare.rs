@@ -144,15 +144,15 @@ fn verdict(
         says.push(time(by_time, by_sum, runs, timed));
     }
     if asked.job.mode == "outstanding" {
-        let idle = facts.idle_share().unwrap_or(0.0) * 100.0;
+        let idle = facts.idle_share_of_devices().unwrap_or(0.0) * 100.0;
         let left_out = asked.job.idle.as_deref() == Some("squeeze");
         says.push(match left_out {
             true => format!(
-                "outstanding replay does not reproduce a trace that idles: this one has nothing in flight {idle:.0} % of its time, \
+                "outstanding replay does not reproduce a trace that idles: its devices have nothing in flight {idle:.0} % of their time, \
                  which was left out; timed replay reproduces it"
             ),
             false => format!(
-                "outstanding replay: this trace has nothing in flight {idle:.0} % of its time, which was kept"
+                "outstanding replay: the trace's devices have nothing in flight {idle:.0} % of their time, which was kept"
             ),
         });
     }

@@ -148,12 +148,15 @@ impl Replaying<'_> {
         })
     }
 
-    /// Length of one trial, seconds; where times do not count, an upper bound.
+    /// Length of one trial, seconds; where times do not count, on a device like the recorded one.
     #[must_use]
     pub fn expected_s(&self) -> f64 {
         let whole = self.facts.whole().as_secs_f64();
         match self.plan.mode {
             Mode::Timed { speed } => whole / speed,
+            Mode::Outstanding {
+                keep_idle: false, ..
+            } => whole * (1.0 - self.facts.idle_share().unwrap_or(0.0)),
             _ => whole,
         }
     }
@@ -165,7 +168,9 @@ impl Replaying<'_> {
             ..self.plan.clone()
         };
         if let Some(precondition) = &self.precondition {
-            precondition.run(&site.targets, self.stop).map_err(cell)?;
+            precondition
+                .run(&site.targets, self.stop)
+                .map_err(|e| cell(&e))?;
         }
         let captured = match self.capture {
             Some(by) if !site.disks.is_empty() => {
@@ -186,16 +191,16 @@ impl Replaying<'_> {
         let read = AtomicU64::new(0);
         let go = |into| q2c_replay::replay(plan, self.facts, self.clock, into, &read, self.stop);
         let Some(path) = self.record else {
-            return go(None).map_err(cell);
+            return go(None).map_err(|e| cell(&e));
         };
-        let failed = |e: q2c_trace::TraceError| cell(ReplayError::from(e));
+        let failed = |e: q2c_trace::TraceError| cell(&ReplayError::from(e));
         let mut writer = TraceWriter::create(path, words::recording(self)).map_err(failed)?;
         let into = q2c_replay::Into {
             sink: &mut writer,
             memory: self.memory,
             folder: &self.spill,
         };
-        let outcome = go(Some(into)).map_err(cell)?;
+        let outcome = go(Some(into)).map_err(|e| cell(&e))?;
         let meta: &mut TraceMeta = writer.meta_mut();
         meta.lost = outcome.rows_lost;
         writer.finish().map_err(failed)?;
@@ -204,7 +209,7 @@ impl Replaying<'_> {
 }
 
 /// How far a replay's failure reaches: an engine that cannot be had, or a trace that lacks what is needed, lacks it again.
-fn cell(error: ReplayError) -> CellError {
+fn cell(error: &ReplayError) -> CellError {
     CellError::Cell(format!("failed to {error}"))
 }
 

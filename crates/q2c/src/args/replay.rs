@@ -89,7 +89,7 @@ pub struct HowArgs {
     /// --allow-write, else as-reads]
     #[arg(long, value_enum)]
     pub writes: Option<WritesName>,
-    /// Discards: skip or allow [default: as writes are allowed]
+    /// Discards: skip or allow; libaio has none [default: as writes are allowed, skip with libaio]
     #[arg(long, value_enum)]
     pub discards: Option<DiscardsName>,
     /// Share of what is written that compresses to nothing, such as 50%

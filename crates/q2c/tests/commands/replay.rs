@@ -434,3 +434,95 @@ fn what_cannot_keep_a_schedule_is_refused() {
         assert!(done.stderr.contains(says), "{words:?}: {}", done.stderr);
     }
 }
+
+/// Devices of a trace go where they are sent; others are left out and counted.
+#[test]
+fn devices_are_mapped_to_targets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.trace");
+    // DiskSim: time in ns, device, block, blocks, 1 a read.
+    let text: String = (0..300)
+        .map(|n| format!("{} {} {} 8 1\n", n * 100_000, n % 3, n * 8))
+        .collect();
+    fs::write(&path, text).unwrap();
+    let words = [
+        "replay",
+        path.to_str().unwrap(),
+        "--format",
+        "disksim",
+        "--unit",
+        "ns",
+        "--map",
+        "1:0=sim:100us",
+        "--map",
+        "1:2=null",
+        "--json",
+        "--max-lateness",
+        "1s",
+    ];
+    let done = run(folder.path(), &words);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let result = json(&done);
+    let targets: Vec<&str> = result["targets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(targets, ["sim:100us", "null"]);
+    assert_eq!(result["issued"].as_u64(), Some(200));
+    assert_eq!(
+        result["changed"]["devices without a target, left out"].as_u64(),
+        Some(100)
+    );
+    // A hundred requests of 100 us to one, nothing to speak of to the other.
+    assert!(
+        (0.01..0.05).contains(&result["sum_u2c_s"].as_f64().unwrap()),
+        "{result}"
+    );
+}
+
+#[test]
+fn a_target_is_written_before_each_trial_where_that_is_asked_for_and_allowed() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target = folder.path().join("target.bin");
+    fs::write(&target, vec![0xaa; 1 << 20]).unwrap();
+    let target = target.to_str().unwrap();
+    let trace = evenly(folder.path());
+    let words = [
+        "replay",
+        trace.to_str().unwrap(),
+        target,
+        "--part",
+        "0s..0.1s",
+        "--precondition",
+        "sequential",
+        "--json",
+        "--max-lateness",
+        "1s",
+    ];
+    let refused = run(folder.path(), &words);
+    assert_eq!(refused.code, 5, "{}", refused.stderr);
+    if refused.stderr.contains("direct") {
+        return skip(
+            "a_target_is_written_before_each_trial",
+            "no direct I/O on the folder of test files",
+        );
+    }
+    assert!(
+        fs::read(target).unwrap().iter().all(|byte| *byte == 0xaa),
+        "untouched"
+    );
+    let done = run(
+        folder.path(),
+        &[&words[..], &["--allow-write", target]].concat(),
+    );
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert_eq!(json(&done)["job"]["precondition"], "sequential");
+    let after = fs::read(target).unwrap();
+    let kept = after
+        .chunks(4096)
+        .filter(|block| block.iter().all(|byte| *byte == 0xaa))
+        .count();
+    assert_eq!((after.len(), kept), (1 << 20, 0));
+}

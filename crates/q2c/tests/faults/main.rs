@@ -8,6 +8,7 @@ mod benchmark;
 mod environment;
 mod first_sectors;
 mod interfaces;
+mod replay;
 mod running;
 mod signals;
 mod targets;

@@ -5,6 +5,7 @@ use crate::args::{
     CountName, DiscardsName, HowArgs, Idle, LaneName, ModeName, Offsets, OnErrorName, ShareName,
     WritesName,
 };
+use q2c_engine::EngineSpec;
 use q2c_engine::engines::{Memory, Shared};
 use q2c_model::CpuId;
 use q2c_replay::{
@@ -54,8 +55,10 @@ pub fn opens_for_writing(how: &HowArgs, target: &str) -> bool {
 }
 
 fn discards(how: &HowArgs, writes: WritesName) -> DiscardsName {
+    // Kernel AIO has none: they would fail.
+    let has = !matches!(how.engine, Some(EngineSpec::Libaio(_)));
     how.discards.unwrap_or(match writes {
-        WritesName::Allow => DiscardsName::Allow,
+        WritesName::Allow if has => DiscardsName::Allow,
         _ => DiscardsName::Skip,
     })
 }

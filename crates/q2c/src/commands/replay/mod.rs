@@ -63,8 +63,10 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 /// Replays a trace on several devices in turns.
 pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let source = Source::open(&args.trace, &args.how, stop)?;
-    let opens = args.targets.iter().enumerate();
-    let opens = opens.map(|(nth, target)| Open::alone(&args.how, target, &source.facts, nth));
+    let opens = args.targets.iter().enumerate().map(|(nth, target)| {
+        let before = args.targets[..nth].iter().filter(|other| *other == target);
+        Open::alone(&args.how, target, &source.facts, before.count())
+    });
     let run = Run {
         name: "compare",
         how: &args.how,

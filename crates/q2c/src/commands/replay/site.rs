@@ -34,12 +34,17 @@ pub struct Open {
 }
 
 impl Open {
-    /// All of a trace's devices on one target; `nth` tells apart what was named twice.
-    pub fn alone(how: &HowArgs, target: &str, facts: &Facts, nth: usize) -> Result<Open, Failure> {
+    /// All of a trace's devices on one target, which was named so often before.
+    pub fn alone(
+        how: &HowArgs,
+        target: &str,
+        facts: &Facts,
+        before: usize,
+    ) -> Result<Open, Failure> {
         let mut open = Open::empty(target.to_owned());
         open.add(how, target, (0..facts.devices.len()).collect(), facts)?;
-        if nth > 0 {
-            open.site.name = format!("{target} ({})", nth + 1);
+        if before > 0 {
+            open.site.name = format!("{target} ({})", before + 1);
         }
         Ok(open)
     }

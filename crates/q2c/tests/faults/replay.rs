@@ -1,0 +1,104 @@
+//! Replays that are stopped.
+
+use crate::bench::{Bench, Q2C, assert_whole};
+use q2c_result::Exit;
+use rustix::process::Signal;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A request every 10 ms for a minute.
+fn minute(bench: &Bench) -> String {
+    let path: PathBuf = bench.path("minute.csv");
+    let mut text = "submit,took,offset,size,op\n".to_owned();
+    (0..6000).for_each(|n| text += &format!("{},100,{},4096,read\n", n * 10_000, n * 4096));
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+const HOW: [&str; 6] = [
+    "--format",
+    "csv",
+    "--unit",
+    "us",
+    "--columns",
+    "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op",
+];
+
+#[test]
+fn a_stopped_replay_keeps_what_was_done() {
+    let bench = Bench::new();
+    let trace = minute(&bench);
+    let words = [
+        &[
+            "replay",
+            &trace,
+            "sim:1ms",
+            "--json",
+            "--max-lateness",
+            "1s",
+        ],
+        &HOW[..],
+    ]
+    .concat();
+    let mut running = bench.start(bench.command(Q2C, &words));
+    running.says("1 cells x 1 trials");
+    std::thread::sleep(Duration::from_millis(1500));
+    running.signal(Signal::INT);
+    let outcome = running.end();
+    outcome.exits(Exit::Interrupted);
+    let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    // A hundred requests per second, for a second or some more.
+    let issued = result["issued"].as_u64().unwrap();
+    assert!((50..3000).contains(&issued), "{issued}");
+    assert_eq!(
+        (&result["complete"], &result["valid"]),
+        (&false.into(), &false.into())
+    );
+    assert!(
+        result["invalid"][0].as_str().unwrap().contains("stopped"),
+        "{result}"
+    );
+    let run = bench.run_is("interrupted");
+    assert_whole(&run);
+    assert!(run.join("report.html").exists());
+}
+
+#[test]
+fn a_stopped_comparison_keeps_finished_trials() {
+    let bench = Bench::new();
+    let trace = minute(&bench);
+    let words = [
+        &[
+            "compare",
+            &trace,
+            "sim:1ms",
+            "sim:2ms",
+            "--json",
+            "--max-lateness",
+            "1s",
+            "--part",
+            "0s..0.5s",
+        ],
+        &HOW[..],
+    ]
+    .concat();
+    let mut running = bench.start(bench.command(Q2C, &words));
+    running.says("trial 1: took").signal(Signal::INT);
+    let outcome = running.end();
+    outcome.exits(Exit::Interrupted);
+    let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(result["complete"], false);
+    let trials = result["devices"].as_array().unwrap().iter();
+    let whole: usize = trials
+        .map(|device| {
+            device["trials"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|t| t["complete"] == true)
+                .count()
+        })
+        .sum();
+    assert!((1..10).contains(&whole), "{whole}");
+}
