@@ -262,3 +262,168 @@ fn divide(
     });
     Ok(places.collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Device;
+    use crate::plan::{Mode, OnError, ShareBy};
+    use q2c_engine::engines::Memory;
+    use q2c_engine::{EngineSpec, Medium};
+    use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Sectors};
+
+    /// Devices of these spans on one target of this size, blocks of 512 B, requests of up to 64 KiB.
+    fn mapper(fit: Fit, size: u64, spans: &[u64]) -> Result<Mapper, ReplayError> {
+        let device = |(minor, span): (usize, &u64)| Device {
+            dev: DevId {
+                major: 8,
+                minor: minor as u32,
+            },
+            requests: 1,
+            span: *span,
+            idle: Nanos(0),
+            whole: Nanos(0),
+        };
+        let facts = Facts {
+            devices: spans.iter().enumerate().map(device).collect(),
+            largest: Bytes(65536),
+            ..Facts::default()
+        };
+        let plan = Plan {
+            mode: Mode::Timed { speed: 1.0 },
+            targets: vec![Target {
+                medium: Medium::None,
+                engine: EngineSpec::Null,
+                size: Bytes(size),
+                align: Bytes(512),
+                devices: (0..spans.len()).collect(),
+            }],
+            fit,
+            policy: Policy {
+                writes: Writes::Allow,
+                discards: Discards::Skip,
+            },
+            submitters: 1,
+            share: ShareBy::Offset,
+            cpus: Vec::new(),
+            in_flight: 1,
+            memory: Memory {
+                slots: 1,
+                size: 65536,
+                shared: None,
+            },
+            on_error: OnError::Stop,
+            seed: 1,
+            windows: 1,
+            part: None,
+        };
+        Mapper::new(&plan, &facts)
+    }
+
+    fn span(op: Op, sector: u64, bytes: u64) -> Span {
+        let dev = DevId::default();
+        Span::of(&IoRecord::new(
+            0,
+            Layer::Block,
+            dev,
+            op,
+            Sectors(sector),
+            Bytes(bytes),
+        ))
+    }
+
+    /// Place and length of a read, by hand.
+    fn read(mapper: &mut Mapper, device: usize, sector: u64, bytes: u64) -> Option<(u64, u32)> {
+        let mapped = mapper.map(device, &span(Op::Read, sector, bytes))?;
+        Some((mapped.offset, mapped.length))
+    }
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn devices_that_fit_lie_side_by_side_and_others_share_alike() {
+        let mut fits = mapper(Fit::Modulo, 8 * MIB, &[MIB, 2 * MIB, MIB]).unwrap();
+        assert_eq!(read(&mut fits, 0, 8, 4096), Some((4096, 4096)));
+        assert_eq!(read(&mut fits, 1, 8, 4096), Some((MIB + 4096, 4096)));
+        assert_eq!(read(&mut fits, 2, 8, 4096), Some((3 * MIB + 4096, 4096)));
+        assert_eq!(fits.changed(), BTreeMap::new());
+        let mut shares = mapper(Fit::Modulo, 2 * MIB, &[MIB, 2 * MIB]).unwrap();
+        assert_eq!(read(&mut shares, 1, 0, 512), Some((MIB, 512)));
+        // The second MiB of a device with room for one begins again.
+        assert_eq!(read(&mut shares, 1, 2048 + 3, 512), Some((MIB + 1536, 512)));
+        assert_eq!(shares.changed().values().sum::<u64>(), 1);
+        assert!(matches!(
+            mapper(Fit::Modulo, 65536, &[MIB, MIB]),
+            Err(ReplayError::TooSmall { .. })
+        ));
+    }
+
+    #[test]
+    fn what_is_beyond_the_end_goes_where_it_is_told() {
+        let beyond = |fit| {
+            let mut mapper = mapper(fit, MIB, &[4 * MIB]).unwrap();
+            let at = read(&mut mapper, 0, 3 * 2048 + 8, 4096);
+            (at, mapper.changed().into_values().next())
+        };
+        assert_eq!(beyond(Fit::Modulo), (Some((4096, 4096)), Some(1)));
+        assert_eq!(beyond(Fit::Clip), (None, Some(1)));
+        // A quarter of 3 MiB + 4 KiB.
+        assert_eq!(
+            beyond(Fit::Scale),
+            (Some((3 * MIB / 4 + 1024, 4096)), Some(1))
+        );
+        // The first part that is used comes first.
+        assert_eq!(beyond(Fit::Dense), (Some((4096, 4096)), Some(1)));
+        let mut crossing = mapper(Fit::Modulo, MIB, &[4 * MIB]).unwrap();
+        assert_eq!(
+            read(&mut crossing, 0, 2048 - 8, 8192),
+            Some((MIB - 8192, 8192)),
+            "it never crosses the end"
+        );
+    }
+
+    #[test]
+    fn dense_parts_keep_their_places() {
+        let mut dense = mapper(Fit::Dense, 2 * MIB, &[100 * MIB]).unwrap();
+        let places: Vec<_> = [90, 7, 90, 7]
+            .map(|mib| read(&mut dense, 0, mib * 2048 + 1, 512))
+            .to_vec();
+        assert_eq!(
+            places,
+            [
+                Some((512, 512)),
+                Some((MIB + 512, 512)),
+                Some((512, 512)),
+                Some((MIB + 512, 512))
+            ]
+        );
+    }
+
+    #[test]
+    fn odd_sizes_are_aligned_empty_ones_left_out_and_long_ones_shortened() {
+        let mut mapper = mapper(Fit::Modulo, 4 * MIB, &[4 * MIB]).unwrap();
+        assert_eq!(read(&mut mapper, 0, 1, 100), Some((512, 512)));
+        assert_eq!(read(&mut mapper, 0, 1, 0), None);
+        assert_eq!(read(&mut mapper, 0, 0, MIB), Some((0, 65536)));
+        let flush = mapper.map(0, &span(Op::Flush, 0, 0)).unwrap();
+        assert_eq!((flush.act, flush.offset, flush.length), (Act::Flush, 0, 0));
+        let mut durable = span(Op::Write, 8, 512);
+        durable.flags = OpFlags::FUA;
+        assert_eq!(
+            mapper.map(0, &durable).map(|mapped| mapped.act),
+            Some(Act::Durable)
+        );
+        assert_eq!(mapper.map(0, &span(Op::Discard, 8, 512)), None);
+        assert_eq!(mapper.map(0, &span(Op::Other, 8, 512)), None);
+        let told = mapper.changed();
+        let counts: Vec<(&str, u64)> = told.iter().map(|(why, n)| (why.as_str(), *n)).collect();
+        let wanted = [
+            ("discards, left out", 1),
+            ("other operations, left out", 1),
+            ("requests aligned to the target's blocks", 1),
+            ("requests of no bytes, left out", 1),
+            ("requests shortened to what there is room for", 1),
+        ];
+        assert_eq!(counts, wanted);
+    }
+}

@@ -517,3 +517,32 @@ fn a_trace_without_completions_says_how_to_get_them() {
         "{words}"
     );
 }
+
+/// Times that go back are those before them; the order stays.
+#[test]
+fn time_never_goes_back() {
+    let at = |start, block| Recorded {
+        start,
+        latency: 1,
+        block,
+        lane: 0,
+    };
+    let requests = [
+        at(1000, 0),
+        at(1100, 1),
+        at(1050, 2),
+        at(1100, 3),
+        at(1200, 4),
+    ];
+    in_folder(&requests, |trace| {
+        let facts = prepare(trace, None, &AtomicBool::new(false), |_| {}).unwrap();
+        assert_eq!((facts.back_in_time, facts.length()), (1, Nanos(200)));
+        let done = replayed(trace, Mode::Timed { speed: 1.0 }, vec![1], 8);
+        let seen: Vec<(u64, u64)> = done
+            .log
+            .iter()
+            .map(|(at, offset, _)| (*at, offset / 4096))
+            .collect();
+        assert_eq!(seen, [(0, 0), (100, 1), (100, 2), (100, 3), (200, 4)]);
+    });
+}
