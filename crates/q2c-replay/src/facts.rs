@@ -26,6 +26,9 @@ pub(crate) const COLUMNS: [Column; 12] = [
 /// Share of requests without a completion up to which completions are said to be there: those in flight at the recording's end, and losses.
 const WITHOUT: f64 = 0.02;
 
+/// No device is larger; what a broken trace says beyond it is taken as its end.
+pub(crate) const FARTHEST: u64 = 1 << 60;
+
 /// One device of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
@@ -200,7 +203,7 @@ impl Counting {
             self.busy = self.busy.max(end);
         }
         self.ops[span.op as usize] += 1;
-        facts.bytes += span.bytes;
+        facts.bytes = facts.bytes.saturating_add(span.bytes);
         facts.writes += u64::from(matches!(span.op, Op::Write | Op::Discard));
         if matches!(span.op, Op::Read | Op::Write) {
             facts.largest = facts.largest.max(Bytes(span.bytes));
@@ -214,7 +217,7 @@ impl Counting {
         });
         seen.requests += 1;
         let end = span.sector.saturating_mul(512).saturating_add(span.bytes);
-        seen.span = seen.span.max(end);
+        seen.span = seen.span.max(end.min(FARTHEST));
         if span.complete != NONE {
             seen.idle += start.saturating_sub(seen.busy);
             seen.busy = seen.busy.max(span.complete.max(start));

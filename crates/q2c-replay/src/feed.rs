@@ -152,8 +152,8 @@ impl<'a> Reader<'a> {
             act: mapped.act,
             offset: mapped.offset,
             length: mapped.length,
-            // The number of devices is bounded by what the results can name.
-            device: device as u16,
+            // Devices are numbered by two words of 32 bits, but no trace holds more of them than fit memory.
+            device: device as u32,
             stream,
             lane,
             before: if self.known {

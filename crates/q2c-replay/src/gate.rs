@@ -52,15 +52,19 @@ impl Rule {
             Rule::Timed => Ready::At(item.due),
             Rule::Outstanding { .. } if stream.load > item.load => Ready::Waits,
             Rule::Outstanding { keep: true } if stream.in_flight == 0 && item.think > 0 => {
-                Ready::At(stream.completed.map_or(0, |at| at + item.think))
+                Ready::At(
+                    stream
+                        .completed
+                        .map_or(0, |at| at.saturating_add(item.think)),
+                )
             }
             Rule::Outstanding { .. } => Ready::Now,
             Rule::Closed if stream.in_flight > 0 => Ready::Waits,
             Rule::Closed => Ready::At(match (stream.completed, stream.submitted) {
                 (Some(completed), Some(submitted)) if item.gap => {
-                    completed.max(submitted + item.think)
+                    completed.max(submitted.saturating_add(item.think))
                 }
-                (Some(completed), _) => completed + item.think,
+                (Some(completed), _) => completed.saturating_add(item.think),
                 // A lane's first request: its own time in the trace.
                 _ => item.due,
             }),

@@ -16,7 +16,7 @@ pub struct Item {
     /// Bytes.
     pub length: u32,
     /// Device of the trace.
-    pub device: u16,
+    pub device: u32,
     /// Stream: requests of one stream are submitted in order.
     pub stream: u32,
     /// Lane of the trace.

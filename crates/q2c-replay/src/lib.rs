@@ -22,6 +22,7 @@ mod plan;
 mod profile;
 mod record;
 mod run;
+mod shared;
 mod tally;
 mod time;
 mod windows;

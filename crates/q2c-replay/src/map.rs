@@ -1,7 +1,7 @@
 //! From a request of the trace to a request of a target.
 
 use crate::ReplayError;
-use crate::facts::Facts;
+use crate::facts::{FARTHEST, Facts};
 use crate::plan::{Discards, Plan, Target, Writes};
 use q2c_engine::engine::Act;
 use q2c_model::{Op, OpFlags};
@@ -171,10 +171,10 @@ impl Mapper {
     /// Offset on the trace's device and length, as multiples of the alignment and no longer than there is room.
     fn aligned(&mut self, place: Place, span: &Span, act: Act) -> (u64, u64) {
         let Place { align, room, .. } = place;
-        let from = span.sector.saturating_mul(512) / align * align;
-        let end = span.sector.saturating_mul(512).saturating_add(span.bytes);
-        let length = (end - from).div_ceil(align) * align;
-        if (from, length) != (span.sector.saturating_mul(512), span.bytes) {
+        let start = span.sector.saturating_mul(512).min(FARTHEST);
+        let from = start / align * align;
+        let length = (start - from + span.bytes.min(FARTHEST)).div_ceil(align) * align;
+        if (from, length) != (start, span.bytes) {
             self.count("requests aligned to the target's blocks");
         }
         let most = match act {
@@ -237,7 +237,7 @@ fn divide(
 ) -> Result<Vec<(usize, Place)>, ReplayError> {
     let (size, align) = (target.size.0, target.align.0.max(1));
     let span = |device: &usize| facts.devices[*device].span.div_ceil(align).max(1) * align;
-    let all: u64 = target.devices.iter().map(span).sum();
+    let all = target.devices.iter().map(span).fold(0, u64::saturating_add);
     let share = size / target.devices.len().max(1) as u64 / align * align;
     let needed = largest.min(facts.largest.0).max(align);
     if all > size && share < needed {

@@ -27,7 +27,7 @@ pub struct Row {
     pub offset: u64,
     pub length: u32,
     pub act: Act,
-    pub device: u16,
+    pub device: u32,
     pub lane: u32,
     pub result: i32,
 }
@@ -95,7 +95,7 @@ fn recorded(facts: &Facts, row: &Row) -> Recorded {
         Act::Flush => (Op::Flush, OpFlags::default()),
         Act::Discard => (Op::Discard, OpFlags::default()),
     };
-    let device = facts.devices.get(usize::from(row.device));
+    let device = facts.devices.get(row.device as usize);
     let device = device.map_or(DevId::default(), |device| device.dev);
     let (sector, bytes) = (Sectors(row.offset / 512), Bytes(row.length.into()));
     let plain = IoRecord::new(row.index, Layer::User, device, op, sector, bytes);

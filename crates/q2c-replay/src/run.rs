@@ -8,10 +8,11 @@ use crate::item::Item;
 use crate::outcome::{Outcome, windows};
 use crate::plan::{Count, Mode, Plan};
 use crate::record::{self, Rows};
+use crate::shared::{Busy, Shared};
 use crate::tally::Tally;
 use crate::time::Real;
 use crate::windows::Windows;
-use crate::worker::{Parts, Shared, Worker};
+use crate::worker::{Parts, Worker};
 use q2c_engine::EngineSpec;
 use q2c_engine::engine::EngineError;
 use q2c_model::{Bytes, CpuId};
@@ -163,7 +164,7 @@ impl<'a> Shared<'a> {
             devices: facts.devices.iter().map(|_| Default::default()).collect(),
             stop,
             failed: AtomicBool::new(false),
-            in_flight: crate::worker::Busy::default(),
+            in_flight: Busy::default(),
         }
     }
 }

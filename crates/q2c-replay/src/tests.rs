@@ -3,10 +3,11 @@
 use crate::gate::Rule;
 use crate::map::Policy;
 use crate::plan::{Count, Mode, OnError, Plan, ShareBy, Target};
+use crate::shared::{Busy, Shared};
 use crate::tally::Tally;
 use crate::time::Time;
 use crate::windows::Windows;
-use crate::worker::{Busy, Parts, Shared, Worker};
+use crate::worker::{Parts, Worker};
 use crate::{Facts, Fit, Outcome, feed, prepare, record};
 use proptest::prelude::*;
 use q2c_engine::engine::{Completion, Engine, EngineError, Facts as EngineFacts, Request};
@@ -545,4 +546,60 @@ fn time_never_goes_back() {
             .collect();
         assert_eq!(seen, [(0, 0), (100, 1), (100, 2), (100, 3), (200, 4)]);
     });
+}
+
+/// A trace of nonsense is replayed or refused, but nothing breaks.
+#[test]
+fn places_and_times_beyond_all_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.parquet");
+    let far = [
+        (0, 0),
+        (u64::MAX / 512, 1),
+        (u64::MAX, u64::MAX - 2),
+        (1, u64::MAX - 1),
+    ];
+    let record = |(id, (sector, time)): (usize, &(u64, u64))| {
+        let dev = DevId {
+            major: id as u32,
+            minor: u32::MAX,
+        };
+        let plain = IoRecord::new(
+            id as u64,
+            Layer::Block,
+            dev,
+            Op::Read,
+            Sectors(*sector),
+            Bytes(u64::MAX),
+        );
+        IoRecord {
+            queue_ns: Some(Nanos(*time)),
+            complete_ns: Some(Nanos(*time)),
+            ..plain
+        }
+    };
+    let records: Vec<IoRecord> = far.iter().enumerate().map(record).collect();
+    let mut writer = TraceWriter::create(&path, TraceMeta::default()).unwrap();
+    writer.push(&records).unwrap();
+    writer.finish().unwrap();
+    let stop = AtomicBool::new(false);
+    let facts = prepare(&path, None, &stop, |_| {}).unwrap();
+    for fit in [Fit::Modulo, Fit::Clip, Fit::Scale, Fit::Dense] {
+        let mut plan = plan(Mode::Outstanding {
+            count: Count::Bytes,
+            keep_idle: false,
+        });
+        plan.fit = fit;
+        plan.targets[0].size = Bytes(1 << 30);
+        plan.targets[0].devices = (0..facts.devices.len()).collect();
+        let mut back: Vec<IoRecord> = Vec::new();
+        let done = run(&plan, &facts, &mut back, &stop);
+        assert!(done.complete, "{fit:?}");
+        for record in &back {
+            let end = record.sector.bytes().0 + record.bytes.0;
+            assert!(end <= 1 << 30, "{fit:?}: {end}");
+        }
+        let left_out = if fit == Fit::Clip { 4 - done.issued } else { 0 };
+        assert_eq!(done.issued + left_out, 4, "{fit:?}");
+    }
 }

@@ -5,13 +5,14 @@ use crate::gate::{Ready, Rule, Stream};
 use crate::item::Item;
 use crate::plan::{Count, OnError};
 use crate::record::{Row, Rows};
+use crate::shared::Shared;
 use crate::tally::Tally;
 use crate::time::Time;
 use q2c_engine::engine::{Act, Completion, Engine, EngineError, Request};
 use q2c_sys::thread::switches;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// Requests that are submitted at once.
@@ -27,49 +28,6 @@ const NEXT: u64 = 200_000;
 /// A submission that takes longer may have slept in the kernel, ns.
 const LONG: u64 = 1_000_000;
 
-/// Requests in flight on all targets, and the time in which there were none.
-#[derive(Debug, Default)]
-pub struct Busy {
-    in_flight: AtomicU32,
-    /// When the last one ended, and such times summed.
-    since: AtomicU64,
-    idle: AtomicU64,
-}
-
-impl Busy {
-    fn begin(&self, now: u64) {
-        if self.in_flight.fetch_add(1, Ordering::AcqRel) == 0 {
-            let since = self.since.load(Ordering::Acquire);
-            self.idle
-                .fetch_add(now.saturating_sub(since), Ordering::Relaxed);
-        }
-    }
-
-    fn end(&self, now: u64) {
-        self.since.fetch_max(now, Ordering::AcqRel);
-        self.in_flight.fetch_sub(1, Ordering::AcqRel);
-    }
-
-    /// From the start on, ns.
-    pub fn idle(&self) -> u64 {
-        self.idle.load(Ordering::Relaxed)
-    }
-}
-
-/// What threads share.
-pub struct Shared<'a> {
-    /// Requests submitted of each stream.
-    pub progress: Vec<AtomicU64>,
-    /// Requests in flight of each device of the trace.
-    pub devices: Vec<AtomicU32>,
-    /// Requests in flight on all targets.
-    pub in_flight: Busy,
-    /// Raised from outside or by a failure: submit no more.
-    pub stop: &'a AtomicBool,
-    /// A request failed and the replay ends.
-    pub failed: AtomicBool,
-}
-
 /// A request in flight.
 #[derive(Clone, Copy, Default)]
 struct Flight {
@@ -81,7 +39,7 @@ struct Flight {
     offset: u64,
     length: u32,
     act: Act,
-    device: u16,
+    device: u32,
     /// Place among this thread's streams.
     stream: u32,
     lane: u32,
@@ -299,7 +257,7 @@ impl<'a, T: Time> Worker<'a, T> {
         stream.in_flight += 1;
         stream.load += load;
         stream.count += 1;
-        let device = &self.parts.shared.devices[usize::from(item.device)];
+        let device = &self.parts.shared.devices[item.device as usize];
         let before = device.fetch_add(1, Ordering::Relaxed);
         self.parts.shared.in_flight.begin(now);
         let tally = &mut self.parts.tally;
@@ -308,7 +266,7 @@ impl<'a, T: Time> Worker<'a, T> {
             tally.off += u128::from(before.abs_diff(item.before));
             tally.base += u128::from(item.before);
         }
-        let drift = now as i64 - item.due as i64;
+        let drift = (now as i64).saturating_sub_unsigned(item.due);
         tally.drift = tally.drift.max(Some((item.index, drift)));
         self.flights[usize::from(slot)] = Flight {
             index: item.index,
@@ -379,7 +337,7 @@ impl<'a, T: Time> Worker<'a, T> {
         stream.in_flight -= 1;
         stream.load -= flight.load;
         stream.completed = Some(now);
-        self.parts.shared.devices[usize::from(flight.device)].fetch_sub(1, Ordering::Relaxed);
+        self.parts.shared.devices[flight.device as usize].fetch_sub(1, Ordering::Relaxed);
         self.parts.shared.in_flight.end(now);
         let tally = &mut self.parts.tally;
         let (u2c, intended) = (

@@ -122,7 +122,8 @@ impl Open {
                     .devices
                     .iter()
                     .map(|device| device.span.next_multiple_of(SECTOR.0))
-                    .sum::<u64>()
+                    .fold(0, u64::saturating_add)
+                    .min(1 << 62)
                     .max(known.size.0),
             );
             self.push(
