@@ -30,6 +30,11 @@ pub enum ReplayError {
         /// All of them.
         requests: u64,
     },
+    /// The trace does not say what it is to be divided by.
+    #[error(
+        "divide the trace by {0}: expected requests with one, found none; leave the option out, or name another"
+    )]
+    NoKey(&'static str),
     /// A target cannot hold anything.
     #[error(
         "replay on a target of {size} bytes: expected room for the largest request of {needed} bytes for each of {devices} devices"

@@ -2,7 +2,7 @@
 
 use crate::ReplayError;
 use q2c_model::{Bytes, DevId, Nanos, Op};
-use q2c_trace::span::NONE;
+use q2c_trace::span::{NONE, NONE_32};
 use q2c_trace::{Column, Scan, Span, TraceReader};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -75,6 +75,12 @@ pub struct Facts {
     pub back_in_time: u64,
     /// Writes and discards.
     pub writes: u64,
+    /// Requests that have a process, a submitting CPU, a hardware queue.
+    pub with_pid: u64,
+    /// See above.
+    pub with_cpu: u64,
+    /// See above.
+    pub with_hctx: u64,
     /// Requests without any time, which are not replayed.
     pub timeless: u64,
 }
@@ -202,6 +208,9 @@ impl Counting {
             facts.idle += Nanos(start.saturating_sub(self.busy));
             self.busy = self.busy.max(end);
         }
+        facts.with_pid += u64::from(span.pid != NONE_32);
+        facts.with_cpu += u64::from(span.cpu_submit != NONE_32);
+        facts.with_hctx += u64::from(span.hctx != NONE_32);
         self.ops[span.op as usize] += 1;
         facts.bytes = facts.bytes.saturating_add(span.bytes);
         facts.writes += u64::from(matches!(span.op, Op::Write | Op::Discard));

@@ -30,14 +30,14 @@ pub struct Fed {
     pub cpu_ns: u64,
 }
 
-/// Reads to the trace's end, or until `stop`. Counts in `read` what it has taken. Ends early when nobody takes any more.
+/// Reads to the trace's end, or until `stop` or `failed`. Counts in `read` what it has taken. Ends early when nobody takes any more.
 pub fn feed(
     plan: &Plan,
     facts: &Facts,
     trace: &TraceReader,
     windows: Option<Windows>,
     workers: &[SyncSender<Vec<Item>>],
-    stop: &AtomicBool,
+    [stop, failed]: [&AtomicBool; 2],
     read: &AtomicU64,
 ) -> Result<Fed, ReplayError> {
     let mut reader = Reader::new(plan, facts, windows, workers)?;
@@ -46,7 +46,8 @@ pub fn feed(
             some.iter()
                 .for_each(|record| reader.take(&Span::of(record)));
             read.fetch_add(some.len() as u64, Ordering::Relaxed);
-            if stop.load(Ordering::Relaxed) || !reader.deliver() {
+            let over = stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
+            if over || !reader.deliver() {
                 break 'trace;
             }
         }
@@ -85,7 +86,9 @@ impl<'a> Reader<'a> {
         windows: Option<Windows>,
         workers: &'a [SyncSender<Vec<Item>>],
     ) -> Result<Self, ReplayError> {
-        let writes = plan.policy.writes == Writes::Allow && facts.writes > 0;
+        // One thread submits in order by itself.
+        let alone = matches!(plan.mode, Mode::Timed { .. }) && plan.submitters == 1;
+        let writes = plan.policy.writes == Writes::Allow && facts.writes > 0 && !alone;
         let orders = plan.targets.iter().map(|_| writes.then(Order::default));
         Ok(Reader {
             mapper: Mapper::new(plan, facts)?,
@@ -130,16 +133,17 @@ impl<'a> Reader<'a> {
         let Ok(device) = self.facts.devices.binary_search_by_key(&wanted, by_number) else {
             return;
         };
+        let Some(mapped) = self.mapper.map(device, span) else {
+            return;
+        };
+        // What is left out is not in flight either, and what is aligned weighs as much as it will.
         let before = self.profiles[device].before(start);
         let end = (span.complete != NONE).then(|| span.complete.max(start));
         if let Some(end) = end.filter(|_| self.known) {
             let count = self.count();
-            self.profiles[device].begin(end, count, span.bytes);
+            self.profiles[device].begin(end, count, mapped.length.into());
         }
         self.note(due, end.map(|end| self.due(end)));
-        let Some(mapped) = self.mapper.map(device, span) else {
-            return;
-        };
         let (lane, think, gap) = self.lane(span, mapped.target, start, end, before.idle);
         let (worker, stream) = self.place(span, device, lane, &mapped);
         let order = self.orders[mapped.target].as_mut();
@@ -151,6 +155,7 @@ impl<'a> Reader<'a> {
             due,
             act: mapped.act,
             offset: mapped.offset,
+            base: mapped.base,
             length: mapped.length,
             // Devices are numbered by two words of 32 bits, but no trace holds more of them than fit memory.
             device: device as u32,

@@ -13,6 +13,8 @@ pub struct Item {
     pub act: Act,
     /// Bytes on the target.
     pub offset: u64,
+    /// Where its device's part of the target begins.
+    pub base: u64,
     /// Bytes.
     pub length: u32,
     /// Device of the trace.

@@ -53,6 +53,8 @@ pub struct Mapped {
     pub target: usize,
     pub act: Act,
     pub offset: u64,
+    /// Where the device's part of the target begins.
+    pub base: u64,
     pub length: u32,
 }
 
@@ -118,11 +120,12 @@ impl Mapper {
         let act = self.act(span)?;
         let target = place.target;
         if act == Act::Flush {
-            let (offset, length) = (0, 0);
+            let (offset, base, length) = (0, 0, 0);
             return Some(Mapped {
                 target,
                 act,
                 offset,
+                base,
                 length,
             });
         }
@@ -136,6 +139,7 @@ impl Mapper {
             target,
             act,
             offset: place.base + from,
+            base: place.base,
             // At most the room of memory, or for discards 1 GiB.
             length: length as u32,
         })

@@ -4,6 +4,9 @@ use std::collections::{HashMap, VecDeque};
 
 /// Requests that are looked back at.
 const BACK: usize = 1 << 14;
+/// A request over more parts than this stands in a list of its own, which has so many.
+const LONG: usize = 64;
+const BACK_LONG: usize = 256;
 /// Requests are looked up by parts of this many bytes.
 const PART_BITS: u32 = 16;
 
@@ -21,6 +24,8 @@ struct Extent {
 pub struct Order {
     recent: VecDeque<Extent>,
     parts: HashMap<u64, Vec<Extent>>,
+    /// Those that are too long to stand in every part.
+    long: VecDeque<Extent>,
     /// Requests of each stream so far.
     counts: HashMap<u32, u64>,
 }
@@ -54,10 +59,8 @@ impl Order {
 
     fn conflicts(&self, new: &Extent) -> Vec<(u32, u64)> {
         let mut before: Vec<(u32, u64)> = Vec::new();
-        for old in parts(new)
-            .filter_map(|part| self.parts.get(&part))
-            .flatten()
-        {
+        let near = parts(new).filter_map(|part| self.parts.get(&part));
+        for old in near.flatten().chain(&self.long) {
             let overlap = old.from < new.to && new.from < old.to;
             if !overlap || !(old.writes || new.writes) || old.stream == new.stream {
                 continue;
@@ -71,6 +74,13 @@ impl Order {
     }
 
     fn keep(&mut self, new: Extent) {
+        if parts(&new).count() > LONG {
+            if self.long.len() == BACK_LONG {
+                self.long.pop_front();
+            }
+            return self.long.push_back(new);
+        }
+        self.forget_covered(&new);
         if self.recent.len() == BACK
             && let Some(oldest) = self.recent.pop_front()
         {
@@ -85,6 +95,24 @@ impl Order {
         }
         parts(&new).for_each(|part| self.parts.entry(part).or_default().push(new));
         self.recent.push_back(new);
+    }
+}
+
+impl Order {
+    /// Of one stream the later request stands for those that it covers: whoever comes behind it comes behind them. A read does not stand
+    /// for a write.
+    fn forget_covered(&mut self, new: &Extent) {
+        let covered = |old: &Extent| {
+            old.stream == new.stream
+                && new.from <= old.from
+                && old.to <= new.to
+                && (new.writes || !old.writes)
+        };
+        for part in parts(new) {
+            if let Some(extents) = self.parts.get_mut(&part) {
+                extents.retain(|old| !covered(old));
+            }
+        }
     }
 }
 
@@ -108,6 +136,21 @@ mod tests {
             order.next(4096, 512, true, 0).as_deref(),
             Some(&[(1, 2)][..])
         );
+    }
+
+    /// A block that is written all the time, and discards of a GiB each, take no more room than one of them.
+    #[test]
+    fn what_is_covered_is_forgotten_and_what_is_long_stands_once() {
+        let mut order = Order::default();
+        for nth in 1..=10_000 {
+            let after = order.next(4096, 4096, true, (nth % 2) as u32);
+            assert_eq!(after.is_some(), nth > 1);
+        }
+        assert_eq!(order.parts.values().map(Vec::len).sum::<usize>(), 2);
+        (0..1000).for_each(|nth| drop(order.next(nth << 30, 1 << 30, true, 2)));
+        assert_eq!((order.parts.len(), order.long.len()), (1, BACK_LONG));
+        let after = order.next((999 << 30) + 5, 512, false, 0);
+        assert_eq!(after.as_deref(), Some(&[(2, 1000)][..]));
     }
 
     proptest! {

@@ -6,8 +6,8 @@ use crate::feed::{self, Fed};
 use crate::gate::Rule;
 use crate::item::Item;
 use crate::outcome::{Outcome, windows};
-use crate::plan::{Count, Mode, Plan};
-use crate::record::{self, Rows};
+use crate::plan::{Count, LaneBy, Mode, Plan};
+use crate::record::{self, Row, Rows};
 use crate::shared::{Busy, Shared};
 use crate::tally::Tally;
 use crate::time::Real;
@@ -20,6 +20,7 @@ use q2c_sys::clock::thread_cpu_ns;
 use q2c_sys::{Clock, thread};
 use q2c_trace::TraceReader;
 use q2c_trace::import::RecordSink;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -57,13 +58,7 @@ pub fn replay(
     let trace = TraceReader::open(&facts.path)?;
     let threads = plan.targets.len() * plan.submitters;
     let shared = Shared::new(plan, facts, threads, stop);
-    let (mut rows, from) = match &into {
-        Some(_) => {
-            let (rows, from) = record::channel(threads);
-            (rows.into_iter().map(Some).collect(), Some(from))
-        }
-        None => ((0..threads).map(|_| None).collect::<Vec<_>>(), None),
-    };
+    let (mut rows, from) = ends(threads, into.is_some());
     let (ready, readies) = channel();
     let start = Start {
         at: OnceLock::new(),
@@ -94,7 +89,8 @@ pub fn replay(
         let (trace, shared) = (&trace, &shared);
         let feeding = named(scope, "reader", move || {
             leave(plan, threads);
-            let fed = feed::feed(plan, facts, trace, recorded, &senders, shared.stop, read);
+            let ends = [shared.stop, &shared.failed];
+            let fed = feed::feed(plan, facts, trace, recorded, &senders, ends, read);
             if fed.is_err() {
                 shared.failed.store(true, Ordering::Relaxed);
             }
@@ -108,7 +104,11 @@ pub fn replay(
             } = into;
             named(scope, "recorder", move || {
                 leave(plan, threads);
-                record::record(facts, &from, memory, folder, sink)
+                let recorded = record::record(facts, &from, memory, folder, sink);
+                if recorded.is_err() {
+                    shared.failed.store(true, Ordering::Relaxed);
+                }
+                recorded
             })
         });
         let recording = recording.transpose()?;
@@ -126,12 +126,23 @@ pub fn replay(
     })
 }
 
+/// The ends of a recording, where one is wanted: of each thread, and of the recorder.
+fn ends(threads: usize, wanted: bool) -> (Vec<Option<Rows>>, Option<Receiver<Vec<Row>>>) {
+    if !wanted {
+        return ((0..threads).map(|_| None).collect(), None);
+    }
+    let (rows, from) = record::channel(threads);
+    (rows.into_iter().map(Some).collect(), Some(from))
+}
+
 /// Whether the trace has what the mode asks for.
 ///
 /// # Errors
-/// [`ReplayError::NoCompletions`].
+/// [`ReplayError::NoCompletions`], [`ReplayError::NoKey`].
 pub fn check(mode: &Mode, facts: &Facts) -> Result<(), ReplayError> {
     match mode {
+        Mode::Closed { lane: LaneBy::Pid } if facts.with_pid == 0 => Err(ReplayError::NoKey("pid")),
+        Mode::Closed { lane: LaneBy::Cpu } if facts.with_cpu == 0 => Err(ReplayError::NoKey("CPU")),
         Mode::Outstanding { .. } if !facts.has_completions() => Err(ReplayError::NoCompletions {
             completed: facts.completed,
             requests: facts.requests,
@@ -193,6 +204,18 @@ impl Drop for Begins<'_> {
     }
 }
 
+/// A thread that panics takes the others with it: nobody waits for what it would have done.
+struct Breaks<'a>(&'a Shared<'a>, &'a Start);
+
+impl Drop for Breaks<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.failed.store(true, Ordering::Relaxed);
+            self.1.ready.send(()).ok();
+        }
+    }
+}
+
 /// What a submitting thread begins with.
 struct Setup<'a> {
     number: usize,
@@ -240,6 +263,7 @@ fn submit(setup: Setup<'_>) -> Done {
         clock,
         start,
     } = setup;
+    let _guard = Breaks(shared, start);
     let opened = open(plan, number);
     // Whatever came of it: the others wait for all.
     let begin = start.wait();
@@ -319,6 +343,14 @@ fn join_all(workers: Vec<ScopedJoinHandle<'_, Done>>) -> Result<(Tally, u64), Re
     }
 }
 
+/// A recording's losses stand beside the trace's.
+fn changed(mut changed: BTreeMap<String, u64>, rows_lost: u64) -> BTreeMap<String, u64> {
+    if rows_lost > 0 {
+        changed.insert("I/Os that the recording lost".to_owned(), rows_lost);
+    }
+    changed
+}
+
 fn conclude(
     (tally, rows_lost): (Tally, u64),
     fed: Fed,
@@ -350,7 +382,7 @@ fn conclude(
         most_in_flight: tally.most_in_flight,
         in_flight_error: (known && tally.base > 0).then(|| tally.off as f64 / tally.base as f64),
         order_inversions: tally.inversions,
-        changed: fed.changed,
+        changed: changed(fed.changed, rows_lost),
         idle: shared.in_flight.idle(),
         submission: tally.submission_ns,
         submitter_cpu: tally.cpu_ns,

@@ -175,7 +175,7 @@ fn replayed(trace: &Path, mode: Mode, service: Vec<u64>, servers: usize) -> Repl
         &reader,
         None,
         &[to],
-        &stop,
+        [&stop, &stop],
         &AtomicU64::new(0),
     )
     .unwrap();

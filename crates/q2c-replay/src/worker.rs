@@ -37,6 +37,7 @@ struct Flight {
     submit: u64,
     submit_end: u64,
     offset: u64,
+    base: u64,
     length: u32,
     act: Act,
     device: u32,
@@ -231,9 +232,12 @@ impl<'a, T: Time> Worker<'a, T> {
         let item = self.streams[place as usize].queue.front();
         let after = item.and_then(|item| item.after.as_deref()).unwrap_or(&[]);
         let progress = &self.parts.shared.progress;
-        let behind = |(stream, count): &&(u32, u64)| {
-            progress[*stream as usize % progress.len()].load(Ordering::Acquire) < *count
+        // Of this thread's own streams it counts what stands in the batch as well.
+        let submitted = |stream: u32| match self.places.get(&stream) {
+            Some(place) => self.streams[*place as usize].count,
+            None => progress[stream as usize % progress.len()].load(Ordering::Acquire),
         };
+        let behind = |(stream, count): &&(u32, u64)| submitted(*stream) < *count;
         let behind = after.iter().filter(behind).count();
         if self.parts.rule == Rule::Timed {
             return behind == 0;
@@ -247,7 +251,8 @@ impl<'a, T: Time> Worker<'a, T> {
         let stream = &mut self.streams[place as usize];
         let intended = match self.parts.rule.ready(stream) {
             Some(Ready::At(at)) => at,
-            _ => now,
+            // It might have gone since the stream's last event.
+            _ => stream.completed.max(stream.submitted).unwrap_or(0),
         };
         let (Some(item), Some(slot)) = (stream.queue.pop_front(), self.free.pop()) else {
             return;
@@ -257,6 +262,7 @@ impl<'a, T: Time> Worker<'a, T> {
         stream.in_flight += 1;
         stream.load += load;
         stream.count += 1;
+        stream.submitted = Some(now);
         let device = &self.parts.shared.devices[item.device as usize];
         let before = device.fetch_add(1, Ordering::Relaxed);
         self.parts.shared.in_flight.begin(now);
@@ -274,6 +280,7 @@ impl<'a, T: Time> Worker<'a, T> {
             submit: now,
             submit_end: 0,
             offset: item.offset,
+            base: item.base,
             length: item.length,
             act: item.act,
             device: item.device,
@@ -396,8 +403,8 @@ impl<'a, T: Time> Worker<'a, T> {
             Some(Reverse((at, _))) if !stopped && !self.full => (*at).max(now),
             _ => now + LOOK,
         };
-        // Nothing is there and the reader is behind: it is asked again soon.
-        let next = if more && self.ready.is_empty() {
+        // Another stream's next request may be on its way: the reader is asked again soon.
+        let next = if more && (self.ready.is_empty() || self.parts.rule != Rule::Timed) {
             next.min(now + NEXT)
         } else {
             next
@@ -416,7 +423,7 @@ fn row(flight: &Flight, reap: u64, result: i32) -> Row {
         submit: flight.submit,
         submit_end: flight.submit_end,
         reap,
-        offset: flight.offset,
+        offset: flight.offset - flight.base,
         length: flight.length,
         act: flight.act,
         device: flight.device,

@@ -103,6 +103,16 @@ pub(super) fn warnings(facts: &Facts, trial: &ReplayTrial) -> Vec<Warning> {
             "--writes allow with --allow-write TARGET writes them: what is there is lost",
         ));
     }
+    for (why, count) in trial.changed.iter().filter(|(why, _)| {
+        why.contains("left out") && !why.contains("writes") || why.contains("lost")
+    }) {
+        warnings.push(warn(
+            "requests-left-out",
+            format!("{count} {why}"),
+            "the device does less work than the trace asks for",
+            "",
+        ));
+    }
     if facts.timeless > 0 {
         warnings.push(warn(
             "without-time",

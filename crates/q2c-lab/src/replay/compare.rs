@@ -8,7 +8,7 @@ use q2c_replay::Facts;
 use q2c_result::Warning;
 use q2c_result::compare::{CompareResult, DeviceRun, SCHEMA, Separation};
 use q2c_result::replay::ReplayTrial;
-use q2c_stats::{Interval, ratio_of_medians};
+use q2c_stats::{Interval, Ratio, ratio_of_medians};
 
 /// Medians closer than this are the same, however sure.
 const SAME: f64 = 0.01;
@@ -113,8 +113,8 @@ fn separations(runs: &[DeviceRun], sum: &str, seed: u64) -> Vec<Separation> {
             let (a, b) = (values(run, metric), values(first, metric));
             let enough = a.len() > 1 && b.len() > 1;
             let ratio = ratio_of_medians(&a, &b, seed).filter(|_| enough);
-            let separates = ratio
-                .is_some_and(|r| (r.low > 1.0 || r.high < 1.0) && (r.ratio - 1.0).abs() > SAME);
+            let sure = |r: Ratio| (r.low > 1.0 || r.high < 1.0) && (r.ratio - 1.0).abs() > SAME;
+            let separates = ratio.is_some_and(sure) && unlike(run, first).is_none();
             separations.push(Separation {
                 device: run.target.path.clone(),
                 with: first.target.path.clone(),
@@ -136,10 +136,14 @@ fn verdict(
 ) -> Vec<String> {
     let mut says = Vec::new();
     let timed = asked.job.mode == "timed";
-    for pair in separations.chunks(2) {
+    for (run, pair) in runs.iter().skip(1).zip(separations.chunks(2)) {
         let [by_sum, by_time] = pair else {
             continue;
         };
+        if let Some(why) = unlike(run, &runs[0]) {
+            says.push(why);
+            continue;
+        }
         says.push(better(by_sum));
         says.push(time(by_time, by_sum, runs, timed));
     }
@@ -156,7 +160,9 @@ fn verdict(
             ),
         });
     }
-    if sum == U2C {
+    if sum == U2C && runs.iter().any(|run| run.sum_q2c_s.is_some()) {
+        says.push("sums are of U2C: not every device has a valid sum of Q2C".to_owned());
+    } else if sum == U2C {
         says.push(
             "sums are of U2C, what the replayer sees; the block layer's sum of Q2C needs --capture and devices of the kernel's".to_owned(),
         );
@@ -172,6 +178,19 @@ fn verdict(
         says.push(format!("{} has no valid trial: {why}", run.target.path));
     }
     says
+}
+
+/// Why two devices did not do the same work, where they did not: a hundredth may come from alignment.
+fn unlike(run: &DeviceRun, first: &DeviceRun) -> Option<String> {
+    let (a, b) = (run.shown.as_ref()?, first.shown.as_ref()?);
+    let near = |a: u64, b: u64| a.abs_diff(b) * 100 <= a.max(b);
+    (!near(a.issued, b.issued) || !near(a.bytes, b.bytes)).then(|| {
+        format!(
+            "{} and {} cannot be compared: they did not do the same work, {} requests of {} MiB against {} of {} MiB; see what was changed, and name targets of one \
+             size or other --offsets",
+            run.target.path, first.target.path, a.issued, a.bytes >> 20, b.issued, b.bytes >> 20
+        )
+    })
 }
 
 fn better(by: &Separation) -> String {

@@ -101,6 +101,12 @@ fn invalid(
             outcome.errors
         ));
     }
+    if idle_device(run, outcome) {
+        why.push("the replayer was busy all the time and kept far less in flight than the trace: its own speed is what was measured".to_owned());
+    }
+    if let Some(captured) = captured {
+        why.extend(partly_seen(run, outcome, captured));
+    }
     if own.p99 > run.max_lateness.0 as f64 {
         why.push(format!(
             "the replayer was late by its own fault: {:.1} us at the 99th percentile, {} allowed; use more --submitters, free CPUs or a lower \
@@ -118,6 +124,25 @@ fn invalid(
         ));
     }
     why
+}
+
+/// Outstanding on a device that is faster than the replayer.
+fn idle_device(run: &Replaying<'_>, outcome: &Outcome) -> bool {
+    let busy = outcome.submitter_cpu as f64 > 0.95 * outcome.end as f64;
+    let outstanding = matches!(run.plan.mode, Mode::Outstanding { .. });
+    outstanding && busy && outcome.in_flight_error.is_some_and(|error| error > 0.5)
+}
+
+/// A capture that saw less than was submitted sums up something else. Flushes and discards need not come down as such.
+fn partly_seen(run: &Replaying<'_>, outcome: &Outcome, captured: &Captured) -> Option<String> {
+    let count = |op: &str| run.facts.ops.get(op).copied().unwrap_or(0);
+    let data = outcome
+        .issued
+        .saturating_sub(count("flush") + count("discard"));
+    let seen = captured.q2c.count() + captured.lost;
+    (seen * 100 < data * 99).then(|| {
+        format!("the capture saw {seen} of {data} I/Os: others are queued by the kernel's threads, or another disk's")
+    })
 }
 
 fn lateness(histogram: &Histogram) -> Lateness {

@@ -31,6 +31,17 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         let why = "record the replay: expected one trial, found --trials; a trace holds one";
         return Err(Failure::new(Exit::Usage, why));
     }
+    if let Some(taken) = args
+        .record
+        .as_deref()
+        .filter(|path| path.symlink_metadata().is_ok())
+    {
+        let why = format!(
+            "record the replay in {}: expected a new name, found an existing file",
+            taken.display()
+        );
+        return Err(Failure::new(Exit::Usage, why));
+    }
     let source = Source::open(&args.trace, &args.how, stop)?;
     let open = Open::mapped(args, &source.facts)?;
     let run = Run {

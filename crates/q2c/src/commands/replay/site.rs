@@ -1,7 +1,7 @@
 //! Targets: opened, checked, with the trace's devices that each gets.
 
 use super::job;
-use crate::args::{HowArgs, ReplayArgs};
+use crate::args::{DiscardsName, HowArgs, ReplayArgs};
 use crate::failure::{Fails, Failure};
 use crate::opened::simulated_facts;
 use crate::workbench::named_engine;
@@ -78,6 +78,12 @@ impl Open {
                     known.join(", ")
                 ))
             })?;
+            if targets.iter().any(|(_, devices)| devices.contains(&device)) {
+                return Err(usage(format!(
+                    "map {} twice: expected each device once",
+                    map.device
+                )));
+            }
             match targets.iter_mut().find(|(target, _)| *target == map.target) {
                 Some((_, devices)) => devices.push(device),
                 None => targets.push((&map.target, vec![device])),
@@ -139,6 +145,12 @@ impl Open {
         }
         let roots = Roots::live();
         let write = job::opens_for_writing(how, target);
+        if how.discards == Some(DiscardsName::Allow) && !write {
+            let why = format!(
+                "discard blocks of {target}: it is opened for reading; name it once more with --allow-write"
+            );
+            return Err(Failure::new(Exit::Usage, why));
+        }
         let leave = WriteLeave::for_paths(&how.run.allow_write).or_exit_of(|e| e.exit())?;
         let wanted = Wanted {
             path: Path::new(target).to_owned(),

@@ -1,6 +1,6 @@
 //! The trace: q2c's own, or imported into one that goes with the command.
 
-use crate::args::{HowArgs, temporary};
+use crate::args::{HowArgs, ShareName, temporary};
 use crate::commands::trace::{import_exit, trace_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::say;
@@ -60,7 +60,19 @@ impl Source {
         }
         let part = how.part.map(|part| (part.from, part.to));
         let begun = Instant::now();
-        let facts = prepare(trace, part, stop, |_| {}).or_exit_of(exit)?;
+        let facts = prepare(trace, part, stop, |_| {}).map_err(|error| match error {
+            ReplayError::Empty { .. } => {
+                let within = part.map_or(String::new(), |(from, to)| {
+                    format!(" between {from} and {to}")
+                });
+                let why = format!(
+                    "replay {}: expected at least one request with a time{within}, found none",
+                    path.display()
+                );
+                Failure::new(Exit::Input, why)
+            }
+            error => Failure::new(exit(&error), error),
+        })?;
         if stop.load(Ordering::Relaxed) {
             return Err(Failure::new(
                 Exit::Interrupted,
@@ -69,6 +81,14 @@ impl Source {
         }
         tell(&facts, begun.elapsed().as_secs_f64());
         check(&super::job::mode(how), &facts).or_exit_of(exit)?;
+        let lacks = match how.share {
+            ShareName::Cpu if facts.with_cpu == 0 => Some("CPU"),
+            ShareName::Hctx if facts.with_hctx == 0 => Some("hardware queue"),
+            _ => None,
+        };
+        if let Some(key) = lacks {
+            return Err(Failure::new(Exit::Input, ReplayError::NoKey(key)));
+        }
         Ok(Source {
             name: path.display().to_string(),
             made_by: made_by.map_or_else(|| reader.meta().source.clone(), str::to_owned),
@@ -99,7 +119,9 @@ fn tell(facts: &Facts, seconds: f64) {
 pub fn exit(error: &ReplayError) -> Exit {
     match error {
         ReplayError::Trace(error) => trace_exit(error),
-        ReplayError::Empty { .. } | ReplayError::NoCompletions { .. } => Exit::Input,
+        ReplayError::Empty { .. } | ReplayError::NoCompletions { .. } | ReplayError::NoKey(_) => {
+            Exit::Input
+        }
         ReplayError::TooSmall { .. } => Exit::Target,
         _ => Exit::Environment,
     }
