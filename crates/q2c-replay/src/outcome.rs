@@ -85,7 +85,7 @@ pub struct WindowSum {
 }
 
 /// Both sides' parts beside each other.
-pub fn windows(mut done: Windows, recorded: Option<Windows>, known: bool) -> (Vec<WindowSum>, u64) {
+pub fn windows(mut done: Windows, recorded: Option<Windows>, known: bool) -> Vec<WindowSum> {
     let mut recorded = recorded;
     if let Some(recorded) = &mut recorded {
         recorded.coarsen_to(done.length());
@@ -109,5 +109,5 @@ pub fn windows(mut done: Windows, recorded: Option<Windows>, known: bool) -> (Ve
             sum_u2c: here.latency_ns,
         }
     });
-    (sums.collect(), length)
+    sums.collect()
 }

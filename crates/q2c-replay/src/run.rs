@@ -359,7 +359,7 @@ fn conclude(
     recorder_cpu: u64,
 ) -> Outcome {
     let known = facts.has_completions();
-    let (windows, _) = windows(tally.windows, fed.recorded, known);
+    let windows = windows(tally.windows, fed.recorded, known);
     let stopped = shared.stop.load(Ordering::Relaxed) || shared.failed.load(Ordering::Relaxed);
     Outcome {
         complete: !stopped,

@@ -303,7 +303,7 @@ proptest! {
         prop_assert_eq!(done.log.len(), requests.len());
         for lane in 0..4 {
             let recorded: Vec<&Recorded> = requests.iter().filter(|r| r.lane == lane).collect();
-            let mut records: Vec<&IoRecord> = done.records.iter().filter(|r| r.lane == done_lane(&done.records, &requests, lane)).collect();
+            let mut records: Vec<&IoRecord> = done.records.iter().filter(|r| r.lane == done_lane(&requests, lane)).collect();
             records.sort_by_key(|r| r.submit_ns);
             for (pair, recorded) in records.windows(2).zip(recorded.windows(2)) {
                 let think = recorded[1].start.saturating_sub(recorded[0].start + recorded[0].latency);
@@ -328,7 +328,7 @@ proptest! {
 }
 
 /// The number that a lane of the trace got: lanes are numbered as they appear.
-fn done_lane(_: &[IoRecord], requests: &[Recorded], lane: u32) -> u32 {
+fn done_lane(requests: &[Recorded], lane: u32) -> u32 {
     let mut order: Vec<u32> = Vec::new();
     for request in requests {
         if !order.contains(&request.lane) {

@@ -77,7 +77,7 @@ pub struct Worker<'a, T> {
     flights: Vec<Flight>,
     free: Vec<u16>,
     batch: Vec<Request>,
-    /// Since when requests wait for a free place; until when they last did.
+    /// Whether requests wait for a free place, and until when they last did.
     full: bool,
     free_again: u64,
     calls: Calls,

@@ -314,18 +314,24 @@ fn names_an_engine(target: &str) -> bool {
             .any(|kind| kind.name == name)
 }
 
+/// The CPUs that were asked for, all of which must be allowed.
+pub fn asked_cpus(asked: &[u32], allowed: &[CpuId]) -> Result<Vec<CpuId>, Failure> {
+    let asked: Vec<CpuId> = asked.iter().copied().map(CpuId).collect();
+    match asked.iter().find(|cpu| !allowed.contains(cpu)) {
+        None => Ok(asked),
+        Some(cpu) => {
+            let have: Vec<String> = allowed.iter().map(|cpu| cpu.0.to_string()).collect();
+            let why = format!("use {cpu}: q2c may run on CPUs {} here", have.join(", "));
+            Err(Failure::new(Exit::Usage, why))
+        }
+    }
+}
+
 /// The foreground's CPUs: as asked, or the last allowed ones that do not take the device's interrupts.
 fn cpus(args: &WorkloadArgs, roots: &Roots, leaf: Option<&Leaf>) -> Result<Vec<CpuId>, Failure> {
     let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
     if !args.cpu.is_empty() {
-        let asked: Vec<CpuId> = args.cpu.iter().copied().map(CpuId).collect();
-        if let Some(cpu) = asked.iter().find(|cpu| !allowed.contains(cpu)) {
-            let have: Vec<String> = allowed.iter().map(|cpu| cpu.0.to_string()).collect();
-            return Err(Failure::new(
-                Exit::Usage,
-                format!("use {cpu}: q2c may run on CPUs {} here", have.join(", ")),
-            ));
-        }
+        let asked = asked_cpus(&args.cpu, &allowed)?;
         return Ok((0..args.jobs as usize)
             .map(|job| asked[job % asked.len()])
             .collect());

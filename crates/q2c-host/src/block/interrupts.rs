@@ -35,14 +35,8 @@ impl Interrupts {
     pub fn read(roots: &Roots, leaf: &Leaf) -> io::Result<Interrupts> {
         let text = fs::read_to_string(roots.proc("interrupts"))?;
         let all = parse(&text).ok_or_else(|| io::Error::other("no CPU header in interrupts"))?;
-        let own = [leaf.disk.clone()];
-        let disks = if leaf.below.is_empty() {
-            &own[..]
-        } else {
-            &leaf.below
-        };
         let mut chosen: BTreeSet<u32> = BTreeSet::new();
-        for disk in disks {
+        for disk in leaf.disks() {
             chosen.extend(lines_of(roots, disk, &all));
         }
         let lines = all

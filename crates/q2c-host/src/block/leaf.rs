@@ -30,6 +30,17 @@ pub struct Leaf {
     pub unproved: Vec<String>,
 }
 
+impl Leaf {
+    /// The disks that do the work: those below where there are any, else the disk itself.
+    #[must_use]
+    pub fn disks(&self) -> &[Disk] {
+        match self.below.as_slice() {
+            [] => std::slice::from_ref(&self.disk),
+            below => below,
+        }
+    }
+}
+
 /// Why no disk was found.
 #[derive(Debug, thiserror::Error)]
 pub enum NoLeaf {
@@ -154,13 +165,7 @@ fn below(roots: &Roots, disk: &Disk) -> Vec<Disk> {
     let mut found: Vec<Disk> = Vec::new();
     let slaves = attr::entries(&disk.dir.join("slaves"));
     for slave in slaves.iter().filter_map(|s| fs::canonicalize(s).ok()) {
-        let leaf = of_folder(roots, slave);
-        let disks = if leaf.below.is_empty() {
-            vec![leaf.disk]
-        } else {
-            leaf.below
-        };
-        found.extend(disks);
+        found.extend_from_slice(of_folder(roots, slave).disks());
     }
     found.extend(nvme_paths(roots, &disk.name));
     found.sort_by(|a, b| a.name.cmp(&b.name));

@@ -79,11 +79,7 @@ impl Topology {
 /// `None` where there is none: virtual devices, and firmware that does not tell (-1).
 #[must_use]
 pub fn device_node(roots: &Roots, leaf: &Leaf) -> Option<u32> {
-    let own = [leaf.disk.clone()];
-    let disks = match leaf.below.is_empty() {
-        true => &own[..],
-        false => &leaf.below,
-    };
+    let disks = leaf.disks();
     let devices = std::fs::canonicalize(roots.sys("devices")).ok()?;
     let node = |dir: &std::path::Path| {
         let ancestors = dir.ancestors().take_while(|d| d.starts_with(&devices));

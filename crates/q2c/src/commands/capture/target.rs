@@ -29,10 +29,7 @@ impl Target {
             false => of_path(roots, path),
         };
         let leaf = leaf.or_exit(Exit::Target)?;
-        let disks = match leaf.below.is_empty() {
-            true => vec![leaf.disk.clone()],
-            false => leaf.below.clone(),
-        };
+        let disks = leaf.disks().to_vec();
         Ok(Target {
             name: target.to_owned(),
             leaf,

@@ -4,7 +4,7 @@ use super::job;
 use crate::args::{DiscardsName, HowArgs, ReplayArgs};
 use crate::failure::{Fails, Failure};
 use crate::opened::simulated_facts;
-use crate::workbench::named_engine;
+use crate::workbench::{asked_cpus, named_engine};
 use q2c_engine::{EngineSpec, Medium};
 use q2c_host::Roots;
 use q2c_host::block::{Interrupts, Leaf};
@@ -167,11 +167,7 @@ impl Open {
             return Err(Failure::new(Exit::Target, why));
         }
         if let Some(leaf) = &opened.leaf {
-            let disks = match leaf.below.is_empty() {
-                true => std::slice::from_ref(&leaf.disk),
-                false => &leaf.below,
-            };
-            for disk in disks {
+            for disk in leaf.disks() {
                 if !self.site.disks.iter().any(|known| known.dev == disk.dev) {
                     self.site.disks.push(disk.clone());
                 }
@@ -231,15 +227,7 @@ fn check(engine: &EngineSpec) -> Result<(), Failure> {
 pub fn cpus(how: &HowArgs, sites: &[Open]) -> Result<Vec<CpuId>, Failure> {
     let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
     if let Some(asked) = &how.cpus {
-        let asked: Vec<CpuId> = asked.iter().copied().map(CpuId).collect();
-        return match asked.iter().find(|cpu| !allowed.contains(cpu)) {
-            None => Ok(asked),
-            Some(cpu) => {
-                let have: Vec<String> = allowed.iter().map(|cpu| cpu.0.to_string()).collect();
-                let why = format!("use {cpu}: q2c may run on CPUs {} here", have.join(", "));
-                Err(Failure::new(Exit::Usage, why))
-            }
-        };
+        return asked_cpus(asked, &allowed);
     }
     let roots = Roots::live();
     let leaves = sites.iter().flat_map(|open| &open.leaves);
