@@ -37,6 +37,7 @@ impl Time for Virtual {
         &mut self,
         engine: &mut dyn Engine,
         at: u64,
+        _look: bool,
     ) -> Result<Option<Completion>, EngineError> {
         engine.wait_until(at)
     }

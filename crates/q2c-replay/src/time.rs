@@ -11,11 +11,16 @@ pub trait Time {
     fn now(&self) -> u64;
 
     /// Waits for a completion, at most until `at`, so that the caller is back in time for it: it comes back before, and is to call again.
+    /// `look` says not to sleep, for what the completion allows is to follow at once.
     ///
     /// # Errors
     /// The engine is broken.
-    fn wait(&mut self, engine: &mut dyn Engine, at: u64)
-    -> Result<Option<Completion>, EngineError>;
+    fn wait(
+        &mut self,
+        engine: &mut dyn Engine,
+        at: u64,
+        look: bool,
+    ) -> Result<Option<Completion>, EngineError>;
 
     /// Whether the replay's start is still so far that there is time for other work; waits for the rest of it when not.
     fn before_start(&mut self) -> bool {
@@ -73,7 +78,12 @@ impl Time for Real {
         &mut self,
         engine: &mut dyn Engine,
         at: u64,
+        look: bool,
     ) -> Result<Option<Completion>, EngineError> {
+        if look {
+            std::hint::spin_loop();
+            return engine.poll();
+        }
         let (at, now) = (self.start + at, self.clock.now());
         let left = at.saturating_sub(now);
         if left < self.margin + Self::SHORTEST {
