@@ -14,6 +14,7 @@ which the median error is zero: no constant serves a tool better. `late` is max(
 
 Tools:
     q2c          q2c replay --mode timed; its own lateness is printed beside
+    q2c-spin     the same with --spin: it never sleeps
     fio          libaio, depth 256, binary blktrace: it waits the gap to the request before; an iolog of version 3, in us, does the same
     fio-wait     an iolog of version 2 with a wait before each ms: fio takes these, other than documented, as ms since its start
     btreplay     btrecord's bunches: up to 8 requests or 10 ms are issued at the time of the first
@@ -44,6 +45,7 @@ from queued import Queued, place
 from replayers import TOOLS, Trace, read_only_btreplay
 
 PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
+OURS = ("q2c", "q2c-spin")
 REST = 1.0  # s between runs
 
 
@@ -125,7 +127,7 @@ def run(args, tool, trace, folder, queued, slots):
         sys.exit(f"failed to see any request of {shlex.join(command)}: {len(reads)} other reads, {lost} lost")
     result = judged(times, trace.due) | how | {"tool": tool, "trace": trace.name, "wall_s": wall, "lost": lost, "others": len(reads) - len(times)}
     result["cpu_s"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    if tool == "q2c":
+    if tool in OURS:
         result["itself"] = of_itself(text)
     return result
 
@@ -158,8 +160,8 @@ def errors(groups):
         for origin in ("first", "median"):
             cells = [over(runs, lambda r: r[kind][name], 1e-3) for kind in (origin, f"{origin}_late") for name in PERCENTILES]
             yield f"| {trace} | {tool} | {origin} | {' | '.join(cells)} |"
-        if tool == "q2c":
-            yield f"| {trace} | q2c of itself | schedule |{' |' * len(PERCENTILES)} {' | '.join(said(runs))} |"
+        if tool in OURS:
+            yield f"| {trace} | {tool} of itself | schedule |{' |' * len(PERCENTILES)} {' | '.join(said(runs))} |"
 
 
 def said(runs):

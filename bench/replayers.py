@@ -55,6 +55,10 @@ def q2c(args, trace, folder):
     return [args.q2c, "replay", f"{folder}/q2c.trace", args.target, "--mode", "timed", "--json", *shlex.split(args.q2c_args)]
 
 
+def q2c_spin(args, trace, folder):
+    return [*q2c(args, trace, folder), "--spin"]
+
+
 def fio_of(args, log):
     return [
         "fio", "--name=accuracy", f"--read_iolog={log}", f"--replay_redirect={args.target}", "--direct=1", "--ioengine=libaio",
@@ -90,7 +94,7 @@ def btreplay_1(args, trace, folder):
     return btreplay_of(args, folder, "single", ["-M", "1"])
 
 
-TOOLS = {"q2c": q2c, "fio": fio, "fio-wait": fio_wait, "btreplay": btreplay, "btreplay-1": btreplay_1}
+TOOLS = {"q2c": q2c, "q2c-spin": q2c_spin, "fio": fio, "fio-wait": fio_wait, "btreplay": btreplay, "btreplay-1": btreplay_1}
 
 
 def read_only_btreplay(args, folder):

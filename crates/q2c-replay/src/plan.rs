@@ -141,6 +141,8 @@ pub struct Plan {
     pub share: ShareBy,
     /// Their CPUs in turn; none: wherever the kernel runs them.
     pub cpus: Vec<CpuId>,
+    /// They never sleep: each then takes a whole CPU.
+    pub spin: bool,
     /// Requests in flight of each thread at most, 1 to 32768.
     pub in_flight: u16,
     /// What requests read into and write from; its slots are [`Plan::in_flight`].

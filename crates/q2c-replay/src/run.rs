@@ -288,7 +288,7 @@ fn submit(setup: Setup<'_>) -> Done {
         tally,
         rows,
     };
-    let worked = Worker::new(parts, Real::new(clock, begin)).run();
+    let worked = Worker::new(parts, Real::new(clock, begin, plan.spin)).run();
     worked.inspect_err(|_| shared.failed.store(true, Ordering::Relaxed))
 }
 

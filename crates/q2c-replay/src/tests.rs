@@ -147,6 +147,7 @@ fn plan(mode: Mode) -> Plan {
         fit: Fit::Modulo,
         policy: Policy::default(),
         submitters: 1,
+        spin: false,
         share: ShareBy::Offset,
         cpus: Vec::new(),
         in_flight: 64,

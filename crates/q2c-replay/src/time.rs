@@ -32,6 +32,7 @@ pub trait Time {
 pub struct Real {
     clock: Clock,
     start: u64,
+    spin: bool,
     margin: u64,
     /// What was waited for last.
     moment: u64,
@@ -45,24 +46,26 @@ impl Real {
     /// A sleep below this is not worth it.
     const SHORTEST: u64 = 10_000;
 
-    /// `start` on the clock is time 0.
-    pub fn new(clock: Clock, start: u64) -> Self {
+    /// `start` on the clock is time 0; `spin`: without any sleep.
+    pub fn new(clock: Clock, start: u64, spin: bool) -> Self {
         Real {
             clock,
             start,
+            spin,
             margin: Self::FIRST,
             moment: 0,
         }
     }
 
     /// A wake-up that came too late widens the margin by half at most, so that one that was very late does not end all sleeping; any
-    /// other narrows it by a thousandth. A moment that was only spun for narrows it faster: else it would not be tried again.
+    /// other narrows it by a little, so that one in some thousands is too late. A moment that was only spun for narrows it faster: else
+    /// no sleep would be tried again.
     fn learn(&mut self, late: Option<u64>) {
         let wanted = late.map_or(0, |late| late + late / 2 + 10_000);
         self.margin = match (wanted > self.margin, late) {
             (true, _) => wanted.min(self.margin + self.margin / 2),
-            (false, Some(_)) => self.margin - self.margin / 1024,
-            (false, None) => self.margin - self.margin / 128,
+            (false, Some(_)) => self.margin - self.margin / 4096,
+            (false, None) => self.margin - self.margin / 2048,
         };
         self.margin = self.margin.clamp(Self::LEAST, Self::MOST);
     }
@@ -80,7 +83,7 @@ impl Time for Real {
         at: u64,
         look: bool,
     ) -> Result<Option<Completion>, EngineError> {
-        if look {
+        if look || self.spin {
             std::hint::spin_loop();
             return engine.poll();
         }
@@ -123,7 +126,7 @@ mod tests {
     /// Whatever happened once, a sleep is tried again; wake-ups that are late all the time are allowed for.
     #[test]
     fn the_margin_follows_and_forgets() {
-        let mut time = Real::new(Clock::new(), 0);
+        let mut time = Real::new(Clock::new(), 0, false);
         time.learn(Some(20_000_000));
         assert_eq!(time.margin, 90_000, "half wider at most");
         (0..30).for_each(|_| time.learn(Some(150_000)));
@@ -133,7 +136,7 @@ mod tests {
             "{}",
             time.margin
         );
-        (0..1000).for_each(|_| time.learn(None));
+        (0..5000).for_each(|_| time.learn(None));
         assert_eq!(time.margin, Real::LEAST);
     }
 }

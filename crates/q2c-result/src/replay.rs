@@ -59,6 +59,9 @@ pub struct ReplayJob {
     pub by: String,
     /// CPUs of the submitting threads, in turn; empty: wherever the kernel runs them.
     pub cpus: Vec<CpuId>,
+    /// They never slept.
+    #[serde(default)]
+    pub spin: bool,
     /// Requests in flight of each submitting thread at most.
     pub in_flight_cap: u32,
     /// What happens to offsets that the target does not have: `modulo`, `clip`, `scale` or `dense`.

@@ -109,8 +109,8 @@ fn invalid(
     }
     if own.p99 > run.max_lateness.0 as f64 {
         why.push(format!(
-            "the replayer was late by its own fault: {:.1} us at the 99th percentile, {} allowed; use more --submitters, free CPUs or a lower \
-             speed",
+            "the replayer was late by its own fault: {:.1} us at the 99th percentile, {} allowed; use --spin, more --submitters, free CPUs or \
+             a lower speed",
             own.p99 / 1e3,
             run.max_lateness
         ));

@@ -108,6 +108,9 @@ fn submitted(job: &ReplayJob) -> String {
         let cpus = if job.cpus.len() > 1 { "CPUs" } else { "CPU" };
         text += &format!(" on {cpus} {}", ranges(&job.cpus));
     }
+    if job.spin {
+        text += " without sleeping";
+    }
     let cap = count(job.in_flight_cap.into());
     let limit = time(job.max_lateness.0 as f64);
     text += &format!(", each with at most {cap} in flight");

@@ -79,6 +79,9 @@ pub struct HowArgs {
     /// CPUs of the submitting threads, in turn [default: the last ones that do not take the device's interrupts]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub cpus: Option<Vec<u32>>,
+    /// Submitting threads never sleep, so that no wake-up is late; each takes a whole CPU
+    #[arg(long)]
+    pub spin: bool,
     /// Requests in flight of each thread at most; a device that reaches it is saturated
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u16).range(1..=32768))]
     pub in_flight: u16,

@@ -118,6 +118,7 @@ pub fn plan(how: &HowArgs, facts: &Facts, writes: WritesName, cpus: Vec<CpuId>) 
             ShareName::Hctx => ShareBy::Hctx,
         },
         cpus,
+        spin: how.spin,
         in_flight: how.in_flight,
         memory: Memory {
             slots: usize::from(how.in_flight),
@@ -163,6 +164,7 @@ pub fn job(
         submitters: how.submitters.into(),
         by: how.share.name(),
         cpus: cpus.to_vec(),
+        spin: how.spin,
         in_flight_cap: how.in_flight.into(),
         offsets: how.offsets.name(),
         writes: writes.name(),

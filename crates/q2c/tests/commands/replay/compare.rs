@@ -1,0 +1,91 @@
+use super::*;
+use q2c_testkit::skip;
+
+#[test]
+fn devices_of_known_truth_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = evenly(folder.path());
+    let trace = trace.to_str().unwrap();
+    let (slow, fast) = ("sim:400us,servers=4", "sim:100us,servers=4");
+    let words = format!("compare {trace} {slow} {fast} --trials 3 --json --max-lateness 1s");
+    let done = run(folder.path(), &words);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let result = json(&done);
+    let separation = |result: &Value, metric: &str| -> Value {
+        let all = result["separations"].as_array().unwrap();
+        all.iter()
+            .find(|one| one["metric"] == metric)
+            .unwrap()
+            .clone()
+    };
+    let (sum, time) = (
+        separation(&result, "sum of U2C"),
+        separation(&result, "completion time"),
+    );
+    assert_eq!(
+        (&sum["separates"], &time["separates"]),
+        (&Value::Bool(true), &Value::Bool(false)),
+        "{result}"
+    );
+    // A quarter of the service time, and the same cost of a wake-up in both.
+    let ratio = sum["ratio"]["ratio"].as_f64().unwrap();
+    assert!((0.2..0.9).contains(&ratio), "{ratio}");
+    let says = result["verdict"].to_string();
+    assert!(
+        says.contains(&format!("{fast} serves this trace better"))
+            && says.contains("completion time cannot tell"),
+        "{says}"
+    );
+
+    let words = format!("compare {trace} {slow} {fast} --trials 3 --json --mode outstanding");
+    let outstanding = json(&run(folder.path(), &words));
+    // The trace has one request in flight at a time for 100 us of every 2 ms: 95 % of it are idle.
+    let says = outstanding["verdict"].to_string();
+    assert!(
+        says.contains("does not reproduce a trace that idles") && says.contains("95 %"),
+        "{says}"
+    );
+    assert_eq!(
+        separation(&outstanding, "completion time")["separates"],
+        Value::Bool(true)
+    );
+    let completion = &outstanding["devices"][0]["completion_s"]["median"];
+    // 500 requests of 400 us, one after the other.
+    assert!(
+        (0.2..0.9).contains(&completion.as_f64().unwrap()),
+        "{completion}"
+    );
+}
+
+/// Half of the requests lie beyond the smaller file's end: it has less to do, and is not called better for that.
+#[test]
+fn devices_that_do_not_do_the_same_work_are_not_compared() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (large, small) = (
+        folder.path().join("large.bin"),
+        folder.path().join("small.bin"),
+    );
+    fs::write(&large, vec![1; 4 << 20]).unwrap();
+    fs::write(&small, vec![1; 2 << 20]).unwrap();
+    let trace = trace(
+        folder.path(),
+        (0..200).map(|n| (n * 500, 100, n * 5 % 1000)),
+    );
+    let (trace, large, small) = (trace.display(), large.display(), small.display());
+    let words = format!(
+        "compare {trace} {large} {small} --offsets clip --trials 2 --json --max-lateness 1s"
+    );
+    let done = run(folder.path(), &words);
+    if done.code == 5 && done.stderr.contains("direct") {
+        return skip(
+            "devices_that_do_not_do_the_same_work",
+            "no direct I/O on the folder of test files",
+        );
+    }
+    let says = json(&done)["verdict"].to_string();
+    assert!(
+        says.contains("did not do the same work") && !says.contains("better"),
+        "{says}"
+    );
+    assert!(!done.stdout.contains("\"separates\": true"));
+}

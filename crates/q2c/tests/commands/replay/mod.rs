@@ -1,0 +1,49 @@
+//! `q2c replay` and `q2c compare`.
+
+mod compare;
+mod outstanding;
+mod target;
+mod timed;
+
+use crate::program::{Ended, q2c};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A trace of reads with latencies, one line each: start and latency in us, block.
+fn trace(folder: &Path, rows: impl Iterator<Item = (u64, u64, u64)>) -> PathBuf {
+    let path = folder.join("trace.csv");
+    let mut text = "submit,took,offset,size,op\n".to_owned();
+    for (start, latency, block) in rows {
+        text += &format!("{start},{latency},{},4096,read\n", block * 4096);
+    }
+    fs::write(&path, text).unwrap();
+    let parquet = folder.join("trace.parquet");
+    let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
+    let done = run(
+        folder,
+        &format!(
+            "trace import {} --out {} --format csv --unit us --columns {columns}",
+            path.display(),
+            parquet.display()
+        ),
+    );
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    parquet
+}
+
+/// 500 requests per second for a second, of 100 us each.
+fn evenly(folder: &Path) -> PathBuf {
+    trace(folder, (0..500).map(|n| (n * 2000, 100, n * 7 % 1000)))
+}
+
+fn json(done: &Ended) -> Value {
+    serde_json::from_str(&done.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {} {}", done.stdout, done.stderr))
+}
+
+/// q2c with words that stand apart by spaces.
+fn run(folder: &Path, words: &str) -> Ended {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    q2c(folder, &words)
+}

@@ -1,0 +1,168 @@
+use super::*;
+use q2c_testkit::skip;
+
+#[test]
+fn a_request_that_fails_stops_the_replay_or_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = evenly(folder.path());
+    let trace = trace.to_str().unwrap();
+    let target = "fault:eio@100:sim:50us";
+    let stopped = run(
+        folder.path(),
+        &format!("replay {trace} {target} --json --max-lateness 1s"),
+    );
+    assert_eq!(stopped.code, 6, "{}", stopped.stderr);
+    let result = json(&stopped);
+    assert_eq!(
+        (result["errors"].as_u64(), &result["complete"]),
+        (Some(1), &Value::Bool(false))
+    );
+    let first = result["first_error"].as_str().unwrap();
+    assert!(
+        first.contains("request 99") && first.contains("Input/output error"),
+        "{first}"
+    );
+    let words = format!("replay {trace} {target} --json --on-error go-on --max-lateness 1s");
+    let went_on = run(folder.path(), &words);
+    let result = json(&went_on);
+    assert_eq!(
+        (
+            went_on.code,
+            result["issued"].as_u64(),
+            result["errors"].as_u64()
+        ),
+        (6, Some(500), Some(1))
+    );
+    assert_eq!(result["valid"], Value::Bool(false));
+}
+
+#[test]
+fn writes_are_read_unless_the_target_is_named_again() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target = folder.path().join("target.bin");
+    let before: Vec<u8> = (0..1u32 << 20).map(|n| (n * 31 % 251) as u8).collect();
+    fs::write(&target, &before).unwrap();
+    let target = target.to_str().unwrap();
+    let csv = folder.path().join("writes.csv");
+    let mut text = "submit,offset,size,op\n".to_owned();
+    // Twice the target's size: half of the requests begin again at its start. The last has no bytes.
+    (0..512).for_each(|n| text += &format!("{},{},4096,write\n", n * 100, n * 4096));
+    text += "51300,0,0,write\n";
+    fs::write(&csv, text).unwrap();
+    let csv = csv.to_str().unwrap();
+    let columns = "submit_ns=submit,offset=offset,bytes=size,op=op";
+    let words = format!(
+        "replay {csv} {target} --format csv --unit us --columns {columns} --json --max-lateness 1s"
+    );
+    let read = run(folder.path(), &words);
+    if read.code == 5 && read.stderr.contains("direct") {
+        return skip(
+            "writes_are_read_unless",
+            "no direct I/O on the folder of test files",
+        );
+    }
+    assert_eq!(read.code, 0, "{}", read.stderr);
+    let changed = &json(&read)["changed"];
+    assert_eq!(
+        changed["writes, read instead"].as_u64(),
+        Some(513),
+        "{changed}"
+    );
+    assert_eq!(
+        changed["offsets begun again at the target's start (modulo)"].as_u64(),
+        Some(256),
+        "{changed}"
+    );
+    assert_eq!(
+        changed["requests of no bytes, left out"].as_u64(),
+        Some(1),
+        "{changed}"
+    );
+    assert_eq!(fs::read(target).unwrap(), before, "untouched");
+    let refused = run(folder.path(), &format!("{words} --writes allow"));
+    assert_eq!(refused.code, 5, "{}", refused.stderr);
+    assert_eq!(fs::read(target).unwrap(), before, "untouched");
+    let written = run(folder.path(), &format!("{words} --allow-write {target}"));
+    assert_eq!(written.code, 0, "{}", written.stderr);
+    let after = fs::read(target).unwrap();
+    let kept = before
+        .chunks(4096)
+        .zip(after.chunks(4096))
+        .filter(|(a, b)| a == b)
+        .count();
+    assert_eq!(
+        (after.len(), kept),
+        (before.len(), 0),
+        "every block was written"
+    );
+}
+
+/// Devices of a trace go where they are sent; others are left out and counted.
+#[test]
+fn devices_are_mapped_to_targets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.trace");
+    // DiskSim: time in ns, device, block, blocks, 1 a read.
+    let text: String = (0..300)
+        .map(|n| format!("{} {} {} 8 1\n", n * 100_000, n % 3, n * 8))
+        .collect();
+    fs::write(&path, text).unwrap();
+    let path = path.display();
+    let words = format!(
+        "replay {path} --format disksim --unit ns --map 1:0=sim:100us --map 1:2=null --json --max-lateness 1s"
+    );
+    let done = run(folder.path(), &words);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let result = json(&done);
+    let targets: Vec<&str> = result["targets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(targets, ["sim:100us", "null"]);
+    assert_eq!(result["issued"].as_u64(), Some(200));
+    assert_eq!(
+        result["changed"]["devices without a target, left out"].as_u64(),
+        Some(100)
+    );
+    // A hundred requests of 100 us to one, nothing to speak of to the other.
+    assert!(
+        (0.01..1.0).contains(&result["sum_u2c_s"].as_f64().unwrap()),
+        "{result}"
+    );
+}
+
+#[test]
+fn a_target_is_written_before_each_trial_where_that_is_asked_for_and_allowed() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target = folder.path().join("target.bin");
+    fs::write(&target, vec![0xaa; 1 << 20]).unwrap();
+    let target = target.to_str().unwrap();
+    let trace = evenly(folder.path());
+    let trace = trace.display();
+    let words = format!(
+        "replay {trace} {target} --part 0s..0.1s --precondition sequential --json --max-lateness 1s"
+    );
+    let refused = run(folder.path(), &words);
+    assert_eq!(refused.code, 5, "{}", refused.stderr);
+    if refused.stderr.contains("direct") {
+        return skip(
+            "a_target_is_written_before_each_trial",
+            "no direct I/O on the folder of test files",
+        );
+    }
+    assert!(
+        fs::read(target).unwrap().iter().all(|byte| *byte == 0xaa),
+        "untouched"
+    );
+    let done = run(folder.path(), &format!("{words} --allow-write {target}"));
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert_eq!(json(&done)["job"]["precondition"], "sequential");
+    let after = fs::read(target).unwrap();
+    let kept = after
+        .chunks(4096)
+        .filter(|block| block.iter().all(|byte| *byte == 0xaa))
+        .count();
+    assert_eq!((after.len(), kept), (1 << 20, 0));
+}

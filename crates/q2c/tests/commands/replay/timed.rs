@@ -1,0 +1,129 @@
+use super::*;
+
+#[test]
+fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = evenly(folder.path());
+    let trace = trace.to_str().unwrap();
+    let done = run(
+        folder.path(),
+        &format!("replay {trace} sim:200us,servers=4 --json --max-lateness 1s"),
+    );
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let result = json(&done);
+    let number = |result: &Value, name: &str| {
+        result[name]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{name} in {result}"))
+    };
+    // The last request is due at 0.998 s and takes 200 us.
+    assert!(
+        (0.9980..2.0).contains(&number(&result, "completion_s")),
+        "{result}"
+    );
+    // 500 requests of 200 us.
+    assert!(
+        (0.1..2.0).contains(&number(&result, "sum_u2c_s")),
+        "{result}"
+    );
+    assert!(number(&result, "sum_u2c_intended_s") >= number(&result, "sum_u2c_s"));
+    assert_eq!(
+        (result["issued"].as_u64(), result["errors"].as_u64()),
+        (Some(500), Some(0))
+    );
+    assert_eq!(
+        (&result["sum_q2c_s"], &result["q2c_source"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(
+        (&result["valid"], &result["saturated"]),
+        (&Value::Bool(true), &Value::Bool(false))
+    );
+    for name in ["p50", "p99", "max"] {
+        assert!(result["lateness_ns"][name].is_number());
+    }
+    assert!(result["end_drift_ns"].is_i64());
+    let twice = run(
+        folder.path(),
+        &format!("replay {trace} sim:200us,servers=4 --json --speed 2 --max-lateness 1s"),
+    );
+    assert!(
+        (0.4990..0.99).contains(&number(&json(&twice), "completion_s")),
+        "{}",
+        twice.stdout
+    );
+}
+
+#[test]
+fn a_device_too_slow_for_the_trace_is_found_saturated() {
+    let folder = tempfile::tempdir().unwrap();
+    // 20 000 per second on a device that does 5 000.
+    let trace = trace(folder.path(), (0..4000).map(|n| (n * 50, 100, n % 1000)));
+    let trace = trace.display();
+    let words = format!("replay {trace} sim:200us --json --in-flight 64 --max-lateness 1s");
+    let result = json(&run(folder.path(), &words));
+    assert_eq!(
+        (&result["saturated"], &result["valid"]),
+        (&Value::Bool(true), &Value::Bool(true)),
+        "{result}"
+    );
+    // The queue of 64 is full after 80 requests or so; the others wait.
+    assert!(result["stalled"].as_u64().unwrap() > 3000, "{result}");
+    assert!((0.8..2.0).contains(&result["completion_s"].as_f64().unwrap()));
+    assert!(result["in_flight"]["most"].as_u64().unwrap() <= 64);
+}
+
+#[test]
+fn what_cannot_keep_a_schedule_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = evenly(folder.path());
+    let trace = trace.to_str().unwrap();
+    for (words, code, says) in [
+        (
+            "replay TRACE sim:50us --engine pvsync2",
+            2,
+            "io_uring or libaio",
+        ),
+        ("replay TRACE", 2, "--map"),
+        (
+            "replay TRACE --map 9:9=sim:50us",
+            2,
+            "the trace's devices are",
+        ),
+        ("compare TRACE sim:50us", 2, "<TARGET>"),
+        ("replay /does/not/exist sim:50us", 3, "/does/not/exist"),
+        (
+            "replay TRACE sim:50us --trials 2 --record x.parquet",
+            2,
+            "one trial",
+        ),
+        ("replay TRACE sim:50us --mode closed --lane pid", 3, "pid"),
+        ("replay TRACE sim:50us --share hctx", 3, "hardware queue"),
+        ("replay TRACE --map 0:0=null --map 0:0=sim:50us", 2, "twice"),
+        ("replay TRACE TRACE --discards allow", 2, "--allow-write"),
+        ("replay TRACE null --record TRACE", 2, "existing file"),
+        ("replay TRACE null --part 500s..600s", 3, "between"),
+    ] {
+        let done = run(folder.path(), &words.replace("TRACE", trace));
+        assert_eq!(done.code, code, "{words:?}: {}", done.stderr);
+        assert!(done.stderr.contains(says), "{words:?}: {}", done.stderr);
+    }
+}
+
+/// Without sleeping the submitting thread takes its CPU for the second that the trace lasts; else it sleeps between requests 2 ms apart.
+#[test]
+fn spinning_takes_a_cpu_and_sleeping_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = evenly(folder.path());
+    let words = format!("replay {} null --json --max-lateness 1s", trace.display());
+    let sleeps = json(&run(folder.path(), &words));
+    let spins = json(&run(folder.path(), &format!("{words} --spin")));
+    assert_eq!(
+        (&sleeps["job"]["spin"], &spins["job"]["spin"]),
+        (&Value::Bool(false), &Value::Bool(true))
+    );
+    let cpu = |result: &Value| result["submitter_cpu_s"].as_f64().unwrap();
+    // Others may use the CPUs at the same time.
+    assert!(cpu(&spins) > 0.3, "{spins}");
+    assert!(cpu(&sleeps) < 0.7 * cpu(&spins), "{sleeps}");
+}
