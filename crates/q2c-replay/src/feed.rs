@@ -1,5 +1,6 @@
 //! The reader: from the trace to scheduled requests, handed to the threads that submit them.
 
+use crate::change::Changes;
 use crate::error::ReplayError;
 use crate::facts::{COLUMNS, Facts, within};
 use crate::item::Item;
@@ -12,7 +13,7 @@ use q2c_engine::engine::Act;
 use q2c_sys::clock::thread_cpu_ns;
 use q2c_trace::span::{NONE, NONE_32};
 use q2c_trace::{Scan, Span, TraceReader};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 
@@ -24,7 +25,7 @@ pub const AHEAD: usize = 1024;
 /// What the reader found on its way.
 #[derive(Debug)]
 pub struct Fed {
-    pub changed: BTreeMap<String, u64>,
+    pub changed: Changes,
     /// The recording in parts of its time; none where times do not count.
     pub recorded: Option<Windows>,
     pub cpu_ns: u64,

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod calls;
+mod change;
 mod error;
 mod facts;
 mod feed;
@@ -28,12 +29,14 @@ mod time;
 mod windows;
 mod worker;
 
+pub use change::{Change, Changes};
 pub use error::ReplayError;
 pub use facts::{Device, Facts, prepare};
 pub use map::{Fit, Policy};
 pub use outcome::{Outcome, WindowSum};
 pub use plan::{Count, Discards, LaneBy, Mode, OnError, Plan, ShareBy, Target, Writes};
 pub use run::{Into, check, leave, replay};
+pub use tally::Tally;
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,13 @@
 //! From a request of the trace to a request of a target.
 
 use crate::ReplayError;
+use crate::change::{Change, Changes};
 use crate::facts::{FARTHEST, Facts};
 use crate::plan::{Discards, Plan, Target, Writes};
 use q2c_engine::engine::Act;
 use q2c_model::{Op, OpFlags};
 use q2c_trace::Span;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// What happens to offsets that a target does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub struct Mapper {
     largest: u64,
     dense: HashMap<(usize, u64), u64>,
     next: Vec<u64>,
-    changed: BTreeMap<&'static str, u64>,
+    changed: Changes,
 }
 
 impl Mapper {
@@ -96,17 +97,16 @@ impl Mapper {
             policy: plan.policy,
             largest,
             dense: HashMap::new(),
-            changed: BTreeMap::new(),
+            changed: Changes::new(),
         })
     }
 
-    /// What was changed, by reason.
-    pub fn changed(self) -> BTreeMap<String, u64> {
-        let counts = self.changed.into_iter();
-        counts.map(|(why, n)| (why.to_owned(), n)).collect()
+    /// What was changed.
+    pub fn changed(self) -> Changes {
+        self.changed
     }
 
-    fn count(&mut self, why: &'static str) {
+    fn count(&mut self, why: Change) {
         *self.changed.entry(why).or_default() += 1;
     }
 
@@ -114,7 +114,7 @@ impl Mapper {
     pub fn map(&mut self, device: usize, span: &Span) -> Option<Mapped> {
         let place = self.places[device];
         if place.target == usize::MAX {
-            self.count("devices without a target, left out");
+            self.count(Change::NoTarget);
             return None;
         }
         let act = self.act(span)?;
@@ -130,7 +130,7 @@ impl Mapper {
             });
         }
         if span.bytes == 0 {
-            self.count("requests of no bytes, left out");
+            self.count(Change::Empty);
             return None;
         }
         let (from, length) = self.aligned(place, span, act);
@@ -153,20 +153,20 @@ impl Mapper {
             (Op::Write, Writes::Allow, _) if durable => Some(Act::Durable),
             (Op::Write, Writes::Allow, _) => Some(Act::Write),
             (Op::Write, Writes::AsReads, _) => {
-                self.count("writes, read instead");
+                self.count(Change::WriteRead);
                 Some(Act::Read)
             }
             (Op::Write, Writes::Skip, _) => {
-                self.count("writes, left out");
+                self.count(Change::WriteLeftOut);
                 None
             }
             (Op::Discard, _, Discards::Allow) => Some(Act::Discard),
             (Op::Discard, ..) => {
-                self.count("discards, left out");
+                self.count(Change::DiscardLeftOut);
                 None
             }
             (Op::Other, ..) => {
-                self.count("other operations, left out");
+                self.count(Change::OtherLeftOut);
                 None
             }
         }
@@ -179,7 +179,7 @@ impl Mapper {
         let from = start / align * align;
         let length = (start - from + span.bytes.min(FARTHEST)).div_ceil(align) * align;
         if (from, length) != (start, span.bytes) {
-            self.count("requests aligned to the target's blocks");
+            self.count(Change::Aligned);
         }
         let most = match act {
             Act::Discard => 1 << 30,
@@ -187,7 +187,7 @@ impl Mapper {
         };
         let most = most.min(room) / align * align;
         if length > most {
-            self.count("requests shortened to what there is room for");
+            self.count(Change::Shortened);
         }
         (from, length.min(most))
     }
@@ -201,7 +201,7 @@ impl Mapper {
         let last = room - length;
         match self.fit {
             Fit::Scale if span > room => {
-                self.count("offsets scaled to the target");
+                self.count(Change::Scaled);
                 let scaled = (u128::from(from) * u128::from(room) / u128::from(span)) as u64;
                 Some((scaled / align * align).min(last))
             }
@@ -213,7 +213,7 @@ impl Mapper {
                     *next - 1
                 });
                 if at != part {
-                    self.count("offsets moved together");
+                    self.count(Change::Dense);
                 }
                 // Where there are more parts than room, they begin again.
                 let parts = (room / PART).max(1);
@@ -221,11 +221,11 @@ impl Mapper {
             }
             _ if fits => Some(from),
             Fit::Clip => {
-                self.count("requests beyond the target's end, left out");
+                self.count(Change::Beyond);
                 None
             }
             Fit::Modulo | Fit::Scale => {
-                self.count("offsets begun again at the target's start (modulo)");
+                self.count(Change::Modulo);
                 Some((from % room).min(last))
             }
         }
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(read(&mut fits, 0, 8, 4096), Some((4096, 4096)));
         assert_eq!(read(&mut fits, 1, 8, 4096), Some((MIB + 4096, 4096)));
         assert_eq!(read(&mut fits, 2, 8, 4096), Some((3 * MIB + 4096, 4096)));
-        assert_eq!(fits.changed(), BTreeMap::new());
+        assert_eq!(fits.changed(), Changes::new());
         let mut shares = mapper(Fit::Modulo, 2 * MIB, &[MIB, 2 * MIB]).unwrap();
         assert_eq!(read(&mut shares, 1, 0, 512), Some((MIB, 512)));
         // The second MiB of a device with room for one begins again.
@@ -420,15 +420,13 @@ mod tests {
         );
         assert_eq!(mapper.map(0, &span(Op::Discard, 8, 512)), None);
         assert_eq!(mapper.map(0, &span(Op::Other, 8, 512)), None);
-        let told = mapper.changed();
-        let counts: Vec<(&str, u64)> = told.iter().map(|(why, n)| (why.as_str(), *n)).collect();
         let wanted = [
-            ("discards, left out", 1),
-            ("other operations, left out", 1),
-            ("requests aligned to the target's blocks", 1),
-            ("requests of no bytes, left out", 1),
-            ("requests shortened to what there is room for", 1),
+            (Change::DiscardLeftOut, 1),
+            (Change::OtherLeftOut, 1),
+            (Change::Empty, 1),
+            (Change::Aligned, 1),
+            (Change::Shortened, 1),
         ];
-        assert_eq!(counts, wanted);
+        assert_eq!(mapper.changed(), Changes::from(wanted));
     }
 }

@@ -1,66 +1,50 @@
 //! What a replay gave.
 
+use crate::change::Changes;
+use crate::tally::Tally;
 use crate::windows::Windows;
-use q2c_stats::Histogram;
-use std::collections::BTreeMap;
 
 /// What a replay gave. Times in ns; those of the schedule count from its start.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// False when it was stopped before the trace's end.
     pub complete: bool,
-    /// Requests submitted.
-    pub issued: u64,
-    /// Of those, failed or short.
-    pub errors: u64,
-    /// The first of these.
-    pub first_error: Option<String>,
-    /// Bytes moved.
-    pub bytes: u64,
-    /// The last completion.
-    pub end: u64,
-    /// Submission to reaping.
-    pub u2c: Histogram,
-    /// Its exact sum.
-    pub sum_u2c: u128,
-    /// Intended time to reaping.
-    pub intended: Histogram,
-    /// Its exact sum.
-    pub sum_intended: u128,
-    /// Submission behind the intended time.
-    pub lateness: Histogram,
-    /// The same without time in submissions, of requests that neither the cap of requests in flight nor a submission that slept held up.
-    pub own: Histogram,
-    /// Requests that such a thing held up, and their lateness in all.
-    pub stalled: u64,
-    /// See above.
-    pub stalled_ns: u128,
-    /// Times at which no place in flight was free.
-    pub capped: u64,
-    /// Submissions that slept in the kernel.
-    pub blocked: u64,
-    /// The last submission behind its recorded time.
-    pub end_drift: i64,
-    /// Most requests of one device in flight at a submission, itself included.
-    pub most_in_flight: u64,
-    /// |in flight before a request here - in the trace|, summed over all requests, over the latter; none without completions.
-    pub in_flight_error: Option<f64>,
-    /// Requests submitted before one that they overlap and that stands before them in the trace.
-    pub order_inversions: u64,
-    /// What did not go to a target as recorded, by reason.
-    pub changed: BTreeMap<String, u64>,
+    /// What all submitting threads counted.
+    pub counts: Tally,
+    /// Whether the recording says how many requests were in flight.
+    pub profiled: bool,
+    /// What did not go to a target as recorded.
+    pub changed: Changes,
     /// Time in which nothing was in flight on any target, until the end.
     pub idle: u64,
-    /// Time in submissions, of all threads.
-    pub submission: u64,
-    /// CPU time of the submitting threads.
-    pub submitter_cpu: u64,
     /// CPU time of reading and recording.
     pub reader_cpu: u64,
     /// Rows that a recording lost.
     pub rows_lost: u64,
     /// The replay in parts of its time.
     pub windows: Vec<WindowSum>,
+}
+
+impl Outcome {
+    /// The last submission behind its recorded time.
+    #[must_use]
+    pub fn end_drift(&self) -> i64 {
+        self.counts.drift.map_or(0, |(_, drift)| drift)
+    }
+
+    /// |in flight before a request here - in the trace|, summed over all requests, over the latter; none without completions.
+    #[must_use]
+    pub fn in_flight_error(&self) -> Option<f64> {
+        let Tally { off, base, .. } = self.counts;
+        (self.profiled && base > 0).then(|| off as f64 / base as f64)
+    }
+
+    /// What was wrong with the first request that failed.
+    #[must_use]
+    pub fn first_error(&self) -> Option<&str> {
+        let (_, words) = self.counts.first_error.as_ref()?;
+        Some(words)
+    }
 }
 
 /// A part of the replay's time.
@@ -85,7 +69,7 @@ pub struct WindowSum {
 }
 
 /// Both sides' parts beside each other.
-pub fn windows(mut done: Windows, recorded: Option<Windows>, known: bool) -> Vec<WindowSum> {
+pub(crate) fn windows(mut done: Windows, recorded: Option<Windows>, known: bool) -> Vec<WindowSum> {
     let mut recorded = recorded;
     if let Some(recorded) = &mut recorded {
         recorded.coarsen_to(done.length());

@@ -1,5 +1,6 @@
 //! A replay from its start to its end: reader, submitting threads, recorder.
 
+use crate::change::Change;
 use crate::error::ReplayError;
 use crate::facts::Facts;
 use crate::feed::{self, Fed};
@@ -20,7 +21,6 @@ use q2c_sys::clock::thread_cpu_ns;
 use q2c_sys::{Clock, thread};
 use q2c_trace::TraceReader;
 use q2c_trace::import::RecordSink;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -343,51 +343,28 @@ fn join_all(workers: Vec<ScopedJoinHandle<'_, Done>>) -> Result<(Tally, u64), Re
     }
 }
 
-/// A recording's losses stand beside the trace's.
-fn changed(mut changed: BTreeMap<String, u64>, rows_lost: u64) -> BTreeMap<String, u64> {
-    if rows_lost > 0 {
-        changed.insert("I/Os that the recording lost".to_owned(), rows_lost);
-    }
-    changed
-}
-
 fn conclude(
-    (tally, rows_lost): (Tally, u64),
+    (mut tally, rows_lost): (Tally, u64),
     fed: Fed,
     facts: &Facts,
     shared: &Shared<'_>,
     recorder_cpu: u64,
 ) -> Outcome {
-    let known = facts.has_completions();
-    let windows = windows(tally.windows, fed.recorded, known);
+    let profiled = facts.has_completions();
+    let done = std::mem::replace(&mut tally.windows, Windows::new(1));
     let stopped = shared.stop.load(Ordering::Relaxed) || shared.failed.load(Ordering::Relaxed);
+    let mut changed = fed.changed;
+    if rows_lost > 0 {
+        changed.insert(Change::Unrecorded, rows_lost);
+    }
     Outcome {
         complete: !stopped,
-        issued: tally.issued,
-        errors: tally.errors,
-        first_error: tally.first_error.map(|(_, words)| words),
-        bytes: tally.bytes,
-        end: tally.end,
-        u2c: tally.u2c,
-        sum_u2c: tally.sum_u2c,
-        intended: tally.intended,
-        sum_intended: tally.sum_intended,
-        lateness: tally.lateness,
-        own: tally.own,
-        stalled: tally.stalled,
-        stalled_ns: tally.stalled_ns,
-        capped: tally.capped,
-        blocked: tally.blocked,
-        end_drift: tally.drift.map_or(0, |(_, drift)| drift),
-        most_in_flight: tally.most_in_flight,
-        in_flight_error: (known && tally.base > 0).then(|| tally.off as f64 / tally.base as f64),
-        order_inversions: tally.inversions,
-        changed: changed(fed.changed, rows_lost),
+        counts: tally,
+        profiled,
+        changed,
         idle: shared.in_flight.idle(),
-        submission: tally.submission_ns,
-        submitter_cpu: tally.cpu_ns,
         reader_cpu: fed.cpu_ns + recorder_cpu,
         rows_lost,
-        windows,
+        windows: windows(done, fed.recorded, profiled),
     }
 }

@@ -1,26 +1,34 @@
-//! What a submitting thread counts.
+//! What submitting threads count.
 
 use crate::windows::Windows;
 use q2c_stats::Histogram;
 
-/// Counts of one thread, merged at the end.
+/// Counts of one submitting thread, or of all together. Times in ns, those of the schedule from its start.
 #[derive(Clone, Debug)]
 pub struct Tally {
+    /// Requests submitted.
     pub issued: u64,
+    /// Of those, failed or short.
     pub errors: u64,
-    /// Index of the first request that failed, and what was wrong.
+    /// Index of the first of these, and what was wrong.
     pub first_error: Option<(u64, String)>,
+    /// Bytes moved.
     pub bytes: u64,
     /// From submission to reaping.
     pub u2c: Histogram,
     /// From the intended time.
     pub intended: Histogram,
+    /// Exact sum of the former.
     pub sum_u2c: u128,
+    /// Exact sum of the latter.
     pub sum_intended: u128,
-    /// Submission behind the intended time, of all and of those that nothing else held up.
+    /// Submission behind the intended time.
     pub lateness: Histogram,
+    /// The same without time in submissions, of requests that neither the cap of requests in flight nor a submission that slept held up.
     pub own: Histogram,
+    /// Requests that such a thing held up.
     pub stalled: u64,
+    /// Their lateness in all.
     pub stalled_ns: u128,
     /// Times at which no place in flight was free.
     pub capped: u64,
@@ -28,17 +36,21 @@ pub struct Tally {
     pub blocked: u64,
     /// Index, and submission behind the recorded time, of the last request.
     pub drift: Option<(u64, i64)>,
-    /// The last reaping, ns from the start.
+    /// The last reaping.
     pub end: u64,
+    /// Most requests of one device in flight at a submission, itself included.
     pub most_in_flight: u64,
-    /// |in flight here - in the trace| and the latter, summed over requests whose profile is known.
+    /// |in flight here - in the trace| summed over requests whose profile is known.
     pub off: u128,
+    /// In flight in the trace, summed over the same.
     pub base: u128,
+    /// Requests submitted before one that they overlap and that stands before them in the trace.
     pub inversions: u64,
-    pub windows: Windows,
     /// Time in submissions.
     pub submission_ns: u64,
+    /// CPU time of the submitting threads.
     pub cpu_ns: u64,
+    pub(crate) windows: Windows,
 }
 
 impl Tally {

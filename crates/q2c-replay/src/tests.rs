@@ -448,8 +448,11 @@ fn overlapping_requests_of_several_threads_keep_their_order() {
     (plan.submitters, plan.memory.size) = (3, 1 << 20);
     let mut back: Vec<IoRecord> = Vec::new();
     let done = run(&plan, &facts, &mut back, &stop);
-    assert_eq!((done.issued, done.errors, done.rows_lost), (20_000, 0, 0));
-    assert!(done.complete && done.order_inversions == 0);
+    assert_eq!(
+        (done.counts.issued, done.counts.errors, done.rows_lost),
+        (20_000, 0, 0)
+    );
+    assert!(done.complete && done.counts.inversions == 0);
     let mut at = vec![u64::MAX; 20_000];
     // A request is found again by its place in time: records are sorted, the trace's number is not in them.
     let mut left: std::collections::HashMap<(u64, u64, Op), Vec<u64>> = Default::default();
@@ -601,7 +604,11 @@ fn places_and_times_beyond_all_reason() {
             let end = record.sector.bytes().0 + record.bytes.0;
             assert!(end <= 1 << 30, "{fit:?}: {end}");
         }
-        let left_out = if fit == Fit::Clip { 4 - done.issued } else { 0 };
-        assert_eq!(done.issued + left_out, 4, "{fit:?}");
+        let left_out = if fit == Fit::Clip {
+            4 - done.counts.issued
+        } else {
+            0
+        };
+        assert_eq!(done.counts.issued + left_out, 4, "{fit:?}");
     }
 }

@@ -198,7 +198,10 @@ fn a_replay_says_its_sums_in_numbers_checked_by_hand() {
 fn a_replay_that_cannot_be_compared_says_why_first() {
     let mut result = replay_fixture::timed();
     result.trial.valid = false;
-    result.trial.invalid = vec!["its own lateness p99 is 2.40 ms".into()];
+    result.trial.invalid = vec![q2c_result::replay::Invalid {
+        id: "late".into(),
+        says: "its own lateness p99 is 2.40 ms".into(),
+    }];
     result.trial.complete = false;
     let text = terminal::replay(&result, PIPE);
     let why = "invalid: its own lateness p99 is 2.40 ms; it was stopped before the trace's end";

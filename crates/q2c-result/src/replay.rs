@@ -38,6 +38,22 @@ pub struct ReplayResult {
     pub warnings: Vec<Warning>,
 }
 
+/// Why a trial cannot be compared with others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Invalid {
+    /// `stopped`, `failed`, `replayer-bound`, `late`, `partly-captured` or `capture-lost`.
+    pub id: String,
+    /// In words.
+    pub says: String,
+}
+
+/// Reasons in words, one after the other.
+#[must_use]
+pub fn reasons(invalid: &[Invalid]) -> String {
+    let says: Vec<&str> = invalid.iter().map(|why| why.says.as_str()).collect();
+    says.join("; ")
+}
+
 /// How a trace is replayed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayJob {
@@ -155,7 +171,7 @@ pub struct ReplayTrial {
     /// Whether it can be compared with other runs.
     pub valid: bool,
     /// Why not.
-    pub invalid: Vec<String>,
+    pub invalid: Vec<Invalid>,
     /// False when it was stopped before the trace's end.
     pub complete: bool,
     /// U2C from submission.

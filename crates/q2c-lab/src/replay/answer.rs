@@ -3,7 +3,7 @@
 use super::trial::median;
 use super::{Ran, Site, words};
 use q2c_host::machine;
-use q2c_replay::Facts;
+use q2c_replay::{Change, Facts};
 use q2c_result::Warning;
 use q2c_result::replay::{ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -91,27 +91,22 @@ fn failed(why: &str) -> Warning {
 /// Ways in which a trial can mislead.
 pub(super) fn warnings(facts: &Facts, trial: &ReplayTrial) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    for (why, count) in trial
-        .changed
-        .iter()
-        .filter(|(why, _)| why.contains("writes"))
-    {
-        warnings.push(warn(
-            "writes-changed",
-            format!("{count} {why}"),
-            "the device does less work than the trace asks for",
-            "--writes allow with --allow-write TARGET writes them: what is there is lost",
-        ));
-    }
-    for (why, count) in trial.changed.iter().filter(|(why, _)| {
-        why.contains("left out") && !why.contains("writes") || why.contains("lost")
-    }) {
-        warnings.push(warn(
-            "requests-left-out",
-            format!("{count} {why}"),
-            "the device does less work than the trace asks for",
-            "",
-        ));
+    for change in Change::ALL {
+        let Some(count) = trial.changed.get(change.says()) else {
+            continue;
+        };
+        let (id, todo) = if change.spares_writes() {
+            (
+                "writes-changed",
+                "--writes allow with --allow-write TARGET writes them: what is there is lost",
+            )
+        } else if change.leaves_out() {
+            ("requests-left-out", "")
+        } else {
+            continue;
+        };
+        let means = "the device does less work than the trace asks for";
+        warnings.push(warn(id, format!("{count} {}", change.says()), means, todo));
     }
     if facts.timeless > 0 {
         warnings.push(warn(

@@ -172,6 +172,7 @@ fn verdict(
             .trials
             .iter()
             .flat_map(|trial| &trial.invalid)
+            .map(|why| &why.says)
             .chain(&run.failures)
             .next();
         let why = why.map_or("none was run", String::as_str);

@@ -22,7 +22,7 @@ use q2c_host::block::Disk;
 use q2c_model::{Bytes, Nanos, TraceMeta};
 use q2c_replay::{Facts, Mode, ReplayError};
 use q2c_result::Target;
-use q2c_result::replay::ReplayTrial;
+use q2c_result::replay::{ReplayTrial, reasons};
 use q2c_sys::Clock;
 use q2c_trace::TraceWriter;
 use std::path::{Path, PathBuf};
@@ -246,7 +246,7 @@ impl Plan for Replaying<'_> {
             }
             context
                 .notes
-                .push(format!("repeated: {}", trial.invalid.join("; ")));
+                .push(format!("repeated: {}", reasons(&trial.invalid)));
             trial = self.trial(site)?;
         }
         if context.cancelled() {

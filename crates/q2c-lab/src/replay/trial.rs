@@ -2,14 +2,17 @@
 
 use super::Replaying;
 use super::capture::Captured;
+use q2c_model::Nanos;
 use q2c_replay::{Mode, Outcome, WindowSum};
-use q2c_result::replay::{InFlight, Lateness, ReplayTrial, Spread, Window};
+use q2c_result::replay::{InFlight, Invalid, Lateness, ReplayTrial, Spread, Window};
 use q2c_stats::Histogram;
 
 /// A timed replay that ends later than the trace by more than this share of its length, and more than so many seconds, found a device that
 /// was behind.
 const BEHIND: f64 = 0.05;
 const BEHIND_S: f64 = 0.05;
+/// Why a trial is invalid whose replayer was late by its own fault.
+const LATE: &str = "late";
 
 pub fn trial(
     run: &Replaying<'_>,
@@ -17,40 +20,44 @@ pub fn trial(
     captured: Option<Captured>,
     stopped: bool,
 ) -> ReplayTrial {
-    let completion_s = seconds(outcome.end.into());
-    let own = lateness(&outcome.own);
+    let completion_s = seconds(outcome.counts.end.into());
+    let own = lateness(&outcome.counts.own);
     let invalid = invalid(run, outcome, &own, captured.as_ref(), stopped);
     let timed = matches!(run.plan.mode, Mode::Timed { .. });
     ReplayTrial {
         completion_s,
-        sum_u2c_s: seconds(outcome.sum_u2c),
-        sum_u2c_intended_s: seconds(outcome.sum_intended),
+        sum_u2c_s: seconds(outcome.counts.sum_u2c),
+        sum_u2c_intended_s: seconds(outcome.counts.sum_intended),
         sum_q2c_s: captured.as_ref().map(|captured| seconds(captured.sum)),
         q2c_source: captured.as_ref().map(|captured| captured.by.clone()),
         q2c_ios: captured.as_ref().map_or(0, |captured| captured.q2c.count()),
         q2c_lost: captured.as_ref().map_or(0, |captured| captured.lost),
         saturated: saturated(run, outcome),
-        stalled: outcome.stalled,
-        stalled_s: seconds(outcome.stalled_ns),
-        lateness_ns: lateness(&outcome.lateness),
+        stalled: outcome.counts.stalled,
+        stalled_s: seconds(outcome.counts.stalled_ns),
+        lateness_ns: lateness(&outcome.counts.lateness),
         own_lateness_ns: own,
-        end_drift_ns: if timed { outcome.end_drift } else { 0 },
-        issued: outcome.issued,
-        errors: outcome.errors,
-        first_error: outcome.first_error.clone(),
-        bytes: outcome.bytes,
+        end_drift_ns: if timed { outcome.end_drift() } else { 0 },
+        issued: outcome.counts.issued,
+        errors: outcome.counts.errors,
+        first_error: outcome.first_error().map(str::to_owned),
+        bytes: outcome.counts.bytes,
         valid: invalid.is_empty(),
         invalid,
         complete: outcome.complete && !stopped,
-        u2c_ns: spread(&outcome.u2c),
-        u2c_intended_ns: spread(&outcome.intended),
+        u2c_ns: spread(&outcome.counts.u2c),
+        u2c_intended_ns: spread(&outcome.counts.intended),
         q2c_ns: captured.as_ref().map(|captured| spread(&captured.q2c)),
         idle_share: share(outcome.idle as f64 / 1e9, completion_s),
         in_flight: in_flight(run, outcome, completion_s),
-        order_inversions: outcome.order_inversions,
-        changed: outcome.changed.clone(),
-        submission_s: seconds(outcome.submission.into()),
-        submitter_cpu_s: seconds(outcome.submitter_cpu.into()),
+        order_inversions: outcome.counts.inversions,
+        changed: outcome
+            .changed
+            .iter()
+            .map(|(change, n)| (change.says().to_owned(), *n))
+            .collect(),
+        submission_s: seconds(outcome.counts.submission_ns.into()),
+        submitter_cpu_s: seconds(outcome.counts.cpu_ns.into()),
         reader_cpu_s: seconds(
             u128::from(outcome.reader_cpu) + captured.map_or(0, |c| u128::from(c.cpu_ns)),
         ),
@@ -73,13 +80,17 @@ fn share(part: f64, whole: f64) -> f64 {
 fn saturated(run: &Replaying<'_>, outcome: &Outcome) -> bool {
     let limit = run.max_lateness.0 as f64;
     // Late, and not by the replayer: submissions took that long.
-    let slow = outcome.lateness.percentile(0.99) > limit && outcome.own.percentile(0.99) <= limit;
-    let held = outcome.stalled > 0 || outcome.capped > 0 || outcome.blocked > 0 || slow;
+    let slow = outcome.counts.lateness.percentile(0.99) > limit
+        && outcome.counts.own.percentile(0.99) <= limit;
+    let held = outcome.counts.stalled > 0
+        || outcome.counts.capped > 0
+        || outcome.counts.blocked > 0
+        || slow;
     let Mode::Timed { speed } = run.plan.mode else {
         return held;
     };
     let length = run.facts.length().as_secs_f64() / speed;
-    let behind = seconds(outcome.end.into()) - length;
+    let behind = seconds(outcome.counts.end.into()) - length;
     held || outcome.complete && behind > BEHIND_S && behind > BEHIND * length
 }
 
@@ -89,54 +100,70 @@ fn invalid(
     own: &Lateness,
     captured: Option<&Captured>,
     stopped: bool,
-) -> Vec<String> {
+) -> Vec<Invalid> {
     let mut why = Vec::new();
-    if stopped || !outcome.complete && outcome.errors == 0 {
-        why.push("it was stopped before the trace's end".to_owned());
+    let mut is = |id: &str, says: String| {
+        let id = id.to_owned();
+        why.push(Invalid { id, says });
+    };
+    let counts = &outcome.counts;
+    if stopped || !outcome.complete && counts.errors == 0 {
+        is(
+            "stopped",
+            "it was stopped before the trace's end".to_owned(),
+        );
     }
-    if outcome.errors > 0 {
-        let first = outcome.first_error.as_deref().unwrap_or_default();
-        why.push(format!(
-            "{} requests failed, the first: {first}",
-            outcome.errors
-        ));
+    if counts.errors > 0 {
+        let first = outcome.first_error().unwrap_or_default();
+        is(
+            "failed",
+            format!("{} requests failed, the first: {first}", counts.errors),
+        );
     }
     if idle_device(run, outcome) {
-        why.push("the replayer was busy all the time and kept far less in flight than the trace: its own speed is what was measured".to_owned());
-    }
-    if let Some(captured) = captured {
-        why.extend(partly_seen(run, outcome, captured));
+        let says = "the replayer was busy all the time and kept far less in flight than the trace: its own speed is what was measured";
+        is("replayer-bound", says.to_owned());
     }
     if own.p99 > run.max_lateness.0 as f64 {
-        why.push(format!(
-            "the replayer was late by its own fault: {:.1} us at the 99th percentile, {} allowed; use --spin, more --submitters, free CPUs or \
-             a lower speed",
-            own.p99 / 1e3,
-            run.max_lateness
-        ));
+        is(LATE, late(own.p99, run.max_lateness));
+    }
+    let Some(captured) = captured else {
+        return why;
+    };
+    if let Some(says) = partly_seen(run, outcome, captured) {
+        is("partly-captured", says);
     }
     // A hundredth of the sum may be missing before it says something else.
-    if let Some(captured) = captured.filter(|captured| captured.lost * 100 > captured.q2c.count()) {
-        why.push(format!(
-            "the capture missed {} of {} I/Os",
-            captured.lost,
-            captured.lost + captured.q2c.count()
-        ));
+    let (lost, all) = (captured.lost, captured.lost + captured.q2c.count());
+    if lost * 100 > captured.q2c.count() {
+        is(
+            "capture-lost",
+            format!("the capture missed {lost} of {all} I/Os"),
+        );
     }
     why
 }
 
+fn late(p99_ns: f64, allowed: Nanos) -> String {
+    format!(
+        "the replayer was late by its own fault: {:.1} us at the 99th percentile, {allowed} allowed; use --spin, more --submitters, free CPUs \
+         or a lower speed",
+        p99_ns / 1e3
+    )
+}
+
 /// Outstanding on a device that is faster than the replayer.
 fn idle_device(run: &Replaying<'_>, outcome: &Outcome) -> bool {
-    let busy = outcome.submitter_cpu as f64 > 0.95 * outcome.end as f64;
+    let busy = outcome.counts.cpu_ns as f64 > 0.95 * outcome.counts.end as f64;
     let outstanding = matches!(run.plan.mode, Mode::Outstanding { .. });
-    outstanding && busy && outcome.in_flight_error.is_some_and(|error| error > 0.5)
+    outstanding && busy && outcome.in_flight_error().is_some_and(|error| error > 0.5)
 }
 
 /// A capture that saw less than was submitted sums up something else. Flushes and discards need not come down as such.
 fn partly_seen(run: &Replaying<'_>, outcome: &Outcome, captured: &Captured) -> Option<String> {
     let count = |op: &str| run.facts.ops.get(op).copied().unwrap_or(0);
     let data = outcome
+        .counts
         .issued
         .saturating_sub(count("flush") + count("discard"));
     let seen = captured.q2c.count() + captured.lost;
@@ -189,12 +216,12 @@ fn in_flight(run: &Replaying<'_>, outcome: &Outcome, completion_s: f64) -> InFli
     let recorded = facts.latency as f64 / 1e9;
     InFlight {
         mean: match completion_s > 0.0 {
-            true => seconds(outcome.sum_u2c) / completion_s,
+            true => seconds(outcome.counts.sum_u2c) / completion_s,
             false => 0.0,
         },
-        most: outcome.most_in_flight,
+        most: outcome.counts.most_in_flight,
         recorded_mean: (facts.has_completions() && whole > 0.0).then(|| recorded / whole),
-        error: outcome.in_flight_error,
+        error: outcome.in_flight_error(),
     }
 }
 
@@ -232,5 +259,5 @@ pub fn only_late(trial: &ReplayTrial) -> bool {
     !trial.valid
         && trial.complete
         && trial.errors == 0
-        && trial.invalid.iter().all(|why| why.contains("own fault"))
+        && trial.invalid.iter().all(|why| why.id == LATE)
 }

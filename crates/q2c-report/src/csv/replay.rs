@@ -2,7 +2,7 @@
 
 use super::{field, text};
 use q2c_result::compare::CompareResult;
-use q2c_result::replay::{Lateness, ReplayResult, ReplayTrial, Spread};
+use q2c_result::replay::{Lateness, ReplayResult, ReplayTrial, Spread, reasons};
 
 /// Columns of a trial behind its number, in the order of [`row`].
 const HEAD: [&str; 25] = [
@@ -86,7 +86,7 @@ fn row(trial: &ReplayTrial) -> impl Iterator<Item = String> {
     let maybe = |value: Option<f64>| value.map_or_else(String::new, field);
     let own = [
         trial.valid.to_string(),
-        trial.invalid.join("; "),
+        reasons(&trial.invalid),
         trial.complete.to_string(),
         trial.saturated.to_string(),
         trial.stalled.to_string(),

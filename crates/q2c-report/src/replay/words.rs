@@ -30,11 +30,12 @@ fn validity(trial: &ReplayTrial) -> Said {
 }
 
 fn reasons(trial: &ReplayTrial) -> String {
-    let mut reasons = trial.invalid.clone();
-    if !trial.complete {
-        reasons.push("it was stopped before the trace's end".to_owned());
+    let mut words = q2c_result::replay::reasons(&trial.invalid);
+    if !trial.complete && trial.invalid.iter().all(|why| why.id != "stopped") {
+        let apart = if words.is_empty() { "" } else { "; " };
+        words += &format!("{apart}it was stopped before the trace's end");
     }
-    reasons.join("; ")
+    words
 }
 
 /// Why trials of several do not count; `whose` stands in front of the trial's number.
