@@ -42,7 +42,9 @@ impl Real {
     /// Time before the moment at first, at least, and at most, ns.
     const FIRST: u64 = 60_000;
     const LEAST: u64 = 25_000;
-    const MOST: u64 = 400_000;
+    const MOST: u64 = 5_000_000;
+    /// Time before the start at which sleeping ends, ns.
+    const START: u64 = 800_000;
     /// A sleep below this is not worth it.
     const SHORTEST: u64 = 10_000;
 
@@ -58,14 +60,13 @@ impl Real {
     }
 
     /// A wake-up that came too late widens the margin by half at most, so that one that was very late does not end all sleeping; any
-    /// other narrows it by a little, so that one in some thousands is too late. A moment that was only spun for narrows it faster: else
-    /// no sleep would be tried again.
+    /// other moment narrows it by so little that one in a thousand comes too late. So it also narrows where requests follow each other too
+    /// closely to sleep, and a sleep is tried again.
     fn learn(&mut self, late: Option<u64>) {
         let wanted = late.map_or(0, |late| late + late / 2 + 10_000);
-        self.margin = match (wanted > self.margin, late) {
-            (true, _) => wanted.min(self.margin + self.margin / 2),
-            (false, Some(_)) => self.margin - self.margin / 4096,
-            (false, None) => self.margin - self.margin / 2048,
+        self.margin = match wanted > self.margin {
+            true => wanted.min(self.margin + self.margin / 2),
+            false => self.margin - self.margin / 2048,
         };
         self.margin = self.margin.clamp(Self::LEAST, Self::MOST);
     }
@@ -108,8 +109,8 @@ impl Time for Real {
 
     fn before_start(&mut self) -> bool {
         let left = self.start.saturating_sub(self.clock.now());
-        if left > 2 * Self::MOST {
-            sleep_until(monotonic_ns() + Self::MOST / 2);
+        if left > Self::START {
+            sleep_until(monotonic_ns() + Self::START / 4);
             return true;
         }
         while self.clock.now() < self.start {
@@ -136,7 +137,9 @@ mod tests {
             "{}",
             time.margin
         );
-        (0..5000).for_each(|_| time.learn(None));
+        (0..30).for_each(|_| time.learn(Some(20_000_000)));
+        assert_eq!(time.margin, Real::MOST);
+        (0..12_000).for_each(|_| time.learn(None));
         assert_eq!(time.margin, Real::LEAST);
     }
 }

@@ -25,8 +25,8 @@ const WAITING: usize = 1 << 18;
 const LOOK: u64 = 50_000_000;
 /// A wait for the reader, ns.
 const NEXT: u64 = 200_000;
-/// Where a request waits for a completion, the thread looks for it this long after the last event before it sleeps, ns: waking up takes some
-/// 20 us, in which further requests complete and less is in flight than in the trace.
+/// While requests are in flight the thread looks for their completion this long after the last event before it sleeps, ns: waking up takes
+/// some 20 us, which would count as the device's; further requests would complete meanwhile, and less be in flight than in the trace.
 const EAGER: u64 = 1_000_000;
 /// A submission that takes longer may have slept in the kernel, ns.
 const LONG: u64 = 1_000_000;
@@ -418,9 +418,7 @@ impl<'a, T: Time> Worker<'a, T> {
             next
         };
         let at = next.min(now + LOOK);
-        let look = self.parts.rule != Rule::Timed
-            && self.free.len() < self.flights.len()
-            && now.saturating_sub(self.last) < EAGER;
+        let look = self.free.len() < self.flights.len() && now.saturating_sub(self.last) < EAGER;
         let engine = self.parts.engine.as_mut();
         if let Some(done) = self.time.wait(engine, at, look)? {
             self.complete(done);

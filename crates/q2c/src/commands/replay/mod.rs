@@ -15,7 +15,7 @@ use q2c_model::Bytes;
 use q2c_result::Exit;
 use q2c_result::replay::ReplayTrial;
 use q2c_sys::Clock;
-use site::Open;
+use site::{Open, align_alike};
 use source::Source;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -78,13 +78,15 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         let before = args.targets[..nth].iter().filter(|other| *other == target);
         Open::alone(&args.how, target, &source.facts, before.count())
     });
+    let mut opens: Vec<Open> = opens.collect::<Result<_, _>>()?;
+    align_alike(&mut opens);
     let run = Run {
         name: "compare",
         how: &args.how,
         trials: args.trials,
         repeats: REPEATS,
         record: None,
-        sites: opens.collect::<Result<_, _>>()?,
+        sites: opens,
     };
     let (asked, sites, ran, folder) = run.go(&source, stop)?;
     let path = folder.path().to_owned();

@@ -208,6 +208,16 @@ impl Open {
     }
 }
 
+/// All targets aligned to the largest blocks among them: else they would not get the same work.
+pub fn align_alike(sites: &mut [Open]) {
+    let targets = sites.iter().flat_map(|open| &open.site.targets);
+    let Some(most) = targets.map(|target| target.align).max() else {
+        return;
+    };
+    let targets = sites.iter_mut().flat_map(|open| &mut open.site.targets);
+    targets.for_each(|target| target.align = most);
+}
+
 /// Only what submits without waiting can keep a schedule.
 fn check(engine: &EngineSpec) -> Result<(), Failure> {
     let refused = match engine {
@@ -244,4 +254,26 @@ pub fn cpus(how: &HowArgs, sites: &[Open]) -> Result<Vec<CpuId>, Failure> {
         .rev()
         .partition(|cpu| busiest.contains(cpu));
     Ok(free.into_iter().chain(taken).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_blocks_hold_for_all() {
+        let mut sites: Vec<Open> = [512, 4096, 512].map(|align| site(Bytes(align))).into();
+        align_alike(&mut sites);
+        let aligns = sites.iter().flat_map(|open| &open.site.targets);
+        let aligns: Vec<u64> = aligns.map(|target| target.align.0).collect();
+        assert_eq!(aligns, [4096; 3]);
+        align_alike(&mut []);
+    }
+
+    fn site(align: Bytes) -> Open {
+        let mut open = Open::empty("null".to_owned());
+        let (size, facts) = (Bytes(1 << 20), simulated_facts("null"));
+        open.push(Medium::None, EngineSpec::Null, size, align, vec![0], facts);
+        open
+    }
 }
