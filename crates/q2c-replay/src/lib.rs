@@ -35,7 +35,7 @@ pub use facts::{Device, Facts, prepare};
 pub use map::{Fit, Policy};
 pub use outcome::{Outcome, WindowSum};
 pub use plan::{Count, Discards, LaneBy, Mode, OnError, Plan, ShareBy, Target, Writes};
-pub use run::{Into, check, leave, replay};
+pub use run::{Into, check, leave, replay, spare_cpus};
 pub use tally::Tally;
 
 #[cfg(test)]

@@ -310,6 +310,7 @@ mod tests {
             submitters: 1,
             share: ShareBy::Offset,
             cpus: Vec::new(),
+            room: 2,
             spin: false,
             in_flight: 1,
             memory: Memory {

@@ -141,6 +141,8 @@ pub struct Plan {
     pub share: ShareBy,
     /// Their CPUs in turn; none: wherever the kernel runs them.
     pub cpus: Vec<CpuId>,
+    /// CPUs that there are for all threads: where they are not more than submitting threads, these sleep instead of looking.
+    pub room: usize,
     /// They never sleep: each then takes a whole CPU.
     pub spin: bool,
     /// Requests in flight of each thread at most, 1 to 32768.

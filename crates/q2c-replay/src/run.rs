@@ -21,6 +21,7 @@ use q2c_sys::clock::thread_cpu_ns;
 use q2c_sys::{Clock, thread};
 use q2c_trace::TraceReader;
 use q2c_trace::import::RecordSink;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -282,6 +283,7 @@ fn submit(setup: Setup<'_>) -> Done {
         rule,
         count,
         on_error: plan.on_error,
+        look: spare_cpus(plan),
         in_flight: plan.in_flight,
         items,
         shared,
@@ -290,6 +292,15 @@ fn submit(setup: Setup<'_>) -> Done {
     };
     let worked = Worker::new(parts, Real::new(clock, begin, plan.spin)).run();
     worked.inspect_err(|_| shared.failed.store(true, Ordering::Relaxed))
+}
+
+/// Whether every submitting thread can have a CPU to itself, and others have one too: what looks takes it from nobody then.
+#[must_use]
+pub fn spare_cpus(plan: &Plan) -> bool {
+    let threads = plan.targets.len() * plan.submitters;
+    let named: BTreeSet<&CpuId> = plan.cpus.iter().collect();
+    let room = named.is_empty() || named.len() >= threads;
+    room && threads < plan.room
 }
 
 /// The calling thread off the CPUs of submitting threads, where there are others.

@@ -48,6 +48,8 @@ pub struct Tally {
     pub inversions: u64,
     /// Time in submissions.
     pub submission_ns: u64,
+    /// Time in which there was nothing to submit or to reap, and something in flight.
+    pub waited_ns: u64,
     /// CPU time of the submitting threads.
     pub cpu_ns: u64,
     pub(crate) windows: Windows,
@@ -79,6 +81,7 @@ impl Tally {
             inversions: 0,
             windows,
             submission_ns: 0,
+            waited_ns: 0,
             cpu_ns: 0,
         }
     }
@@ -98,6 +101,7 @@ impl Tally {
         self.base += other.base;
         self.inversions += other.inversions;
         self.submission_ns += other.submission_ns;
+        self.waited_ns += other.waited_ns;
         self.cpu_ns += other.cpu_ns;
         self.end = self.end.max(other.end);
         self.most_in_flight = self.most_in_flight.max(other.most_in_flight);

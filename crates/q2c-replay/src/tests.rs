@@ -5,7 +5,7 @@ use crate::map::Policy;
 use crate::plan::{Count, Mode, OnError, Plan, ShareBy, Target};
 use crate::shared::{Busy, Shared};
 use crate::tally::Tally;
-use crate::time::Time;
+use crate::time::{Time, Wait};
 use crate::windows::Windows;
 use crate::worker::{Parts, Worker};
 use crate::{Facts, Fit, Outcome, feed, prepare, record};
@@ -26,7 +26,11 @@ const BIG: Bytes = Bytes(1 << 40);
 /// A clock that stands still unless somebody waits.
 type Hand = Rc<Cell<u64>>;
 
-struct Virtual(Hand);
+/// Time in it, and how often somebody looked instead of sleeping.
+struct Virtual(Hand, Rc<Cell<u64>>);
+
+/// The clock goes on by that much while somebody looks.
+const STEP: u64 = 20_000;
 
 impl Time for Virtual {
     fn now(&self) -> u64 {
@@ -36,10 +40,14 @@ impl Time for Virtual {
     fn wait(
         &mut self,
         engine: &mut dyn Engine,
-        at: u64,
-        _look: bool,
+        wait: Wait,
     ) -> Result<Option<Completion>, EngineError> {
-        engine.wait_until(at)
+        let until = wait.due.unwrap_or(u64::MAX).min(wait.limit);
+        if !wait.look {
+            return engine.wait_until(until);
+        }
+        self.1.set(self.1.get() + 1);
+        engine.wait_until(until.min(self.now() + STEP))
     }
 }
 
@@ -147,6 +155,7 @@ fn plan(mode: Mode) -> Plan {
         fit: Fit::Modulo,
         policy: Policy::default(),
         submitters: 1,
+        room: 2,
         spin: false,
         share: ShareBy::Offset,
         cpus: Vec::new(),
@@ -164,6 +173,7 @@ struct Replayed {
     log: Vec<(u64, u64, usize)>,
     tally: Tally,
     records: Vec<IoRecord>,
+    looks: u64,
 }
 
 fn replayed(trace: &Path, mode: Mode, service: Vec<u64>, servers: usize) -> Replayed {
@@ -181,7 +191,7 @@ fn replayed(trace: &Path, mode: Mode, service: Vec<u64>, servers: usize) -> Repl
         &AtomicU64::new(0),
     )
     .unwrap();
-    let (hand, log) = (Hand::default(), Log::default());
+    let (hand, log, looks) = (Hand::default(), Log::default(), Hand::default());
     let device = Device {
         hand: hand.clone(),
         service,
@@ -208,13 +218,16 @@ fn replayed(trace: &Path, mode: Mode, service: Vec<u64>, servers: usize) -> Repl
         rule,
         count,
         on_error: OnError::Stop,
+        look: true,
         in_flight: plan.in_flight,
         items,
         shared: &shared,
         tally: Tally::new(Windows::new(1000)),
         rows: rows.pop(),
     };
-    let (tally, rows) = Worker::new(parts, Virtual(hand)).run().unwrap();
+    let (tally, rows) = Worker::new(parts, Virtual(hand, looks.clone()))
+        .run()
+        .unwrap();
     drop(rows);
     let mut records: Vec<IoRecord> = Vec::new();
     record::record(&facts, &from, Bytes(0), &std::env::temp_dir(), &mut records).unwrap();
@@ -223,6 +236,7 @@ fn replayed(trace: &Path, mode: Mode, service: Vec<u64>, servers: usize) -> Repl
         log,
         tally,
         records,
+        looks: looks.get(),
     }
 }
 
@@ -488,6 +502,29 @@ fn run(plan: &Plan, facts: &Facts, back: &mut Vec<IoRecord>, stop: &AtomicBool) 
     };
     let clock = q2c_sys::Clock::new();
     crate::replay(plan, facts, clock, Some(into), &AtomicU64::new(0), stop).unwrap()
+}
+
+/// A completion is looked for for a millisecond, of which each look takes 20 us here, and then slept for. All of the time is waiting.
+#[test]
+fn looking_ends_and_is_no_work() {
+    let at = |n: u64| Recorded {
+        start: n * 1000,
+        latency: 900,
+        block: n,
+        lane: 0,
+    };
+    let requests: Vec<Recorded> = (0..10).map(at).collect();
+    in_folder(&requests, |trace| {
+        let mode = Mode::Outstanding {
+            count: Count::Requests,
+            keep_idle: false,
+        };
+        let slow = replayed(trace, mode, vec![5_000_000], 1);
+        assert_eq!((slow.looks, slow.tally.end), (500, 50_000_000));
+        let fast = replayed(trace, mode, vec![100_000], 1);
+        assert_eq!((fast.looks, fast.tally.end), (50, 1_000_000));
+        assert_eq!(fast.tally.waited_ns, fast.tally.end);
+    });
 }
 
 #[test]

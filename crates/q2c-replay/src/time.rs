@@ -5,21 +5,30 @@ use q2c_sys::Clock;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::sleep_until;
 
+/// What a wait is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// A request is due then: the caller is to be back before.
+    pub due: Option<u64>,
+    /// It is over then, whatever comes.
+    pub limit: u64,
+    /// A completion is to be seen at once: no sleep.
+    pub look: bool,
+}
+
 /// Time as a submitting thread sees it, ns from the replay's start.
 pub trait Time {
     /// Now; 0 before the start.
     fn now(&self) -> u64;
 
-    /// Waits for a completion, at most until `at`, so that the caller is back in time for it: it comes back before, and is to call again.
-    /// `look` says not to sleep, for what the completion allows is to follow at once.
+    /// Waits for a completion; may come back early, and is to be called again.
     ///
     /// # Errors
     /// The engine is broken.
     fn wait(
         &mut self,
         engine: &mut dyn Engine,
-        at: u64,
-        look: bool,
+        wait: Wait,
     ) -> Result<Option<Completion>, EngineError>;
 
     /// Whether the replay's start is still so far that there is time for other work; waits for the rest of it when not.
@@ -81,28 +90,29 @@ impl Time for Real {
     fn wait(
         &mut self,
         engine: &mut dyn Engine,
-        at: u64,
-        look: bool,
+        wait: Wait,
     ) -> Result<Option<Completion>, EngineError> {
-        if look || self.spin {
+        if wait.look || self.spin {
             std::hint::spin_loop();
             return engine.poll();
         }
-        let (at, now) = (self.start + at, self.clock.now());
-        let left = at.saturating_sub(now);
-        if left < self.margin + Self::SHORTEST {
-            if self.moment != at {
-                self.moment = at;
+        let now = self.now();
+        let due = wait.due.unwrap_or(u64::MAX);
+        if due.saturating_sub(now) < self.margin + Self::SHORTEST {
+            // What is overdue waits for something else, and says nothing.
+            if due > now && self.moment != due {
+                self.moment = due;
                 self.learn(None);
             }
             std::hint::spin_loop();
             return engine.poll();
         }
-        let sleep = left - self.margin;
-        self.moment = at;
+        self.moment = due;
+        let until = wait.limit.min(due - self.margin);
+        let sleep = until.saturating_sub(now);
         let done = engine.wait_until(monotonic_ns() + sleep)?;
         if done.is_none() {
-            self.learn(Some(self.clock.now().saturating_sub(now + sleep)));
+            self.learn(Some(self.now().saturating_sub(now + sleep)));
         }
         Ok(done)
     }
@@ -110,7 +120,9 @@ impl Time for Real {
     fn before_start(&mut self) -> bool {
         let left = self.start.saturating_sub(self.clock.now());
         if left > Self::START {
-            sleep_until(monotonic_ns() + Self::START / 4);
+            if !self.spin {
+                sleep_until(monotonic_ns() + Self::START / 4);
+            }
             return true;
         }
         while self.clock.now() < self.start {

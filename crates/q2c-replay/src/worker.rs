@@ -7,7 +7,7 @@ use crate::plan::{Count, OnError};
 use crate::record::{Row, Rows};
 use crate::shared::Shared;
 use crate::tally::Tally;
-use crate::time::Time;
+use crate::time::{Time, Wait};
 use q2c_engine::engine::{Act, Completion, Engine, EngineError, Request};
 use q2c_sys::thread::switches;
 use std::cmp::Reverse;
@@ -58,6 +58,8 @@ pub struct Parts<'a> {
     pub rule: Rule,
     pub count: Count,
     pub on_error: OnError,
+    /// Whether it has a CPU to look for completions on.
+    pub look: bool,
     pub in_flight: u16,
     pub items: Receiver<Vec<Item>>,
     pub shared: &'a Shared<'a>,
@@ -86,6 +88,8 @@ pub struct Worker<'a, T> {
     calls: Calls,
     /// The last submission or completion.
     last: u64,
+    /// Since when there has been nothing to do but to wait for the device.
+    waiting_since: Option<u64>,
 }
 
 impl<'a, T: Time> Worker<'a, T> {
@@ -106,6 +110,7 @@ impl<'a, T: Time> Worker<'a, T> {
             free_again: 0,
             calls: Calls::default(),
             last: 0,
+            waiting_since: None,
         }
     }
 
@@ -333,6 +338,7 @@ impl<'a, T: Time> Worker<'a, T> {
             }
         }
         self.calls.add(submit, submit_end);
+        self.waited(submit);
         self.last = submit_end;
         // The thread gave the CPU up in a long submission: it slept there, for want of requests.
         let slept = |before: u64| submit_end - submit > LONG && switches().voluntary > before;
@@ -345,6 +351,7 @@ impl<'a, T: Time> Worker<'a, T> {
 
     fn complete(&mut self, done: Completion) {
         let now = self.time.now();
+        self.waited(now);
         self.last = now;
         let flight = self.flights[usize::from(done.slot)];
         self.free.push(done.slot);
@@ -406,24 +413,39 @@ impl<'a, T: Time> Worker<'a, T> {
     /// Until something may have changed: a completion, the next request's moment, more items.
     fn wait(&mut self, stopped: bool) -> Result<(), EngineError> {
         let now = self.time.now();
-        let more = !self.ended && self.waiting < WAITING;
-        let next = match self.ready.peek() {
-            Some(Reverse((at, _))) if !stopped && !self.full => (*at).max(now),
-            _ => now + LOOK,
+        if self.free.len() < self.flights.len() {
+            self.waiting_since.get_or_insert(now);
+        }
+        let due = match self.ready.peek() {
+            Some(Reverse((at, _))) if !stopped && !self.full => Some(*at),
+            _ => None,
         };
         // Another stream's next request may be on its way: the reader is asked again soon.
-        let next = if more && (self.ready.is_empty() || self.parts.rule != Rule::Timed) {
-            next.min(now + NEXT)
-        } else {
-            next
+        let more = !self.ended && self.waiting < WAITING;
+        let soon = more && (self.ready.is_empty() || self.parts.rule != Rule::Timed);
+        let wait = Wait {
+            due,
+            limit: now + if soon { NEXT } else { LOOK },
+            // A schedule does not wait for its reader's sleep.
+            look: self.looks(now)
+                || self.parts.look && soon && self.parts.rule == Rule::Timed && !stopped,
         };
-        let at = next.min(now + LOOK);
-        let look = self.free.len() < self.flights.len() && now.saturating_sub(self.last) < EAGER;
-        let engine = self.parts.engine.as_mut();
-        if let Some(done) = self.time.wait(engine, at, look)? {
+        if let Some(done) = self.time.wait(self.parts.engine.as_mut(), wait)? {
             self.complete(done);
         }
         Ok(())
+    }
+
+    fn looks(&self, now: u64) -> bool {
+        let in_flight = self.free.len() < self.flights.len();
+        self.parts.look && in_flight && now.saturating_sub(self.last) < EAGER
+    }
+
+    /// There is something to do.
+    fn waited(&mut self, now: u64) {
+        if let Some(since) = self.waiting_since.take() {
+            self.parts.tally.waited_ns += now.saturating_sub(since);
+        }
     }
 }
 

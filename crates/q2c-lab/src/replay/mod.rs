@@ -183,7 +183,12 @@ impl Replaying<'_> {
         let captured = captured.map(capture::Capture::end).transpose();
         let captured = captured.map_err(|e| CellError::Trial(format!("failed to {e}")))?;
         let stopped = self.stop.load(std::sync::atomic::Ordering::Relaxed);
-        Ok(trial::trial(self, &outcome, captured, stopped))
+        let asked = trial::Asked {
+            facts: self.facts,
+            plan: &plan,
+            max_lateness: self.max_lateness,
+        };
+        Ok(trial::trial(&asked, &outcome, captured, stopped))
     }
 
     /// The replay, recorded where that is asked for.

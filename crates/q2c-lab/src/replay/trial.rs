@@ -1,9 +1,8 @@
 //! From what a replay gave to a trial of the result.
 
-use super::Replaying;
 use super::capture::Captured;
 use q2c_model::Nanos;
-use q2c_replay::{Mode, Outcome, WindowSum};
+use q2c_replay::{Facts, Mode, Outcome, Plan, WindowSum};
 use q2c_result::replay::{InFlight, Invalid, Lateness, ReplayTrial, Spread, Window};
 use q2c_stats::Histogram;
 
@@ -14,8 +13,17 @@ const BEHIND_S: f64 = 0.05;
 /// Why a trial is invalid whose replayer was late by its own fault.
 const LATE: &str = "late";
 
+/// What was replayed, and how.
+pub struct Asked<'a> {
+    pub facts: &'a Facts,
+    /// With its targets.
+    pub plan: &'a Plan,
+    /// A lateness of the replayer's own above this at the 99th percentile makes a trial invalid.
+    pub max_lateness: Nanos,
+}
+
 pub fn trial(
-    run: &Replaying<'_>,
+    run: &Asked<'_>,
     outcome: &Outcome,
     captured: Option<Captured>,
     stopped: bool,
@@ -77,7 +85,7 @@ fn share(part: f64, whole: f64) -> f64 {
     }
 }
 
-fn saturated(run: &Replaying<'_>, outcome: &Outcome) -> bool {
+fn saturated(run: &Asked<'_>, outcome: &Outcome) -> bool {
     let limit = run.max_lateness.0 as f64;
     // Late, and not by the replayer: submissions took that long.
     let slow = outcome.counts.lateness.percentile(0.99) > limit
@@ -95,7 +103,7 @@ fn saturated(run: &Replaying<'_>, outcome: &Outcome) -> bool {
 }
 
 fn invalid(
-    run: &Replaying<'_>,
+    run: &Asked<'_>,
     outcome: &Outcome,
     own: &Lateness,
     captured: Option<&Captured>,
@@ -124,15 +132,15 @@ fn invalid(
         let says = "the replayer was busy all the time and kept far less in flight than the trace: its own speed is what was measured";
         is("replayer-bound", says.to_owned());
     }
+    if let Some(says) = captured.and_then(|captured| partly_seen(run, outcome, captured)) {
+        is("partly-captured", says);
+    }
     if own.p99 > run.max_lateness.0 as f64 {
-        is(LATE, late(own.p99, run.max_lateness));
+        is(LATE, late(own.p99, run));
     }
     let Some(captured) = captured else {
         return why;
     };
-    if let Some(says) = partly_seen(run, outcome, captured) {
-        is("partly-captured", says);
-    }
     // A hundredth of the sum may be missing before it says something else.
     let (lost, all) = (captured.lost, captured.lost + captured.q2c.count());
     if lost * 100 > captured.q2c.count() {
@@ -144,23 +152,35 @@ fn invalid(
     why
 }
 
-fn late(p99_ns: f64, allowed: Nanos) -> String {
+fn late(p99_ns: f64, run: &Asked<'_>) -> String {
+    let spare = q2c_replay::spare_cpus(run.plan);
+    let todo = match (spare, run.plan.spin) {
+        (true, false) => "use --spin, more --submitters, free CPUs or a lower speed",
+        (true, true) => "use more --submitters, free CPUs or a lower speed",
+        (false, _) => "use fewer --submitters, more CPUs or a lower speed",
+    };
     format!(
-        "the replayer was late by its own fault: {:.1} us at the 99th percentile, {allowed} allowed; use --spin, more --submitters, free CPUs \
-         or a lower speed",
-        p99_ns / 1e3
+        "the replayer was late by its own fault: {:.1} us at the 99th percentile, {} allowed; {todo}",
+        p99_ns / 1e3,
+        run.max_lateness
     )
 }
 
 /// Outstanding on a device that is faster than the replayer.
-fn idle_device(run: &Replaying<'_>, outcome: &Outcome) -> bool {
-    let busy = outcome.counts.cpu_ns as f64 > 0.95 * outcome.counts.end as f64;
+fn idle_device(run: &Asked<'_>, outcome: &Outcome) -> bool {
+    let counts = &outcome.counts;
+    let threads = (run.plan.targets.len() * run.plan.submitters) as f64;
+    let busy = (counts.waited_ns as f64) < 0.05 * threads * counts.end as f64;
     let outstanding = matches!(run.plan.mode, Mode::Outstanding { .. });
-    outstanding && busy && outcome.in_flight_error().is_some_and(|error| error > 0.5)
+    // With no place free it is the cap that kept less in flight.
+    outstanding
+        && busy
+        && counts.capped == 0
+        && outcome.in_flight_error().is_some_and(|error| error > 0.5)
 }
 
 /// A capture that saw less than was submitted sums up something else. Flushes and discards need not come down as such.
-fn partly_seen(run: &Replaying<'_>, outcome: &Outcome, captured: &Captured) -> Option<String> {
+fn partly_seen(run: &Asked<'_>, outcome: &Outcome, captured: &Captured) -> Option<String> {
     let count = |op: &str| run.facts.ops.get(op).copied().unwrap_or(0);
     let data = outcome
         .counts
@@ -210,7 +230,7 @@ fn spread(histogram: &Histogram) -> Spread {
     }
 }
 
-fn in_flight(run: &Replaying<'_>, outcome: &Outcome, completion_s: f64) -> InFlight {
+fn in_flight(run: &Asked<'_>, outcome: &Outcome, completion_s: f64) -> InFlight {
     let facts = run.facts;
     let whole = facts.whole().as_secs_f64();
     let recorded = facts.latency as f64 / 1e9;

@@ -12,6 +12,7 @@ use q2c_replay::{
     Count, Discards, Facts, Fit, LaneBy, Mode, OnError, Plan, Policy, ShareBy, Writes,
 };
 use q2c_result::replay::ReplayJob;
+use q2c_sys::thread;
 use std::path::Path;
 
 /// The largest request that there is memory for; longer ones are shortened, and counted.
@@ -118,6 +119,7 @@ pub fn plan(how: &HowArgs, facts: &Facts, writes: WritesName, cpus: Vec<CpuId>) 
             ShareName::Hctx => ShareBy::Hctx,
         },
         cpus,
+        room: thread::allowed_cpus().map_or(1, |cpus| cpus.len()),
         spin: how.spin,
         in_flight: how.in_flight,
         memory: Memory {

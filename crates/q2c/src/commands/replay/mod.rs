@@ -79,7 +79,7 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         Open::alone(&args.how, target, &source.facts, before.count())
     });
     let mut opens: Vec<Open> = opens.collect::<Result<_, _>>()?;
-    align_alike(&mut opens);
+    align_alike(&mut opens, &source.facts);
     let run = Run {
         name: "compare",
         how: &args.how,

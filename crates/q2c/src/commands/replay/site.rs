@@ -122,16 +122,7 @@ impl Open {
         check(&engine)?;
         if !engine.needs_file() {
             let known = simulated_facts(target);
-            // As large as it is asked to be: nothing is wrapped around for want of room.
-            let size = Bytes(
-                facts
-                    .devices
-                    .iter()
-                    .map(|device| device.span.next_multiple_of(SECTOR.0))
-                    .fold(0, u64::saturating_add)
-                    .min(1 << 62)
-                    .max(known.size.0),
-            );
+            let size = span(facts, SECTOR).max(known.size);
             self.push(
                 Medium::None,
                 engine,
@@ -208,14 +199,28 @@ impl Open {
     }
 }
 
+/// As large as simulated devices are asked to be: nothing is wrapped around for want of room.
+fn span(facts: &Facts, align: Bytes) -> Bytes {
+    let spans = facts.devices.iter();
+    let spans = spans.map(|device| device.span.next_multiple_of(align.0));
+    Bytes(spans.fold(0, u64::saturating_add).min(1 << 62))
+}
+
 /// All targets aligned to the largest blocks among them: else they would not get the same work.
-pub fn align_alike(sites: &mut [Open]) {
+pub fn align_alike(sites: &mut [Open], facts: &Facts) {
     let targets = sites.iter().flat_map(|open| &open.site.targets);
     let Some(most) = targets.map(|target| target.align).max() else {
         return;
     };
-    let targets = sites.iter_mut().flat_map(|open| &mut open.site.targets);
-    targets.for_each(|target| target.align = most);
+    let sites = sites.iter_mut().map(|open| &mut open.site);
+    let targets = sites.flat_map(|site| site.targets.iter_mut().zip(&mut site.facts));
+    for (target, told) in targets {
+        target.align = most;
+        if matches!(target.medium, Medium::None) {
+            target.size = target.size.max(span(facts, most));
+            told.size = target.size;
+        }
+    }
 }
 
 /// Only what submits without waiting can keep a schedule.
@@ -263,11 +268,25 @@ mod tests {
     #[test]
     fn the_largest_blocks_hold_for_all() {
         let mut sites: Vec<Open> = [512, 4096, 512].map(|align| site(Bytes(align))).into();
-        align_alike(&mut sites);
-        let aligns = sites.iter().flat_map(|open| &open.site.targets);
-        let aligns: Vec<u64> = aligns.map(|target| target.align.0).collect();
-        assert_eq!(aligns, [4096; 3]);
-        align_alike(&mut []);
+        // Three devices whose ends lie in the middle of a block.
+        let device = |minor| q2c_replay::Device {
+            dev: q2c_model::DevId { major: 8, minor },
+            requests: 1,
+            span: (1 << 20) + 512,
+            idle: q2c_model::Nanos(0),
+            whole: q2c_model::Nanos(0),
+        };
+        let facts = Facts {
+            devices: (0..3).map(device).collect(),
+            ..Facts::default()
+        };
+        align_alike(&mut sites, &facts);
+        for site in sites.iter().map(|open| &open.site) {
+            assert_eq!(site.targets[0].align, Bytes(4096));
+            assert_eq!(site.targets[0].size, Bytes(3 * ((1 << 20) + 4096)));
+            assert_eq!(site.facts[0].size, site.targets[0].size);
+        }
+        align_alike(&mut [], &facts);
     }
 
     fn site(align: Bytes) -> Open {

@@ -63,3 +63,31 @@ fn in_flight_follows_the_trace_on_a_like_device() {
         .collect();
     assert!(errors.iter().any(|error| *error < 0.05), "{errors:?}");
 }
+
+/// 64 at a time in the trace. Where 16 may be in flight the device is what is measured; one that answers at once keeps nothing in flight,
+/// and it is the replayer.
+#[test]
+fn a_cap_is_a_finding_and_a_replayer_that_never_waits_is_not_a_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = (0..6400).map(|n| (n / 64 * 10_000 + n % 64, 5000, n % 1000));
+    let trace = trace(folder.path(), rows);
+    let on = |target: &str| {
+        let words = format!(
+            "replay {} {target} --mode outstanding --json",
+            trace.display()
+        );
+        json(&run(folder.path(), &words))
+    };
+    let capped = on("sim:lognormal=100us/0.3,servers=16 --in-flight 16");
+    assert_eq!(
+        (&capped["valid"], &capped["saturated"]),
+        (&Value::Bool(true), &Value::Bool(true)),
+        "{capped}"
+    );
+    assert!(
+        capped["in_flight"]["error"].as_f64().unwrap() > 0.5,
+        "{capped}"
+    );
+    let nothing = on("null");
+    assert_eq!(nothing["invalid"][0]["id"], "replayer-bound", "{nothing}");
+}
