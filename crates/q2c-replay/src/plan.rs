@@ -158,3 +158,11 @@ pub struct Plan {
     /// Only what starts in this part of the trace, from its first request.
     pub part: Option<(Nanos, Nanos)>,
 }
+
+impl Plan {
+    /// Submitting threads of all targets.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.targets.len() * self.submitters
+    }
+}

@@ -57,7 +57,7 @@ pub fn replay(
 ) -> Result<Outcome, ReplayError> {
     check(&plan.mode, facts)?;
     let trace = TraceReader::open(&facts.path)?;
-    let threads = plan.targets.len() * plan.submitters;
+    let threads = plan.threads();
     let shared = Shared::new(plan, facts, threads, stop);
     let (mut rows, from) = ends(threads, into.is_some());
     let (ready, readies) = channel();
@@ -89,7 +89,7 @@ pub fn replay(
         let recorded = matches!(plan.mode, Mode::Timed { .. }).then(|| Windows::new(base));
         let (trace, shared) = (&trace, &shared);
         let feeding = named(scope, "reader", move || {
-            leave(plan, threads);
+            leave(plan);
             let ends = [shared.stop, &shared.failed];
             let fed = feed::feed(plan, facts, trace, recorded, &senders, ends, read);
             if fed.is_err() {
@@ -104,7 +104,7 @@ pub fn replay(
                 folder,
             } = into;
             named(scope, "recorder", move || {
-                leave(plan, threads);
+                leave(plan);
                 let recorded = record::record(facts, &from, memory, folder, sink);
                 if recorded.is_err() {
                     shared.failed.store(true, Ordering::Relaxed);
@@ -297,15 +297,15 @@ fn submit(setup: Setup<'_>) -> Done {
 /// Whether every submitting thread can have a CPU to itself, and others have one too: what looks takes it from nobody then.
 #[must_use]
 pub fn spare_cpus(plan: &Plan) -> bool {
-    let threads = plan.targets.len() * plan.submitters;
+    let threads = plan.threads();
     let named: BTreeSet<&CpuId> = plan.cpus.iter().collect();
     let room = named.is_empty() || named.len() >= threads;
     room && threads < plan.room
 }
 
 /// The calling thread off the CPUs of submitting threads, where there are others.
-pub fn leave(plan: &Plan, threads: usize) {
-    let taken = &plan.cpus[..plan.cpus.len().min(threads)];
+pub fn leave(plan: &Plan) {
+    let taken = &plan.cpus[..plan.cpus.len().min(plan.threads())];
     let allowed = thread::allowed_cpus().unwrap_or_default();
     let free: Vec<CpuId> = allowed
         .into_iter()

@@ -131,8 +131,7 @@ impl<'a, T: Time> Worker<'a, T> {
             if !stopped && self.submit()? {
                 continue;
             }
-            let in_flight = self.flights.len() - self.free.len();
-            if in_flight == 0 && (stopped || self.ended && self.waiting == 0) {
+            if !self.in_flight() && (stopped || self.ended && self.waiting == 0) {
                 break;
             }
             if !taken {
@@ -413,7 +412,7 @@ impl<'a, T: Time> Worker<'a, T> {
     /// Until something may have changed: a completion, the next request's moment, more items.
     fn wait(&mut self, stopped: bool) -> Result<(), EngineError> {
         let now = self.time.now();
-        if self.free.len() < self.flights.len() {
+        if self.in_flight() {
             self.waiting_since.get_or_insert(now);
         }
         let due = match self.ready.peek() {
@@ -436,9 +435,12 @@ impl<'a, T: Time> Worker<'a, T> {
         Ok(())
     }
 
+    fn in_flight(&self) -> bool {
+        self.free.len() < self.flights.len()
+    }
+
     fn looks(&self, now: u64) -> bool {
-        let in_flight = self.free.len() < self.flights.len();
-        self.parts.look && in_flight && now.saturating_sub(self.last) < EAGER
+        self.parts.look && self.in_flight() && now.saturating_sub(self.last) < EAGER
     }
 
     /// There is something to do.

@@ -66,7 +66,7 @@ impl Capture {
         let ending = over.clone();
         let plan = plan.clone();
         let thread = spawn(move || {
-            q2c_replay::leave(&plan, plan.targets.len() * plan.submitters);
+            q2c_replay::leave(&plan);
             follow(recorder, &ending)
         });
         Ok(Capture { over, thread })

@@ -169,7 +169,7 @@ fn late(p99_ns: f64, run: &Asked<'_>) -> String {
 /// Outstanding on a device that is faster than the replayer.
 fn idle_device(run: &Asked<'_>, outcome: &Outcome) -> bool {
     let counts = &outcome.counts;
-    let threads = (run.plan.targets.len() * run.plan.submitters) as f64;
+    let threads = run.plan.threads() as f64;
     let busy = (counts.waited_ns as f64) < 0.05 * threads * counts.end as f64;
     let outstanding = matches!(run.plan.mode, Mode::Outstanding { .. });
     // With no place free it is the cap that kept less in flight.
