@@ -1,4 +1,4 @@
-//! The result of `q2c tune`: `result.json`, schema `q2c.tune/1`.
+//! The result of `q2c tune`: `result.json`, schema `q2c.tune/2`.
 
 use crate::{DoctorReport, Machine, Target, Warning};
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.tune/1";
+pub const SCHEMA: &str = "q2c.tune/2";
 
 /// One run of `q2c tune`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +38,8 @@ pub struct TuneResult {
     pub sweeps: Vec<Sweep>,
     /// What to use, one entry per block size.
     pub recommendation: Vec<Recommendation>,
+    /// What the trials taught about the calibrated costs, one entry per block size.
+    pub lessons: Vec<Lesson>,
     /// How well the simulator predicted, over sleeping cells.
     pub fidelity: Fidelity,
     /// CPU time per I/O of the null engine with recording on, nanoseconds: the harness's own cost.
@@ -64,6 +66,8 @@ pub struct Unavailable {
 /// The measured job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Job {
+    /// Interface of the foreground: `io_uring`, `libaio`, `sim:50us`.
+    pub engine: String,
     /// Pattern: `randread`, `randwrite`, `read`, `write`.
     pub rw: String,
     /// Block sizes, in the order measured.
@@ -76,7 +80,7 @@ pub struct Job {
     pub background: Vec<String>,
     /// Length of a trial, seconds.
     pub trial_seconds: f64,
-    /// Trials per cell.
+    /// Trials that an answer was to stand on; what lost earlier has fewer.
     pub trials: u32,
     /// What "best" meant: `kiops-per-core`, `iops`, `cpu`.
     pub objective: String,
@@ -96,7 +100,8 @@ pub struct Cell {
     /// Sleep rule with its parameters; of `hybrid-kernel` the fixed sleep, such as `57us`, or empty for the kernel's own; empty for
     /// interrupt and poll.
     pub policy: String,
-    /// Why it was run: `baseline`, `linux`, `published`, `kernel`, `user`, `chosen`, `hard case`.
+    /// Why it was run: `baseline`, `linux`, `published`, `kernel`, `user`; by simulation `robust`, `safe`, `sharp`, `family`,
+    /// `below floor`, `front`.
     pub role: String,
     /// Whether it sleeps before it polls.
     pub sleeping: bool,
@@ -106,6 +111,9 @@ pub struct Cell {
     pub predicted_first: Option<Prediction>,
     /// Measured.
     pub measured: Measured,
+    /// Measured, each trial over the polled slices between its parts: what verdicts stand on, since both saw the same device. `None`
+    /// without trials, and for the kernel's own hybrid polling, which has no slices.
+    pub relative: Option<Relative>,
     /// What the kernel really did, with its proof.
     pub effective_mode: EffectiveMode,
     /// Per-interval series of one trial (the median one by IOPS).
@@ -275,23 +283,100 @@ pub struct SweepCell {
     pub gives: Prediction,
 }
 
-/// What to use at one block size.
+/// A method's trials over classic polling beside them. Ratios; 1 is polling.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Relative {
+    /// I/Os per second.
+    pub iops: Interval,
+    /// Thousand I/Os per second and busy CPU.
+    pub kiops_per_core: Interval,
+    /// Whose CPU that is.
+    pub cores: PerCore,
+}
+
+/// Whose CPU time KIOPS/core counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PerCore {
+    /// All busy CPUs of the machine, interrupts included.
+    #[default]
+    Machine,
+    /// The submitting threads' own, where the machine's could not be read.
+    Threads,
+}
+
+/// What kind of answer a block size has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// A sleep rule kept the floor and was best by the objective.
+    Rule,
+    /// Interrupts kept the floor and were best by the objective.
+    Interrupt,
+    /// Sleeping gains KIOPS/core, but no method that sleeps kept the floor.
+    TradeOff,
+    /// No method that sleeps gained 2 % in KIOPS/core over polling.
+    NoRoom,
+    /// Sleeping gains KIOPS/core, but not within the limits on latency and CPU.
+    Limits,
+    /// Nothing that sleeps was run.
+    Unverified,
+}
+
+/// A method by its names in [`Cell`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MethodName {
+    /// `interrupt`, `poll`, `hybrid`.
+    pub method: String,
+    /// Policy; empty unless hybrid.
+    pub policy: String,
+}
+
+/// What to use at one block size. Names and numbers; the words are the report's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recommendation {
     /// Block size.
     pub bs: Bytes,
-    /// Method: `interrupt`, `poll` or `hybrid`.
+    /// What kind of answer it is.
+    pub verdict: Verdict,
+    /// Method to use: `interrupt`, `poll` or `hybrid`.
     pub method: String,
-    /// Policy; empty unless hybrid.
+    /// Its policy; empty unless hybrid.
     pub policy: String,
-    /// A short verdict: `use min 70 % 10 ms`, `no room to sleep`.
-    pub verdict: String,
-    /// Why, with the measured numbers.
-    pub why: String,
+    /// The floor: IOPS over those of polling beside a trial.
+    pub floor: f64,
+    /// What the floor stands for, as asked on the command line (`93%`, `9300`); empty for the standard floor.
+    pub floor_asked: String,
+    /// Of a trade-off: the method that sleeps and loses least for what it saves.
+    pub nearest: Option<MethodName>,
+    /// Of a rule that does not follow the device: the best one that does, among those that kept the floor.
+    pub following: Option<MethodName>,
+    /// Methods that more trials might still make the answer; the recommended one is among them where its IOPS are within the noise of
+    /// the floor. Empty: the answer is clear.
+    pub open: Vec<MethodName>,
+    /// How much the relative IOPS of single trials of one method scatter, percent (standard deviation).
+    pub noise_pct: f64,
     /// KIOPS/core of the recommended rule over that of Linux's rule, both measured; `None` without a rule or a comparison.
     pub over_linux: Option<Ratio>,
-    /// How to apply it: lines of configuration or commands.
-    pub apply: Vec<String>,
+}
+
+/// What the trials of one block size taught about its calibrated costs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lesson {
+    /// Block size.
+    pub bs: Bytes,
+    /// Rounds of trials.
+    pub rounds: u32,
+    /// Trials of methods that sleep, which it was learned from.
+    pub trials: u32,
+    /// Added to the latency of an I/O that slept, ns.
+    pub latency_ns: f64,
+    /// Added to that latency for each ns of sleep asked; negative where the device is faster while the CPU sleeps.
+    pub latency_per_sleep: f64,
+    /// Added to the delay of each wake-up, ns.
+    pub wake_ns: f64,
+    /// Thread CPU of a sleep over the calibrated one.
+    pub sleep_cpu: f64,
 }
 
 /// Prediction against measurement over sleeping cells. Errors are absolute values.

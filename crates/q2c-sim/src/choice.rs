@@ -45,11 +45,74 @@ impl fmt::Display for Objective {
     }
 }
 
+/// A floor on IOPS, as text `9300` or `93%`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MinIops {
+    /// I/Os per second.
+    Iops(f64),
+    /// A share of those of classic polling, 0..
+    OfPolling(f64),
+}
+
+/// A text that is no floor.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("expected IOPS such as 9300, or a share of polling's such as 93%, found `{0}`")]
+pub struct ParseMinIopsError(String);
+
+impl FromStr for MinIops {
+    type Err = ParseMinIopsError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = |text: &str| text.trim_end().parse::<f64>().ok();
+        let read = match text.strip_suffix('%') {
+            Some(share) => number(share).map(|pct| MinIops::OfPolling(pct / 100.0)),
+            None => number(text).map(MinIops::Iops),
+        };
+        let sensible = |min: &MinIops| {
+            let (MinIops::Iops(value) | MinIops::OfPolling(value)) = min;
+            value.is_finite() && *value >= 0.0
+        };
+        read.filter(sensible)
+            .ok_or_else(|| ParseMinIopsError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for MinIops {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MinIops::Iops(iops) => write!(f, "{iops}"),
+            // Rounded: 0.07 * 100 is 7.000000000000001.
+            MinIops::OfPolling(share) => write!(f, "{}%", (share * 1e8).round() / 1e6),
+        }
+    }
+}
+
+impl MinIops {
+    /// The floor where classic polling gives `poll_iops`.
+    #[must_use]
+    pub fn at(&self, poll_iops: f64) -> f64 {
+        match self {
+            MinIops::Iops(iops) => *iops,
+            MinIops::OfPolling(share) => share * poll_iops,
+        }
+    }
+
+    /// In words: `9300 IOPS`, `93 % of classic polling`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self {
+            MinIops::Iops(iops) => format!("{iops:.0} IOPS"),
+            MinIops::OfPolling(_) => {
+                format!("{} % of classic polling", self.to_string().trim_end_matches('%'))
+            }
+        }
+    }
+}
+
 /// What a choice must keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// IOPS at least; `None` takes the standard floor.
-    pub min_iops: Option<f64>,
+    pub min_iops: Option<MinIops>,
     /// U2C p99 at most, ns.
     pub max_p99_ns: Option<f64>,
     /// CPU at most, percent.
@@ -68,7 +131,7 @@ impl Limits {
     /// In words.
     #[must_use]
     pub fn in_words(&self) -> Vec<String> {
-        let iops = self.min_iops.map(|iops| format!("at least {iops:.0} IOPS"));
+        let iops = self.min_iops.map(|min| format!("at least {}", min.in_words()));
         let p99 = self
             .max_p99_ns
             .map(|ns| format!("p99 at most {}", Nanos(ns as u64)));
@@ -138,7 +201,10 @@ fn score(cell: &Outcome, objective: Objective) -> f64 {
 
 fn floor(cells: &[Outcome], eligible: &[bool], poll: &Outcome, limits: &Limits) -> (f64, String) {
     if let Some(asked) = limits.min_iops {
-        return (asked, format!("{asked:.0} IOPS, as asked"));
+        return (
+            asked.at(poll.iops),
+            format!("{}, as asked", asked.in_words()),
+        );
     }
     let clean = |(c, &e): (&Outcome, &bool)| {
         (e && c.miss_rate <= CLEAN_MISS && c.effective_sleep_ns > 0.0).then_some(c.iops)
@@ -206,6 +272,23 @@ mod tests {
             &Limits::default(),
         );
         assert_eq!(choice.best, Some(1));
+    }
+
+    #[test]
+    fn floors_are_read_and_written() {
+        for (text, floor, words) in [
+            ("9300", 9_300.0, "9300 IOPS"),
+            ("93%", 18_600.0, "93 % of classic polling"),
+            ("92.5%", 18_500.0, "92.5 % of classic polling"),
+        ] {
+            let min: MinIops = text.parse().unwrap();
+            assert_eq!(min.to_string(), text);
+            assert!((min.at(20_000.0) - floor).abs() < 1e-6);
+            assert_eq!(min.in_words(), words);
+        }
+        for text in ["", "%", "-1", "nan", "ten", "93 percent"] {
+            assert!(text.parse::<MinIops>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod sweep;
 mod timeline;
 
 pub use batch::{Batch, BatchError};
-pub use choice::{Choice, Limits, Objective, choose};
+pub use choice::{Choice, Limits, MinIops, Objective, ParseMinIopsError, choose};
 pub use closed::{Arrival, Drive, Method, simulate, simulate_with};
 pub use column::{Column, Kept};
 pub use outcome::Outcome;

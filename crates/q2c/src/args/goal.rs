@@ -2,7 +2,7 @@
 
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
-use q2c_sim::{Limits, Objective};
+use q2c_sim::{Limits, MinIops, Objective};
 
 /// Options of commands that choose a rule.
 #[derive(Clone, Debug, Args)]
@@ -10,9 +10,10 @@ pub struct GoalArgs {
     /// What is best: kiops-per-core, iops or cpu
     #[arg(long, default_value = "kiops-per-core")]
     pub objective: Objective,
-    /// The chosen rule keeps at least this many IOPS [default: 97 % of the best clean one]
+    /// The chosen rule keeps at least this many IOPS, or this share of polling's: 9300, 93% [default: 97%; of the best clean sleep in
+    /// poll sweep]
     #[arg(long, value_name = "IOPS")]
-    min_iops: Option<f64>,
+    min_iops: Option<MinIops>,
     /// The chosen rule keeps the 99th percentile of the latency below this, such as 200us
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     max_p99: Option<Nanos>,

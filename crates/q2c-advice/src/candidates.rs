@@ -1,0 +1,224 @@
+//! Which rules are worth a trial: few, and unlike each other.
+
+use crate::goal::WORTH;
+use crate::outlook::Outlook;
+use q2c_policy::PolicySpec;
+use q2c_sim::pareto_front;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Why a cell is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Interrupt and classic polling.
+    Baseline,
+    /// The kernel's rule.
+    Linux,
+    /// The rule of the published study.
+    Published,
+    /// The kernel's own hybrid polling.
+    Kernel,
+    /// A rule that the user wrote or named.
+    User,
+    /// Best by simulation with draws and neighbours counted in.
+    Robust,
+    /// Best by simulation among rules well above the floor.
+    Safe,
+    /// Best by simulation on average, up to the floor's edge.
+    Sharp,
+    /// Best of its family by simulation.
+    Family,
+    /// The nearest below the floor by simulation: it may be above it in truth.
+    BelowFloor,
+    /// On the front of IOPS against CPU, between the others.
+    Front,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Role::Baseline => "baseline",
+            Role::Linux => "linux",
+            Role::Published => "published",
+            Role::Kernel => "kernel",
+            Role::User => "user",
+            Role::Robust => "robust",
+            Role::Safe => "safe",
+            Role::Sharp => "sharp",
+            Role::Family => "family",
+            Role::BelowFloor => "below floor",
+            Role::Front => "front",
+        })
+    }
+}
+
+/// IOPS above the floor that make a rule a safe one, as a share.
+const SAFE: f64 = 0.015;
+/// How far below the floor the nearest is looked for, as a share.
+const BELOW: f64 = 0.08;
+/// Two rules of one family are alike when their sleeps are, within this share, and so are their IOPS, within the next.
+const ALIKE_SLEEP: f64 = 0.07;
+const ALIKE_IOPS: f64 = 0.01;
+
+/// Rules that are not like any in `taken`, most wanted first.
+pub(crate) fn candidates(
+    outlooks: &[Outlook],
+    floor: f64,
+    own: &[PolicySpec],
+    taken: &[PolicySpec],
+) -> Vec<(PolicySpec, Role)> {
+    let mut chosen = Chosen::new(outlooks, taken);
+    for policy in own {
+        chosen.add_own(policy);
+    }
+    let sleeping: Vec<&Outlook> = outlooks.iter().filter(|o| o.sleep_ns > 0.0).collect();
+    let following = || sleeping.iter().copied().filter(|o| o.follows);
+    let above = |share: f64| following().filter(move |o| o.iops.ratio() >= floor * (1.0 + share));
+    chosen.add(best(following(), |o| o.robust), Role::Robust);
+    chosen.add(best(above(SAFE), |o| o.per_core.log), Role::Safe);
+    chosen.add(best(above(0.0), |o| o.per_core.log), Role::Sharp);
+    let below = following().filter(|o| (floor * (1.0 - BELOW)..floor).contains(&o.iops.ratio()));
+    chosen.add(best(below, |o| o.robust), Role::BelowFloor);
+    for family in families(&sleeping) {
+        chosen.add(best(family.into_iter(), |o| o.robust), Role::Family);
+    }
+    for outlook in front(&sleeping) {
+        chosen.add(Some(outlook), Role::Front);
+    }
+    chosen.picked
+}
+
+fn best<'a>(
+    outlooks: impl Iterator<Item = &'a Outlook>,
+    by: impl Fn(&Outlook) -> f64,
+) -> Option<&'a Outlook> {
+    outlooks.max_by(|a, b| by(a).total_cmp(&by(b)))
+}
+
+/// By the rule's name, in the order of names.
+fn families<'a>(outlooks: &[&'a Outlook]) -> Vec<Vec<&'a Outlook>> {
+    let mut families: BTreeMap<&str, Vec<&Outlook>> = BTreeMap::new();
+    for outlook in outlooks {
+        let name = outlook.policy.rule().name;
+        families.entry(name).or_default().push(outlook);
+    }
+    families.into_values().collect()
+}
+
+/// Three rules of the front of IOPS against CPU that pay, evenly spread over it.
+fn front<'a>(outlooks: &[&'a Outlook]) -> Vec<&'a Outlook> {
+    let points: Vec<(f64, f64)> = outlooks
+        .iter()
+        .map(|o| (o.iops.ratio(), o.cpu_pct))
+        .collect();
+    let front = pareto_front(&points).into_iter().map(|i| outlooks[i]);
+    let paying: Vec<&Outlook> = front.filter(|o| o.per_core.ratio() > WORTH).collect();
+    let at = |quarter: usize| paying.get(paying.len() * quarter / 4).copied();
+    [3, 2, 1].into_iter().filter_map(at).collect()
+}
+
+struct Chosen<'a> {
+    outlooks: &'a [Outlook],
+    taken: Vec<&'a Outlook>,
+    names: Vec<PolicySpec>,
+    picked: Vec<(PolicySpec, Role)>,
+}
+
+impl<'a> Chosen<'a> {
+    fn new(outlooks: &'a [Outlook], taken: &[PolicySpec]) -> Self {
+        let known = |policy: &PolicySpec| outlooks.iter().find(|o| o.policy == *policy);
+        Chosen {
+            outlooks,
+            taken: taken.iter().filter_map(known).collect(),
+            names: taken.to_vec(),
+            picked: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, outlook: Option<&'a Outlook>, role: Role) {
+        if let Some(outlook) = outlook.filter(|o| !self.taken.iter().any(|t| alike(t, o))) {
+            self.taken.push(outlook);
+            self.picked.push((outlook.policy.clone(), role));
+        }
+    }
+
+    /// A rule that the user asked for is run, whatever it is like.
+    fn add_own(&mut self, policy: &PolicySpec) {
+        if !self.names.contains(policy) {
+            self.names.push(policy.clone());
+            self.taken
+                .extend(self.outlooks.iter().find(|o| o.policy == *policy));
+            self.picked.push((policy.clone(), Role::User));
+        }
+    }
+}
+
+fn alike(a: &Outlook, b: &Outlook) -> bool {
+    let near = |x: f64, y: f64, share: f64| (x - y).abs() <= share * x.max(y);
+    let family = |o: &Outlook| o.policy.rule().name;
+    a.policy == b.policy
+        || family(a) == family(b)
+            && near(a.sleep_ns, b.sleep_ns, ALIKE_SLEEP)
+            && near(a.iops.ratio(), b.iops.ratio(), ALIKE_IOPS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Estimate;
+
+    fn outlook(policy: &str, iops: f64, per_core: f64, sleep_us: f64) -> Outlook {
+        let of = |ratio: f64| Estimate {
+            log: ratio.ln(),
+            se: 0.01,
+        };
+        Outlook {
+            policy: policy.parse().unwrap(),
+            follows: !policy.starts_with("fixed"),
+            iops: of(iops),
+            per_core: of(per_core),
+            cpu_pct: 100.0 / per_core,
+            sleep_ns: sleep_us * 1e3,
+            miss_rate: 0.0,
+            robust: per_core * (iops / 0.97).min(1.0).powi(12),
+        }
+    }
+
+    /// Six rules by hand: the sharpest stands at the edge, one is safe, one is below, one is like another.
+    #[test]
+    fn candidates_differ_and_know_their_roles() {
+        let outlooks = [
+            outlook("min:50%,10ms", 0.99, 1.3, 30.0),
+            outlook("min:55%,10ms", 0.988, 1.31, 31.0),
+            outlook("mean:50%,10ms", 0.972, 1.5, 40.0),
+            outlook("mean:60%,10ms", 0.95, 1.7, 50.0),
+            outlook("fixed:30us", 0.99, 1.6, 30.0),
+            outlook("min:5%,1ms", 1.0, 1.0, 0.0),
+        ];
+        let found = candidates(&outlooks, 0.97, &[], &[]);
+        let of = |role: Role| -> Vec<String> {
+            let found = found.iter().filter(|(_, r)| *r == role);
+            found.map(|(policy, _)| policy.to_string()).collect()
+        };
+        let text = |policy: &str| policy.parse::<PolicySpec>().unwrap().to_string();
+        assert_eq!(of(Role::Robust), [text("mean:50%,10ms")]);
+        assert_eq!(of(Role::Safe), [text("min:55%,10ms")]);
+        assert_eq!(of(Role::BelowFloor), [text("mean:60%,10ms")]);
+        assert_eq!(of(Role::Family), [text("fixed:30us")]);
+        let all: Vec<&PolicySpec> = found.iter().map(|(policy, _)| policy).collect();
+        assert!(!all.contains(&&outlooks[0].policy), "like min:55%: {all:?}");
+        assert!(!all.contains(&&outlooks[5].policy), "never sleeps: {all:?}");
+    }
+
+    #[test]
+    fn what_was_tried_is_not_proposed_again_and_own_rules_always_are() {
+        let outlooks = [outlook("min:50%,10ms", 0.99, 1.3, 30.0)];
+        let one = outlooks[0].policy.clone();
+        assert_eq!(candidates(&outlooks, 0.97, &[], &[one.clone()]), []);
+        let own: PolicySpec = "rule:0.5 * min".parse().unwrap();
+        let found = candidates(&outlooks, 0.97, &[own.clone()], &[one]);
+        assert_eq!(found, [(own, Role::User)]);
+    }
+}

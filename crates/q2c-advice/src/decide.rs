@@ -1,0 +1,228 @@
+//! From trials to a verdict.
+//!
+//! What is recommended has kept the floor in its own trials. Simulation lends weight where trials leave a doubt: it can take a
+//! rule out that was lucky, but never puts one in that lost.
+
+use crate::evidence::{Estimate, Noise, Trial, per_core};
+use crate::goal::{Goal, WORTH};
+use crate::method::Method;
+use q2c_result::tune::Verdict;
+use q2c_sim::Objective;
+use q2c_stats::{median, sorted};
+
+/// One method with its trials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contender {
+    /// The method.
+    pub method: Method,
+    /// Its trials.
+    pub trials: Vec<Trial>,
+    /// What the corrected simulation expects: IOPS and KIOPS/core over polling's.
+    pub belief: Option<(Estimate, Estimate)>,
+}
+
+/// A verdict, in indices of the contenders.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// What kind of answer it is.
+    pub verdict: Verdict,
+    /// The method to use; `None`: classic polling, which needs no trial.
+    pub chosen: Option<usize>,
+    /// The floor that was applied, IOPS over polling's.
+    pub floor: f64,
+    /// Of a trade-off: the rule that loses least IOPS for what it saves.
+    pub nearest: Option<usize>,
+    /// Where the chosen rule does not follow the device: the best one that does and keeps the floor.
+    pub following: Option<usize>,
+    /// Methods that more trials could still make the answer, most promising first.
+    pub open: Vec<usize>,
+}
+
+/// Contenders this close by the objective are equal: fewer misses decide, then the simpler rule.
+const EQUAL: f64 = 0.02;
+/// A rule that does not follow the device must be better by this share than one that does.
+const DEAF: f64 = 0.03;
+/// The floor must lie so many standard errors below what is known of a rule.
+const GUARD: f64 = 0.7;
+/// A method is still open as long as it is within so many standard errors of being the answer.
+const OPEN: f64 = 1.0;
+/// A trade-off may lose this share of IOPS to save CPU, against another that loses less.
+const NEARLY: f64 = 0.02;
+
+/// Decides; `noise` is how much single trials scatter, `wanted` how many trials an answer should stand on.
+#[must_use]
+pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32) -> Decision {
+    let poll_iops: Vec<f64> = contenders
+        .iter()
+        .flat_map(|c| c.trials.iter().map(|t| t.beside.iops))
+        .collect();
+    let floor = goal.floor(median(&sorted(&poll_iops)));
+    let views: Vec<View> = contenders
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| !c.trials.is_empty() && c.method != Method::Poll)
+        .map(|(index, c)| View::of(index, c, goal, noise, floor))
+        .collect();
+    let winner = winner(&views);
+    let chosen = winner.map(|w| w.index);
+    let verdict = verdict(contenders, &views, winner);
+    let nearest = match verdict {
+        Verdict::TradeOff => nearest(&views).map(|v| v.index),
+        _ => None,
+    };
+    let sees = |c: &Contender| c.method.follows_the_device();
+    let deaf = chosen.is_some_and(|index| !sees(&contenders[index]));
+    let following = views.iter().filter(|v| v.keeps && v.pays && v.sleeps && v.follows);
+    let following = best(following).filter(|_| deaf).map(|v| v.index);
+    Decision {
+        verdict,
+        chosen,
+        floor,
+        nearest,
+        following,
+        open: open(&views, winner, nearest, wanted),
+    }
+}
+
+/// One contender as the decision sees it.
+#[derive(Clone, Debug)]
+struct View {
+    index: usize,
+    sleeps: bool,
+    follows: bool,
+    trials: u32,
+    /// IOPS over polling's; trials and simulation together.
+    iops: Estimate,
+    /// The objective over polling's, alike.
+    value: Estimate,
+    per_core: Estimate,
+    /// The objective over polling's, and whether the floor is kept, by the trials alone.
+    measured: f64,
+    kept: bool,
+    floor: f64,
+    limits_kept: bool,
+    /// Whether floor and limits are kept, in the trials and with the guard.
+    keeps: bool,
+    /// Whether it gains enough over polling, in the trials.
+    pays: bool,
+    miss_rate: f64,
+    /// Numbers that a user would have to set.
+    params: usize,
+}
+
+impl View {
+    fn of(index: usize, contender: &Contender, goal: &Goal, noise: &Noise, floor: f64) -> View {
+        let trials = &contender.trials;
+        let iops: Vec<f64> = trials.iter().map(Trial::relative_iops).collect();
+        let (cores, _) = per_core(trials);
+        let measured = |ratios: &[f64], sd| {
+            Estimate::of(ratios, sd).expect("a contender in view has trials")
+        };
+        let (live_iops, live_cores) = (measured(&iops, noise.iops), measured(&cores, noise.per_core));
+        let (model_iops, model_cores) = contender.belief.unzip();
+        let iops = live_iops.joined(model_iops);
+        let per_core = live_cores.joined(model_cores);
+        let cpu: Vec<f64> = trials.iter().map(|t| t.beside.cpu_pct / t.cpu_pct).collect();
+        let live_cpu = measured(&cpu, noise.per_core);
+        let (value, live) = match goal.objective {
+            Objective::KiopsPerCore => (per_core, live_cores),
+            Objective::Iops => (iops, live_iops),
+            Objective::Cpu => (live_cpu, live_cpu),
+        };
+        let sleeps = contender.method.policy().is_some();
+        let limits_kept = goal.other_limits_kept(trials);
+        let kept = live_iops.log >= floor.ln() && limits_kept;
+        let misses: Vec<f64> = trials.iter().map(|t| t.miss_rate).collect();
+        View {
+            index,
+            sleeps,
+            follows: contender.method.follows_the_device(),
+            trials: trials.len() as u32,
+            iops,
+            value,
+            per_core,
+            floor,
+            limits_kept,
+            measured: live.log,
+            kept,
+            keeps: kept && iops.above(floor) >= GUARD,
+            pays: live_cores.ratio() >= WORTH,
+            miss_rate: median(&sorted(&misses)),
+            params: contender.method.policy().map_or(0, |p| p.params().len()),
+        }
+    }
+
+    /// The objective, less what a sleep that does not follow the device risks.
+    fn worth(&self) -> f64 {
+        self.value.log - if self.follows { 0.0 } else { DEAF }
+    }
+
+    /// Whether more trials may show that it keeps the floor and pays.
+    fn may_keep(&self) -> bool {
+        let limits = self.limits_kept || self.trials < 2;
+        limits && self.iops.above(self.floor) > -OPEN && self.per_core.above(WORTH) > -OPEN
+    }
+}
+
+/// Best of those that keep and pay.
+fn winner(views: &[View]) -> Option<&View> {
+    best(views.iter().filter(|v| v.keeps && v.pays))
+}
+
+/// By worth; among equals the one with fewest misses, then the fewest numbers to set.
+fn best<'a>(views: impl Iterator<Item = &'a View> + Clone) -> Option<&'a View> {
+    let top = views.clone().map(View::worth).fold(f64::NEG_INFINITY, f64::max);
+    let equal = views.filter(|v| v.worth() >= top - EQUAL);
+    equal.min_by(|a, b| {
+        let misses = a.miss_rate.total_cmp(&b.miss_rate);
+        misses.then(a.params.cmp(&b.params)).then(b.worth().total_cmp(&a.worth()))
+    })
+}
+
+fn verdict(contenders: &[Contender], views: &[View], winner: Option<&View>) -> Verdict {
+    let mut sleeping = views.iter().filter(|v| v.sleeps).peekable();
+    let paying = || views.iter().filter(|v| v.sleeps && v.pays);
+    match winner.map(|w| &contenders[w.index].method) {
+        Some(Method::Interrupt) => Verdict::Interrupt,
+        Some(_) => Verdict::Rule,
+        None if sleeping.peek().is_none() => Verdict::Unverified,
+        None if paying().next().is_none() => Verdict::NoRoom,
+        None if paying().all(|v| !v.limits_kept) => Verdict::Limits,
+        None => Verdict::TradeOff,
+    }
+}
+
+/// Of the sleeping methods that pay, the one to name in a trade-off.
+fn nearest(views: &[View]) -> Option<&View> {
+    let paying = || views.iter().filter(|v| v.sleeps && v.pays && v.limits_kept);
+    let most = paying().map(|v| v.iops.log).fold(f64::NEG_INFINITY, f64::max);
+    best(paying().filter(|v| v.iops.log >= most - NEARLY))
+}
+
+fn open(views: &[View], winner: Option<&View>, nearest: Option<usize>, wanted: u32) -> Vec<usize> {
+    let better = |v: &View| {
+        winner.is_none_or(|w| {
+            let error = v.value.se.hypot(w.value.se);
+            v.worth() - w.worth() > EQUAL - OPEN * error
+        })
+    };
+    // Few trials that beat the answer: whoever reads them will ask.
+    let lucky = |v: &View| {
+        let ahead = winner.is_none_or(|w| v.measured > w.measured + EQUAL);
+        v.kept && v.pays && ahead
+    };
+    let unsure = |v: &View| {
+        let is_answer = winner.is_some_and(|w| w.index == v.index) || nearest == Some(v.index);
+        match is_answer {
+            true => v.trials < wanted || v.iops.above(v.floor).abs() < OPEN,
+            false => v.may_keep() && better(v) || v.trials < wanted && lucky(v),
+        }
+    };
+    let mut open: Vec<&View> = views.iter().filter(|v| unsure(v)).collect();
+    // The answer itself first, then by what each may be worth.
+    let rank = |v: &View| v.worth() + v.value.se;
+    open.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+    let answer = winner.map(|w| w.index).or(nearest);
+    open.sort_by_key(|v| Some(v.index) != answer);
+    open.into_iter().map(|v| v.index).collect()
+}

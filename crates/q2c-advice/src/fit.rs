@@ -1,0 +1,225 @@
+//! The correction that explains best what trials measured: least squares with a prior, by Gauss and Newton's steps.
+
+use crate::correction::{Correction, PRIOR, TERMS};
+
+/// What is compared of a trial: logarithm of the relative IOPS, thread CPU as a share, miss rate.
+pub(crate) const FIGURES: usize = 3;
+pub(crate) type Figures = [f64; FIGURES];
+
+/// One trial beside its prediction.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Observed {
+    /// Which of the simulated cells it was a trial of.
+    pub cell: usize,
+    /// The correction that was in force when it was predicted, as an index into those given.
+    pub given: usize,
+    /// Measured less predicted.
+    pub off: Figures,
+    /// How much of that is noise, standard deviations.
+    pub sd: Figures,
+}
+
+/// A correction and how well it is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Fitted {
+    pub correction: Correction,
+    /// Standard deviations of its terms.
+    pub sd: [f64; TERMS],
+}
+
+impl Default for Fitted {
+    fn default() -> Self {
+        Fitted {
+            correction: Correction::default(),
+            sd: PRIOR,
+        }
+    }
+}
+
+/// Steps taken; the simulated figures are nearly straight in each term.
+const STEPS: usize = 4;
+/// A derivative is taken over this share of a term's prior.
+const REACH: f64 = 0.3;
+/// Trials further off than so many standard deviations count less: a stall is no cost of a sleep.
+const OUTLIER: f64 = 2.5;
+/// What a term is known to at best, as a share of its prior: the model is not the machine.
+const LEAST_SD: f64 = 0.25;
+
+/// Fits. `given` are the corrections in force in the rounds so far; `simulate` gives the figures of every cell under a correction, on the
+/// same recordings and draws at each call.
+pub(crate) fn fit(
+    observed: &[Observed],
+    given: &[Correction],
+    simulate: &dyn Fn(&Correction) -> Vec<Figures>,
+) -> Fitted {
+    let then: Vec<Vec<Figures>> = given.iter().map(simulate).collect();
+    let mut terms = given.last().copied().unwrap_or_default().terms();
+    let mut spread = PRIOR;
+    for _ in 0..STEPS {
+        let now = simulate(&Correction::of(terms));
+        let slopes = slopes(terms, &now, simulate);
+        let (matrix, right) = normal_equations(observed, &then, &now, &slopes, terms);
+        let Some(inverse) = inverse(matrix) else {
+            break;
+        };
+        for (i, term) in terms.iter_mut().enumerate() {
+            *term += (0..TERMS).map(|j| inverse[i][j] * right[j]).sum::<f64>();
+        }
+        terms = Correction::of(terms).terms();
+        spread = std::array::from_fn(|i| inverse[i][i].sqrt().max(LEAST_SD * PRIOR[i]));
+    }
+    Fitted {
+        correction: Correction::of(terms),
+        sd: spread,
+    }
+}
+
+/// Of every cell's figures, by term.
+fn slopes(
+    terms: [f64; TERMS],
+    now: &[Figures],
+    simulate: &dyn Fn(&Correction) -> Vec<Figures>,
+) -> Vec<[Figures; TERMS]> {
+    let mut slopes = vec![[[0.0; FIGURES]; TERMS]; now.len()];
+    for i in 0..TERMS {
+        // Towards the middle, where no bound is in the way.
+        let step = match terms[i] > 0.0 {
+            true => -REACH * PRIOR[i],
+            false => REACH * PRIOR[i],
+        };
+        let mut moved = terms;
+        moved[i] += step;
+        for (cell, figures) in simulate(&Correction::of(moved)).iter().enumerate() {
+            slopes[cell][i] = std::array::from_fn(|f| (figures[f] - now[cell][f]) / step);
+        }
+    }
+    slopes
+}
+
+type Matrix = [[f64; TERMS]; TERMS];
+
+fn normal_equations(
+    observed: &[Observed],
+    then: &[Vec<Figures>],
+    now: &[Figures],
+    slopes: &[[Figures; TERMS]],
+    terms: [f64; TERMS],
+) -> (Matrix, [f64; TERMS]) {
+    let mut matrix = [[0.0; TERMS]; TERMS];
+    let mut right = [0.0; TERMS];
+    for i in 0..TERMS {
+        matrix[i][i] = PRIOR[i].powi(-2);
+        right[i] = -terms[i] * PRIOR[i].powi(-2);
+    }
+    for seen in observed {
+        let slope = &slopes[seen.cell];
+        for f in 0..FIGURES {
+            let explained = now[seen.cell][f] - then[seen.given][seen.cell][f];
+            let left = seen.off[f] - explained;
+            let weight = (OUTLIER * seen.sd[f] / left.abs()).min(1.0) / seen.sd[f].powi(2);
+            for i in 0..TERMS {
+                right[i] += slope[i][f] * weight * left;
+                for j in 0..TERMS {
+                    matrix[i][j] += slope[i][f] * weight * slope[j][f];
+                }
+            }
+        }
+    }
+    (matrix, right)
+}
+
+/// Of a symmetric, positive matrix, by elimination; `None` where a number is none.
+fn inverse(mut matrix: Matrix) -> Option<Matrix> {
+    let mut inverse: Matrix =
+        std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
+    for pivot in 0..TERMS {
+        let by = matrix[pivot][pivot];
+        if !by.is_finite() || by <= 0.0 {
+            return None;
+        }
+        for j in 0..TERMS {
+            matrix[pivot][j] /= by;
+            inverse[pivot][j] /= by;
+        }
+        let (row, own) = (matrix[pivot], inverse[pivot]);
+        for i in (0..TERMS).filter(|&i| i != pivot) {
+            let factor = matrix[i][pivot];
+            for j in 0..TERMS {
+                matrix[i][j] -= factor * row[j];
+                inverse[i][j] -= factor * own[j];
+            }
+        }
+    }
+    Some(inverse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cells whose figures are straight in the terms: what was put in is found, but for what the prior holds back.
+    #[test]
+    fn a_known_correction_is_found() {
+        let truth = Correction {
+            latency: -0.04,
+            relief: 0.03,
+            wake: 0.2,
+            sleep_cpu: 0.1,
+        };
+        let simulate = |correction: &Correction| -> Vec<Figures> {
+            let [a, b, c, d] = correction.terms();
+            let cell = |n: usize| {
+                let sleep = n as f64 / 4.0;
+                [-a - b * sleep - 0.1 * c * sleep, 0.3 * d - a, sleep * c]
+            };
+            (0..5).map(cell).collect()
+        };
+        let (nothing, all) = (simulate(&Correction::default()), simulate(&truth));
+        let observed: Vec<Observed> = (0..5)
+            .map(|cell| Observed {
+                cell,
+                given: 0,
+                off: std::array::from_fn(|f| all[cell][f] - nothing[cell][f]),
+                sd: [1e-4; FIGURES],
+            })
+            .collect();
+        let found = fit(&observed, &[Correction::default()], &simulate);
+        for (found, wanted) in found.correction.terms().iter().zip(truth.terms()) {
+            assert!((found - wanted).abs() < 1e-3, "{found} for {wanted}");
+        }
+        // Predicted under the right correction, the same trials leave nothing to explain.
+        let right: Vec<Observed> = observed
+            .iter()
+            .map(|seen| Observed {
+                given: 1,
+                off: [0.0; FIGURES],
+                ..seen.clone()
+            })
+            .collect();
+        let again = fit(&right, &[Correction::default(), truth], &simulate);
+        assert!((again.correction.wake - 0.2).abs() < 1e-3, "{again:?}");
+    }
+
+    #[test]
+    fn without_trials_nothing_is_corrected() {
+        let found = fit(&[], &[Correction::default()], &|_| Vec::new());
+        assert_eq!(found, Fitted::default());
+    }
+
+    #[test]
+    fn an_inverse_times_its_matrix_is_one() {
+        let matrix: Matrix = [
+            [4.0, 1.0, 0.5, 0.0],
+            [1.0, 3.0, 0.2, 0.1],
+            [0.5, 0.2, 2.0, 0.3],
+            [0.0, 0.1, 0.3, 1.0],
+        ];
+        let inverse = inverse(matrix).unwrap();
+        for (i, row) in matrix.iter().enumerate() {
+            for j in 0..TERMS {
+                let product: f64 = (0..TERMS).map(|k| row[k] * inverse[k][j]).sum();
+                assert!((product - f64::from(u8::from(i == j))).abs() < 1e-12);
+            }
+        }
+    }
+}

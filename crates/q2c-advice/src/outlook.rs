@@ -1,0 +1,204 @@
+//! What simulation expects of every rule of the grid, over resampled recordings and costs that are not known to the last digit.
+
+use crate::correction::{Correction, TERMS};
+use crate::evidence::Estimate;
+use crate::fit::Fitted;
+use crate::goal::Goal;
+use crate::method::follows;
+use q2c_model::{CostModel, Nanos};
+use q2c_policy::PolicySpec;
+use q2c_sim::answers::sensitivity;
+use q2c_sim::{Arrival, Configuration, Drive, Grid, Method, Outcome, Recording, simulate, sweep};
+use q2c_stats::{Rng, mean};
+
+/// What a simulation stands on.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Calibrated costs.
+    pub cost: CostModel,
+    /// Polled recordings, spread over the run; each has one [`Recording`] per lane.
+    pub recordings: Vec<Vec<Recording>>,
+    /// Median of the latency from the submission's return to the reaping, ns.
+    pub latency_ns: f64,
+    /// Rules beside the standard grid.
+    pub own: Vec<PolicySpec>,
+    /// Seed of all draws.
+    pub seed: u64,
+}
+
+/// What is expected of one rule, beside polling on the same recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outlook {
+    /// The rule.
+    pub policy: PolicySpec,
+    /// Whether it adapts its sleep to the device.
+    pub follows: bool,
+    /// IOPS over polling's.
+    pub iops: Estimate,
+    /// KIOPS/core over polling's.
+    pub per_core: Estimate,
+    /// Thread CPU, percent.
+    pub cpu_pct: f64,
+    /// Sleep asked, mean over all I/Os, ns.
+    pub sleep_ns: f64,
+    /// Misses / I/Os.
+    pub miss_rate: f64,
+    /// The objective where the floor is kept, less where it is not, averaged over all draws and the rule's neighbours in the grid:
+    /// a rule at an edge has the edge in it.
+    pub robust: f64,
+}
+
+/// Draws of recording and costs. Several lanes go through the slow simulator.
+const DRAWS_OF_ONE_LANE: usize = 8;
+const DRAWS_OF_MANY: usize = 4;
+/// Simulated time that is dropped, two of the longest periods of the grid, and that counts.
+const WARM_UP: Nanos = Nanos::from_millis(400);
+const MEASURE: Nanos = Nanos::from_millis(1_000);
+/// A draw replays a part of a recording of this share, from anywhere in it.
+const PART: f64 = 0.6;
+/// Below the floor the objective counts times (IOPS / floor) to this power: 1 % below costs 11 %.
+const EDGE: i32 = 12;
+/// How far the simulator's own form may be off, beside the terms of a correction.
+const FORM_SD: f64 = 0.015;
+/// Weight of a rule itself against one of its neighbours.
+const OWN_WEIGHT: f64 = 2.0;
+
+/// The standard grid, twice as many fixed sleeps, and own rules.
+pub(crate) fn grid(setting: &Setting) -> Grid {
+    let mut grid = Grid::standard(Nanos(setting.latency_ns as u64));
+    let between = (0..10).map(|n| setting.latency_ns * (f64::from(n) + 0.5) / 10.0);
+    let fixed = between.map(|ns| format!("fixed:{}ns", (ns as u64).max(1)));
+    let fixed = fixed.map(|text| text.parse().expect("a fixed sleep of 1 ns or more"));
+    grid.policies.extend(fixed);
+    grid.policies.extend(setting.own.iter().cloned());
+    grid
+}
+
+/// One draw's outcomes in the order of the grid, and classic polling's.
+struct Draw {
+    cells: Vec<Outcome>,
+    poll: Outcome,
+}
+
+/// Simulates every rule of the grid.
+pub(crate) fn outlooks(setting: &Setting, fitted: &Fitted, goal: &Goal) -> Vec<Outlook> {
+    let grid = grid(setting);
+    let lanes = setting.recordings.first().map_or(0, Vec::len);
+    let count = match lanes {
+        0 => return Vec::new(),
+        1 => DRAWS_OF_ONE_LANE,
+        _ => DRAWS_OF_MANY,
+    };
+    let mut rng = Rng::new(setting.seed);
+    let draws: Vec<Draw> = (0..count)
+        .map(|n| draw(setting, fitted, &grid, n, &mut rng))
+        .collect();
+    let worth: Vec<f64> = (0..grid.policies.len())
+        .map(|i| mean(&draws.iter().map(|d| utility(d, i, goal)).collect::<Vec<_>>()))
+        .collect();
+    let of = |(i, policy): (usize, &PolicySpec)| {
+        let robust = with_neighbours(&grid.policies, i, &worth);
+        outlook(policy, &draws, i, robust)
+    };
+    grid.policies.iter().enumerate().map(of).collect()
+}
+
+fn draw(setting: &Setting, fitted: &Fitted, grid: &Grid, n: usize, rng: &mut Rng) -> Draw {
+    let recording = &setting.recordings[n % setting.recordings.len()];
+    let start = rng.unit();
+    let lanes: Vec<Recording> = recording.iter().map(|lane| part(lane, start)).collect();
+    let terms = fitted.correction.terms();
+    let shaken: [f64; TERMS] = std::array::from_fn(|i| terms[i] + fitted.sd[i] * normal(rng));
+    let cost = Correction::of(shaken).apply(&setting.cost, setting.latency_ns);
+    let drive = Drive {
+        warm_up: WARM_UP,
+        measure: MEASURE,
+        seed: setting.seed.wrapping_add(n as u64),
+    };
+    let on = Configuration {
+        lanes: &lanes,
+        cost: &cost,
+        drive,
+        arrival: Arrival::Think,
+    };
+    Draw {
+        cells: sweep(grid, &on).into_iter().map(|c| c.outcome).collect(),
+        poll: simulate(&lanes, &cost, Method::Poll, drive),
+    }
+}
+
+/// A stretch of a recording that begins at the share `start` of it, its end joined to its begin.
+fn part(lane: &Recording, start: f64) -> Recording {
+    let len = lane.len();
+    let (from, most) = ((start * len as f64) as usize, (len as f64 * PART).ceil());
+    let mut part = Recording::default();
+    for i in (0..most as usize).map(|i| (from + i) % len.max(1)) {
+        let io = q2c_sim::unpack(lane.ios[i]);
+        part.push(io, lane.submit[i], lane.wait[i], lane.gap[i]);
+    }
+    part
+}
+
+/// Standard normal by Box and Muller (1958).
+fn normal(rng: &mut Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * rng.unit()).cos()
+}
+
+fn relative(draw: &Draw, i: usize) -> (f64, f64) {
+    let (cell, poll) = (&draw.cells[i], &draw.poll);
+    (
+        cell.iops / poll.iops,
+        cell.kiops_per_core / poll.kiops_per_core,
+    )
+}
+
+/// What a rule is worth in one draw.
+fn utility(draw: &Draw, i: usize, goal: &Goal) -> f64 {
+    use q2c_sim::Objective;
+    let (iops, per_core) = relative(draw, i);
+    let floor = goal.floor(draw.poll.iops);
+    let value = match goal.objective {
+        Objective::KiopsPerCore => per_core,
+        Objective::Iops => iops,
+        Objective::Cpu => draw.poll.cpu_pct / draw.cells[i].cpu_pct,
+    };
+    let over = |limit: Option<f64>, found: f64| limit.is_some_and(|most| found > most);
+    let limits = &goal.limits;
+    let broken = over(limits.max_p99_ns, draw.cells[i].p99_ns)
+        || over(limits.max_cpu_pct, draw.cells[i].cpu_pct);
+    let kept = (iops / floor).min(1.0).powi(EDGE);
+    if broken { 0.0 } else { value * kept }
+}
+
+fn with_neighbours(policies: &[PolicySpec], i: usize, worth: &[f64]) -> f64 {
+    let beside = sensitivity(policies, i, |n| worth[n]);
+    let sum: f64 = beside.iter().map(|n| worth[n.cell]).sum();
+    (OWN_WEIGHT * worth[i] + sum) / (OWN_WEIGHT + beside.len() as f64)
+}
+
+fn outlook(policy: &PolicySpec, draws: &[Draw], i: usize, robust: f64) -> Outlook {
+    let over =
+        |of: &dyn Fn(&Draw) -> f64| mean(&draws.iter().map(of).collect::<Vec<f64>>());
+    Outlook {
+        policy: policy.clone(),
+        follows: follows(policy),
+        iops: estimate(draws.iter().map(|d| relative(d, i).0)),
+        per_core: estimate(draws.iter().map(|d| relative(d, i).1)),
+        cpu_pct: over(&|d| d.cells[i].cpu_pct),
+        sleep_ns: over(&|d| d.cells[i].effective_sleep_ns),
+        miss_rate: over(&|d| d.cells[i].miss_rate),
+        robust,
+    }
+}
+
+/// Mean and scatter of a ratio's logarithm over the draws.
+fn estimate(ratios: impl Iterator<Item = f64>) -> Estimate {
+    let logs: Vec<f64> = ratios.map(|r| r.max(f64::MIN_POSITIVE).ln()).collect();
+    let middle = mean(&logs);
+    let variance = logs.iter().map(|l| (l - middle).powi(2)).sum::<f64>() / logs.len() as f64;
+    Estimate {
+        log: middle,
+        se: (variance + FORM_SD.powi(2)).sqrt(),
+    }
+}

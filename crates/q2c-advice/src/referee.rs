@@ -1,0 +1,397 @@
+//! Round after round: what to try next, from what was seen.
+
+use crate::candidates::{Role, candidates};
+use crate::correction::Correction;
+use crate::decide::{Contender, Decision, decide};
+use crate::evidence::{Noise, Trial};
+use crate::fit::{Figures, Fitted, Observed, fit};
+use crate::goal::{Goal, WORTH};
+use crate::method::Method;
+use crate::outlook::{Outlook, Setting, outlooks};
+use crate::predict::predict;
+use q2c_model::{CostModel, CpuId, Nanos};
+use q2c_policy::PolicySpec;
+use q2c_result::tune::Verdict;
+use q2c_sim::Recording;
+use q2c_stats::{median, sorted};
+use rayon::prelude::*;
+
+/// What a referee decides about.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// What is best, and what must be kept.
+    pub goal: Goal,
+    /// Costs, recordings, own rules, seed.
+    pub setting: Setting,
+    /// CPUs of the lanes.
+    pub cpus: Vec<CpuId>,
+    /// Trials that an answer should stand on.
+    pub wanted: u32,
+}
+
+/// One method to try.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Order {
+    /// The method.
+    pub method: Method,
+    /// Why it is tried at all.
+    pub role: Role,
+    /// How often in this round.
+    pub trials: u32,
+}
+
+struct Tried {
+    method: Method,
+    role: Role,
+    trials: Vec<Trial>,
+}
+
+/// Decides what is tried, and what has won. Deterministic: the same recordings and trials give the same orders.
+pub struct Referee {
+    subject: Subject,
+    tried: Vec<Tried>,
+    /// The correction in force in each round.
+    given: Vec<Correction>,
+    fitted: Fitted,
+    outlooks: Vec<Outlook>,
+    spent: u32,
+}
+
+/// Linux's default rule (block/blk-mq.c until 6.3): half the mean of the last 100 ms.
+pub const LINUX: &str = "mean:ratio=50%,period=100ms";
+/// The rule the published study found best.
+const PUBLISHED: &str = "min:ratio=70%,period=10ms";
+/// In the first rounds every method is tried once: the simulation learns from all of them.
+const SINGLE_ROUNDS: usize = 2;
+/// Methods tried again in a round, and new ones: the second round looks widest.
+const AGAIN: usize = 5;
+const NEW: [usize; 4] = [usize::MAX, 3, 2, 1];
+/// Baselines and Linux's rule get so many trials, for comparison.
+const COMPARED: usize = 3;
+/// Length of a simulation that the correction is fitted by.
+const FIT_FOR: Nanos = Nanos::from_millis(400);
+/// What the simulator's figures are off by beside noise: relative IOPS, CPU as a share, miss rate.
+const MODEL_SD: Figures = [0.02, 0.04, 0.08];
+/// A new rule must promise so much more than the answer so far.
+const PROMISE: f64 = 0.02;
+
+impl Referee {
+    /// Before the first round.
+    #[must_use]
+    pub fn new(subject: Subject) -> Self {
+        Referee {
+            subject,
+            tried: Vec::new(),
+            given: Vec::new(),
+            fitted: Fitted::default(),
+            outlooks: Vec::new(),
+            spent: 0,
+        }
+    }
+
+    /// A polled recording made since the last round, one per lane.
+    pub fn hear(&mut self, recording: Vec<Recording>) {
+        self.subject.setting.recordings.push(recording);
+    }
+
+    /// Plans the next round with at most `most` trials: nothing when the answer is clear, or nothing is left to spend.
+    pub fn next(&mut self, most: u32) -> Vec<Order> {
+        self.learn();
+        let orders = match self.given.len() {
+            0 => self.opening(),
+            _ => self.further(most),
+        };
+        let mut left = most;
+        let mut kept = Vec::new();
+        for order in orders {
+            if order.trials <= left {
+                left -= order.trials;
+                kept.push(order);
+            }
+        }
+        self.given.push(self.fitted.correction);
+        for order in &kept {
+            self.enter(order);
+        }
+        kept
+    }
+
+    /// What one trial measured. A method that was not ordered is entered with the role given.
+    pub fn take(&mut self, method: &Method, trial: Trial) {
+        self.spent += 1;
+        if let Some(tried) = self.tried.iter_mut().find(|t| t.method == *method) {
+            tried.trials.push(trial);
+        }
+    }
+
+    /// The round that was planned last, from 0.
+    #[must_use]
+    pub fn round(&self) -> u32 {
+        self.given.len().saturating_sub(1) as u32
+    }
+
+    /// Trials taken so far.
+    #[must_use]
+    pub fn spent(&self) -> u32 {
+        self.spent
+    }
+
+    /// What was learned so far.
+    #[must_use]
+    pub fn correction(&self) -> Correction {
+        self.fitted.correction
+    }
+
+    /// The costs with what was learned: those of the next trials' predictions.
+    #[must_use]
+    pub fn cost(&self) -> CostModel {
+        self.corrected(&self.fitted.correction)
+    }
+
+    /// What simulation expects of every rule of the grid, as of the last round that was planned.
+    #[must_use]
+    pub fn outlooks(&self) -> &[Outlook] {
+        &self.outlooks
+    }
+
+    /// The methods tried, in the order of their first trial, with their roles.
+    pub fn tried(&self) -> impl Iterator<Item = (&Method, Role, &[Trial])> {
+        let tried = self.tried.iter();
+        tried.map(|t| (&t.method, t.role, t.trials.as_slice()))
+    }
+
+    /// The verdict by the trials so far; its indices are those of [`Referee::tried`].
+    #[must_use]
+    pub fn decision(&self) -> Decision {
+        decide(
+            &self.contenders(),
+            &self.subject.goal,
+            &self.noise(),
+            self.subject.wanted,
+        )
+    }
+
+    /// How much single trials scatter.
+    #[must_use]
+    pub fn noise(&self) -> Noise {
+        Noise::of(self.tried.iter().map(|t| t.trials.as_slice()))
+    }
+
+    fn enter(&mut self, order: &Order) {
+        if self.tried.iter().all(|t| t.method != order.method) {
+            self.tried.push(Tried {
+                method: order.method.clone(),
+                role: order.role,
+                trials: Vec::new(),
+            });
+        }
+    }
+
+    fn contenders(&self) -> Vec<Contender> {
+        let belief = |method: &Method| {
+            let policy = method.policy()?;
+            let known = self.outlooks.iter().find(|o| o.policy == *policy)?;
+            Some((known.iops, known.per_core))
+        };
+        let of = |tried: &Tried| Contender {
+            method: tried.method.clone(),
+            trials: tried.trials.clone(),
+            belief: belief(&tried.method),
+        };
+        self.tried.iter().map(of).collect()
+    }
+
+    /// Corrects the costs by the trials, and simulates anew.
+    fn learn(&mut self) {
+        self.fitted = self.fit();
+        let setting = Setting {
+            cost: self.with_others(&self.subject.setting.cost),
+            own: self.own(),
+            ..self.subject.setting.clone()
+        };
+        self.outlooks = outlooks(&setting, &self.fitted, &self.subject.goal);
+    }
+
+    /// Rules beside the standard grid: the user's, and those that are tried whatever the grid has.
+    fn own(&self) -> Vec<PolicySpec> {
+        let tried = self.tried.iter().filter_map(|t| t.method.policy().cloned());
+        let mut own = self.subject.setting.own.clone();
+        let grid = crate::outlook::grid(&self.subject.setting);
+        own.extend(tried.filter(|policy| !grid.policies.contains(policy)));
+        own
+    }
+
+    fn corrected(&self, correction: &Correction) -> CostModel {
+        let setting = &self.subject.setting;
+        self.with_others(&correction.apply(&setting.cost, setting.latency_ns))
+    }
+
+    /// The machine's CPU beyond the threads' own is measured beside each trial: medians of that.
+    fn with_others(&self, cost: &CostModel) -> CostModel {
+        let lanes = self.subject.cpus.len() as f64;
+        let other = |busy: Option<f64>, cpu_pct: f64, iops: f64| {
+            Some(((busy? - cpu_pct / 100.0 * lanes) * 1e9 / iops).max(0.0))
+        };
+        let sleeping = self.tried.iter().filter(|t| t.method.policy().is_some());
+        let trials: Vec<&Trial> = sleeping.flat_map(|t| &t.trials).collect();
+        let asleep = trials.iter().filter_map(|t| other(t.busy_cpus, t.cpu_pct, t.iops));
+        let beside = trials.iter().map(|t| t.beside);
+        let polling = beside.filter_map(|b| other(b.busy_cpus, b.cpu_pct, b.iops));
+        CostModel {
+            other_cpu_sleep_ns: middle(asleep).unwrap_or(cost.other_cpu_sleep_ns),
+            other_cpu_poll_ns: middle(polling).unwrap_or(cost.other_cpu_poll_ns),
+            ..cost.clone()
+        }
+    }
+
+    fn fit(&self) -> Fitted {
+        let (cells, observed) = self.observed();
+        let Some(recording) = self.subject.setting.recordings.last() else {
+            return Fitted::default();
+        };
+        let simulate = |correction: &Correction| -> Vec<Figures> {
+            let cost = self.corrected(correction);
+            let seed = self.subject.setting.seed;
+            let run = |method: &Method| {
+                predict(method, recording, &self.subject.cpus, &cost, FIT_FOR, seed)
+            };
+            let poll = run(&Method::Poll);
+            let figures = |method: &&Method| {
+                let outcome = run(method);
+                let relative = (outcome.iops / poll.iops).max(f64::MIN_POSITIVE);
+                [relative.ln(), outcome.cpu_pct / 100.0, outcome.miss_rate]
+            };
+            cells.par_iter().map(figures).collect()
+        };
+        match observed.is_empty() {
+            true => Fitted::default(),
+            false => fit(&observed, &self.given, &simulate),
+        }
+    }
+
+    /// The sleeping methods tried, and their trials beside their predictions.
+    fn observed(&self) -> (Vec<&Method>, Vec<Observed>) {
+        let noise = self.noise();
+        let sd = [
+            noise.iops.hypot(MODEL_SD[0]),
+            MODEL_SD[1],
+            MODEL_SD[2],
+        ];
+        let sleeping = self.tried.iter().filter(|t| t.method.policy().is_some());
+        let (mut cells, mut observed) = (Vec::new(), Vec::new());
+        for (cell, tried) in sleeping.enumerate() {
+            cells.push(&tried.method);
+            observed.extend(tried.trials.iter().filter_map(|trial| {
+                let predicted = trial.predicted?;
+                let measured = trial.relative_iops().ln();
+                let off = [
+                    measured - predicted.relative_iops.ln(),
+                    (trial.cpu_pct - predicted.cpu_pct) / 100.0,
+                    trial.miss_rate - predicted.miss_rate,
+                ];
+                let given = trial.round as usize;
+                let finite = off.iter().all(|o| o.is_finite());
+                finite.then_some(Observed { cell, given, off, sd })
+            }));
+        }
+        (cells, observed)
+    }
+
+    fn opening(&self) -> Vec<Order> {
+        let hybrid = |text: &str| {
+            Method::Hybrid(text.parse().expect("the standard rules are valid"))
+        };
+        let mut orders = vec![
+            once(Method::Interrupt, Role::Baseline),
+            once(Method::Poll, Role::Baseline),
+            once(hybrid(LINUX), Role::Linux),
+            once(hybrid(PUBLISHED), Role::Published),
+        ];
+        let taken: Vec<PolicySpec> = orders
+            .iter()
+            .filter_map(|o| o.method.policy().cloned())
+            .collect();
+        orders.extend(self.proposed(&taken));
+        orders
+    }
+
+    fn proposed(&self, taken: &[PolicySpec]) -> Vec<Order> {
+        let Subject { goal, setting, .. } = &self.subject;
+        let floor = match self.tried.is_empty() {
+            true => goal.floor(self.polled_iops()),
+            false => self.decision().floor,
+        };
+        let found = candidates(&self.outlooks, floor, &setting.own, taken).into_iter();
+        found
+            .map(|(policy, role)| once(Method::Hybrid(policy), role))
+            .collect()
+    }
+
+    /// IOPS of polling in the first recording.
+    fn polled_iops(&self) -> f64 {
+        let Subject { setting, cpus, .. } = &self.subject;
+        setting.recordings.first().map_or(0.0, |lanes| {
+            predict(&Method::Poll, lanes, cpus, &setting.cost, FIT_FOR, setting.seed).iops
+        })
+    }
+
+    fn further(&self, most: u32) -> Vec<Order> {
+        let round = self.given.len();
+        let trials = if round < SINGLE_ROUNDS { 1 } else { 2 };
+        let decision = self.decision();
+        let again = decision.open.iter().take(AGAIN).map(|&i| &self.tried[i]);
+        let mut orders: Vec<Order> = again
+            .map(|t| Order {
+                trials,
+                ..once(t.method.clone(), t.role)
+            })
+            .collect();
+        let new = NEW.get(round).copied().unwrap_or(0);
+        orders.extend(self.promising(&decision).into_iter().take(new));
+        if orders.is_empty() {
+            return orders;
+        }
+        for tried in self.tried.iter().filter(|t| t.trials.len() < COMPARED) {
+            let compared = matches!(tried.role, Role::Baseline | Role::Linux | Role::User);
+            if compared && orders.iter().all(|o| o.method != tried.method) {
+                orders.push(once(tried.method.clone(), tried.role));
+            }
+        }
+        orders.truncate(most as usize);
+        orders
+    }
+
+    /// New rules that promise more than the answer so far.
+    fn promising(&self, decision: &Decision) -> Vec<Order> {
+        let taken: Vec<PolicySpec> = self
+            .tried
+            .iter()
+            .filter_map(|t| t.method.policy().cloned())
+            .collect();
+        let of = |policy: &PolicySpec| self.outlooks.iter().find(|o| o.policy == *policy);
+        let answer = match decision.verdict {
+            Verdict::Rule => decision.chosen.and_then(|i| self.tried[i].method.policy()),
+            _ => None,
+        };
+        let least = answer.and_then(of).map_or(WORTH, |o| o.robust * (1.0 + PROMISE));
+        let mut found = self.proposed(&taken);
+        found.retain(|order| {
+            let outlook = order.method.policy().and_then(of);
+            outlook.is_some_and(|o| o.robust > least)
+        });
+        found
+    }
+}
+
+fn once(method: Method, role: Role) -> Order {
+    Order {
+        method,
+        role,
+        trials: 1,
+    }
+}
+
+fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values = sorted(&values.collect::<Vec<_>>());
+    (!values.is_empty()).then(|| median(&values))
+}

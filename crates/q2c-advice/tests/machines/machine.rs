@@ -1,0 +1,259 @@
+//! A simulated machine of known truth: a device that drifts, costs that calibration saw wrongly, sleeps that change the
+//! device's latency in a form that the correction does not have.
+
+use q2c_advice::{Beside, Method, Predicted, Trial, predict};
+use q2c_model::{Bytes, CostModel, CpuId, Curve, Direction, Nanos, WakeDelay};
+use q2c_policy::Io;
+use q2c_sim::{Drive, Outcome, Recording, simulate};
+use q2c_stats::Rng;
+
+pub const CPUS: [CpuId; 1] = [CpuId(0)];
+/// Length of one step of the drift.
+const STEP_NS: f64 = 5e6;
+/// A trial as the tool makes them: settling, then parts with polled slices between.
+const SETTLE_NS: f64 = 250e6;
+const PART_NS: f64 = 60e6;
+const SLICE_NS: f64 = 40e6;
+const PARTS: usize = 17;
+
+/// Drawn at random from a seed.
+pub struct Machine {
+    pub seed: u64,
+    rng: Rng,
+    /// Median device time, ns.
+    pub latency: f64,
+    sigma: f64,
+    submit: f64,
+    /// Drift: standard deviation and correlation time of a fast and a slow part, and their state.
+    drift: [(f64, f64, f64); 2],
+    pub truth: CostModel,
+    pub calibrated: CostModel,
+}
+
+fn normal(rng: &mut Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * rng.unit()).cos()
+}
+
+fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
+    low + (high - low) * rng.unit()
+}
+
+/// Evenly over the logarithm.
+fn over_decades(rng: &mut Rng, low: f64, high: f64) -> f64 {
+    between(rng, low.ln(), high.ln()).exp()
+}
+
+impl Machine {
+    pub fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed.wrapping_mul(0x9e37_79b9) ^ 0x5eed);
+        let latency = over_decades(&mut rng, 10e3, 400e3);
+        let truth = truth(&mut rng, latency);
+        let calibrated = calibrated(&mut rng, &truth, latency);
+        Machine {
+            seed,
+            latency,
+            sigma: between(&mut rng, 0.05, 0.35),
+            submit: over_decades(&mut rng, 1e3, 20e3),
+            drift: [
+                (between(&mut rng, 0.03, 0.2), 200e6, 0.0),
+                (between(&mut rng, 0.0, 0.12), 60e9, 0.0),
+            ],
+            truth,
+            calibrated,
+            rng,
+        }
+    }
+
+    /// The device's speed changes; `length` passes.
+    fn drift(&mut self, length: f64) -> f64 {
+        let mut log = 0.0;
+        for (sd, time, state) in &mut self.drift {
+            let kept = (-length / *time).exp();
+            *state = *state * kept + *sd * (1.0 - kept * kept).sqrt() * normal(&mut self.rng);
+            log += *state;
+        }
+        log.exp()
+    }
+
+    /// Polls for so long, into `recording`.
+    fn poll_into(&mut self, recording: &mut Recording, length: f64) {
+        let io = Io {
+            direction: Direction::Read,
+            bytes: 4096,
+        };
+        let mut left = length;
+        while left > 0.0 {
+            let scale = self.drift(STEP_NS.min(left));
+            let end = left - STEP_NS.min(left);
+            while left > end {
+                let slow = if self.rng.unit() < 0.005 { 4.0 } else { 1.0 };
+                let shape = (self.sigma * normal(&mut self.rng)).exp();
+                let wait = self.latency * scale * shape * slow;
+                let submit = self.submit * between(&mut self.rng, 0.9, 1.1);
+                recording.push(io, submit as f32, wait as f32, 200.0);
+                left -= submit + wait + 200.0;
+            }
+        }
+    }
+
+    pub fn recording(&mut self, length: f64) -> Vec<Recording> {
+        let mut recording = Recording::default();
+        self.poll_into(&mut recording, length);
+        vec![recording]
+    }
+
+    /// A trial at the present moment, predicted with `cost`.
+    pub fn trial(&mut self, method: &Method, cost: &CostModel, round: u32) -> Trial {
+        let (mut parts, mut slices) = (Recording::default(), Recording::default());
+        self.poll_into(&mut slices, SLICE_NS);
+        self.poll_into(&mut parts, SETTLE_NS);
+        for _ in 0..PARTS {
+            self.poll_into(&mut parts, PART_NS);
+            self.poll_into(&mut slices, SLICE_NS);
+        }
+        let mood = 1.0 + 0.05 * normal(&mut self.rng);
+        let now = CostModel {
+            wake_clear: scaled(&self.truth.wake_clear, mood),
+            wake_hit: scaled(&self.truth.wake_hit, mood),
+            ..self.truth.clone()
+        };
+        let seed = self.rng.next_u64();
+        let run = once(method, &parts, &now, SETTLE_NS, seed);
+        let beside = once(&Method::Poll, &slices, &now, 0.0, seed);
+        let noise = [(); 2].map(|()| 1.0 + 0.02 * normal(&mut self.rng));
+        let busy = |o: &Outcome, noise: f64| Some(o.iops / 1e3 / o.kiops_per_core * noise);
+        // Time passes between trials.
+        self.drift(300e6);
+        Trial {
+            iops: run.iops,
+            cpu_pct: run.cpu_pct,
+            busy_cpus: busy(&run, noise[0]),
+            miss_rate: run.miss_rate,
+            effective_sleep_ns: run.effective_sleep_ns,
+            p99_ns: run.p99_ns,
+            beside: Beside {
+                iops: beside.iops,
+                cpu_pct: beside.cpu_pct,
+                busy_cpus: busy(&beside, noise[1]),
+            },
+            predicted: predicted(method, &[slices], cost, seed, beside.iops),
+            round,
+        }
+    }
+}
+
+fn once(method: &Method, lane: &Recording, cost: &CostModel, warm_up: f64, seed: u64) -> Outcome {
+    let rule = match method {
+        Method::Interrupt => q2c_sim::Method::Interrupt,
+        Method::Poll => q2c_sim::Method::Poll,
+        Method::Hybrid(policy) => q2c_sim::Method::Hybrid(policy.build_on(&CPUS)),
+    };
+    let drive = Drive {
+        warm_up: Nanos(warm_up as u64),
+        ..Drive::once(seed)
+    };
+    simulate(std::slice::from_ref(lane), cost, rule, drive)
+}
+
+fn predicted(
+    method: &Method,
+    slices: &[Recording],
+    cost: &CostModel,
+    seed: u64,
+    poll_iops: f64,
+) -> Option<Predicted> {
+    method.policy()?;
+    let told = predict(method, slices, &CPUS, cost, Nanos::from_millis(1_000), seed);
+    Some(Predicted {
+        relative_iops: told.iops / poll_iops,
+        cpu_pct: told.cpu_pct,
+        miss_rate: told.miss_rate,
+    })
+}
+
+fn scaled(wake: &WakeDelay, by: f64) -> WakeDelay {
+    let times = |curve: &Curve| Curve {
+        x: curve.x.clone(),
+        y: curve.y.iter().map(|y| y * by).collect(),
+    };
+    WakeDelay {
+        base_ns: times(&wake.base_ns),
+        spread_ns: times(&wake.spread_ns),
+        least_ns: times(&wake.least_ns),
+        most_ns: times(&wake.most_ns),
+        z: wake.z.clone(),
+    }
+}
+
+fn wake(rng: &mut Rng, base: f64, slope: f64) -> WakeDelay {
+    let far = 1e6;
+    let line = |at: f64| Curve {
+        x: vec![0.0, far],
+        y: vec![at, at + slope * far],
+    };
+    // Late wake-ups come in bursts.
+    let mut state = 0.0;
+    let z = (0..512).map(|_| {
+        state = 0.7 * state + 0.71 * normal(rng);
+        state
+    });
+    WakeDelay {
+        z: z.collect(),
+        base_ns: line(base),
+        spread_ns: Curve::constant(0.15 * base),
+        least_ns: line(0.6 * base),
+        most_ns: line(2.5 * base),
+    }
+}
+
+fn truth(rng: &mut Rng, latency: f64) -> CostModel {
+    let delay = over_decades(rng, 2e3, 25e3).min(0.8 * latency);
+    let constant = between(rng, -0.03, 0.03) * latency;
+    // In half of the machines polling slows the device: sleeping gives time back, but not beyond some sleep.
+    let relief = if rng.unit() < 0.5 { between(rng, 0.0, 0.15) } else { 0.0 };
+    let ends = between(rng, 0.4, 0.9) * latency;
+    let cpu = delay * between(rng, 0.3, 0.9);
+    let other = between(rng, 0.0, 3e3);
+    CostModel {
+        bs: Bytes(4096),
+        wake_clear: wake(rng, delay, 0.02),
+        wake_hit: wake(rng, delay * 1.1, 0.0),
+        hit_lead_ns: between(rng, 0.0, 0.08) * latency,
+        reap_hit_ns: 500.0,
+        sleep_cpu_clear_ns: Curve::constant(cpu),
+        sleep_cpu_hit_ns: Curve::constant(cpu * 1.2),
+        added_latency_ns: Curve {
+            x: vec![0.0, ends],
+            y: vec![constant, constant - relief * ends],
+        },
+        added_submit_ns: Curve::constant(0.0),
+        interrupt_cpu_ns: between(rng, 3e3, 15e3),
+        interrupt_latency_ns: over_decades(rng, 1.5e3, 40e3),
+        other_cpu_poll_ns: other,
+        other_cpu_sleep_ns: other + between(rng, 0.0, 3e3),
+        other_cpu_interrupt_ns: other + between(rng, 0.0, 5e3),
+        ..CostModel::delayed(Nanos::ZERO)
+    }
+}
+
+/// As a calibration saw it minutes ago: one number for the added latency, everything a little off.
+fn calibrated(rng: &mut Rng, truth: &CostModel, latency: f64) -> CostModel {
+    let mut off = |sd: f64| 1.0 + sd * normal(rng);
+    let cpu = off(0.1);
+    let times = |curve: &Curve| Curve::constant(curve.at(0.0) * cpu);
+    let wake = off(0.12);
+    CostModel {
+        wake_clear: scaled(&truth.wake_clear, wake),
+        wake_hit: scaled(&truth.wake_hit, wake),
+        hit_lead_ns: truth.hit_lead_ns * off(0.3).max(0.0),
+        sleep_cpu_clear_ns: times(&truth.sleep_cpu_clear_ns),
+        sleep_cpu_hit_ns: times(&truth.sleep_cpu_hit_ns),
+        added_latency_ns: Curve::constant(
+            truth.added_latency_ns.at(latency / 2.0) + (off(0.02) - 1.0) * latency,
+        ),
+        other_cpu_sleep_ns: truth.other_cpu_sleep_ns * off(0.2),
+        other_cpu_poll_ns: truth.other_cpu_poll_ns * off(0.2),
+        ..truth.clone()
+    }
+}

@@ -1,0 +1,207 @@
+//! What is true of a machine, by brute force over the whole grid; and what the tool says of it.
+
+use crate::machine::{CPUS, Machine};
+use q2c_advice::{FLOOR, Goal, Method, Referee, Setting, Subject, WORTH};
+use q2c_model::{CostModel, Nanos};
+use q2c_policy::PolicySpec;
+use q2c_result::tune::Verdict;
+use q2c_sim::{
+    Arrival, Configuration, Drive, Grid, Limits, Objective, Outcome, Recording, choose, simulate,
+    sweep,
+};
+use q2c_stats::{percentile, sorted};
+
+/// IOPS and KIOPS/core over polling's.
+type Ratios = (f64, f64);
+
+pub struct Truth {
+    lanes: Vec<Recording>,
+    cost: CostModel,
+    poll: Outcome,
+    /// Best KIOPS/core over polling's of all that keeps the floor: rules, interrupts, polling itself.
+    pub best: f64,
+    /// Whether a rule is among those, and gains more than 2 %.
+    pub room: bool,
+}
+
+/// A long run, after the rules have settled.
+const RUN: Drive = Drive {
+    warm_up: Nanos::from_millis(400),
+    measure: Nanos::from_millis(8_000),
+    seed: 99,
+};
+
+impl Truth {
+    pub fn of(machine: &mut Machine, own: &[PolicySpec]) -> Self {
+        let lanes = machine.recording(8e9);
+        let cost = machine.truth.clone();
+        let poll = simulate(&lanes, &cost, q2c_sim::Method::Poll, RUN);
+        let mut truth = Truth {
+            lanes,
+            cost,
+            poll,
+            best: 1.0,
+            room: false,
+        };
+        let mut grid = Grid::standard(Nanos(machine.latency as u64));
+        grid.policies.extend(own.iter().cloned());
+        let on = Configuration {
+            lanes: &truth.lanes,
+            cost: &truth.cost,
+            drive: RUN,
+            arrival: Arrival::Think,
+        };
+        let rules: Vec<Ratios> = sweep(&grid, &on).iter().map(|c| truth.over(&c.outcome)).collect();
+        let kept = rules.iter().filter(|r| r.0 >= FLOOR).map(|r| r.1);
+        let best_rule = kept.fold(1.0, f64::max);
+        truth.room = best_rule > WORTH;
+        let (iops, per_core) = truth.ratios(&Method::Interrupt);
+        let interrupt = if iops >= FLOOR { per_core } else { 1.0 };
+        truth.best = best_rule.max(interrupt);
+        truth
+    }
+
+    fn over(&self, outcome: &Outcome) -> Ratios {
+        (
+            outcome.iops / self.poll.iops,
+            outcome.kiops_per_core / self.poll.kiops_per_core,
+        )
+    }
+
+    pub fn ratios(&self, method: &Method) -> Ratios {
+        let method = match method {
+            Method::Interrupt => q2c_sim::Method::Interrupt,
+            Method::Poll => q2c_sim::Method::Poll,
+            Method::Hybrid(policy) => q2c_sim::Method::Hybrid(policy.build_on(&CPUS)),
+        };
+        self.over(&simulate(&self.lanes, &self.cost, method, RUN))
+    }
+}
+
+/// How an answer did.
+#[derive(Clone, Debug)]
+pub struct Score {
+    pub seed: u64,
+    pub verdict: Verdict,
+    pub chosen: String,
+    /// KIOPS/core lost against the true best that keeps the floor.
+    pub regret: f64,
+    /// True IOPS over polling's.
+    pub iops: f64,
+    pub per_core: f64,
+    pub best: f64,
+    pub room: bool,
+    pub trials: u32,
+}
+
+impl Score {
+    fn new(machine: u64, truth: &Truth, verdict: Verdict, method: &Method, trials: u32) -> Self {
+        let (iops, per_core) = truth.ratios(method);
+        Score {
+            seed: machine,
+            verdict,
+            chosen: method.to_string(),
+            regret: (1.0 - per_core / truth.best).max(0.0),
+            iops,
+            per_core,
+            best: truth.best,
+            room: truth.room,
+            trials,
+        }
+    }
+
+    pub fn broke_the_floor(&self) -> bool {
+        self.iops < FLOOR
+    }
+
+    pub fn false_no_room(&self) -> bool {
+        self.verdict == Verdict::NoRoom && self.room
+    }
+}
+
+/// Trials a block size may have, as the command's default.
+const MOST: u32 = 32;
+const WANTED: u32 = 5;
+
+fn setting(machine: &mut Machine) -> Setting {
+    let recordings = vec![machine.recording(2e9)];
+    let waits: Vec<f64> = recordings[0][0].wait.iter().map(|&w| f64::from(w)).collect();
+    Setting {
+        cost: machine.calibrated.clone(),
+        recordings,
+        latency_ns: percentile(&sorted(&waits), 0.5),
+        own: Vec::new(),
+        seed: machine.seed,
+    }
+}
+
+/// The referee with its rounds of trials.
+pub fn refereed(seed: u64) -> Score {
+    let mut machine = Machine::new(seed);
+    let mut referee = Referee::new(Subject {
+        goal: Goal::default(),
+        setting: setting(&mut machine),
+        cpus: CPUS.to_vec(),
+        wanted: WANTED,
+    });
+    loop {
+        let orders = referee.next(MOST - referee.spent());
+        if orders.is_empty() {
+            break;
+        }
+        let (cost, round) = (referee.cost(), referee.round());
+        for order in orders {
+            for _ in 0..order.trials {
+                let trial = machine.trial(&order.method, &cost, round);
+                referee.take(&order.method, trial);
+            }
+        }
+        let heard = machine.recording(0.5e9);
+        referee.hear(heard);
+    }
+    let decision = referee.decision();
+    let tried: Vec<Method> = referee.tried().map(|(method, ..)| method.clone()).collect();
+    let method = decision.chosen.map_or(Method::Poll, |i| tried[i].clone());
+    let own: Vec<PolicySpec> = tried.iter().filter_map(|m| m.policy().cloned()).collect();
+    let truth = Truth::of(&mut Machine::new(seed), &own);
+    let spent = referee.spent();
+    Score::new(seed, &truth, decision.verdict, &method, spent)
+}
+
+/// As before there was a referee: the simulation on the first recording chose, whatever the trials showed.
+pub fn by_simulation_alone(seed: u64) -> Score {
+    let mut machine = Machine::new(seed);
+    let setting = setting(&mut machine);
+    let drive = Drive {
+        warm_up: Nanos::from_millis(400),
+        measure: Nanos::from_millis(2_000),
+        seed,
+    };
+    let grid = Grid::standard(Nanos(setting.latency_ns as u64));
+    let lanes = &setting.recordings[0];
+    let on = Configuration {
+        lanes,
+        cost: &setting.cost,
+        drive,
+        arrival: Arrival::Think,
+    };
+    let outcomes: Vec<Outcome> = sweep(&grid, &on).into_iter().map(|c| c.outcome).collect();
+    let poll = simulate(lanes, &setting.cost, q2c_sim::Method::Poll, drive);
+    let interrupt = simulate(lanes, &setting.cost, q2c_sim::Method::Interrupt, drive);
+    let eligible: Vec<bool> = grid
+        .policies
+        .iter()
+        .map(|p| Method::Hybrid(p.clone()).follows_the_device())
+        .collect();
+    let (objective, limits) = (Objective::KiopsPerCore, Limits::default());
+    let choice = choose(&outcomes, &eligible, &poll, objective, &limits);
+    let pays = |&i: &usize| outcomes[i].kiops_per_core > poll.kiops_per_core * WORTH;
+    let best = choice.best.filter(pays);
+    let (verdict, method) = match best {
+        Some(i) => (Verdict::Rule, Method::Hybrid(grid.policies[i].clone())),
+        None if interrupt.iops >= choice.floor_iops => (Verdict::NoRoom, Method::Interrupt),
+        None => (Verdict::NoRoom, Method::Poll),
+    };
+    let truth = Truth::of(&mut Machine::new(seed), &[]);
+    Score::new(seed, &truth, verdict, &method, 0)
+}
