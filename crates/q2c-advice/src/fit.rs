@@ -25,6 +25,8 @@ pub(crate) struct Fitted {
     pub correction: Correction,
     /// Standard deviations of its terms.
     pub sd: [f64; TERMS],
+    /// How far relative IOPS of single cells are off all the same, standard deviation of the logarithm: the model is not the machine.
+    pub form_sd: f64,
 }
 
 impl Default for Fitted {
@@ -32,6 +34,7 @@ impl Default for Fitted {
         Fitted {
             correction: Correction::default(),
             sd: PRIOR,
+            form_sd: FORM_SD,
         }
     }
 }
@@ -42,8 +45,13 @@ const STEPS: usize = 4;
 const REACH: f64 = 0.3;
 /// Trials further off than so many standard deviations count less: a stall is no cost of a sleep.
 const OUTLIER: f64 = 2.5;
-/// What a term is known to at best, as a share of its prior: the model is not the machine.
-const LEAST_SD: f64 = 0.25;
+/// What a term is known to at best, as a share of its prior.
+const LEAST_SD: f64 = 0.1;
+/// How far the model's form is off before anything was measured, how many cells that assumption is worth, and how far it is off
+/// at least.
+const FORM_SD: f64 = 0.015;
+const FORM_WEIGHT: f64 = 4.0;
+const LEAST_FORM_SD: f64 = 0.004;
 
 /// Fits. `given` are the corrections in force in the rounds so far; `simulate` gives the figures of every cell under a correction, on the
 /// same recordings and draws at each call.
@@ -68,10 +76,34 @@ pub(crate) fn fit(
         terms = Correction::of(terms).terms();
         spread = std::array::from_fn(|i| inverse[i][i].sqrt().max(LEAST_SD * PRIOR[i]));
     }
+    let correction = Correction::of(terms);
+    let form_sd = form_sd(observed, &then, &simulate(&correction));
     Fitted {
-        correction: Correction::of(terms),
+        correction,
         sd: spread,
+        form_sd,
     }
+}
+
+/// What is left of relative IOPS cell by cell, beyond what the noise of its trials explains.
+fn form_sd(observed: &[Observed], then: &[Vec<Figures>], now: &[Figures]) -> f64 {
+    let (mut sum, mut weight) = (FORM_WEIGHT * FORM_SD.powi(2), FORM_WEIGHT);
+    for (cell, figures) in now.iter().enumerate() {
+        let trials = observed.iter().filter(|seen| seen.cell == cell);
+        let left = |seen: &Observed| seen.off[0] - (figures[0] - then[seen.given][cell][0]);
+        let (lefts, noise): (Vec<f64>, Vec<f64>) =
+            trials.map(|seen| (left(seen), seen.sd[0].powi(2))).unzip();
+        let count = lefts.len() as f64;
+        if count > 0.0 {
+            let mean = lefts.iter().sum::<f64>() / count;
+            let explained = noise.iter().sum::<f64>() / count.powi(2);
+            // Cells with several trials tell more.
+            let share = count / (count + 2.0);
+            sum += share * (mean.powi(2) - explained);
+            weight += share;
+        }
+    }
+    (sum / weight).max(LEAST_FORM_SD.powi(2)).sqrt()
 }
 
 /// Of every cell's figures, by term.

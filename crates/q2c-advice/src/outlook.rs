@@ -49,23 +49,27 @@ pub struct Outlook {
 }
 
 /// Draws of recording and costs. Several lanes go through the slow simulator.
-const DRAWS_OF_ONE_LANE: usize = 8;
+const DRAWS_OF_ONE_LANE: usize = 6;
 const DRAWS_OF_MANY: usize = 4;
 /// Simulated time that is dropped, two of the longest periods of the grid, and that counts.
-const WARM_UP: Nanos = Nanos::from_millis(400);
-const MEASURE: Nanos = Nanos::from_millis(1_000);
+const WARM_UP: Nanos = Nanos::from_millis(200);
+const MEASURE: Nanos = Nanos::from_millis(600);
+/// Periods of windowed rules, ms: neighbours of the standard grid differ less than trials can tell.
+const PERIODS_MS: [f64; 4] = [2.0, 10.0, 50.0, 100.0];
 /// A draw replays a part of a recording of this share, from anywhere in it.
 const PART: f64 = 0.6;
 /// Below the floor the objective counts times (IOPS / floor) to this power: 1 % below costs 11 %.
 const EDGE: i32 = 12;
-/// How far the simulator's own form may be off, beside the terms of a correction.
-const FORM_SD: f64 = 0.015;
 /// Weight of a rule itself against one of its neighbours.
 const OWN_WEIGHT: f64 = 2.0;
 
-/// The standard grid, twice as many fixed sleeps, and own rules.
+/// The standard grid with fewer periods, twice as many fixed sleeps, and own rules.
 pub(crate) fn grid(setting: &Setting) -> Grid {
     let mut grid = Grid::standard(Nanos(setting.latency_ns as u64));
+    grid.policies.retain(|policy| {
+        let period = policy.params().into_iter().find(|p| p.0 == "period");
+        period.is_none_or(|(_, ns)| PERIODS_MS.contains(&(ns / 1e6)))
+    });
     let between = (0..10).map(|n| setting.latency_ns * (f64::from(n) + 0.5) / 10.0);
     let fixed = between.map(|ns| format!("fixed:{}ns", (ns as u64).max(1)));
     let fixed = fixed.map(|text| text.parse().expect("a fixed sleep of 1 ns or more"));
@@ -98,7 +102,7 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &Fitted, goal: &Goal) -> Vec<O
         .collect();
     let of = |(i, policy): (usize, &PolicySpec)| {
         let robust = with_neighbours(&grid.policies, i, &worth);
-        outlook(policy, &draws, i, robust)
+        outlook(policy, &draws, i, robust, fitted.form_sd)
     };
     grid.policies.iter().enumerate().map(of).collect()
 }
@@ -177,14 +181,20 @@ fn with_neighbours(policies: &[PolicySpec], i: usize, worth: &[f64]) -> f64 {
     (OWN_WEIGHT * worth[i] + sum) / (OWN_WEIGHT + beside.len() as f64)
 }
 
-fn outlook(policy: &PolicySpec, draws: &[Draw], i: usize, robust: f64) -> Outlook {
+fn outlook(
+    policy: &PolicySpec,
+    draws: &[Draw],
+    i: usize,
+    robust: f64,
+    form_sd: f64,
+) -> Outlook {
     let over =
         |of: &dyn Fn(&Draw) -> f64| mean(&draws.iter().map(of).collect::<Vec<f64>>());
     Outlook {
         policy: policy.clone(),
         follows: follows(policy),
-        iops: estimate(draws.iter().map(|d| relative(d, i).0)),
-        per_core: estimate(draws.iter().map(|d| relative(d, i).1)),
+        iops: estimate(draws.iter().map(|d| relative(d, i).0), form_sd),
+        per_core: estimate(draws.iter().map(|d| relative(d, i).1), 2.0 * form_sd),
         cpu_pct: over(&|d| d.cells[i].cpu_pct),
         sleep_ns: over(&|d| d.cells[i].effective_sleep_ns),
         miss_rate: over(&|d| d.cells[i].miss_rate),
@@ -192,13 +202,13 @@ fn outlook(policy: &PolicySpec, draws: &[Draw], i: usize, robust: f64) -> Outloo
     }
 }
 
-/// Mean and scatter of a ratio's logarithm over the draws.
-fn estimate(ratios: impl Iterator<Item = f64>) -> Estimate {
+/// Mean and scatter of a ratio's logarithm over the draws; `form_sd` is what the simulator's form adds.
+fn estimate(ratios: impl Iterator<Item = f64>, form_sd: f64) -> Estimate {
     let logs: Vec<f64> = ratios.map(|r| r.max(f64::MIN_POSITIVE).ln()).collect();
     let middle = mean(&logs);
     let variance = logs.iter().map(|l| (l - middle).powi(2)).sum::<f64>() / logs.len() as f64;
     Estimate {
         log: middle,
-        se: (variance + FORM_SD.powi(2)).sqrt(),
+        se: (variance + form_sd.powi(2)).sqrt(),
     }
 }

@@ -70,8 +70,8 @@ const NEW: [usize; 4] = [usize::MAX, 3, 2, 1];
 const COMPARED: usize = 3;
 /// Length of a simulation that the correction is fitted by.
 const FIT_FOR: Nanos = Nanos::from_millis(400);
-/// What the simulator's figures are off by beside noise: relative IOPS, CPU as a share, miss rate.
-const MODEL_SD: Figures = [0.02, 0.04, 0.08];
+/// What the simulator's figures are off by: CPU as a share, miss rate.
+const MODEL_SD: [f64; 2] = [0.04, 0.08];
 /// A new rule must promise so much more than the answer so far.
 const PROMISE: f64 = 0.02;
 
@@ -272,11 +272,7 @@ impl Referee {
     /// The sleeping methods tried, and their trials beside their predictions.
     fn observed(&self) -> (Vec<&Method>, Vec<Observed>) {
         let noise = self.noise();
-        let sd = [
-            noise.iops.hypot(MODEL_SD[0]),
-            MODEL_SD[1],
-            MODEL_SD[2],
-        ];
+        let sd = [noise.iops, MODEL_SD[0], MODEL_SD[1]];
         let sleeping = self.tried.iter().filter(|t| t.method.policy().is_some());
         let (mut cells, mut observed) = (Vec::new(), Vec::new());
         for (cell, tried) in sleeping.enumerate() {

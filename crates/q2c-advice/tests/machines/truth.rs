@@ -20,6 +20,7 @@ pub struct Truth {
     poll: Outcome,
     /// Best KIOPS/core over polling's of all that keeps the floor: rules, interrupts, polling itself.
     pub best: f64,
+    pub best_name: String,
     /// Whether a rule is among those, and gains more than 2 %.
     pub room: bool,
 }
@@ -27,13 +28,13 @@ pub struct Truth {
 /// A long run, after the rules have settled.
 const RUN: Drive = Drive {
     warm_up: Nanos::from_millis(400),
-    measure: Nanos::from_millis(8_000),
+    measure: Nanos::from_millis(5_000),
     seed: 99,
 };
 
 impl Truth {
     pub fn of(machine: &mut Machine, own: &[PolicySpec]) -> Self {
-        let lanes = machine.recording(8e9);
+        let lanes = machine.recording(5e9);
         let cost = machine.truth.clone();
         let poll = simulate(&lanes, &cost, q2c_sim::Method::Poll, RUN);
         let mut truth = Truth {
@@ -42,6 +43,7 @@ impl Truth {
             poll,
             best: 1.0,
             room: false,
+            best_name: String::new(),
         };
         let mut grid = Grid::standard(Nanos(machine.latency as u64));
         grid.policies.extend(own.iter().cloned());
@@ -54,6 +56,7 @@ impl Truth {
         let rules: Vec<Ratios> = sweep(&grid, &on).iter().map(|c| truth.over(&c.outcome)).collect();
         let kept = rules.iter().filter(|r| r.0 >= FLOOR).map(|r| r.1);
         let best_rule = kept.fold(1.0, f64::max);
+        truth.best_name = grid.policies.iter().zip(&rules).find(|(_, r)| r.1 == best_rule).map_or(String::new(), |(p, r)| format!("{p} {:.3}", r.0));
         truth.room = best_rule > WORTH;
         let (iops, per_core) = truth.ratios(&Method::Interrupt);
         let interrupt = if iops >= FLOOR { per_core } else { 1.0 };
@@ -164,6 +167,18 @@ pub fn refereed(seed: u64) -> Score {
     let method = decision.chosen.map_or(Method::Poll, |i| tried[i].clone());
     let own: Vec<PolicySpec> = tried.iter().filter_map(|m| m.policy().cloned()).collect();
     let truth = Truth::of(&mut Machine::new(seed), &own);
+    if std::env::var_os("Q2C_DIAG").is_some() {
+        let m = Machine::new(seed);
+        let mut t = format!("== {seed} L {:.0} wake {:.0} best {} {:.3} correction {:?} noise {:?} verdict {:?} open {:?}\n", m.latency, m.truth.wake_clear.base_ns.at(0.0), truth.best_name, truth.best, referee.correction(), referee.noise(), decision.verdict, decision.open);
+        for (i, (method, role, trials)) in referee.tried().enumerate() {
+            let (r, k) = truth.ratios(method);
+            let live: Vec<String> = trials.iter().map(|x| format!("{:.3}/{:.2}", x.relative_iops(), x.relative_per_core().unwrap_or(0.0))).collect();
+            let b = referee.outlooks().iter().find(|o| Some(&o.policy) == method.policy());
+            let b = b.map_or(String::new(), |o| format!("belief {:.3}~{:.3} {:.2}~{:.3}", o.iops.ratio(), o.iops.se, o.per_core.ratio(), o.per_core.se));
+            t += &format!("  {}{method} {role}: true {r:.3}/{k:.2} {b} live {}\n", if decision.chosen == Some(i) { "*" } else { " " }, live.join(" "));
+        }
+        println!("{t}");
+    }
     let spent = referee.spent();
     Score::new(seed, &truth, decision.verdict, &method, spent)
 }
