@@ -1,8 +1,16 @@
 //! The columns of every results table: one list, so that terminal and HTML cannot disagree.
 
 use crate::quantity;
-use q2c_result::tune::{Cell, Measured, Prediction};
+use q2c_result::tune::{Cell, Measured, Prediction, Relative};
 use q2c_stats::Interval;
+
+/// Where a column's numbers are.
+enum Figure {
+    /// Of the cell alone.
+    Own(fn(&Measured) -> &Interval),
+    /// Of the cell over polling beside it.
+    Paired(fn(&Relative) -> &Interval),
+}
 
 /// One column.
 pub(crate) struct Metric {
@@ -12,7 +20,7 @@ pub(crate) struct Metric {
     pub unit: &'static str,
     /// From the result's unit to `unit`.
     scale: f64,
-    measured: fn(&Measured) -> &Interval,
+    measured: Figure,
     predicted: Option<fn(&Prediction) -> f64>,
     /// Has no meaning for a cell that never sleeps.
     of_sleep: bool,
@@ -24,17 +32,12 @@ const KILO: f64 = 1e-3;
 const PERCENT: f64 = 100.0;
 const NS_TO_US: f64 = 1e-3;
 
-/// The columns, in reading order: what it gives, what it costs, how well it slept, how late it was.
-pub(crate) const METRICS: [Metric; 9] = [
-    Metric {
-        name: "IOPS",
-        unit: "K",
-        scale: KILO,
-        measured: |m| &m.iops,
-        predicted: Some(|p| p.iops),
-        of_sleep: false,
-        with_range: true,
-    },
+/// The columns, in reading order: what it gives over polling beside it, what it gives, what it costs, how well it slept, how late
+/// it was.
+pub(crate) const METRICS: [Metric; 11] = [
+    paired("IOPS", "% poll", PERCENT, |r| &r.iops),
+    paired("per core", "x poll", 1.0, |r| &r.kiops_per_core),
+    plain("IOPS", "K", KILO, |m| &m.iops, Some(|p| p.iops)),
     plain("CPU", "%", 1.0, |m| &m.cpu_pct, Some(|p| p.cpu_pct)),
     plain(
         "per core",
@@ -63,6 +66,23 @@ pub(crate) const METRICS: [Metric; 9] = [
     plain("p99.9", "us", NS_TO_US, |m| &m.p999_ns, None),
 ];
 
+const fn paired(
+    name: &'static str,
+    unit: &'static str,
+    scale: f64,
+    measured: fn(&Relative) -> &Interval,
+) -> Metric {
+    Metric {
+        name,
+        unit,
+        scale,
+        measured: Figure::Paired(measured),
+        predicted: None,
+        of_sleep: false,
+        with_range: true,
+    }
+}
+
 const fn plain(
     name: &'static str,
     unit: &'static str,
@@ -74,7 +94,7 @@ const fn plain(
         name,
         unit,
         scale,
-        measured,
+        measured: Figure::Own(measured),
         predicted,
         of_sleep: false,
         with_range: false,
@@ -97,18 +117,16 @@ const fn sleep(
 impl Metric {
     /// The measured median; `-` when not measured or without meaning for this cell.
     pub(crate) fn median(&self, cell: &Cell) -> String {
-        match self.applies(cell) {
-            true => quantity::median((self.measured)(&cell.measured), self.scale),
-            false => quantity::NOTHING.to_owned(),
+        match self.interval(cell) {
+            Some(interval) => quantity::median(interval, self.scale),
+            None => quantity::NOTHING.to_owned(),
         }
     }
 
     /// `[min, max]` over the trials; empty when there is none.
     pub(crate) fn range(&self, cell: &Cell) -> String {
-        match self.applies(cell) {
-            true => quantity::range((self.measured)(&cell.measured), self.scale),
-            false => String::new(),
-        }
+        self.interval(cell)
+            .map_or_else(String::new, |interval| quantity::range(interval, self.scale))
     }
 
     /// The prediction; empty when there is none.
@@ -119,6 +137,15 @@ impl Metric {
             }
             _ => String::new(),
         }
+    }
+
+    /// What was measured; `None` without meaning for this cell.
+    fn interval<'a>(&self, cell: &'a Cell) -> Option<&'a Interval> {
+        let found = match self.measured {
+            Figure::Own(of) => Some(of(&cell.measured)),
+            Figure::Paired(of) => cell.relative.as_ref().map(of),
+        };
+        found.filter(|_| self.applies(cell))
     }
 
     fn applies(&self, cell: &Cell) -> bool {

@@ -7,6 +7,9 @@
 //! *Keys.* [`CellPlan::key`] names a cell in the journal. Keys MUST be unique in a plan and the same in every
 //! session; [`Plan::cells`] is asked once per session and MUST give the same cells in the same order.
 //!
+//! *Several plans in one folder.* A study may run plan after plan, each made from what the ones before gave. Each names its own keys
+//! by [`Plan::owns`]; entries of others are left alone.
+//!
 //! *Order.* Trials run in rounds; every round runs each cell once, in an order shuffled by [`Settings::seed`], so
 //! that a drifting device touches all cells alike. The order of round r depends on the seed and the number of
 //! cells alone: the same seed gives the same order, also after a resume. On resume the caller MUST pass the seed

@@ -15,6 +15,12 @@ pub trait Plan {
     /// The cells.
     fn cells(&self) -> Vec<CellPlan<Self::Cell>>;
 
+    /// Whether a journaled cell of this key belongs to this plan. Several plans may follow each other in one folder, each with keys of
+    /// its own; each leaves the others' entries alone.
+    fn owns(&self, _key: &str) -> bool {
+        true
+    }
+
     /// A cell to re-run now and then so that drift shows; it need not be one of [`Plan::cells`].
     fn sentinel(&self) -> Option<CellPlan<Self::Cell>> {
         None

@@ -60,7 +60,9 @@ impl Runner<'_> {
         self.settings.check()?;
         let mut ledger = Ledger::new(plan)?;
         for entry in folder.entries::<Entry<P::Cell, P::Outcome>>()? {
-            ledger.absorb(entry)?;
+            if plan.owns(&entry.key) {
+                ledger.absorb(entry)?;
+            }
         }
         let session = Session {
             start_s: self.clock.monotonic().as_secs_f64(),

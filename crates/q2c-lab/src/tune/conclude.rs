@@ -4,27 +4,25 @@ use super::cells::CellSpec;
 use super::kernel::{self, KernelSleeps};
 use super::method::CellMethod;
 use super::outcome::{QUANTILES, TrialOutcome};
-use super::predict::predict;
-use super::search::Searched;
-use super::{Tune, TuneError, advice, fidelity, warn};
-use crate::runner::{CellRuns, End, Summary};
+use super::rounds::{Case, Verified};
+use super::simulated::{of_first_recording, prediction};
+use super::{Tune, TuneError, fidelity, recommend, warn};
+use crate::runner::{CellRuns, End};
+use q2c_advice::{Method, predict, relative};
 use q2c_model::Nanos;
 use q2c_result::Warning;
 use q2c_result::tune::{
-    Calibration, Cell, EffectiveMode, Job, Measured, Prediction, SCHEMA, Series, TuneResult,
-    Unavailable,
+    Calibration, Cell, EffectiveMode, Job, Lesson, Measured, Prediction, SCHEMA, Series, Sweep,
+    TuneResult, Unavailable,
 };
-use q2c_sim::Recording;
-use q2c_stats::{Interval, Ratio, median, ratio_of_medians, sorted};
+use q2c_stats::{Interval, median, sorted};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Everything a run has gathered.
 pub(super) struct Evidence {
     pub calibration: Vec<Calibration>,
-    pub recordings: Vec<Vec<Recording>>,
-    pub searched: Vec<Searched>,
-    pub summary: Summary<CellSpec, TrialOutcome>,
+    pub verified: Verified,
     pub warnings: Vec<Warning>,
     pub unavailable: Vec<Unavailable>,
     pub seconds: f64,
@@ -33,61 +31,79 @@ pub(super) struct Evidence {
 pub(super) fn conclude(tune: &Tune<'_>, evidence: Evidence) -> Result<TuneResult, TuneError> {
     let Evidence {
         calibration,
-        recordings,
-        searched,
-        summary,
+        verified,
         mut warnings,
         unavailable,
         seconds,
     } = evidence;
-    if let End::Aborted { label, error, .. } = &summary.end {
+    if let End::Aborted { label, error, .. } = &verified.end {
         return Err(TuneError::Io(format!("verify {label} live: {error}")));
     }
-    let first: Vec<Option<Prediction>> = summary
-        .cells
+    let Verified { cases, cells, .. } = &verified;
+    let first: Vec<Option<Prediction>> = cells
         .iter()
-        .map(|runs| first_prediction(tune, &runs.plan.cell, &calibration, &recordings))
+        .map(|runs| first_prediction(tune, &runs.plan.cell, &calibration, cases))
         .collect();
-    let cells: Vec<Cell> = summary
-        .cells
-        .iter()
-        .zip(&first)
-        .map(|(runs, first)| cell(runs, *first))
-        .collect();
-    warnings.extend(summary.warnings.iter().cloned());
-    warnings.extend(warn::warnings(tune, &summary));
+    warnings.extend(verified.warnings.iter().cloned());
+    warnings.extend(warn::warnings(tune, cells));
+    let each = cells.iter().zip(&first);
     Ok(TuneResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: (SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0.0, |d| d.as_secs_f64())
-            - seconds) as u64,
+        started_unix_s: started(seconds),
         seconds,
-        complete: matches!(summary.end, End::Complete),
+        complete: matches!(verified.end, End::Complete),
         job: job(tune),
         machine: tune.machine.clone(),
         target: tune.target.clone(),
         doctor: tune.doctor.clone(),
-        recommendation: searched
-            .iter()
-            .zip(&calibration)
-            .map(|(s, c)| advice::recommend(tune, s, c, &cells, &|a, b| over(&summary, a, b)))
-            .collect(),
-        fidelity: fidelity::fidelity(&summary.cells, &first),
+        recommendation: cases.iter().map(|case| recommend::of(tune, case)).collect(),
+        fidelity: fidelity::fidelity(cells, &first),
         harness_floor_ns: tune.harness_floor_ns,
         harness_bare_ns: tune.harness_bare_ns,
-        sweeps: searched.into_iter().map(|s| s.sweep).collect(),
+        sweeps: cases.iter().map(|case| simulated(tune, case)).collect(),
+        lessons: cases
+            .iter()
+            .zip(&calibration)
+            .map(|(case, calibration)| lesson(case, calibration))
+            .collect(),
+        cells: each.map(|(runs, first)| cell(runs, *first)).collect(),
         calibration,
-        cells,
         unavailable,
         warnings,
     })
 }
 
+/// Unix time in seconds at which a run began that took so long.
+fn started(seconds: f64) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    (now.map_or(0.0, |d| d.as_secs_f64()) - seconds) as u64
+}
+
+fn simulated(tune: &Tune<'_>, case: &Case) -> Sweep {
+    of_first_recording(tune, case.bs, &case.referee.cost(), &case.first)
+}
+
+fn lesson(case: &Case, calibration: &Calibration) -> Lesson {
+    let correction = case.referee.correction();
+    let latency = super::simulated::median_wait(&case.first);
+    let delay = calibration.cost.wake_clear.base_ns.at(latency / 2.0);
+    let sleeping = case.referee.tried().filter(|(m, ..)| m.policy().is_some());
+    Lesson {
+        bs: case.bs,
+        rounds: case.referee.round() + 1,
+        trials: sleeping.map(|(.., trials)| trials.len() as u32).sum(),
+        latency_ns: correction.latency * latency,
+        latency_per_sleep: correction.relief,
+        wake_ns: correction.wake * delay,
+        sleep_cpu: 1.0 + correction.sleep_cpu,
+    }
+}
+
 fn job(tune: &Tune<'_>) -> Job {
     let spec = tune.spec;
     Job {
+        engine: spec.engine.clone(),
         rw: spec.rw.clone(),
         block_sizes: spec.sizes.clone(),
         jobs: tune.workload.cpus.len() as u32,
@@ -101,25 +117,21 @@ fn job(tune: &Tune<'_>) -> Job {
     }
 }
 
+/// From the first recording and the costs as calibrated. `None` for classic polling, which the recording is already, and for the
+/// kernel's own sleep, the costs of whose calls are not calibrated.
 fn first_prediction(
     tune: &Tune<'_>,
     cell: &CellSpec,
     calibration: &[Calibration],
-    recordings: &[Vec<Recording>],
+    cases: &[Case],
 ) -> Option<Prediction> {
-    let (calibration, lanes) = calibration
-        .iter()
-        .zip(recordings)
-        .find(|(c, _)| c.bs == cell.bs)?;
+    let method = cell.own().filter(|method| *method != Method::Poll)?;
+    let calibration = calibration.iter().find(|c| c.bs == cell.bs)?;
+    let case = cases.iter().find(|case| case.bs == cell.bs)?;
     let measure = Nanos::from_secs_f64(tune.spec.seconds);
-    predict(
-        &cell.parsed(),
-        lanes,
-        &tune.workload.cpus,
-        &calibration.cost,
-        measure,
-        tune.spec.seed,
-    )
+    let (cpus, cost) = (&tune.workload.cpus, &calibration.cost);
+    let seed = tune.spec.seed;
+    Some(prediction(&predict(&method, &case.first, cpus, cost, measure, seed)))
 }
 
 fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Prediction>) -> Cell {
@@ -137,10 +149,16 @@ fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Predict
         predicted: paired(runs),
         predicted_first,
         measured: measured(runs),
+        relative: spec.has_slices().then(|| relative(&evidence(runs))).flatten(),
         effective_mode: effective_mode(runs),
         series: median_series(runs),
         latency_quantiles: latency_quantiles(runs),
     }
+}
+
+/// A cell's trials as the referee takes them.
+fn evidence(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<q2c_advice::Trial> {
+    runs.outcomes().map(TrialOutcome::evidence).collect()
 }
 
 /// Medians of the paired predictions over the trials.
@@ -167,21 +185,6 @@ fn kiops_per_core(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<f64> {
     };
     runs.outcomes().filter_map(of).collect()
 }
-
-/// KIOPS/core of one rule over another's at one block size.
-fn over(summary: &Summary<CellSpec, TrialOutcome>, policy: &str, other: &Cell) -> Option<Ratio> {
-    let trials = |policy: &str| {
-        let method = format!("hybrid:{policy}");
-        let is = |runs: &&CellRuns<CellSpec, TrialOutcome>| {
-            runs.plan.cell.bs == other.bs && runs.plan.cell.method == method
-        };
-        summary.cells.iter().find(is).map(kiops_per_core)
-    };
-    ratio_of_medians(&trials(policy)?, &trials(&other.policy)?, RATIO_SEED)
-}
-
-/// The bootstrap's: any will do, always the same.
-const RATIO_SEED: u64 = 1;
 
 /// A number of sleeps: from the threads, or for the kernel's own from what a probe saw. `None`: it is not known.
 type OfSleeps = (
@@ -226,13 +229,13 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
     let slept: u64 = runs.outcomes().map(|o| o.slept).sum();
     let switches = runs.interval(|o| o.switches_per_io).median;
     let was = match runs.plan.cell.parsed() {
-        CellMethod::Interrupt => "interrupt",
-        CellMethod::Poll => "poll (spinning on the ring; the device still interrupts)",
-        CellMethod::Hybrid(_) if slept == 0 => "poll (the rule never slept)",
-        CellMethod::Hybrid(_) if fidelity::stays_on_cpu(runs) => {
+        CellMethod::Of(Method::Interrupt) => "interrupt",
+        CellMethod::Of(Method::Poll) => "poll (spinning on the ring; the device still interrupts)",
+        CellMethod::Of(Method::Hybrid(_)) if slept == 0 => "poll (the rule never slept)",
+        CellMethod::Of(Method::Hybrid(_)) if fidelity::stays_on_cpu(runs) => {
             "hybrid (most sleeps ended without leaving the CPU)"
         }
-        CellMethod::Hybrid(_) => "hybrid (sleep, then spinning on the ring)",
+        CellMethod::Of(Method::Hybrid(_)) => "hybrid (sleep, then spinning on the ring)",
         CellMethod::Kernel(_) => kernel::was(ios, sum(|o| o.interrupts), switches),
     };
     let told = |count: Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());

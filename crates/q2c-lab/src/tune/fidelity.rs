@@ -1,7 +1,7 @@
-//! Prediction against measurement, over sleeping cells.
+//! Prediction against measurement, over sleeping cells. Of each cell only the trials of its first round count: the costs were not yet
+//! corrected by what it showed itself.
 
 use super::cells::CellSpec;
-use super::method::CellMethod;
 use super::outcome::TrialOutcome;
 use crate::runner::CellRuns;
 use crate::workload::REALLY_SLEPT;
@@ -24,7 +24,7 @@ pub(super) fn fidelity(
     let hybrid = cells
         .iter()
         .zip(first)
-        .filter(|(cell, _)| matches!(cell.plan.cell.parsed(), CellMethod::Hybrid(_)));
+        .filter(|(cell, _)| cell.plan.cell.own().is_some_and(|m| m.policy().is_some()));
     let (awake, sleeping): (Vec<_>, Vec<_>) = hybrid.partition(|(cell, _)| stays_on_cpu(cell));
     let errors: Vec<CellError> = sleeping
         .into_iter()
@@ -64,8 +64,10 @@ fn cell_error(
     cell: &CellRuns<CellSpec, TrialOutcome>,
     first: Option<&Prediction>,
 ) -> Option<CellError> {
+    let round = cell.outcomes().map(|o| o.round).min()?;
     let pairs: Vec<(&TrialOutcome, Prediction)> = cell
         .outcomes()
+        .filter(|outcome| outcome.round == round)
         .filter_map(|outcome| Some((outcome, outcome.predicted?)))
         .collect();
     if pairs.is_empty() {
@@ -89,7 +91,7 @@ fn cell_error(
 mod tests {
     use super::*;
     use crate::runner::{CellPlan, Trial, TrialResult};
-    use crate::tune::Role;
+    use q2c_advice::Role;
     use q2c_model::Bytes;
 
     fn runs(method: &str, trials: &[(f64, f64)]) -> CellRuns<CellSpec, TrialOutcome> {
@@ -97,6 +99,7 @@ mod tests {
             bs: Bytes(4096),
             method: method.to_owned(),
             role: Role::Linux,
+            round: 0,
         };
         let plan = CellPlan {
             key: method.to_owned(),
@@ -123,6 +126,17 @@ mod tests {
             plan,
             trials: trials.iter().enumerate().map(trial).collect(),
         }
+    }
+
+    /// In the second round the costs have learned from the first: its error of 50 % does not count.
+    #[test]
+    fn what_a_correction_has_seen_does_not_count() {
+        let mut cell = runs("hybrid:fixed:1us", &[(100.0, 110.0), (100.0, 150.0)]);
+        if let TrialResult::Ok(outcome) = &mut cell.trials[1].result {
+            outcome.round = 1;
+        }
+        let got = fidelity(&[cell], &[None]);
+        assert!((got.iops_error_pct_median - 10.0).abs() < 1e-9, "{got:?}");
     }
 
     /// Errors of the trials: +10 %, -10 %, +20 %: their median is 10 %. The other cell is 5 % off; interrupt is left out.

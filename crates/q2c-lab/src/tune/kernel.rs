@@ -8,6 +8,7 @@ use super::cells::CellSpec;
 use super::outcome::{TrialOutcome, measured};
 use super::{Tune, TuneError, read_json};
 use crate::run_dir::RunDir;
+use crate::steer::delay_of;
 use crate::runner::{CellError, Context};
 use crate::workload::{Site, Stage, Step, Watched, Workload};
 use q2c_capture::ProbeError;
@@ -16,6 +17,7 @@ use q2c_engine::{EngineSpec, RunError};
 use q2c_host::machine::kernel_version;
 use q2c_host::restore::Guard;
 use q2c_model::Nanos;
+use q2c_policy::Decision;
 use q2c_result::tune::{Series, Unavailable};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -27,6 +29,11 @@ pub(super) const METHOD: &str = "hybrid-kernel";
 const ENGINE: &str = "pvsync2:hipri";
 /// Where the run folder keeps why it is not available, so that a resumed run has the same cells.
 const KEPT: &str = "hybrid-kernel.json";
+/// The delay that stands for a sleep: whole microseconds, at least one.
+pub(super) fn delay_for(sleep_ns: f64) -> Delay {
+    delay_of(Decision::Sleep(Nanos(sleep_ns.round() as u64)))
+}
+
 /// Three of the kernel's windows pass before a trial counts: nothing sleeps in the first.
 const SETTLE: Nanos = Nanos::from_millis(300);
 /// The run with the probe is half a trial long, within these.

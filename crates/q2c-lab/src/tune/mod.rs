@@ -1,10 +1,11 @@
-//! `q2c tune`: calibrate, record by classic polling, sweep, choose, verify live, conclude.
+//! `q2c tune`: calibrate, record by classic polling, then rounds of simulation and trials, and a verdict by the trials.
+//!
+//! Which rules are tried and which has won is for [`q2c_advice`]; here the trials are run.
 //!
 //! Every live trial is cut into parts that stand between polled slices of the same thread and ring. The prediction compared
 //! with it comes from those slices, never from the trial; the prediction from the first recording is kept too, and its distance is the
 //! device's drift.
 
-mod advice;
 mod cells;
 mod conclude;
 mod error;
@@ -13,30 +14,29 @@ mod kernel;
 mod method;
 mod outcome;
 mod plan;
-mod predict;
+mod recommend;
 mod record;
-mod search;
+mod rounds;
+mod simulated;
 mod spec;
+mod timetable;
 mod warn;
 
-pub use cells::{CellSpec, Role};
+pub use cells::CellSpec;
 pub use error::TuneError;
 pub use kernel::KernelSleeps;
 pub use outcome::{TrialOutcome, Windows};
-pub(crate) use predict::settling;
 pub use spec::TuneSpec;
 
 use crate::calibrate::{Store, calibrate, identity};
 use crate::run_dir::{Identity, RunDir};
-use crate::runner::{Event, Progress, Runner, Settings, SystemClock};
+use crate::runner::{End, Event, Progress};
 use crate::workload::Workload;
-use plan::TunePlan;
 use q2c_result::tune::{Calibration, TuneResult};
 use q2c_result::{DoctorReport, Machine, Target, Warning};
-use search::Searched;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Everything a tune run stands on.
 pub struct Tune<'a> {
@@ -86,42 +86,22 @@ impl Tune<'_> {
         let mut warnings = Vec::new();
         progress.event(&note("calibrating"));
         let calibration = self.calibration(folder, &mut warnings)?;
-        progress.event(&note("recording by classic polling"));
-        let recordings = record::recordings(self, folder)?;
-        progress.event(&note("sweeping sleep rules"));
-        let searched: Vec<Searched> = calibration
-            .iter()
-            .zip(&recordings)
-            .map(|(calibration, recording)| search::search(self, calibration, recording))
-            .collect();
         let unavailable = kernel::unavailable(self, folder)?;
         if let Some(none) = &unavailable {
             progress.event(&note(&format!("{}: {}", none.method, none.reason)));
         }
+        progress.event(&note("recording by classic polling"));
         let kernel = unavailable.is_none();
-        let mut plan = TunePlan::new(self, &calibration, &recordings, &searched, kernel);
-        let settings = Settings {
-            trials: self.spec.trials,
-            seed: self.spec.seed,
-            budget: self.spec.budget_s.map(Duration::from_secs_f64),
-            ..Settings::default()
+        let verified = rounds::verify(self, folder, &calibration, kernel, progress)?;
+        let state = match verified.end {
+            End::Complete => crate::RunState::Complete,
+            End::Cancelled | End::Aborted { .. } => crate::RunState::Interrupted,
         };
-        let clock = SystemClock::default();
-        let mut runner = Runner {
-            settings: &settings,
-            cancel: self.stop,
-            clock: &clock,
-            progress,
-        };
-        let summary = runner.run(&mut plan, folder)?;
-        let state = summary.state();
         let result = conclude::conclude(
             self,
             conclude::Evidence {
                 calibration,
-                recordings,
-                searched,
-                summary,
+                verified,
                 warnings,
                 unavailable: unavailable.into_iter().collect(),
                 seconds: begun.elapsed().as_secs_f64(),

@@ -3,7 +3,9 @@
 use super::kernel::KernelSleeps;
 use crate::workload::{INTERVAL, Watched};
 use q2c_engine::LaneData;
+use q2c_advice::{Beside, Predicted, Trial};
 use q2c_engine::measure::{IntervalStats, intervals};
+use q2c_model::Nanos;
 use q2c_result::tune::{Prediction, Series};
 use q2c_stats::{mean, percentile, quantiles};
 use serde::{Deserialize, Serialize};
@@ -15,6 +17,9 @@ pub(super) const QUANTILES: usize = 200;
 /// One trial. Units as in [`q2c_result::tune::Measured`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialOutcome {
+    /// The round it was ordered in, from 0.
+    #[serde(default)]
+    pub round: u32,
     /// I/Os per second, all lanes.
     pub iops: f64,
     /// Thread CPU, percent of one CPU and lane.
@@ -55,6 +60,9 @@ pub struct TrialOutcome {
     pub poll_iops: f64,
     /// Thread CPU of those slices, percent: below 100 the CPU was shared or stolen.
     pub poll_cpu_pct: f64,
+    /// Busy CPUs in those slices, idle baseline taken off; `None` when they could not be read.
+    #[serde(default)]
+    pub poll_busy_cpus: Option<f64>,
     /// The paired prediction.
     pub predicted: Option<Prediction>,
     /// Quantiles of U2C at the midpoints of equal shares, ns.
@@ -89,6 +97,32 @@ impl Sum for Windows {
             negative: a.negative + b.negative,
             undefined: a.undefined + b.undefined,
         })
+    }
+}
+
+impl TrialOutcome {
+    /// As the referee takes it.
+    pub(super) fn evidence(&self) -> Trial {
+        let predicted = self.predicted.map(|predicted| Predicted {
+            relative_iops: predicted.iops / self.poll_iops,
+            cpu_pct: predicted.cpu_pct,
+            miss_rate: predicted.miss_rate,
+        });
+        Trial {
+            iops: self.iops,
+            cpu_pct: self.cpu_pct,
+            busy_cpus: self.busy_cpus,
+            miss_rate: self.miss_rate,
+            effective_sleep_ns: self.effective_sleep_ns,
+            p99_ns: self.p99_ns,
+            beside: Beside {
+                iops: self.poll_iops,
+                cpu_pct: self.poll_cpu_pct,
+                busy_cpus: self.poll_busy_cpus,
+            },
+            predicted,
+            round: self.round,
+        }
     }
 }
 
@@ -137,11 +171,12 @@ pub(super) fn measured(
 
 /// Stage after stage, the time between them left out. IOPS are summed over lanes, everything else is their mean.
 fn series(watched: &Watched, stages: &[usize]) -> Series {
+    let interval = interval_of(watched, stages);
     let lanes: Vec<Vec<IntervalStats>> = watched
         .data
         .lanes
         .iter()
-        .map(|lane| joined(lane, stages))
+        .map(|lane| joined(lane, stages, interval))
         .collect();
     let length = lanes.iter().map(Vec::len).min().unwrap_or(0);
     let count = lanes.len() as f64;
@@ -150,7 +185,7 @@ fn series(watched: &Watched, stages: &[usize]) -> Series {
     };
     let column = |value| (0..length).map(|n| at(n, value)).collect::<Vec<f64>>();
     Series {
-        interval_s: INTERVAL.as_secs_f64(),
+        interval_s: interval.as_secs_f64(),
         t_s: column(|i| i.end_s),
         iops: (0..length).map(|n| at(n, |i| i.iops) * count).collect(),
         miss_rate: column(|i| i.miss_rate),
@@ -165,12 +200,22 @@ fn series(watched: &Watched, stages: &[usize]) -> Series {
     }
 }
 
+/// A part of a trial is one interval where it is shorter than the sampler's.
+fn interval_of(watched: &Watched, stages: &[usize]) -> Nanos {
+    let wall = |&stage: &usize| watched.stats(stage).wall_ns as u64;
+    stages
+        .iter()
+        .map(wall)
+        .min()
+        .map_or(INTERVAL, |least| INTERVAL.min(Nanos(least)))
+}
+
 /// One lane's intervals over several stages, as if these followed each other.
-fn joined(lane: &LaneData, stages: &[usize]) -> Vec<IntervalStats> {
+fn joined(lane: &LaneData, stages: &[usize], interval: Nanos) -> Vec<IntervalStats> {
     let mut before = 0.0;
     let mut all = Vec::new();
     for &stage in stages {
-        let of_stage = intervals(lane, stage, INTERVAL).into_iter();
+        let of_stage = intervals(lane, stage, interval).into_iter();
         all.extend(of_stage.map(|i| IntervalStats {
             end_s: before + i.end_s,
             ..i

@@ -1,141 +1,124 @@
-//! The trials, as a plan on the runner.
+//! The trials of one round, as a plan on the runner.
 
 use super::Tune;
-use super::cells::{CellSpec, cells};
+use super::cells::CellSpec;
 use super::kernel;
 use super::method::CellMethod;
 use super::outcome::{TrialOutcome, measured};
-use super::predict::{predict, settling};
 use super::record::of_stages;
-use super::search::Searched;
+use super::simulated::prediction;
+use super::timetable::{Lengths, Timetable};
 use crate::runner::{CellError, CellPlan, Context, Plan};
-use crate::workload::{Stage, Step, Watched};
-use q2c_model::{CostModel, Direction, Nanos};
+use crate::workload::{Stage, Watched};
+use q2c_advice::{Method, predict};
+use q2c_model::{Bytes, CostModel, Direction, Nanos};
 use q2c_policy::Io;
-use q2c_result::tune::{Calibration, Prediction};
+use q2c_result::tune::Prediction;
 use q2c_sim::Recording;
 
-/// Settling before interrupts and polling count: nothing learns there.
-const SHORT: Nanos = Nanos::from_millis(50);
 /// Thread and ring set up and torn down, seconds.
 const OVERHEAD_S: f64 = 0.1;
 
-pub(super) struct TunePlan<'a> {
-    tune: &'a Tune<'a>,
-    sizes: Vec<Size<'a>>,
+pub(super) struct RoundPlan<'a> {
+    pub tune: &'a Tune<'a>,
+    pub round: u32,
+    pub sizes: Vec<Size>,
 }
 
-/// A trial's stages: polled slices and parts of the trial by turns, so that a device that drifts within a second is the
-/// same for both.
-#[derive(Default)]
-struct Timetable {
-    stages: Vec<Stage>,
-    slices: Vec<usize>,
-    parts: Vec<usize>,
+/// One block size in a round.
+pub(super) struct Size {
+    pub bs: Bytes,
+    /// The costs that its trials are predicted with.
+    pub cost: CostModel,
+    pub cells: Vec<CellSpec>,
+    /// IOPS of polling in one lane.
+    pub lane_iops: f64,
 }
 
-impl Timetable {
-    fn slice(&mut self, stage: Stage) {
-        self.slices.push(self.stages.len());
-        self.stages.push(stage);
-    }
-
-    fn measure(&mut self, stage: Stage) {
-        self.parts.push(self.stages.len());
-        self.stages.push(stage);
-    }
-
-    /// Its length when nothing is late.
-    fn seconds(&self) -> f64 {
-        self.stages.iter().map(|s| s.length.as_secs_f64()).sum()
-    }
-}
-
-struct Size<'a> {
-    calibration: &'a Calibration,
-    cells: Vec<CellSpec>,
-    iops_hint: f64,
-}
-
-impl<'a> TunePlan<'a> {
-    pub fn new(
-        tune: &'a Tune<'a>,
-        calibration: &'a [Calibration],
-        recordings: &[Vec<Recording>],
-        searched: &[Searched],
-        kernel: bool,
-    ) -> Self {
-        let own = tune.spec.rules();
-        let each = calibration.iter().zip(recordings).zip(searched);
-        let size = |((calibration, recording), searched): (
-            (&'a Calibration, &Vec<Recording>),
-            &Searched,
-        )| Size {
-            calibration,
-            cells: cells(calibration.bs, &calibration.cost, searched, &own, kernel),
-            iops_hint: searched.sweep.poll.iops / recording.len().max(1) as f64,
+impl Tune<'_> {
+    /// A trial's stages at a block size at which a polling lane does `lane_iops`.
+    pub(super) fn timetable(&self, method: &Method, lane_iops: f64) -> Timetable {
+        let lengths = Lengths {
+            measured: self.spec.seconds,
+            part: self.spec.part_seconds,
+            slice: self.spec.slice_seconds,
         };
-        TunePlan {
-            tune,
-            sizes: each.map(size).collect(),
-        }
+        Timetable::new(method, &lengths.stretched(lane_iops))
     }
 
-    fn timetable(&self, method: &CellMethod) -> Timetable {
-        let spec = self.tune.spec;
-        let (step, settle) = match method {
-            CellMethod::Interrupt => (Step::Interrupt, SHORT),
-            CellMethod::Poll | CellMethod::Kernel(_) => (Step::Poll, SHORT),
-            CellMethod::Hybrid(policy) => (Step::Policy(policy.clone()), settling(policy)),
-        };
-        let slice = Stage::new(Step::Poll, Nanos::from_secs_f64(spec.slice_seconds));
-        let part = Nanos::from_secs_f64(spec.seconds / f64::from(spec.parts));
-        let mut timetable = Timetable::default();
-        timetable.slice(slice.clone());
-        timetable.stages.push(Stage::new(step, settle));
-        for n in 0..spec.parts {
-            let step = if n == 0 { Step::Same } else { Step::Resume };
-            timetable.measure(Stage::new(step, part));
-            timetable.slice(slice.clone());
-        }
-        timetable
+    /// How long a trial takes, seconds.
+    pub(super) fn trial_seconds(&self, method: &CellMethod, lane_iops: f64) -> f64 {
+        OVERHEAD_S
+            + match method {
+                CellMethod::Kernel(_) => kernel::seconds(self),
+                CellMethod::Of(method) => self.timetable(method, lane_iops).seconds(),
+            }
     }
+}
 
+impl RoundPlan<'_> {
     fn outcome(
         &self,
         watched: &Watched,
         timetable: &Timetable,
-        cell: &CellSpec,
-        cost: &CostModel,
+        (size, method): (&Size, &Method),
         seed: u64,
     ) -> TrialOutcome {
-        let direction = if self.tune.workload.pattern.write {
-            Direction::Write
-        } else {
-            Direction::Read
+        let direction = match self.tune.workload.pattern.write {
+            true => Direction::Write,
+            false => Direction::Read,
         };
         let io = Io {
             direction,
-            bytes: cell.bs.0 as u32,
+            bytes: size.bs.0 as u32,
         };
         let lanes = watched.data.lanes.iter();
         let slices: Vec<Recording> = lanes
             .map(|lane| of_stages(lane, &timetable.slices, io))
             .collect();
-        let polled = watched.stats_over(&timetable.slices);
-        let measure = Nanos::from_secs_f64(self.tune.spec.seconds);
-        let cpus = &self.tune.workload.cpus;
-        let predicted = predict(&cell.parsed(), &slices, cpus, cost, measure, seed);
+        let idle = self.tune.workload.site.idle_busy_cpus;
+        let beside = measured(watched, &timetable.slices, size.bs.0, idle);
+        let predicted = self.predicted(method, &slices, &size.cost, seed);
         TrialOutcome {
-            poll_iops: polled.iops(),
-            poll_cpu_pct: polled.cpu_pct(),
-            predicted: predicted.map(|p| as_much_of_a_cpu(p, polled.cpu_pct() / 100.0)),
-            ..measured(
-                watched,
-                &timetable.parts,
-                cell.bs.0,
-                self.tune.workload.site.idle_busy_cpus,
-            )
+            poll_iops: beside.iops,
+            poll_cpu_pct: beside.cpu_pct,
+            poll_busy_cpus: beside.busy_cpus,
+            predicted: predicted.map(|p| as_much_of_a_cpu(p, beside.cpu_pct / 100.0)),
+            ..measured(watched, &timetable.parts, size.bs.0, idle)
+        }
+    }
+
+    /// `None` for classic polling: the slices are that already.
+    fn predicted(
+        &self,
+        method: &Method,
+        slices: &[Recording],
+        cost: &CostModel,
+        seed: u64,
+    ) -> Option<Prediction> {
+        let cpus = &self.tune.workload.cpus;
+        let length = Nanos::from_secs_f64(self.tune.spec.seconds);
+        let told = || prediction(&predict(method, slices, cpus, cost, length, seed));
+        (*method != Method::Poll).then(told)
+    }
+
+    /// Runs the stages and sees that all went to its end.
+    fn watch(
+        &self,
+        size: &Size,
+        stages: &[Stage],
+        seed: u64,
+        context: &Context<'_>,
+    ) -> Result<Watched, CellError> {
+        let workload = self.tune.workload;
+        let hint = Some(size.lane_iops);
+        let watched = workload
+            .run(size.bs, stages, seed, hint, context.cancel)
+            .map_err(|e| CellError::Abort(Box::new(e)))?;
+        match &watched.fault {
+            Some(fault) => Err(CellError::Abort(fault.clone().into())),
+            None if watched.data.stopped || context.cancelled() => Err(CellError::Cancelled),
+            None => Ok(watched),
         }
     }
 }
@@ -148,25 +131,30 @@ fn as_much_of_a_cpu(prediction: Prediction, polled_cpu: f64) -> Prediction {
     }
 }
 
-impl Plan for TunePlan<'_> {
+impl Plan for RoundPlan<'_> {
     type Cell = CellSpec;
     type Outcome = TrialOutcome;
 
     fn cells(&self) -> Vec<CellPlan<CellSpec>> {
-        let cell = |cell: &CellSpec| CellPlan {
-            key: format!("{} {}", cell.bs.0, cell.method),
-            label: format!("{} {}", cell.bs, cell.method),
-            seconds: OVERHEAD_S
-                + match cell.parsed() {
-                    CellMethod::Kernel(_) => kernel::seconds(self.tune),
-                    method => self.timetable(&method).seconds(),
-                },
-            cell: cell.clone(),
-        };
-        self.sizes
-            .iter()
-            .flat_map(|size| size.cells.iter().map(cell))
-            .collect()
+        let mut plans: Vec<CellPlan<CellSpec>> = Vec::new();
+        for size in &self.sizes {
+            for cell in &size.cells {
+                let name = format!("{}{} {}", keys_of(self.round), cell.bs.0, cell.method);
+                // A method that is tried twice in a round is two cells.
+                let before = plans.iter().filter(|p| p.key.starts_with(&name)).count();
+                plans.push(CellPlan {
+                    key: format!("{name} #{before}"),
+                    label: format!("{} {}", cell.bs, cell.method),
+                    seconds: self.tune.trial_seconds(&cell.parsed(), size.lane_iops),
+                    cell: cell.clone(),
+                });
+            }
+        }
+        plans
+    }
+
+    fn owns(&self, key: &str) -> bool {
+        key.starts_with(&keys_of(self.round))
     }
 
     fn metric(&self, outcome: &TrialOutcome) -> f64 {
@@ -179,40 +167,30 @@ impl Plan for TunePlan<'_> {
         context: &mut Context<'_>,
     ) -> Result<TrialOutcome, CellError> {
         let spec = &cell.cell;
-        let size = self
-            .sizes
-            .iter()
-            .find(|size| size.calibration.bs == spec.bs);
+        let size = self.sizes.iter().find(|size| size.bs == spec.bs);
         let size =
             size.ok_or_else(|| CellError::Cell(format!("no calibration for {}", spec.bs)))?;
-        let method = spec.parsed();
-        if let CellMethod::Kernel(delay) = method {
-            return kernel::trial(self.tune, spec, delay, size.iops_hint, context);
-        }
-        let timetable = self.timetable(&method);
+        let parsed = spec.parsed();
+        let method = match &parsed {
+            CellMethod::Kernel(delay) => {
+                return kernel::trial(self.tune, spec, *delay, size.lane_iops, context);
+            }
+            CellMethod::Of(method) => method,
+        };
+        let timetable = self.tune.timetable(method, size.lane_iops);
         // Seeds in run folders are TOML integers: below 2^63.
         let seed = context.seed >> 1;
-        let watched = self
-            .tune
-            .workload
-            .run(
-                spec.bs,
-                &timetable.stages,
-                seed,
-                Some(size.iops_hint),
-                context.cancel,
-            )
-            .map_err(|e| CellError::Abort(Box::new(e)))?;
-        if let Some(fault) = &watched.fault {
-            return Err(CellError::Abort(fault.clone().into()));
-        }
-        if watched.data.stopped || context.cancelled() {
-            return Err(CellError::Cancelled);
-        }
-        let outcome = self.outcome(&watched, &timetable, spec, &size.calibration.cost, seed);
+        let watched = self.watch(size, &timetable.stages, seed, context)?;
+        let outcome = self.outcome(&watched, &timetable, (size, method), seed);
         Ok(TrialOutcome {
-            windows: method.windows(),
+            windows: parsed.windows(),
+            round: self.round,
             ..outcome
         })
     }
+}
+
+/// What the keys of a round begin with.
+fn keys_of(round: u32) -> String {
+    format!("{round}/")
 }

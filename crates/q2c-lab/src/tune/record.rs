@@ -1,4 +1,5 @@
-//! The first recording: classic polling, kept as `trace-BS.parquet` in the run folder.
+//! Recordings by classic polling, kept in the run folder: the first as `trace-BS.parquet`, one before each later round as
+//! `polled-BS-ROUND.parquet`.
 
 use super::{Tune, TuneError};
 use crate::run_dir::RunDir;
@@ -16,22 +17,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Polling before the recording, not kept: the device's first I/Os are not like the others.
 const WARM_UP: Nanos = Nanos::from_millis(200);
 
-/// One recording per block size: one lane each. Those the folder has are read back.
-pub(super) fn recordings(
+/// Records `seconds` of polling into the run folder's file `name`, or reads the file back where the folder has it. One recording per lane.
+pub(super) fn recording(
     tune: &Tune<'_>,
     folder: &RunDir,
-) -> Result<Vec<Vec<Recording>>, TuneError> {
-    tune.spec
-        .sizes
-        .iter()
-        .map(|&bs| recording(tune, folder, bs))
-        .collect()
-}
-
-fn recording(tune: &Tune<'_>, folder: &RunDir, bs: Bytes) -> Result<Vec<Recording>, TuneError> {
-    let path = folder.path().join(format!("trace-{}.parquet", bs.0));
+    bs: Bytes,
+    name: &str,
+    seconds: f64,
+) -> Result<Vec<Recording>, TuneError> {
+    let path = folder.path().join(name);
     if !path.exists() {
-        let length = Nanos::from_secs_f64(tune.spec.record_seconds);
+        let length = Nanos::from_secs_f64(seconds);
         let stages = [
             Stage::new(Step::Poll, WARM_UP),
             Stage::new(Step::Poll, length),

@@ -2,6 +2,7 @@
 
 use q2c_model::Bytes;
 use q2c_policy::PolicySpec;
+use q2c_advice::Goal;
 use q2c_sim::{Limits, Objective};
 use serde::{Deserialize, Serialize};
 
@@ -25,18 +26,19 @@ pub struct TuneSpec {
     pub rules: Vec<String>,
     /// Length of a trial's measured part, seconds.
     pub seconds: f64,
-    /// Parts a trial's measured time is cut into, polled slices before, between and after them.
-    pub parts: u32,
-    /// Length of each polled slice, seconds.
+    /// Length of the parts that a trial's measured time is cut into, polled slices before, between and after them, seconds;
+    /// longer on a device that does few I/Os in it.
+    pub part_seconds: f64,
+    /// Length of each polled slice, seconds; longer likewise.
     pub slice_seconds: f64,
     /// Length of the recording, seconds.
     pub record_seconds: f64,
-    /// Trials per cell.
+    /// Trials that an answer stands on.
     pub trials: u32,
     /// Objective, as text.
     pub objective: String,
-    /// IOPS at least.
-    pub min_iops: Option<f64>,
+    /// IOPS at least, as text: `9300`, `93%` of polling's.
+    pub min_iops: Option<String>,
     /// U2C p99 at most, ns.
     pub max_p99_ns: Option<f64>,
     /// CPU at most, percent.
@@ -61,11 +63,20 @@ impl TuneSpec {
         read.filter_map(Result::ok).collect()
     }
 
-    /// The limits.
+    /// Objective and limits.
+    #[must_use]
+    pub fn goal(&self) -> Goal {
+        Goal {
+            objective: self.objective(),
+            limits: self.limits(),
+        }
+    }
+
+    /// The limits; a floor whose text is not understood is left out (it was checked when the spec was made).
     #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {
-            min_iops: self.min_iops,
+            min_iops: self.min_iops.as_ref().and_then(|text| text.parse().ok()),
             max_p99_ns: self.max_p99_ns,
             max_cpu_pct: self.max_cpu_pct,
         }

@@ -3,10 +3,12 @@
 use super::Tune;
 use super::cells::CellSpec;
 use super::outcome::{TrialOutcome, Windows};
-use crate::runner::{CellRuns, Summary};
+use crate::runner::CellRuns;
 use q2c_model::Bytes;
 use q2c_result::Warning;
 use q2c_stats::{median, percentile, sorted};
+
+type Runs = CellRuns<CellSpec, TrialOutcome>;
 
 /// More or less data than asked by this share is worth a warning.
 const MISMATCH: f64 = 0.05;
@@ -18,30 +20,26 @@ const STEADY: f64 = 0.15;
 const QUIET_CPUS: f64 = 0.2;
 
 /// Everything worth a warning.
-pub(super) fn warnings(tune: &Tune<'_>, summary: &Summary<CellSpec, TrialOutcome>) -> Vec<Warning> {
+pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     // The disk counts the background's I/O too, which is not known here.
     let alone = tune.workload.background.is_empty();
-    let cells = summary
-        .cells
+    let mismatches = cells
         .iter()
         .filter(|_| alone)
         .filter_map(device_mismatch);
     busy_at_rest(tune)
         .into_iter()
-        .chain(shared_cpu(summary))
-        .chain(drift(tune, summary))
-        .chain(unrecorded(summary))
-        .chain(summary.cells.iter().filter_map(no_time))
-        .chain(cells)
+        .chain(shared_cpu(cells))
+        .chain(drift(tune, cells))
+        .chain(unrecorded(cells))
+        .chain(cells.iter().filter_map(no_time))
+        .chain(mismatches)
         .collect()
 }
 
 /// Cells with polled slices beside their trials.
-fn with_slices(
-    summary: &Summary<CellSpec, TrialOutcome>,
-) -> impl Iterator<Item = &CellRuns<CellSpec, TrialOutcome>> {
-    let cells = summary.cells.iter();
-    cells.filter(|runs| runs.plan.cell.has_slices())
+fn with_slices(cells: &[Runs]) -> impl Iterator<Item = &Runs> {
+    cells.iter().filter(|runs| runs.plan.cell.has_slices())
 }
 
 /// Something else ran before the trials began; with background jobs that is what was asked for.
@@ -56,8 +54,8 @@ fn busy_at_rest(tune: &Tune<'_>) -> Option<Warning> {
 }
 
 /// Polling never gives its CPU up: what it did not get went to others.
-fn shared_cpu(summary: &Summary<CellSpec, TrialOutcome>) -> Option<Warning> {
-    let outcomes = with_slices(summary).flat_map(CellRuns::outcomes);
+fn shared_cpu(cells: &[Runs]) -> Option<Warning> {
+    let outcomes = with_slices(cells).flat_map(CellRuns::outcomes);
     let share = median(&sorted(
         &outcomes.map(|o| o.poll_cpu_pct).collect::<Vec<_>>(),
     ));
@@ -73,9 +71,9 @@ fn shared_cpu(summary: &Summary<CellSpec, TrialOutcome>) -> Option<Warning> {
 }
 
 /// The polled slices beside the trials are a sentinel as dense as can be: one line per block size.
-fn drift(tune: &Tune<'_>, summary: &Summary<CellSpec, TrialOutcome>) -> Vec<Warning> {
+fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     let of_size = |bs: &Bytes| {
-        let cells = with_slices(summary).filter(|runs| runs.plan.cell.bs == *bs);
+        let cells = with_slices(cells).filter(|runs| runs.plan.cell.bs == *bs);
         let iops: Vec<f64> = cells
             .flat_map(CellRuns::outcomes)
             .map(|o| o.poll_iops)
@@ -96,8 +94,8 @@ fn drift(tune: &Tune<'_>, summary: &Summary<CellSpec, TrialOutcome>) -> Vec<Warn
 }
 
 /// I/Os beyond the memory set aside for samples are counted, but have no latency.
-fn unrecorded(summary: &Summary<CellSpec, TrialOutcome>) -> Option<Warning> {
-    let outcomes = summary.cells.iter().flat_map(CellRuns::outcomes);
+fn unrecorded(cells: &[Runs]) -> Option<Warning> {
+    let outcomes = cells.iter().flat_map(CellRuns::outcomes);
     let lost: u64 = outcomes.map(|o| o.unrecorded).sum();
     (lost > 0).then(|| Warning {
         id: "samples-lost".to_owned(),
@@ -109,7 +107,7 @@ fn unrecorded(summary: &Summary<CellSpec, TrialOutcome>) -> Option<Warning> {
 }
 
 /// The disk's own count of bytes against ours: others' I/O, a cache, or a target that is not on that disk.
-fn device_mismatch(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Warning> {
+fn device_mismatch(runs: &Runs) -> Option<Warning> {
     let asked: u64 = runs.outcomes().map(|o| o.bytes).sum();
     let moved: u64 = runs
         .outcomes()
@@ -130,7 +128,7 @@ fn device_mismatch(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Warning> {
 }
 
 /// A formula that gave no time: its rule polled, and nothing in the numbers says why.
-fn no_time(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Warning> {
+fn no_time(runs: &Runs) -> Option<Warning> {
     let windows = runs.outcomes().filter_map(|o| o.windows);
     let Windows {
         all,

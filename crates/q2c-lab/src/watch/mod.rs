@@ -10,7 +10,6 @@ mod summary;
 pub use numbers::{mode, numbers};
 pub use summary::by_method;
 
-use crate::tune;
 use crate::workload::{BackgroundSpec, Step, Workload, activities, first_fault};
 use gather::Gather;
 use q2c_engine::measure::PhaseStats;
@@ -167,7 +166,7 @@ impl Watch<'_, '_> {
 #[must_use]
 pub fn settling(step: &Step) -> Nanos {
     match step {
-        Step::Policy(policy) => tune::settling(policy),
+        Step::Policy(policy) => q2c_advice::settling(policy),
         _ => Nanos::ZERO,
     }
 }

@@ -49,6 +49,8 @@ struct Page<'a> {
     started: String,
     took: String,
     advice: Vec<Advice>,
+    /// What the trials taught, a sentence for each block size.
+    lessons: Vec<String>,
     trust: Vec<Trust>,
     fallbacks: Vec<String>,
     warnings: &'a [Warning],
@@ -76,6 +78,7 @@ pub fn tune(result: &TuneResult) -> Result<String, RenderError> {
         started: started(result.started_unix_s),
         took: quantity::seconds(result.seconds),
         advice: summary::advice(result),
+        lessons: summary::lessons(result),
         trust: summary::trust(result),
         fallbacks: fallbacks(result),
         warnings: &result.warnings,

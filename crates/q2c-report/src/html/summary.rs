@@ -1,14 +1,14 @@
 //! What a busy reader sees first: what to use, and how far to trust it.
 
 use crate::label;
-use crate::quantity::{bare, duration, iops, median, number, seconds};
-use q2c_result::tune::{Cell, Recommendation, TuneResult};
+use crate::quantity::{bare, duration, median, number, seconds};
+use q2c_result::tune::{Cell, Lesson, Recommendation, TuneResult};
 
 /// One block size's advice.
 pub(super) struct Advice {
     pub bs: String,
     pub verdict: String,
-    pub why: String,
+    pub why: Vec<String>,
     pub apply: Vec<String>,
     /// The recommended cell beside the baselines.
     pub rows: Vec<Compared>,
@@ -19,11 +19,15 @@ pub(super) struct Compared {
     pub method: String,
     pub policy: String,
     pub recommended: bool,
+    /// Over polling beside it: percent.
     pub iops: String,
     pub cpu: String,
+    /// Over polling beside it: times.
     pub per_core: String,
-    /// KIOPS per core as a share of the largest shown, percent.
+    /// That as a share of the largest shown, percent.
     pub bar: u32,
+    /// Whether its IOPS are below the floor, so that its KIOPS/core do not count.
+    pub below_floor: bool,
 }
 
 /// A reason to trust the result, or not to.
@@ -43,34 +47,46 @@ pub(super) fn advice(result: &TuneResult) -> Vec<Advice> {
         .collect()
 }
 
+/// What the trials taught about the costs, by block size.
+pub(super) fn lessons(result: &TuneResult) -> Vec<String> {
+    let told = |lesson: &Lesson| {
+        let text = format!("{} costs {}.", lesson.bs, crate::advice::lesson(lesson));
+        unbroken(&text)
+    };
+    result.lessons.iter().map(told).collect()
+}
+
 fn advise(result: &TuneResult, recommendation: &Recommendation) -> Advice {
+    let words = crate::advice::words(result, recommendation);
     let cells = label::cells_of(result, recommendation.bs);
     let recommended = |cell: &Cell| label::is_recommended(cell, Some(recommendation));
     let shown: Vec<&Cell> = cells
         .into_iter()
         .filter(|c| recommended(c) || !c.sleeping)
         .collect();
+    let of = |cell: &Cell| cell.relative.unwrap_or_default();
     let most = shown
         .iter()
-        .map(|c| c.measured.kiops_per_core.median)
+        .map(|c| of(c).kiops_per_core.median)
         .fold(0.0, f64::max);
     let compared = |cell: &&Cell| {
-        let measured = &cell.measured;
+        let (measured, relative) = (&cell.measured, of(cell));
         Compared {
             method: cell.method.clone(),
             policy: cell.policy.clone(),
             recommended: recommended(cell),
-            iops: iops(measured.iops.median),
+            iops: median(&relative.iops, 100.0),
             cpu: median(&measured.cpu_pct, 1.0),
-            per_core: median(&measured.kiops_per_core, 1.0),
-            bar: share(measured.kiops_per_core.median, most),
+            per_core: median(&relative.kiops_per_core, 1.0),
+            bar: share(relative.kiops_per_core.median, most),
+            below_floor: cell.method != "poll" && relative.iops.median < recommendation.floor,
         }
     };
     Advice {
         bs: recommendation.bs.to_string(),
-        verdict: recommendation.verdict.clone(),
-        why: unbroken(&recommendation.why),
-        apply: recommendation.apply.clone(),
+        verdict: unbroken(&words.verdict),
+        why: words.why.iter().map(|text| unbroken(text)).collect(),
+        apply: words.apply,
         rows: shown.iter().map(compared).collect(),
     }
 }
@@ -132,7 +148,7 @@ fn fidelity(result: &TuneResult) -> Trust {
         n => (
             format!("IOPS ± {} %", number(f.iops_error_pct_median)),
             format!(
-                "worst {} %; CPU {} points (worst {}), miss rate {} points (worst {}); median over {n} sleeping cells",
+                "worst {} %; CPU {} points (worst {}), miss rate {} points (worst {}); median over {n} sleeping cells, before their own trials corrected the costs",
                 number(f.iops_error_pct_max),
                 number(f.cpu_points_median),
                 number(f.cpu_points_max),

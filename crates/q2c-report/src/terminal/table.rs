@@ -194,12 +194,21 @@ pub(super) fn align_plain(table: &mut Table) {
 
 /// Names to the left; numbers to the right, never broken; the interval beside its median.
 fn align(table: &mut Table, gap: u16) {
+    let mut left = vec![0];
+    let mut at = 0;
+    for metric in &METRICS {
+        at += 1;
+        if metric.with_range {
+            at += 1;
+            left.push(at);
+        }
+    }
     for column in table.column_iter_mut() {
         // One blank stands between columns already.
         column.set_padding((if column.index == 0 { 0 } else { gap - 1 }, 0));
-        let alignment = match column.index {
-            0 | 2 => CellAlignment::Left,
-            _ => CellAlignment::Right,
+        let alignment = match left.contains(&column.index) {
+            true => CellAlignment::Left,
+            false => CellAlignment::Right,
         };
         column.set_cell_alignment(alignment);
         column.set_constraint(ColumnConstraint::ContentWidth);

@@ -3,10 +3,11 @@
 use super::doctor;
 use super::screen::{Screen, Tone};
 use super::table;
+use crate::advice;
 use crate::label::{self, Mode};
 use crate::quantity::{duration, number, seconds};
 use q2c_model::Bytes;
-use q2c_result::tune::{Fidelity, Recommendation, TuneResult, Unavailable};
+use q2c_result::tune::{Fidelity, Lesson, Recommendation, TuneResult, Unavailable};
 
 /// The whole result: a table and a recommendation per block size, then what qualifies them.
 #[must_use]
@@ -16,6 +17,9 @@ pub fn tune(result: &TuneResult, screen: Screen) -> String {
         text += &block_size(result, bs, screen);
     }
     text.push('\n');
+    for of_size in &result.lessons {
+        text += &lesson(of_size, screen);
+    }
     text += &fidelity(&result.fidelity, screen);
     text += &harness_floor(result, screen);
     text += &effective_modes(result, screen);
@@ -59,18 +63,29 @@ fn block_size(result: &TuneResult, bs: Bytes, screen: Screen) -> String {
         true => "nothing was measured at this block size\n".to_owned(),
         false => table::results(&cells, recommendation, screen),
     };
-    let advice = recommendation.map_or_else(String::new, |r| advice(r, screen));
+    let advice = recommendation.map_or_else(String::new, |r| advice(result, r, screen));
     format!("\n{title}\n{table}{advice}")
 }
 
-fn advice(recommendation: &Recommendation, screen: Screen) -> String {
-    let verdict = format!("▸ {}:", recommendation.verdict);
-    let mut text = screen.note(Tone::Good, &verdict, &recommendation.why);
-    for line in &recommendation.apply {
+fn advice(result: &TuneResult, recommendation: &Recommendation, screen: Screen) -> String {
+    let words = advice::words(result, recommendation);
+    let tone = match recommendation.open.is_empty() {
+        true => Tone::Good,
+        false => Tone::Caution,
+    };
+    let verdict = format!("▸ {}:", words.verdict);
+    let mut text = screen.note(tone, &verdict, &words.why.join("; "));
+    for line in &words.apply {
         // Not wrapped: these lines are there to be copied.
         text += &format!("    {}\n", screen.paint(Tone::Plain, line));
     }
     text
+}
+
+/// What the trials taught about the calibrated costs.
+fn lesson(lesson: &Lesson, screen: Screen) -> String {
+    let head = format!("{} costs:", lesson.bs);
+    screen.note(Tone::Strong, &head, &crate::advice::lesson(lesson))
 }
 
 fn fidelity(fidelity: &Fidelity, screen: Screen) -> String {
@@ -80,7 +95,7 @@ fn fidelity(fidelity: &Fidelity, screen: Screen) -> String {
     let text = match fidelity.cells {
         0 => "no sleeping cell was measured, so predictions are unchecked".to_owned(),
         n => format!(
-            "predicted against measured, median over {n} sleeping cells: IOPS {}, CPU {}, miss rate {}; \
+            "predicted against measured, median over {n} sleeping cells, before their own trials corrected the costs: IOPS {}, CPU {}, miss rate {}; \
              the device drifted by {} %{}",
             told(
                 fidelity.iops_error_pct_median,

@@ -21,13 +21,13 @@ pub struct TuneArgs {
     /// Measured part of each trial, seconds
     #[arg(long, default_value_t = 1.0, value_parser = seconds)]
     pub seconds: f64,
-    /// Trials of each method and rule
+    /// Trials that an answer stands on; what has lost gets fewer, and each block size at most six times as many in all
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
     /// What is best.
     #[command(flatten)]
     pub goal: GoalArgs,
-    /// Time for all trials, such as 90s: fewer trials are run when they do not fit
+    /// Time for all trials, such as 90s: they end when it is spent, but for the first round
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
     /// Go on with this interrupted run

@@ -16,13 +16,10 @@ use q2c_result::{DoctorReport, Exit, Verdict};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// A trial is measured in parts of about this length, but not in more than so many.
-const PART_S: f64 = 0.2;
-const MOST_PARTS: f64 = 10.0;
-/// Share of a part that each polled slice beside it lasts, within the bounds below.
-const SLICE_SHARE: f64 = 0.5;
-const SLICE_LEAST_S: f64 = 0.1;
-const SLICE_MOST_S: f64 = 0.5;
+/// A trial's parts and the polled slices between them, seconds: short against the device's moods, and no multiples of the 10 ms in which
+/// CPU times are printed (docs/journal/2026-11-22-verdicts.md).
+const PART_S: f64 = 0.0613;
+const SLICE_S: f64 = 0.0417;
 /// The first recording lasts this many trials.
 const RECORD_TRIALS: f64 = 2.0;
 const PLAN: &str = "plan.toml";
@@ -176,7 +173,6 @@ fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
     let workload = &args.workload;
     let own = args.own.policies().or_exit(Exit::Usage)?;
     let limits = args.goal.limits();
-    let parts = (args.seconds / PART_S).round().clamp(1.0, MOST_PARTS);
     Ok(TuneSpec {
         engine: engine(workload, &target)?.to_string(),
         target,
@@ -195,12 +191,12 @@ fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
             .map(ToString::to_string)
             .collect(),
         seconds: args.seconds,
-        parts: parts as u32,
-        slice_seconds: (args.seconds / parts * SLICE_SHARE).clamp(SLICE_LEAST_S, SLICE_MOST_S),
+        part_seconds: PART_S,
+        slice_seconds: SLICE_S,
         record_seconds: args.seconds * RECORD_TRIALS,
         trials: args.trials,
         objective: args.goal.objective.to_string(),
-        min_iops: limits.min_iops,
+        min_iops: limits.min_iops.map(|min| min.to_string()),
         max_p99_ns: limits.max_p99_ns,
         max_cpu_pct: limits.max_cpu_pct,
         budget_s: args.budget.map(|b| b.as_secs_f64()),

@@ -1,0 +1,97 @@
+//! The sweep that a report shows: every rule of the standard grid on the first recording, with the costs as the trials left them.
+
+use super::Tune;
+use q2c_advice::FLOOR;
+use q2c_model::{Bytes, CostModel, Nanos};
+use q2c_result::tune::{Prediction, Sweep, SweepCell};
+use q2c_sim::{
+    Arrival, Configuration, Drive, Grid, Limits, Method, MinIops, Outcome, Recording, choose,
+    pareto_front, simulate, sweep,
+};
+use q2c_stats::{percentile, sorted};
+use std::time::Instant;
+
+/// Simulated time that is dropped: two of the longest periods in the grid.
+const WARM_UP: Nanos = Nanos::from_millis(400);
+/// Simulated time that counts.
+const MEASURE: Nanos = Nanos::from_millis(2_000);
+
+/// Median latency of a recording, from the submission's return to the reaping, ns.
+pub(super) fn median_wait(lanes: &[Recording]) -> f64 {
+    let waits = lanes.iter().flat_map(|lane| lane.wait.iter());
+    let waits: Vec<f64> = waits.map(|&w| f64::from(w)).collect();
+    percentile(&sorted(&waits), 0.5)
+}
+
+pub(super) fn of_first_recording(
+    tune: &Tune<'_>,
+    bs: Bytes,
+    cost: &CostModel,
+    lanes: &[Recording],
+) -> Sweep {
+    let begun = Instant::now();
+    let drive = Drive {
+        warm_up: WARM_UP,
+        measure: MEASURE,
+        seed: tune.spec.seed,
+    };
+    let mut grid = Grid::standard(Nanos(median_wait(lanes) as u64));
+    grid.policies.extend(tune.spec.rules());
+    let on = Configuration {
+        lanes,
+        cost,
+        drive,
+        arrival: Arrival::Think,
+    };
+    let cells = sweep(&grid, &on);
+    let outcomes: Vec<Outcome> = cells.iter().map(|cell| cell.outcome).collect();
+    let poll = simulate(lanes, cost, Method::Poll, drive);
+    let follows = |policy: &q2c_policy::PolicySpec| {
+        q2c_advice::Method::Hybrid(policy.clone()).follows_the_device()
+    };
+    let eligible: Vec<bool> = grid.policies.iter().map(follows).collect();
+    let floor = tune.spec.limits().min_iops;
+    let limits = Limits {
+        min_iops: Some(floor.unwrap_or(MinIops::OfPolling(FLOOR))),
+        ..tune.spec.limits()
+    };
+    let choice = choose(&outcomes, &eligible, &poll, tune.spec.objective(), &limits);
+    let points: Vec<(f64, f64)> = outcomes.iter().map(|o| (o.iops, o.cpu_pct)).collect();
+    Sweep {
+        bs,
+        ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
+        pareto: pareto_front(&points),
+        best: choice.best,
+        oracle: prediction(&simulate(lanes, cost, Method::Oracle, drive)),
+        poll: prediction(&poll),
+        floor: match floor {
+            Some(_) => choice.floor,
+            None => MinIops::OfPolling(FLOOR).in_words(),
+        },
+        floor_iops: choice.floor_iops,
+        cells: cells.iter().map(sweep_cell).collect(),
+        seconds: begun.elapsed().as_secs_f64(),
+    }
+}
+
+fn sweep_cell(cell: &q2c_sim::SweepCell) -> SweepCell {
+    let params = cell.policy.params().into_iter();
+    SweepCell {
+        rule: cell.policy.rule().name.to_owned(),
+        policy: cell.policy.to_string(),
+        params: params.map(|(name, value)| (name.to_owned(), value)).collect(),
+        gives: prediction(&cell.outcome),
+    }
+}
+
+/// The simulator's outcome as results have it.
+pub(super) fn prediction(outcome: &Outcome) -> Prediction {
+    Prediction {
+        iops: outcome.iops,
+        cpu_pct: outcome.cpu_pct,
+        miss_rate: outcome.miss_rate,
+        effective_sleep_ns: outcome.effective_sleep_ns,
+        kiops_per_core: outcome.kiops_per_core,
+        p99_ns: outcome.p99_ns,
+    }
+}
