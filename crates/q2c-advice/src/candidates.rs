@@ -1,6 +1,7 @@
 //! Which rules are worth a trial: few, and unlike each other.
 
-use crate::goal::WORTH;
+use crate::decide::GUARD;
+use crate::goal::{SAVING, WORTH};
 use crate::outlook::Outlook;
 use q2c_policy::PolicySpec;
 use q2c_sim::pareto_front;
@@ -24,7 +25,7 @@ pub enum Role {
     User,
     /// Best by simulation with draws and neighbours counted in.
     Robust,
-    /// Best by simulation among rules well above the floor.
+    /// Best by simulation among rules surely above the floor.
     Safe,
     /// Best by simulation on average, up to the floor's edge.
     Sharp,
@@ -54,8 +55,6 @@ impl fmt::Display for Role {
     }
 }
 
-/// IOPS above the floor that make a rule a safe one, as a share.
-const SAFE: f64 = 0.015;
 /// How far below the floor the nearest is looked for, as a share.
 const BELOW: f64 = 0.08;
 /// Two rules of one family are alike when their sleeps are, within this share, and so are their IOPS, within the next.
@@ -73,11 +72,12 @@ pub(crate) fn candidates(
     for policy in own {
         chosen.add_own(policy);
     }
-    let sleeping: Vec<&Outlook> = outlooks.iter().filter(|o| o.sleep_ns > 0.0).collect();
+    let saves = |o: &&Outlook| o.sleep_ns > 0.0 && o.cpu_pct <= SAVING;
+    let sleeping: Vec<&Outlook> = outlooks.iter().filter(saves).collect();
     let following = || sleeping.iter().copied().filter(|o| o.follows);
-    let above = |share: f64| following().filter(move |o| o.iops.ratio() >= floor * (1.0 + share));
+    let above = |errors: f64| following().filter(move |o| o.iops.above(floor) >= errors);
     chosen.add(best(following(), |o| o.robust), Role::Robust);
-    chosen.add(best(above(SAFE), |o| o.per_core.log), Role::Safe);
+    chosen.add(best(above(GUARD), |o| o.per_core.log), Role::Safe);
     chosen.add(best(above(0.0), |o| o.per_core.log), Role::Sharp);
     let below = following().filter(|o| (floor * (1.0 - BELOW)..floor).contains(&o.iops.ratio()));
     chosen.add(best(below, |o| o.robust), Role::BelowFloor);

@@ -6,6 +6,7 @@
 use crate::evidence::{Estimate, Noise, Trial, per_core};
 use crate::goal::{Goal, WORTH};
 use crate::method::Method;
+use crate::outlook::is_clean;
 use q2c_result::tune::Verdict;
 use q2c_sim::Objective;
 use q2c_stats::{median, sorted};
@@ -30,6 +31,8 @@ pub struct Decision {
     pub chosen: Option<usize>,
     /// The floor that was applied, IOPS over polling's.
     pub floor: f64,
+    /// The clean sleep that the standard floor refers to; `None`: classic polling.
+    pub reference: Option<usize>,
     /// Of a trade-off: the rule that loses least IOPS for what it saves.
     pub nearest: Option<usize>,
     /// Where the chosen rule does not follow the device: the best one that does and keeps the floor.
@@ -39,11 +42,13 @@ pub struct Decision {
 }
 
 /// Contenders this close by the objective are equal: fewer misses decide, then the simpler rule.
-const EQUAL: f64 = 0.02;
+const EQUAL: f64 = 0.01;
 /// A rule that does not follow the device must be better by this share than one that does.
-const DEAF: f64 = 0.03;
+const DEAF: f64 = 0.015;
 /// The floor must lie so many standard errors below what is known of a rule.
-const GUARD: f64 = 0.7;
+pub(crate) const GUARD: f64 = 1.0;
+/// The trials by themselves may lie below the floor by so many of their standard errors: the floor is then within their interval.
+const WITHIN: f64 = 1.0;
 /// A method is still open as long as it is within so many standard errors of being the answer.
 const OPEN: f64 = 1.0;
 /// A trade-off may lose this share of IOPS to save CPU, against another that loses less.
@@ -56,13 +61,22 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
         .iter()
         .flat_map(|c| c.trials.iter().map(|t| t.beside.iops))
         .collect();
-    let floor = goal.floor(median(&sorted(&poll_iops)));
-    let views: Vec<View> = contenders
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| !c.trials.is_empty() && c.method != Method::Poll)
-        .map(|(index, c)| View::of(index, c, goal, noise, floor))
-        .collect();
+    let seen = |floor: f64| -> Vec<View> {
+        let tried = contenders.iter().enumerate();
+        let tried = tried.filter(|(_, c)| !c.trials.is_empty() && c.method != Method::Poll);
+        tried
+            .map(|(index, c)| View::of(index, c, goal, noise, floor))
+            .collect()
+    };
+    let views = seen(1.0);
+    let by_iops = |a: &&View, b: &&View| a.iops.log.total_cmp(&b.iops.log);
+    let clean = views.iter().filter(|v| v.clean).max_by(by_iops);
+    let reference = clean.filter(|v| v.iops.log < 0.0).map(|v| v.index);
+    let floor = goal.floor(
+        median(&sorted(&poll_iops)),
+        clean.map(|v| v.iops.ratio()),
+    );
+    let views = seen(floor);
     let winner = winner(&views);
     let chosen = winner.map(|w| w.index);
     let verdict = verdict(contenders, &views, winner);
@@ -78,6 +92,7 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
         verdict,
         chosen,
         floor,
+        reference: reference.filter(|_| goal.limits.min_iops.is_none()),
         nearest,
         following,
         open: open(&views, winner, nearest, wanted),
@@ -89,6 +104,8 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
 struct View {
     index: usize,
     sleeps: bool,
+    /// Whether it sleeps in earnest and hardly misses.
+    clean: bool,
     follows: bool,
     trials: u32,
     /// IOPS over polling's; trials and simulation together.
@@ -131,11 +148,16 @@ impl View {
         };
         let sleeps = contender.method.policy().is_some();
         let limits_kept = goal.other_limits_kept(trials);
-        let kept = live_iops.log >= floor.ln() && limits_kept;
-        let misses: Vec<f64> = trials.iter().map(|t| t.miss_rate).collect();
+        let kept = live_iops.above(floor) >= -WITHIN && limits_kept;
+        let middle = |of: fn(&Trial) -> f64| {
+            median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()))
+        };
+        let miss_rate = middle(|t| t.miss_rate);
+        let asked = middle(|t| t.effective_sleep_ns);
         View {
             index,
             sleeps,
+            clean: sleeps && is_clean(asked, middle(|t| t.cpu_pct), miss_rate),
             follows: contender.method.follows_the_device(),
             trials: trials.len() as u32,
             iops,
@@ -147,7 +169,7 @@ impl View {
             kept,
             keeps: kept && iops.above(floor) >= GUARD,
             pays: live_cores.ratio() >= WORTH,
-            miss_rate: median(&sorted(&misses)),
+            miss_rate,
             params: contender.method.policy().map_or(0, |p| p.params().len()),
         }
     }

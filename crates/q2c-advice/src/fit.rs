@@ -23,8 +23,8 @@ pub(crate) struct Observed {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fitted {
     pub correction: Correction,
-    /// Standard deviations of its terms.
-    pub sd: [f64; TERMS],
+    /// How its terms may be off together: their covariance is this triangle times its transpose.
+    pub spread: Matrix,
     /// How far relative IOPS of single cells are off all the same, standard deviation of the logarithm: the model is not the machine.
     pub form_sd: f64,
 }
@@ -33,7 +33,7 @@ impl Default for Fitted {
     fn default() -> Self {
         Fitted {
             correction: Correction::default(),
-            sd: PRIOR,
+            spread: triangle(diagonal(PRIOR.map(|sd| sd.powi(2)))),
             form_sd: FORM_SD,
         }
     }
@@ -45,12 +45,10 @@ const STEPS: usize = 4;
 const REACH: f64 = 0.3;
 /// Trials further off than so many standard deviations count less: a stall is no cost of a sleep.
 const OUTLIER: f64 = 2.5;
-/// What a term is known to at best, as a share of its prior.
-const LEAST_SD: f64 = 0.1;
 /// How far the model's form is off before anything was measured, how many cells that assumption is worth, and how far it is off
 /// at least.
-const FORM_SD: f64 = 0.015;
-const FORM_WEIGHT: f64 = 4.0;
+const FORM_SD: f64 = 0.012;
+const FORM_WEIGHT: f64 = 3.0;
 const LEAST_FORM_SD: f64 = 0.004;
 
 /// Fits. `given` are the corrections in force in the rounds so far; `simulate` gives the figures of every cell under a correction, on the
@@ -62,7 +60,7 @@ pub(crate) fn fit(
 ) -> Fitted {
     let then: Vec<Vec<Figures>> = given.iter().map(simulate).collect();
     let mut terms = given.last().copied().unwrap_or_default().terms();
-    let mut spread = PRIOR;
+    let mut covariance = diagonal(PRIOR.map(|sd| sd.powi(2)));
     for _ in 0..STEPS {
         let now = simulate(&Correction::of(terms));
         let slopes = slopes(terms, &now, simulate);
@@ -74,13 +72,13 @@ pub(crate) fn fit(
             *term += (0..TERMS).map(|j| inverse[i][j] * right[j]).sum::<f64>();
         }
         terms = Correction::of(terms).terms();
-        spread = std::array::from_fn(|i| inverse[i][i].sqrt().max(LEAST_SD * PRIOR[i]));
+        covariance = inverse;
     }
     let correction = Correction::of(terms);
     let form_sd = form_sd(observed, &then, &simulate(&correction));
     Fitted {
         correction,
-        sd: spread,
+        spread: triangle(covariance),
         form_sd,
     }
 }
@@ -128,7 +126,28 @@ fn slopes(
     slopes
 }
 
-type Matrix = [[f64; TERMS]; TERMS];
+pub(crate) type Matrix = [[f64; TERMS]; TERMS];
+
+fn diagonal(values: [f64; TERMS]) -> Matrix {
+    std::array::from_fn(|i| std::array::from_fn(|j| if i == j { values[i] } else { 0.0 }))
+}
+
+/// The lower triangle of Cholesky's decomposition; a variance that is none counts as 0.
+fn triangle(of: Matrix) -> Matrix {
+    let mut lower = [[0.0; TERMS]; TERMS];
+    for i in 0..TERMS {
+        for j in 0..=i {
+            let before: f64 = (0..j).map(|k| lower[i][k] * lower[j][k]).sum();
+            let left = of[i][j] - before;
+            lower[i][j] = match i == j {
+                true => left.max(0.0).sqrt(),
+                false if lower[j][j] > 0.0 => left / lower[j][j],
+                false => 0.0,
+            };
+        }
+    }
+    lower
+}
 
 fn normal_equations(
     observed: &[Observed],
@@ -236,6 +255,23 @@ mod tests {
     fn without_trials_nothing_is_corrected() {
         let found = fit(&[], &[Correction::default()], &|_| Vec::new());
         assert_eq!(found, Fitted::default());
+    }
+
+    #[test]
+    fn a_triangle_times_its_transpose_is_the_matrix() {
+        let matrix: Matrix = [
+            [4.0, 1.0, 0.5, 0.0],
+            [1.0, 3.0, 0.2, 0.1],
+            [0.5, 0.2, 2.0, 0.3],
+            [0.0, 0.1, 0.3, 1.0],
+        ];
+        let lower = triangle(matrix);
+        for (i, row) in matrix.iter().enumerate() {
+            for (j, wanted) in row.iter().enumerate() {
+                let product: f64 = (0..TERMS).map(|k| lower[i][k] * lower[j][k]).sum();
+                assert!((product - wanted).abs() < 1e-12);
+            }
+        }
     }
 
     #[test]

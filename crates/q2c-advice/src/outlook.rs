@@ -3,7 +3,7 @@
 use crate::correction::{Correction, TERMS};
 use crate::evidence::Estimate;
 use crate::fit::Fitted;
-use crate::goal::Goal;
+use crate::goal::{CLEAN_MISS, Goal, SAVING};
 use crate::method::follows;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
@@ -82,6 +82,19 @@ pub(crate) fn grid(setting: &Setting) -> Grid {
 struct Draw {
     cells: Vec<Outcome>,
     poll: Outcome,
+    /// IOPS over polling's of the best rule that sleeps and hardly misses.
+    clean: Option<f64>,
+}
+
+/// The floor's reference by simulation alone.
+pub(crate) fn clean(outlooks: &[Outlook]) -> Option<f64> {
+    let is = |o: &&Outlook| is_clean(o.sleep_ns, o.cpu_pct, o.miss_rate);
+    outlooks.iter().filter(is).map(|o| o.iops.ratio()).reduce(f64::max)
+}
+
+/// Whether a rule sleeps in earnest and hardly misses.
+pub(crate) fn is_clean(sleep_ns: f64, cpu_pct: f64, miss_rate: f64) -> bool {
+    sleep_ns > 0.0 && cpu_pct <= SAVING && miss_rate <= CLEAN_MISS
 }
 
 /// Simulates every rule of the grid.
@@ -112,7 +125,11 @@ fn draw(setting: &Setting, fitted: &Fitted, grid: &Grid, n: usize, rng: &mut Rng
     let start = rng.unit();
     let lanes: Vec<Recording> = recording.iter().map(|lane| part(lane, start)).collect();
     let terms = fitted.correction.terms();
-    let shaken: [f64; TERMS] = std::array::from_fn(|i| terms[i] + fitted.sd[i] * normal(rng));
+    let off: [f64; TERMS] = std::array::from_fn(|_| normal(rng));
+    let shaken: [f64; TERMS] = std::array::from_fn(|i| {
+        let row = fitted.spread[i].iter().zip(&off);
+        terms[i] + row.map(|(spread, off)| spread * off).sum::<f64>()
+    });
     let cost = Correction::of(shaken).apply(&setting.cost, setting.latency_ns);
     let drive = Drive {
         warm_up: WARM_UP,
@@ -125,9 +142,14 @@ fn draw(setting: &Setting, fitted: &Fitted, grid: &Grid, n: usize, rng: &mut Rng
         drive,
         arrival: Arrival::Think,
     };
+    let cells: Vec<Outcome> = sweep(grid, &on).into_iter().map(|c| c.outcome).collect();
+    let poll = simulate(&lanes, &cost, Method::Poll, drive);
+    let is = |o: &&Outcome| is_clean(o.effective_sleep_ns, o.cpu_pct, o.miss_rate);
+    let clean = cells.iter().filter(is).map(|o| o.iops / poll.iops);
     Draw {
-        cells: sweep(grid, &on).into_iter().map(|c| c.outcome).collect(),
-        poll: simulate(&lanes, &cost, Method::Poll, drive),
+        clean: clean.reduce(f64::max),
+        poll,
+        cells,
     }
 }
 
@@ -161,7 +183,7 @@ fn relative(draw: &Draw, i: usize) -> (f64, f64) {
 fn utility(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     use q2c_sim::Objective;
     let (iops, per_core) = relative(draw, i);
-    let floor = goal.floor(draw.poll.iops);
+    let floor = goal.floor(draw.poll.iops, draw.clean);
     let value = match goal.objective {
         Objective::KiopsPerCore => per_core,
         Objective::Iops => iops,

@@ -7,7 +7,7 @@ use crate::evidence::{Noise, Trial};
 use crate::fit::{Figures, Fitted, Observed, fit};
 use crate::goal::{Goal, WORTH};
 use crate::method::Method;
-use crate::outlook::{Outlook, Setting, outlooks};
+use crate::outlook::{Outlook, Setting, clean, outlooks};
 use crate::predict::predict;
 use q2c_model::{CostModel, CpuId, Nanos};
 use q2c_policy::PolicySpec;
@@ -73,7 +73,7 @@ const FIT_FOR: Nanos = Nanos::from_millis(400);
 /// What the simulator's figures are off by: CPU as a share, miss rate.
 const MODEL_SD: [f64; 2] = [0.04, 0.08];
 /// A new rule must promise so much more than the answer so far.
-const PROMISE: f64 = 0.02;
+const PROMISE: f64 = 0.01;
 
 impl Referee {
     /// Before the first round.
@@ -314,7 +314,7 @@ impl Referee {
     fn proposed(&self, taken: &[PolicySpec]) -> Vec<Order> {
         let Subject { goal, setting, .. } = &self.subject;
         let floor = match self.tried.is_empty() {
-            true => goal.floor(self.polled_iops()),
+            true => goal.floor(self.polled_iops(), clean(&self.outlooks)),
             false => self.decision().floor,
         };
         let found = candidates(&self.outlooks, floor, &setting.own, taken).into_iter();

@@ -1,7 +1,7 @@
 //! What is true of a machine, by brute force over the whole grid; and what the tool says of it.
 
 use crate::machine::{CPUS, Machine};
-use q2c_advice::{FLOOR, Goal, Method, Referee, Setting, Subject, WORTH};
+use q2c_advice::{CLEAN_MISS, FLOOR, Goal, Method, Referee, SAVING, Setting, Subject, WORTH};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::Verdict;
@@ -18,6 +18,8 @@ pub struct Truth {
     lanes: Vec<Recording>,
     cost: CostModel,
     poll: Outcome,
+    /// IOPS over polling's that are to be kept.
+    pub floor: f64,
     /// Best KIOPS/core over polling's of all that keeps the floor: rules, interrupts, polling itself.
     pub best: f64,
     pub best_name: String,
@@ -42,6 +44,7 @@ impl Truth {
             cost,
             poll,
             best: 1.0,
+            floor: FLOOR,
             room: false,
             best_name: String::new(),
         };
@@ -53,13 +56,20 @@ impl Truth {
             drive: RUN,
             arrival: Arrival::Think,
         };
-        let rules: Vec<Ratios> = sweep(&grid, &on).iter().map(|c| truth.over(&c.outcome)).collect();
-        let kept = rules.iter().filter(|r| r.0 >= FLOOR).map(|r| r.1);
+        let cells = sweep(&grid, &on);
+        let outcomes = || cells.iter().map(|c| &c.outcome);
+        let rules: Vec<Ratios> = outcomes().map(|o| truth.over(o)).collect();
+        // The floor's reference: what sleeping without misses gives, at most polling.
+        let sleeps = |o: &&Outcome| o.effective_sleep_ns > 0.0 && o.cpu_pct <= SAVING;
+        let clean = outcomes().filter(sleeps).filter(|o| o.miss_rate <= CLEAN_MISS);
+        let clean = clean.map(|o| truth.over(o).0);
+        truth.floor = FLOOR * clean.fold(f64::NAN, f64::max).min(1.0);
+        let kept = rules.iter().filter(|r| r.0 >= truth.floor).map(|r| r.1);
         let best_rule = kept.fold(1.0, f64::max);
         truth.best_name = grid.policies.iter().zip(&rules).find(|(_, r)| r.1 == best_rule).map_or(String::new(), |(p, r)| format!("{p} {:.3}", r.0));
         truth.room = best_rule > WORTH;
         let (iops, per_core) = truth.ratios(&Method::Interrupt);
-        let interrupt = if iops >= FLOOR { per_core } else { 1.0 };
+        let interrupt = if iops >= truth.floor { per_core } else { 1.0 };
         truth.best = best_rule.max(interrupt);
         truth
     }
@@ -93,6 +103,7 @@ pub struct Score {
     pub iops: f64,
     pub per_core: f64,
     pub best: f64,
+    pub floor: f64,
     pub room: bool,
     pub trials: u32,
 }
@@ -108,13 +119,14 @@ impl Score {
             iops,
             per_core,
             best: truth.best,
+            floor: truth.floor,
             room: truth.room,
             trials,
         }
     }
 
     pub fn broke_the_floor(&self) -> bool {
-        self.iops < FLOOR
+        self.iops < self.floor
     }
 
     pub fn false_no_room(&self) -> bool {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Version of the fit. A change drops all stored calibrations.
-const FIT: u32 = 6;
+const FIT: u32 = 7;
 
 /// The store could not be written.
 #[derive(Debug, Error)]
