@@ -215,10 +215,10 @@ mod tests {
     #[test]
     fn what_was_tried_is_not_proposed_again_and_own_rules_always_are() {
         let outlooks = [outlook("min:50%,10ms", 0.99, 1.3, 30.0)];
-        let one = outlooks[0].policy.clone();
-        assert_eq!(candidates(&outlooks, 0.97, &[], &[one.clone()]), []);
-        let own: PolicySpec = "rule:0.5 * min".parse().unwrap();
-        let found = candidates(&outlooks, 0.97, &[own.clone()], &[one]);
-        assert_eq!(found, [(own, Role::User)]);
+        let taken = [outlooks[0].policy.clone()];
+        assert_eq!(candidates(&outlooks, 0.97, &[], &taken), []);
+        let own: [PolicySpec; 1] = ["rule:0.5 * min".parse().unwrap()];
+        let found = candidates(&outlooks, 0.97, &own, &taken);
+        assert_eq!(found, own.map(|own| (own, Role::User)));
     }
 }

@@ -7,9 +7,11 @@ use crate::evidence::{Estimate, Noise, Trial, per_core};
 use crate::goal::{Goal, WORTH};
 use crate::method::Method;
 use crate::outlook::is_clean;
-use q2c_result::tune::Verdict;
+use crate::referee::LINUX;
+use q2c_model::Bytes;
+use q2c_result::tune::{MethodName, Recommendation, Verdict};
 use q2c_sim::Objective;
-use q2c_stats::{median, sorted};
+use q2c_stats::{Ratio, median, ratio_of_medians, sorted};
 
 /// One method with its trials.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,11 +48,15 @@ const EQUAL: f64 = 0.01;
 /// A rule that does not follow the device must be better by this share than one that does.
 const DEAF: f64 = 0.015;
 /// The floor must lie so many standard errors below what is known of a rule.
-pub(crate) const GUARD: f64 = 1.0;
+pub(crate) const GUARD: f64 = 0.8;
 /// The trials by themselves may lie below the floor by so many of their standard errors: the floor is then within their interval.
-const WITHIN: f64 = 1.0;
+const WITHIN: f64 = 1.25;
+/// Whoever kept the floor in each of so many trials or more has kept it.
+const ENOUGH: usize = 3;
 /// A method is still open as long as it is within so many standard errors of being the answer.
 const OPEN: f64 = 1.0;
+/// The bootstrap's: any will do, always the same.
+const RATIO_SEED: u64 = 1;
 /// A trade-off may lose this share of IOPS to save CPU, against another that loses less.
 const NEARLY: f64 = 0.02;
 
@@ -72,10 +78,7 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
     let by_iops = |a: &&View, b: &&View| a.iops.log.total_cmp(&b.iops.log);
     let clean = views.iter().filter(|v| v.clean).max_by(by_iops);
     let reference = clean.filter(|v| v.iops.log < 0.0).map(|v| v.index);
-    let floor = goal.floor(
-        median(&sorted(&poll_iops)),
-        clean.map(|v| v.iops.ratio()),
-    );
+    let floor = goal.floor(median(&sorted(&poll_iops)), clean.map(|v| v.iops.ratio()));
     let views = seen(floor);
     let winner = winner(&views);
     let chosen = winner.map(|w| w.index);
@@ -86,7 +89,8 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
     };
     let sees = |c: &Contender| c.method.follows_the_device();
     let deaf = chosen.is_some_and(|index| !sees(&contenders[index]));
-    let following = views.iter().filter(|v| v.keeps && v.pays && v.sleeps && v.follows);
+    let keeps = |v: &&View| v.keeps > Keeps::Not && v.pays && v.sleeps && v.follows;
+    let following = views.iter().filter(keeps);
     let following = best(following).filter(|_| deaf).map(|v| v.index);
     Decision {
         verdict,
@@ -118,8 +122,8 @@ struct View {
     kept: bool,
     floor: f64,
     limits_kept: bool,
-    /// Whether floor and limits are kept, in the trials and with the guard.
-    keeps: bool,
+    /// Whether floor and limits are kept, and how surely.
+    keeps: Keeps,
     /// Whether it gains enough over polling, in the trials.
     pays: bool,
     miss_rate: f64,
@@ -130,16 +134,21 @@ struct View {
 impl View {
     fn of(index: usize, contender: &Contender, goal: &Goal, noise: &Noise, floor: f64) -> View {
         let trials = &contender.trials;
-        let iops: Vec<f64> = trials.iter().map(Trial::relative_iops).collect();
+        let ratios: Vec<f64> = trials.iter().map(Trial::relative_iops).collect();
         let (cores, _) = per_core(trials);
-        let measured = |ratios: &[f64], sd| {
-            Estimate::of(ratios, sd).expect("a contender in view has trials")
-        };
-        let (live_iops, live_cores) = (measured(&iops, noise.iops), measured(&cores, noise.per_core));
+        let measured =
+            |ratios: &[f64], sd| Estimate::of(ratios, sd).expect("a contender in view has trials");
+        let (live_iops, live_cores) = (
+            measured(&ratios, noise.iops),
+            measured(&cores, noise.per_core),
+        );
         let (model_iops, model_cores) = contender.belief.unzip();
         let iops = live_iops.joined(model_iops);
         let per_core = live_cores.joined(model_cores);
-        let cpu: Vec<f64> = trials.iter().map(|t| t.beside.cpu_pct / t.cpu_pct).collect();
+        let cpu: Vec<f64> = trials
+            .iter()
+            .map(|t| t.beside.cpu_pct / t.cpu_pct)
+            .collect();
         let live_cpu = measured(&cpu, noise.per_core);
         let (value, live) = match goal.objective {
             Objective::KiopsPerCore => (per_core, live_cores),
@@ -148,10 +157,10 @@ impl View {
         };
         let sleeps = contender.method.policy().is_some();
         let limits_kept = goal.other_limits_kept(trials);
-        let kept = live_iops.above(floor) >= -WITHIN && limits_kept;
-        let middle = |of: fn(&Trial) -> f64| {
-            median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()))
-        };
+        let within = live_iops.above(floor) >= -WITHIN;
+        let every = ratios.len() >= ENOUGH && ratios.iter().all(|&ratio| ratio >= floor);
+        let middle =
+            |of: fn(&Trial) -> f64| median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()));
         let miss_rate = middle(|t| t.miss_rate);
         let asked = middle(|t| t.effective_sleep_ns);
         View {
@@ -166,8 +175,15 @@ impl View {
             floor,
             limits_kept,
             measured: live.log,
-            kept,
-            keeps: kept && iops.above(floor) >= GUARD,
+            kept: live_iops.log >= floor.ln() && limits_kept,
+            keeps: match iops.above(floor) {
+                _ if !limits_kept => Keeps::Not,
+                _ if every => Keeps::Surely,
+                errors if within && errors >= GUARD => Keeps::Surely,
+                errors if within && errors >= 0.0 => Keeps::Likely,
+                _ if live_iops.log >= floor.ln() => Keeps::ByTrials,
+                _ => Keeps::Not,
+            },
             pays: live_cores.ratio() >= WORTH,
             miss_rate,
             params: contender.method.policy().map_or(0, |p| p.params().len()),
@@ -186,18 +202,38 @@ impl View {
     }
 }
 
-/// Best of those that keep and pay.
+/// How surely a method keeps the floor, by its trials and by simulation together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Keeps {
+    /// It breaks the floor or a limit.
+    Not,
+    /// The median of its trials keeps it; what is known besides speaks against it.
+    ByTrials,
+    /// All that is known together keeps it, and its trials do not contradict.
+    Likely,
+    /// The same with the guard, or it was kept in every one of several trials.
+    Surely,
+}
+
+/// Best of those that pay and keep the floor most surely.
 fn winner(views: &[View]) -> Option<&View> {
-    best(views.iter().filter(|v| v.keeps && v.pays))
+    let paying = || views.iter().filter(|v| v.pays);
+    let surest = paying().map(|v| v.keeps).max()?;
+    best(paying().filter(|v| v.keeps == surest && surest > Keeps::Not))
 }
 
 /// By worth; among equals the one with fewest misses, then the fewest numbers to set.
 fn best<'a>(views: impl Iterator<Item = &'a View> + Clone) -> Option<&'a View> {
-    let top = views.clone().map(View::worth).fold(f64::NEG_INFINITY, f64::max);
+    let top = views
+        .clone()
+        .map(View::worth)
+        .fold(f64::NEG_INFINITY, f64::max);
     let equal = views.filter(|v| v.worth() >= top - EQUAL);
     equal.min_by(|a, b| {
         let misses = a.miss_rate.total_cmp(&b.miss_rate);
-        misses.then(a.params.cmp(&b.params)).then(b.worth().total_cmp(&a.worth()))
+        misses
+            .then(a.params.cmp(&b.params))
+            .then(b.worth().total_cmp(&a.worth()))
     })
 }
 
@@ -217,7 +253,9 @@ fn verdict(contenders: &[Contender], views: &[View], winner: Option<&View>) -> V
 /// Of the sleeping methods that pay, the one to name in a trade-off.
 fn nearest(views: &[View]) -> Option<&View> {
     let paying = || views.iter().filter(|v| v.sleeps && v.pays && v.limits_kept);
-    let most = paying().map(|v| v.iops.log).fold(f64::NEG_INFINITY, f64::max);
+    let most = paying()
+        .map(|v| v.iops.log)
+        .fold(f64::NEG_INFINITY, f64::max);
     best(paying().filter(|v| v.iops.log >= most - NEARLY))
 }
 
@@ -247,4 +285,55 @@ fn open(views: &[View], winner: Option<&View>, nearest: Option<usize>, wanted: u
     let answer = winner.map(|w| w.index).or(nearest);
     open.sort_by_key(|v| Some(v.index) != answer);
     open.into_iter().map(|v| v.index).collect()
+}
+
+impl Decision {
+    /// As results have it. `contenders` and `noise` are those that were decided about; `asked` is the floor as the user wrote it.
+    #[must_use]
+    pub fn recommendation(
+        &self,
+        bs: Bytes,
+        contenders: &[Contender],
+        noise: &Noise,
+        asked: &str,
+    ) -> Recommendation {
+        let named = |index: usize| name(&contenders[index].method);
+        let MethodName { method, policy } = self.chosen.map_or_else(|| name(&Method::Poll), named);
+        Recommendation {
+            bs,
+            verdict: self.verdict,
+            method,
+            policy,
+            floor: self.floor,
+            floor_asked: asked.to_owned(),
+            floor_of: self.reference.map(named),
+            nearest: self.nearest.map(named),
+            following: self.following.map(named),
+            open: self.open.iter().map(|&index| named(index)).collect(),
+            noise_pct: noise.iops * 100.0,
+            over_linux: self.chosen.and_then(|i| over_linux(contenders, i)),
+        }
+    }
+}
+
+fn name(method: &Method) -> MethodName {
+    let (method, policy) = match method {
+        Method::Interrupt => ("interrupt", String::new()),
+        Method::Poll => ("poll", String::new()),
+        Method::Hybrid(policy) => ("hybrid", policy.to_string()),
+    };
+    MethodName {
+        method: method.to_owned(),
+        policy,
+    }
+}
+
+/// KIOPS/core over polling's of the chosen rule, over that of Linux's rule.
+fn over_linux(contenders: &[Contender], chosen: usize) -> Option<Ratio> {
+    let linux = Method::Hybrid(LINUX.parse().expect("Linux's rule is in the registry"));
+    let theirs = contenders.iter().find(|c| c.method == linux)?;
+    let own = &contenders[chosen];
+    own.method.policy().filter(|_| own.method != linux)?;
+    let ratios = |c: &Contender| per_core(&c.trials).0;
+    ratio_of_medians(&ratios(own), &ratios(theirs), RATIO_SEED)
 }

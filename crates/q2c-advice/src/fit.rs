@@ -284,8 +284,9 @@ mod tests {
         ];
         let inverse = inverse(matrix).unwrap();
         for (i, row) in matrix.iter().enumerate() {
+            let column = |j: usize| inverse.iter().map(move |row| row[j]);
             for j in 0..TERMS {
-                let product: f64 = (0..TERMS).map(|k| row[k] * inverse[k][j]).sum();
+                let product: f64 = row.iter().zip(column(j)).map(|(a, b)| a * b).sum();
                 assert!((product - f64::from(u8::from(i == j))).abs() < 1e-12);
             }
         }

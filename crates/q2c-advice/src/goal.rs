@@ -37,9 +37,8 @@ impl Goal {
     /// Whether trials kept the limits other than the floor, by their medians.
     #[must_use]
     pub fn other_limits_kept(&self, trials: &[Trial]) -> bool {
-        let middle = |of: fn(&Trial) -> f64| {
-            median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()))
-        };
+        let middle =
+            |of: fn(&Trial) -> f64| median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()));
         let within = |limit: Option<f64>, of| limit.is_none_or(|most| middle(of) <= most);
         within(self.limits.max_p99_ns, |t| t.p99_ns)
             && within(self.limits.max_cpu_pct, |t| t.cpu_pct)

@@ -22,6 +22,6 @@ pub use decide::{Contender, Decision, decide};
 pub use evidence::{Beside, Estimate, Noise, Predicted, Trial, relative};
 pub use goal::{CLEAN_MISS, FLOOR, Goal, SAVING, WORTH};
 pub use method::{Method, ParseMethodError};
-pub use predict::{predict, settling};
 pub use outlook::{Outlook, Setting};
+pub use predict::{predict, settling};
 pub use referee::{LINUX, Order, Referee, Subject};

@@ -89,7 +89,11 @@ struct Draw {
 /// The floor's reference by simulation alone.
 pub(crate) fn clean(outlooks: &[Outlook]) -> Option<f64> {
     let is = |o: &&Outlook| is_clean(o.sleep_ns, o.cpu_pct, o.miss_rate);
-    outlooks.iter().filter(is).map(|o| o.iops.ratio()).reduce(f64::max)
+    outlooks
+        .iter()
+        .filter(is)
+        .map(|o| o.iops.ratio())
+        .reduce(f64::max)
 }
 
 /// Whether a rule sleeps in earnest and hardly misses.
@@ -111,7 +115,14 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &Fitted, goal: &Goal) -> Vec<O
         .map(|n| draw(setting, fitted, &grid, n, &mut rng))
         .collect();
     let worth: Vec<f64> = (0..grid.policies.len())
-        .map(|i| mean(&draws.iter().map(|d| utility(d, i, goal)).collect::<Vec<_>>()))
+        .map(|i| {
+            mean(
+                &draws
+                    .iter()
+                    .map(|d| utility(d, i, goal))
+                    .collect::<Vec<_>>(),
+            )
+        })
         .collect();
     let of = |(i, policy): (usize, &PolicySpec)| {
         let robust = with_neighbours(&grid.policies, i, &worth);
@@ -203,15 +214,8 @@ fn with_neighbours(policies: &[PolicySpec], i: usize, worth: &[f64]) -> f64 {
     (OWN_WEIGHT * worth[i] + sum) / (OWN_WEIGHT + beside.len() as f64)
 }
 
-fn outlook(
-    policy: &PolicySpec,
-    draws: &[Draw],
-    i: usize,
-    robust: f64,
-    form_sd: f64,
-) -> Outlook {
-    let over =
-        |of: &dyn Fn(&Draw) -> f64| mean(&draws.iter().map(of).collect::<Vec<f64>>());
+fn outlook(policy: &PolicySpec, draws: &[Draw], i: usize, robust: f64, form_sd: f64) -> Outlook {
+    let over = |of: &dyn Fn(&Draw) -> f64| mean(&draws.iter().map(of).collect::<Vec<f64>>());
     Outlook {
         policy: policy.clone(),
         follows: follows(policy),

@@ -9,9 +9,9 @@ use crate::goal::{Goal, WORTH};
 use crate::method::Method;
 use crate::outlook::{Outlook, Setting, clean, outlooks};
 use crate::predict::predict;
-use q2c_model::{CostModel, CpuId, Nanos};
+use q2c_model::{Bytes, CostModel, CpuId, Nanos};
 use q2c_policy::PolicySpec;
-use q2c_result::tune::Verdict;
+use q2c_result::tune::{Recommendation, Verdict};
 use q2c_sim::Recording;
 use q2c_stats::{median, sorted};
 use rayon::prelude::*;
@@ -177,6 +177,13 @@ impl Referee {
         Noise::of(self.tried.iter().map(|t| t.trials.as_slice()))
     }
 
+    /// The verdict as results have it; `asked` is the floor as the user wrote it.
+    #[must_use]
+    pub fn recommendation(&self, bs: Bytes, asked: &str) -> Recommendation {
+        let decision = self.decision();
+        decision.recommendation(bs, &self.contenders(), &self.noise(), asked)
+    }
+
     fn enter(&mut self, order: &Order) {
         if self.tried.iter().all(|t| t.method != order.method) {
             self.tried.push(Tried {
@@ -234,7 +241,9 @@ impl Referee {
         };
         let sleeping = self.tried.iter().filter(|t| t.method.policy().is_some());
         let trials: Vec<&Trial> = sleeping.flat_map(|t| &t.trials).collect();
-        let asleep = trials.iter().filter_map(|t| other(t.busy_cpus, t.cpu_pct, t.iops));
+        let asleep = trials
+            .iter()
+            .filter_map(|t| other(t.busy_cpus, t.cpu_pct, t.iops));
         let beside = trials.iter().map(|t| t.beside);
         let polling = beside.filter_map(|b| other(b.busy_cpus, b.cpu_pct, b.iops));
         CostModel {
@@ -287,16 +296,20 @@ impl Referee {
                 ];
                 let given = trial.round as usize;
                 let finite = off.iter().all(|o| o.is_finite());
-                finite.then_some(Observed { cell, given, off, sd })
+                finite.then_some(Observed {
+                    cell,
+                    given,
+                    off,
+                    sd,
+                })
             }));
         }
         (cells, observed)
     }
 
     fn opening(&self) -> Vec<Order> {
-        let hybrid = |text: &str| {
-            Method::Hybrid(text.parse().expect("the standard rules are valid"))
-        };
+        let hybrid =
+            |text: &str| Method::Hybrid(text.parse().expect("the standard rules are valid"));
         let mut orders = vec![
             once(Method::Interrupt, Role::Baseline),
             once(Method::Poll, Role::Baseline),
@@ -327,7 +340,15 @@ impl Referee {
     fn polled_iops(&self) -> f64 {
         let Subject { setting, cpus, .. } = &self.subject;
         setting.recordings.first().map_or(0.0, |lanes| {
-            predict(&Method::Poll, lanes, cpus, &setting.cost, FIT_FOR, setting.seed).iops
+            predict(
+                &Method::Poll,
+                lanes,
+                cpus,
+                &setting.cost,
+                FIT_FOR,
+                setting.seed,
+            )
+            .iops
         })
     }
 
@@ -369,7 +390,9 @@ impl Referee {
             Verdict::Rule => decision.chosen.and_then(|i| self.tried[i].method.policy()),
             _ => None,
         };
-        let least = answer.and_then(of).map_or(WORTH, |o| o.robust * (1.0 + PROMISE));
+        let least = answer
+            .and_then(of)
+            .map_or(WORTH, |o| o.robust * (1.0 + PROMISE));
         let mut found = self.proposed(&taken);
         found.retain(|order| {
             let outlook = order.method.policy().and_then(of);

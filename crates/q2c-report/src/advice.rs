@@ -2,7 +2,9 @@
 
 use crate::label;
 use crate::quantity::{self, duration, number};
-use q2c_result::tune::{Cell, Lesson, MethodName, PerCore, Recommendation, Relative, TuneResult, Verdict};
+use q2c_result::tune::{
+    Cell, Lesson, MethodName, PerCore, Recommendation, Relative, TuneResult, Verdict,
+};
 
 /// A recommendation in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -120,6 +122,7 @@ impl<'a> Of<'a> {
         let mut why = Vec::new();
         why.extend(self.recommended().and_then(|cell| self.beside("it", cell)));
         why.push(self.floor());
+        why.extend(self.within());
         why.extend(self.nearest());
         why.extend(self.of_no_room());
         why.extend(self.following());
@@ -138,7 +141,10 @@ impl<'a> Of<'a> {
             PerCore::Threads => "KIOPS per core of the threads",
         };
         let missed = match cell.sleeping {
-            true => format!(", {} % missed", number(cell.measured.miss_rate.median * 100.0)),
+            true => format!(
+                ", {} % missed",
+                number(cell.measured.miss_rate.median * 100.0)
+            ),
             false => String::new(),
         };
         Some(format!(
@@ -155,13 +161,31 @@ impl<'a> Of<'a> {
 
     fn floor(&self) -> String {
         let Recommendation {
-            floor, floor_asked, ..
+            floor,
+            floor_asked,
+            floor_of,
+            ..
         } = self.recommendation;
-        let asked = match floor_asked.as_str() {
-            "" => String::new(),
-            asked => format!(" (--min-iops {asked})"),
+        let why = match (floor_asked.as_str(), floor_of) {
+            ("", None) => String::new(),
+            ("", Some(clean)) => format!(
+                ", which is 97 % of what {} kept, a sleep that hardly misses",
+                clean.policy
+            ),
+            (asked, _) => format!(" (--min-iops {asked})"),
         };
-        format!("floor {} % of polling's IOPS{asked}", number(floor * 100.0))
+        format!("floor {} % of polling's IOPS{why}", number(floor * 100.0))
+    }
+
+    /// The median of what is recommended may lie below the floor, where the floor lies within its interval.
+    fn within(&self) -> Option<String> {
+        let own = self.recommended()?.relative?.iops;
+        (self.recommended()?.method != "poll" && own.median < self.recommendation.floor).then(
+            || {
+                "its median is below the floor; that it keeps it is what all trials together say"
+                    .to_owned()
+            },
+        )
     }
 
     fn nearest(&self) -> Option<String> {
@@ -186,7 +210,9 @@ impl<'a> Of<'a> {
 
     fn following(&self) -> Option<String> {
         let own = self.recommended().filter(|cell| cell.sleeping)?;
-        let deaf = ["fixed", "uring"].iter().any(|name| own.policy.starts_with(name));
+        let deaf = ["fixed", "uring"]
+            .iter()
+            .any(|name| own.policy.starts_with(name));
         if !deaf {
             return None;
         }
@@ -200,7 +226,10 @@ impl<'a> Of<'a> {
         let (own, theirs) = (own.relative?, cell.relative?);
         let costs = (1.0 - theirs.kiops_per_core.median / own.kiops_per_core.median) * 100.0;
         let price = match costs > 0.0 {
-            true => format!("following the device costs {} % of KIOPS/core", number(costs)),
+            true => format!(
+                "following the device costs {} % of KIOPS/core",
+                number(costs)
+            ),
             false => "following the device cost nothing here".to_owned(),
         };
         let told = self.beside(&name.policy, cell)?;
@@ -341,7 +370,10 @@ pub fn lesson(lesson: &Lesson) -> String {
             ..Lesson::default()
         });
     match untouched {
-        true => format!("as calibrated ({} trials of rules say no more)", lesson.trials),
+        true => format!(
+            "as calibrated ({} trials of rules say no more)",
+            lesson.trials
+        ),
         false => format!(
             "corrected by {} trials of rules in {} rounds: {}, {}, {}, {} times the CPU of a sleep",
             lesson.trials,

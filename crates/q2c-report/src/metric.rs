@@ -125,8 +125,9 @@ impl Metric {
 
     /// `[min, max]` over the trials; empty when there is none.
     pub(crate) fn range(&self, cell: &Cell) -> String {
-        self.interval(cell)
-            .map_or_else(String::new, |interval| quantity::range(interval, self.scale))
+        self.interval(cell).map_or_else(String::new, |interval| {
+            quantity::range(interval, self.scale)
+        })
     }
 
     /// The prediction; empty when there is none.

@@ -102,7 +102,10 @@ impl MinIops {
         match self {
             MinIops::Iops(iops) => format!("{iops:.0} IOPS"),
             MinIops::OfPolling(_) => {
-                format!("{} % of classic polling", self.to_string().trim_end_matches('%'))
+                format!(
+                    "{} % of classic polling",
+                    self.to_string().trim_end_matches('%')
+                )
             }
         }
     }
@@ -131,7 +134,9 @@ impl Limits {
     /// In words.
     #[must_use]
     pub fn in_words(&self) -> Vec<String> {
-        let iops = self.min_iops.map(|min| format!("at least {}", min.in_words()));
+        let iops = self
+            .min_iops
+            .map(|min| format!("at least {}", min.in_words()));
         let p99 = self
             .max_p99_ns
             .map(|ns| format!("p99 at most {}", Nanos(ns as u64)));

@@ -211,7 +211,11 @@ fn truth(rng: &mut Rng, latency: f64) -> CostModel {
     let delay = over_decades(rng, 2e3, 25e3).min(0.8 * latency);
     let constant = between(rng, -0.03, 0.03) * latency;
     // In half of the machines polling slows the device: sleeping gives time back, but not beyond some sleep.
-    let relief = if rng.unit() < 0.5 { between(rng, 0.0, 0.15) } else { 0.0 };
+    let relief = if rng.unit() < 0.5 {
+        between(rng, 0.0, 0.15)
+    } else {
+        0.0
+    };
     let ends = between(rng, 0.4, 0.9) * latency;
     let cpu = delay * between(rng, 0.3, 0.9);
     let other = between(rng, 0.0, 3e3);

@@ -22,7 +22,6 @@ pub struct Truth {
     pub floor: f64,
     /// Best KIOPS/core over polling's of all that keeps the floor: rules, interrupts, polling itself.
     pub best: f64,
-    pub best_name: String,
     /// Whether a rule is among those, and gains more than 2 %.
     pub room: bool,
 }
@@ -46,7 +45,6 @@ impl Truth {
             best: 1.0,
             floor: FLOOR,
             room: false,
-            best_name: String::new(),
         };
         let mut grid = Grid::standard(Nanos(machine.latency as u64));
         grid.policies.extend(own.iter().cloned());
@@ -61,12 +59,13 @@ impl Truth {
         let rules: Vec<Ratios> = outcomes().map(|o| truth.over(o)).collect();
         // The floor's reference: what sleeping without misses gives, at most polling.
         let sleeps = |o: &&Outcome| o.effective_sleep_ns > 0.0 && o.cpu_pct <= SAVING;
-        let clean = outcomes().filter(sleeps).filter(|o| o.miss_rate <= CLEAN_MISS);
+        let clean = outcomes()
+            .filter(sleeps)
+            .filter(|o| o.miss_rate <= CLEAN_MISS);
         let clean = clean.map(|o| truth.over(o).0);
         truth.floor = FLOOR * clean.fold(f64::NAN, f64::max).min(1.0);
         let kept = rules.iter().filter(|r| r.0 >= truth.floor).map(|r| r.1);
         let best_rule = kept.fold(1.0, f64::max);
-        truth.best_name = grid.policies.iter().zip(&rules).find(|(_, r)| r.1 == best_rule).map_or(String::new(), |(p, r)| format!("{p} {:.3}", r.0));
         truth.room = best_rule > WORTH;
         let (iops, per_core) = truth.ratios(&Method::Interrupt);
         let interrupt = if iops >= truth.floor { per_core } else { 1.0 };
@@ -140,7 +139,11 @@ const WANTED: u32 = 5;
 
 fn setting(machine: &mut Machine) -> Setting {
     let recordings = vec![machine.recording(2e9)];
-    let waits: Vec<f64> = recordings[0][0].wait.iter().map(|&w| f64::from(w)).collect();
+    let waits: Vec<f64> = recordings[0][0]
+        .wait
+        .iter()
+        .map(|&w| f64::from(w))
+        .collect();
     Setting {
         cost: machine.calibrated.clone(),
         recordings,
@@ -179,18 +182,6 @@ pub fn refereed(seed: u64) -> Score {
     let method = decision.chosen.map_or(Method::Poll, |i| tried[i].clone());
     let own: Vec<PolicySpec> = tried.iter().filter_map(|m| m.policy().cloned()).collect();
     let truth = Truth::of(&mut Machine::new(seed), &own);
-    if std::env::var_os("Q2C_DIAG").is_some() {
-        let m = Machine::new(seed);
-        let mut t = format!("== {seed} L {:.0} wake {:.0} best {} {:.3} correction {:?} noise {:?} verdict {:?} open {:?}\n", m.latency, m.truth.wake_clear.base_ns.at(0.0), truth.best_name, truth.best, referee.correction(), referee.noise(), decision.verdict, decision.open);
-        for (i, (method, role, trials)) in referee.tried().enumerate() {
-            let (r, k) = truth.ratios(method);
-            let live: Vec<String> = trials.iter().map(|x| format!("{:.3}/{:.2}", x.relative_iops(), x.relative_per_core().unwrap_or(0.0))).collect();
-            let b = referee.outlooks().iter().find(|o| Some(&o.policy) == method.policy());
-            let b = b.map_or(String::new(), |o| format!("belief {:.3}~{:.3} {:.2}~{:.3}", o.iops.ratio(), o.iops.se, o.per_core.ratio(), o.per_core.se));
-            t += &format!("  {}{method} {role}: true {r:.3}/{k:.2} {b} live {}\n", if decision.chosen == Some(i) { "*" } else { " " }, live.join(" "));
-        }
-        println!("{t}");
-    }
     let spent = referee.spent();
     Score::new(seed, &truth, decision.verdict, &method, spent)
 }

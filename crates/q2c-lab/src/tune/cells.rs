@@ -85,7 +85,11 @@ mod tests {
         };
         let cells = cells(Bytes(4096), 3, &[order]);
         assert_eq!(cells.len(), 2);
-        assert!(cells.iter().all(|c| c.method == "interrupt" && c.round == 3));
+        assert!(
+            cells
+                .iter()
+                .all(|c| c.method == "interrupt" && c.round == 3)
+        );
         assert!(cells[0].has_slices());
     }
 

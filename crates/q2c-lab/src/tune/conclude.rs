@@ -6,7 +6,7 @@ use super::method::CellMethod;
 use super::outcome::{QUANTILES, TrialOutcome};
 use super::rounds::{Case, Verified};
 use super::simulated::{of_first_recording, prediction};
-use super::{Tune, TuneError, fidelity, recommend, warn};
+use super::{Tune, TuneError, fidelity, warn};
 use crate::runner::{CellRuns, End};
 use q2c_advice::{Method, predict, relative};
 use q2c_model::Nanos;
@@ -46,6 +46,7 @@ pub(super) fn conclude(tune: &Tune<'_>, evidence: Evidence) -> Result<TuneResult
         .collect();
     warnings.extend(verified.warnings.iter().cloned());
     warnings.extend(warn::warnings(tune, cells));
+    let asked = tune.spec.min_iops.as_deref().unwrap_or_default();
     let each = cells.iter().zip(&first);
     Ok(TuneResult {
         schema: SCHEMA.to_owned(),
@@ -57,7 +58,10 @@ pub(super) fn conclude(tune: &Tune<'_>, evidence: Evidence) -> Result<TuneResult
         machine: tune.machine.clone(),
         target: tune.target.clone(),
         doctor: tune.doctor.clone(),
-        recommendation: cases.iter().map(|case| recommend::of(tune, case)).collect(),
+        recommendation: cases
+            .iter()
+            .map(|case| case.referee.recommendation(case.bs, asked))
+            .collect(),
         fidelity: fidelity::fidelity(cells, &first),
         harness_floor_ns: tune.harness_floor_ns,
         harness_bare_ns: tune.harness_bare_ns,
@@ -131,7 +135,14 @@ fn first_prediction(
     let measure = Nanos::from_secs_f64(tune.spec.seconds);
     let (cpus, cost) = (&tune.workload.cpus, &calibration.cost);
     let seed = tune.spec.seed;
-    Some(prediction(&predict(&method, &case.first, cpus, cost, measure, seed)))
+    Some(prediction(&predict(
+        &method,
+        &case.first,
+        cpus,
+        cost,
+        measure,
+        seed,
+    )))
 }
 
 fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Prediction>) -> Cell {
@@ -149,7 +160,10 @@ fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Predict
         predicted: paired(runs),
         predicted_first,
         measured: measured(runs),
-        relative: spec.has_slices().then(|| relative(&evidence(runs))).flatten(),
+        relative: spec
+            .has_slices()
+            .then(|| relative(&evidence(runs)))
+            .flatten(),
         effective_mode: effective_mode(runs),
         series: median_series(runs),
         latency_quantiles: latency_quantiles(runs),

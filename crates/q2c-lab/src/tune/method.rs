@@ -89,7 +89,12 @@ mod tests {
             assert_eq!(read, wanted, "{text}");
             assert_eq!(read.to_string(), text);
         }
-        for text in ["hybrid-kernel:57", "hybrid-kernel:xus", "hybrid-kernelly", "sleep"] {
+        for text in [
+            "hybrid-kernel:57",
+            "hybrid-kernel:xus",
+            "hybrid-kernelly",
+            "sleep",
+        ] {
             assert!(text.parse::<CellMethod>().is_err(), "{text}");
         }
     }

@@ -14,7 +14,6 @@ mod kernel;
 mod method;
 mod outcome;
 mod plan;
-mod recommend;
 mod record;
 mod rounds;
 mod simulated;

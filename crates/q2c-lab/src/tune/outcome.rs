@@ -2,8 +2,8 @@
 
 use super::kernel::KernelSleeps;
 use crate::workload::{INTERVAL, Watched};
-use q2c_engine::LaneData;
 use q2c_advice::{Beside, Predicted, Trial};
+use q2c_engine::LaneData;
 use q2c_engine::measure::{IntervalStats, intervals};
 use q2c_model::Nanos;
 use q2c_result::tune::{Prediction, Series};

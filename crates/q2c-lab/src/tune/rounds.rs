@@ -28,6 +28,8 @@ pub(super) struct Case {
     pub first: Vec<Recording>,
     /// IOPS of polling in one lane, in that.
     pub lane_iops: f64,
+    /// The mean sleep expected of the best rule by simulation when the first round was planned: the kernel runs with it, too.
+    pub kernel_sleep_ns: Option<f64>,
     /// Whether its answer is clear, or nothing is left for it.
     pub done: bool,
 }
@@ -118,6 +120,7 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
         }),
         first,
         lane_iops,
+        kernel_sleep_ns: None,
         done: false,
     })
 }
@@ -153,18 +156,19 @@ fn next_round(
 fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
     let planned = tune.trial_seconds(&CellMethod::Of(Method::Poll), case.lane_iops);
     let left = tune.spec.budget_s.map(|budget| budget - spent_s);
-    left.map_or(u32::MAX, |left| (left / trial_s.max(planned)).max(0.0) as u32)
+    left.map_or(u32::MAX, |left| {
+        (left / trial_s.max(planned)).max(0.0) as u32
+    })
 }
 
-fn size(case: &Case, orders: &[Order], kernel: bool) -> Size {
+fn size(case: &mut Case, orders: &[Order], kernel: bool) -> Size {
     let round = case.referee.round();
     let mut cells = cells::cells(case.bs, round, orders);
     if kernel {
-        let robust = orders.iter().find(|order| order.role == Role::Robust);
-        let policy = robust.and_then(|order| order.method.policy());
-        let outlooks = case.referee.outlooks();
-        let asked = outlooks.iter().find(|o| Some(&o.policy) == policy);
-        cells.extend(cells::of_kernel(case.bs, round, asked.map(|o| o.sleep_ns)));
+        if round == 0 {
+            case.kernel_sleep_ns = expected_sleep(case, orders);
+        }
+        cells.extend(cells::of_kernel(case.bs, round, case.kernel_sleep_ns));
     }
     Size {
         bs: case.bs,
@@ -172,6 +176,15 @@ fn size(case: &Case, orders: &[Order], kernel: bool) -> Size {
         cells,
         lane_iops: case.lane_iops,
     }
+}
+
+/// Of the rule that simulation puts first.
+fn expected_sleep(case: &Case, orders: &[Order]) -> Option<f64> {
+    let robust = orders.iter().find(|order| order.role == Role::Robust)?;
+    let policy = robust.method.policy()?;
+    let mut outlooks = case.referee.outlooks().iter();
+    let outlook = outlooks.find(|o| o.policy == *policy);
+    outlook.map(|o| o.sleep_ns)
 }
 
 fn round_in_words(round: u32, sizes: &[Size]) -> String {

@@ -79,7 +79,9 @@ fn sweep_cell(cell: &q2c_sim::SweepCell) -> SweepCell {
     SweepCell {
         rule: cell.policy.rule().name.to_owned(),
         policy: cell.policy.to_string(),
-        params: params.map(|(name, value)| (name.to_owned(), value)).collect(),
+        params: params
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
         gives: prediction(&cell.outcome),
     }
 }

@@ -1,8 +1,8 @@
 //! What a tune run is asked to do: `plan.toml` of its run folder.
 
+use q2c_advice::Goal;
 use q2c_model::Bytes;
 use q2c_policy::PolicySpec;
-use q2c_advice::Goal;
 use q2c_sim::{Limits, Objective};
 use serde::{Deserialize, Serialize};
 

@@ -23,10 +23,7 @@ const QUIET_CPUS: f64 = 0.2;
 pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     // The disk counts the background's I/O too, which is not known here.
     let alone = tune.workload.background.is_empty();
-    let mismatches = cells
-        .iter()
-        .filter(|_| alone)
-        .filter_map(device_mismatch);
+    let mismatches = cells.iter().filter(|_| alone).filter_map(device_mismatch);
     busy_at_rest(tune)
         .into_iter()
         .chain(shared_cpu(cells))

@@ -1,0 +1,196 @@
+//! Reads a recommendation's sentences as a person would, and holds each claim against the figures of the trials. It knows nothing of
+//! how the sentences were made.
+
+/// A method's trials over polling beside them.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// `interrupt`, `poll`, or the policy.
+    pub name: String,
+    pub sleeps: bool,
+    pub iops: Vec<f64>,
+    pub per_core: Vec<f64>,
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    (values[(n - 1) / 2] + values[n / 2]) / 2.0
+}
+
+fn most(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// What gains less than this over polling does not pay.
+const WORTH: f64 = 1.02;
+/// What is better by less than this, in every trial, may be passed over for fewer misses or for following the device.
+const ALIKE: f64 = 1.03;
+/// Figures are printed with three digits.
+const PRINTED: f64 = 0.006;
+
+/// Every claim of `text` that the figures contradict; `floor` is the share of polling's IOPS to be kept.
+pub fn contradictions(text: &str, figures: &[Figures], floor: f64) -> Vec<String> {
+    let mut found = Vec::new();
+    no_room(text, figures, &mut found);
+    used(text, figures, floor, &mut found);
+    waking(text, &mut found);
+    kept(text, figures, &mut found);
+    trade(text, figures, floor, &mut found);
+    found
+}
+
+/// "No room to sleep" is false where a rule beat polling.
+fn no_room(text: &str, figures: &[Figures], found: &mut Vec<String>) {
+    if !text.contains("no room to sleep") {
+        return;
+    }
+    for of in figures.iter().filter(|of| of.sleeps) {
+        if median(&of.per_core) >= WORTH {
+            found.push(format!(
+                "no room to sleep, but {} had {:.3} times polling's KIOPS/core",
+                of.name,
+                median(&of.per_core)
+            ));
+        }
+    }
+}
+
+/// "Use X" is false where no trial of X reached the floor, or another that kept it was better in every trial.
+fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
+    let Some(rest) = text.strip_prefix("use ") else {
+        return;
+    };
+    let name = rest.split([';', ' ']).next().unwrap_or_default();
+    let name = if name == "interrupts" {
+        "interrupt"
+    } else {
+        name
+    };
+    let Some(own) = figures.iter().find(|of| of.name == name) else {
+        found.push(format!("{name} is to be used and was not tried"));
+        return;
+    };
+    if most(&own.iops) < floor {
+        found.push(format!(
+            "{name} is to be used and no trial of it kept the floor"
+        ));
+    }
+    if median(&own.per_core) < WORTH {
+        found.push(format!("{name} is to be used and does not pay"));
+    }
+    // Polling beside polling is 1 but for noise: it is what all are measured against.
+    let other = |of: &&Figures| of.name != name && of.name != "poll";
+    let enough = |of: &&Figures| other(of) && of.iops.len() > 2 && own.iops.len() > 2;
+    for of in figures.iter().filter(enough) {
+        let keeps = least(&of.iops) >= floor;
+        if keeps && least(&of.per_core) > most(&own.per_core) * ALIKE {
+            found.push(format!(
+                "{name} is to be used and {} beat it in every trial",
+                of.name
+            ));
+        }
+    }
+}
+
+/// "Waking costs more than the device takes" beside a wake-up that ends sooner.
+fn waking(text: &str, found: &mut Vec<String>) {
+    let after = |mark: &str| {
+        let (_, rest) = text.split_once(mark)?;
+        rest.split(' ').next()?.parse::<f64>().ok()
+    };
+    if !text.contains("waking costs more than the device takes") {
+        return;
+    }
+    if let (Some(ends), Some(takes)) = (after("ends after "), after("the device takes ")) {
+        if ends < takes {
+            found.push(format!(
+                "waking costs more than the device takes, but ends after {ends} of {takes} us"
+            ));
+        }
+    }
+}
+
+/// "beside polling X kept A [..] % of the IOPS at B [..] times" holds A and B of X. Who X is, is the word before: a policy's name, or
+/// "it", "Linux's rule", "interrupts".
+fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
+    let recommended = text
+        .strip_prefix("use ")
+        .and_then(|rest| rest.split([';', ' ']).next());
+    for claim in text.split("beside polling ").skip(1) {
+        let Some((who, rest)) = claim.split_once(" kept ") else {
+            continue;
+        };
+        let name = match who {
+            "it" => recommended.unwrap_or_default(),
+            "Linux's rule" => "mean:ratio=50%,period=100ms",
+            other => other,
+        };
+        let name = if name == "interrupts" {
+            "interrupt"
+        } else {
+            name
+        };
+        let Some(of) = figures.iter().find(|of| of.name == name) else {
+            found.push(format!("nobody is called `{name}`"));
+            continue;
+        };
+        let number = |text: &str| {
+            let text = text.split([' ', '[']).next().unwrap_or_default();
+            text.parse::<f64>().unwrap_or(f64::NAN)
+        };
+        let times = rest
+            .split_once(" at ")
+            .map_or(f64::NAN, |(_, times)| number(times));
+        let pairs = [
+            (number(rest) / 100.0, median(&of.iops)),
+            (times, median(&of.per_core)),
+        ];
+        for (said, is) in pairs {
+            if !((said - is).abs() <= PRINTED * is.max(1.0)) {
+                found.push(format!("{name}: said {said}, measured {is:.4}"));
+            }
+        }
+    }
+}
+
+/// "Sleeping costs A to B % of the IOPS": no rule that pays kept the floor, one lost as little as A, and the floor that is advised
+/// was kept by one.
+fn trade(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
+    let Some((_, rest)) = text.split_once("sleeping costs ") else {
+        return;
+    };
+    let paying = || {
+        figures
+            .iter()
+            .filter(|of| of.sleeps && median(&of.per_core) >= WORTH)
+    };
+    for of in paying().filter(|of| median(&of.iops) >= floor) {
+        found.push(format!(
+            "a trade-off, but {} kept the floor and pays",
+            of.name
+        ));
+    }
+    let lost = rest.split(' ').next().and_then(|n| n.parse::<f64>().ok());
+    let near =
+        |of: &Figures| lost.is_some_and(|l| (100.0 - median(&of.iops) * 100.0 - l).abs() < 0.06);
+    if !paying().any(near) {
+        found.push(format!("no rule that pays lost {lost:?} %"));
+    }
+    let advised = text.split_once("--min-iops ").and_then(|(_, rest)| {
+        let share = rest.split('%').next()?;
+        share.parse::<f64>().ok()
+    });
+    if let Some(advised) = advised {
+        let kept = paying().any(|of| median(&of.iops) * 100.0 >= advised);
+        if !kept {
+            found.push(format!(
+                "no rule that pays kept the {advised} % that are advised"
+            ));
+        }
+    }
+}
