@@ -8,7 +8,7 @@ use crate::columns::{self, Column as Whole};
 use q2c_result::analyze::AnalyzeResult;
 use q2c_result::bench::{BenchCell, BenchResult};
 use q2c_result::sweep::SweepResult;
-use q2c_result::tune::{Cell, Measured, Prediction, TuneResult};
+use q2c_result::tune::{Cell, Measured, Prediction, Relative, TuneResult};
 use q2c_stats::Interval;
 
 /// A measured quantity: its column's name and where it is.
@@ -27,6 +27,12 @@ const MEASURED: [Column<Measured, Interval>; 12] = [
     ("p999_ns", |m| m.p999_ns),
     ("busy_cpus", |m| m.busy_cpus),
     ("switches_per_io", |m| m.switches_per_io),
+];
+
+/// Over polling beside the trials.
+const PAIRED: [Column<Relative, Interval>; 2] = [
+    ("relative_iops", |r| r.iops),
+    ("relative_kiops_per_core", |r| r.kiops_per_core),
 ];
 
 const PREDICTED: [Column<Prediction, f64>; 6] = [
@@ -188,6 +194,9 @@ fn head() -> Vec<String> {
     for (name, _) in MEASURED {
         head.extend(["median", "min", "max"].map(|what| format!("{name}_{what}")));
     }
+    for (name, _) in PAIRED {
+        head.extend(["median", "min", "max"].map(|what| format!("{name}_{what}")));
+    }
     head.push("trials".into());
     for when in ["predicted", "predicted_first"] {
         head.extend(PREDICTED.map(|(name, _)| format!("{when}_{name}")));
@@ -209,6 +218,11 @@ fn row(cell: &Cell) -> Vec<String> {
     ];
     for (_, of) in MEASURED {
         row.extend(interval(&of(&cell.measured)));
+    }
+    for (_, of) in PAIRED {
+        row.extend(interval(
+            &cell.relative.as_ref().map(of).unwrap_or_default(),
+        ));
     }
     row.push(cell.measured.iops.trials.to_string());
     for prediction in [cell.predicted, cell.predicted_first] {

@@ -26,6 +26,8 @@ pub(crate) struct Metric {
     of_sleep: bool,
     /// Whether the interval is shown beside the median.
     pub with_range: bool,
+    /// Whether a terminal has room for it.
+    pub in_terminal: bool,
 }
 
 const KILO: f64 = 1e-3;
@@ -34,18 +36,18 @@ const NS_TO_US: f64 = 1e-3;
 
 /// The columns, in reading order: what it gives over polling beside it, what it gives, what it costs, how well it slept, how late
 /// it was.
-pub(crate) const METRICS: [Metric; 11] = [
+pub(crate) static METRICS: [Metric; 11] = [
     paired("IOPS", "% poll", PERCENT, |r| &r.iops),
     paired("per core", "x poll", 1.0, |r| &r.kiops_per_core),
     plain("IOPS", "K", KILO, |m| &m.iops, Some(|p| p.iops)),
     plain("CPU", "%", 1.0, |m| &m.cpu_pct, Some(|p| p.cpu_pct)),
-    plain(
+    on_pages(plain(
         "per core",
         "KIOPS",
         1.0,
         |m| &m.kiops_per_core,
         Some(|p| p.kiops_per_core),
-    ),
+    )),
     sleep(
         "miss",
         "%",
@@ -60,10 +62,10 @@ pub(crate) const METRICS: [Metric; 11] = [
         |m| &m.effective_sleep_ns,
         Some(|p| p.effective_sleep_ns),
     ),
-    sleep("slept", "us", NS_TO_US, |m| &m.slept_ns, None),
+    on_pages(sleep("slept", "us", NS_TO_US, |m| &m.slept_ns, None)),
     plain("p50", "us", NS_TO_US, |m| &m.p50_ns, None),
     plain("p99", "us", NS_TO_US, |m| &m.p99_ns, Some(|p| p.p99_ns)),
-    plain("p99.9", "us", NS_TO_US, |m| &m.p999_ns, None),
+    on_pages(plain("p99.9", "us", NS_TO_US, |m| &m.p999_ns, None)),
 ];
 
 const fn paired(
@@ -80,6 +82,7 @@ const fn paired(
         predicted: None,
         of_sleep: false,
         with_range: true,
+        in_terminal: true,
     }
 }
 
@@ -98,6 +101,7 @@ const fn plain(
         predicted,
         of_sleep: false,
         with_range: false,
+        in_terminal: true,
     }
 }
 
@@ -112,6 +116,18 @@ const fn sleep(
         of_sleep: true,
         ..plain(name, unit, scale, measured, predicted)
     }
+}
+
+const fn on_pages(metric: Metric) -> Metric {
+    Metric {
+        in_terminal: false,
+        ..metric
+    }
+}
+
+/// The columns that a terminal has room for.
+pub(crate) fn in_terminal() -> impl Iterator<Item = &'static Metric> {
+    METRICS.iter().filter(|metric| metric.in_terminal)
 }
 
 impl Metric {

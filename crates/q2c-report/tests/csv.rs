@@ -37,13 +37,16 @@ fn a_row_holds_the_cells_numbers() {
     let text = ["bs_bytes", "method", "policy", "role", "trials"].map(|name| row[name].as_str());
     assert_eq!(
         text,
-        ["4096", "hybrid", "min:ratio=85%,period=10ms", "chosen", "5"]
+        ["4096", "hybrid", "min:ratio=85%,period=10ms", "robust", "5"]
     );
     // The fixture's row: 12.11 KIOPS, the lowest trial 1.4 % below; predicted 0.4 % above.
     let numbers = [
         ("iops_median", 12_110.0),
         ("iops_min", 11_940.46),
         ("predicted_iops", 12_158.44),
+        // 12.11 of polling's 12.31 KIOPS; 27.2 of 12.2 KIOPS/core.
+        ("relative_iops_median", 12.11 / 12.31),
+        ("relative_kiops_per_core_median", 27.2 / 12.2),
         ("miss_rate_median", 0.0062),
         ("p999_ns_median", 361_000.0),
     ];

@@ -55,9 +55,9 @@ fn the_warnings_and_the_lines_to_apply_are_there() {
     for text in [
         "1.00 device interrupts per polled I/O",
         "set nvme.poll_queues and reboot for true polling",
-        "q2c bench /dev/nvme0n1 --bs 4096 --method hybrid:min:ratio=85%,period=10ms",
+        "method hybrid:min:ratio=85%,period=10ms of q2c&#39;s engine is what was measured",
         "options nvme poll_queues=4",
-        "use min 80 % 10 ms",
+        "use min:ratio=80%,period=10ms",
         "Not available: hybrid-kernel.</strong> Linux 6.18.0 has none",
     ] {
         assert!(page.contains(text), "{text}");

@@ -86,3 +86,10 @@ fn the_answer_is_near_the_true_best() {
 fn the_answer_is_near_the_true_best_on_all_machines() {
     check(&before_and_now(ALL));
 }
+
+/// Orders depend on recordings and trials alone: a run that is resumed asks for the same.
+#[test]
+fn the_same_trials_give_the_same_orders() {
+    let answer = || format!("{:?}", refereed(5));
+    assert_eq!(answer(), answer());
+}

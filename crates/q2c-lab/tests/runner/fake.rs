@@ -37,6 +37,8 @@ type Script = Box<dyn FnMut(&str, &mut Context<'_>) -> Result<f64, CellError>>;
 pub struct FakePlan {
     pub clock: FakeClock,
     pub cells: u32,
+    /// What the keys of its cells begin with; entries of others are not its own.
+    pub keys: &'static str,
     pub sentinel: bool,
     /// What the plan says a trial takes, and what it takes.
     pub planned_s: f64,
@@ -52,6 +54,7 @@ impl FakePlan {
         FakePlan {
             clock: FakeClock::default(),
             cells,
+            keys: "c",
             sentinel: false,
             planned_s: 10.0,
             real_s: 10.0,
@@ -91,12 +94,16 @@ impl Plan for FakePlan {
 
     fn cells(&self) -> Vec<CellPlan<u32>> {
         (0..self.cells)
-            .map(|cell| self.cell(format!("c{cell}"), cell))
+            .map(|cell| self.cell(format!("{}{cell}", self.keys), cell))
             .collect()
     }
 
     fn sentinel(&self) -> Option<CellPlan<u32>> {
         self.sentinel.then(|| self.cell("s".to_owned(), u32::MAX))
+    }
+
+    fn owns(&self, key: &str) -> bool {
+        self.keys == "c" || key.starts_with(self.keys)
     }
 
     fn metric(&self, outcome: &f64) -> f64 {

@@ -217,3 +217,30 @@ fn a_journal_of_another_plan_is_refused_by_key() {
     let refused = run(&mut FakePlan::with_sentinel(3), &settings(), &mut changed).unwrap_err();
     assert!(refused.to_string().contains("was 7, is 1"), "{refused}");
 }
+
+/// A second plan in the same folder runs its own cells alone, and neither is disturbed by the other's entries when it is asked again.
+#[test]
+fn plans_that_follow_each_other_leave_each_others_trials_alone() {
+    let root = root();
+    let mut folder = folder(&root);
+    let round = |keys| FakePlan {
+        keys,
+        ..FakePlan::new(2)
+    };
+    for keys in ["0/", "1/"] {
+        let mut plan = round(keys);
+        run(&mut plan, &settings(), &mut folder).unwrap();
+        assert_eq!(plan.ran.len(), 4, "{:?}", plan.ran);
+    }
+    for keys in ["0/", "1/"] {
+        let mut again = round(keys);
+        let summary = run(&mut again, &settings(), &mut folder).unwrap();
+        assert!(again.ran.is_empty(), "{:?}", again.ran);
+        assert!(
+            summary
+                .cells
+                .iter()
+                .all(|c| c.plan.key.starts_with(keys) && c.trials.len() == 2)
+        );
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::screen::{Screen, Tone, printable};
 use crate::label::{self, Mode};
-use crate::metric::METRICS;
+use crate::metric::in_terminal;
 use comfy_table::{Cell as Field, CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use comfy_table::{TableComponent, presets};
 use q2c_result::tune::{Cell, Recommendation};
@@ -105,7 +105,7 @@ pub(super) fn text(table: &Table) -> String {
 
 fn head(screen: Screen) -> Row {
     let mut numbers = Vec::new();
-    for metric in &METRICS {
+    for metric in in_terminal() {
         let head = format!("{}\n{}", metric.name, metric.unit);
         numbers.push(screen.cell_of_lines(Tone::Strong, &head));
         if metric.with_range {
@@ -126,7 +126,7 @@ fn measured(cell: &Cell, recommended: bool, screen: Screen) -> Row {
         false => ("  ", Tone::Plain, Tone::Plain),
     };
     let mut numbers = Vec::new();
-    for metric in &METRICS {
+    for metric in in_terminal() {
         numbers.push(screen.cell(of_numbers, &metric.median(cell)));
         if metric.with_range {
             numbers.push(screen.cell(Tone::Dim, &metric.range(cell)));
@@ -152,7 +152,7 @@ fn predicted(cell: &Cell, screen: Screen) -> Row {
         }
     }
     let mut numbers = Vec::new();
-    for metric in &METRICS {
+    for metric in in_terminal() {
         numbers.push(screen.cell(Tone::Dim, &metric.predicted(cell)));
         if metric.with_range {
             numbers.push(Field::new(""));
@@ -196,7 +196,7 @@ pub(super) fn align_plain(table: &mut Table) {
 fn align(table: &mut Table, gap: u16) {
     let mut left = vec![0];
     let mut at = 0;
-    for metric in &METRICS {
+    for metric in in_terminal() {
         at += 1;
         if metric.with_range {
             at += 1;

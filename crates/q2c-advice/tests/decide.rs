@@ -1,0 +1,187 @@
+//! Verdicts on trials made by hand.
+
+use q2c_advice::{Beside, Contender, Decision, Estimate, Goal, Noise, Trial, decide};
+use q2c_result::tune::Verdict;
+use q2c_sim::{Limits, MinIops};
+
+/// Trials of a method: IOPS and KIOPS/core over polling's, and the miss rate, the same in each but for 0.1 %.
+fn tried(method: &str, (iops, per_core, miss_rate): (f64, f64, f64), trials: u32) -> Contender {
+    let trial = |n: u32| {
+        let iops = iops * (1.0 + 0.001 * (f64::from(n % 3) - 1.0));
+        Trial {
+            iops: 10_000.0 * iops,
+            cpu_pct: 100.0 * iops / per_core,
+            busy_cpus: Some(iops / per_core),
+            miss_rate,
+            effective_sleep_ns: 20_000.0,
+            p99_ns: 100_000.0,
+            beside: Beside {
+                iops: 10_000.0,
+                cpu_pct: 100.0,
+                busy_cpus: Some(1.0),
+            },
+            ..Trial::default()
+        }
+    };
+    Contender {
+        method: method.parse().expect(method),
+        trials: (0..trials).map(trial).collect(),
+        belief: None,
+    }
+}
+
+const NOISE: Noise = Noise {
+    iops: 0.01,
+    per_core: 0.01,
+};
+
+fn of(contenders: &[Contender], goal: &Goal) -> Decision {
+    decide(contenders, goal, &NOISE, 5)
+}
+
+const MEAN: &str = "hybrid:mean:50%,100ms";
+const MIN: &str = "hybrid:min:70%,10ms";
+const FIXED: &str = "hybrid:fixed:20us";
+
+#[test]
+fn the_best_that_keeps_the_floor_wins_and_what_breaks_it_never_does() {
+    let contenders = [
+        tried("interrupt", (0.6, 3.0, 0.0), 5),
+        tried("poll", (1.0, 1.0, 0.0), 5),
+        tried(MEAN, (0.99, 1.3, 0.02), 5),
+        tried(MIN, (0.93, 1.8, 0.2), 5),
+    ];
+    let found = of(&contenders, &Goal::default());
+    assert_eq!((found.verdict, found.chosen), (Verdict::Rule, Some(2)));
+    assert_eq!((found.floor, found.reference), (0.97, None));
+    assert!(found.open.is_empty(), "{found:?}");
+}
+
+/// The same rules under a floor of 90 % of polling: the other wins.
+#[test]
+fn a_floor_that_is_asked_for_is_the_floor() {
+    let contenders = [
+        tried(MEAN, (0.99, 1.3, 0.02), 5),
+        tried(MIN, (0.93, 1.8, 0.2), 5),
+    ];
+    let asked = |min_iops| Goal {
+        limits: Limits {
+            min_iops: Some(min_iops),
+            ..Limits::default()
+        },
+        ..Goal::default()
+    };
+    for goal in [
+        asked(MinIops::OfPolling(0.9)),
+        asked(MinIops::Iops(9_000.0)),
+    ] {
+        let found = of(&contenders, &goal);
+        assert!((found.floor - 0.9).abs() < 1e-9);
+        assert_eq!(found.chosen, Some(1));
+    }
+}
+
+#[test]
+fn interrupts_win_where_they_keep_the_floor() {
+    let contenders = [
+        tried("interrupt", (0.98, 4.0, 0.0), 5),
+        tried(MEAN, (0.99, 1.3, 0.02), 5),
+    ];
+    let found = of(&contenders, &Goal::default());
+    assert_eq!((found.verdict, found.chosen), (Verdict::Interrupt, Some(0)));
+}
+
+/// Two rules pay, none keeps 97 %: the one that loses less is named, and polling stays.
+#[test]
+fn a_trade_off_names_the_nearest() {
+    let contenders = [
+        tried(MEAN, (0.94, 1.5, 0.02), 5),
+        tried(MIN, (0.80, 1.9, 0.2), 5),
+    ];
+    let found = of(&contenders, &Goal::default());
+    assert_eq!((found.verdict, found.chosen), (Verdict::TradeOff, None));
+    assert_eq!(found.nearest, Some(0));
+}
+
+#[test]
+fn without_gain_there_is_no_room() {
+    let contenders = [
+        tried(MEAN, (0.99, 1.01, 0.02), 5),
+        tried(MIN, (0.5, 0.9, 1.0), 5),
+    ];
+    let found = of(&contenders, &Goal::default());
+    assert_eq!((found.verdict, found.chosen), (Verdict::NoRoom, None));
+    assert_eq!(of(&[], &Goal::default()).verdict, Verdict::Unverified);
+}
+
+/// A fixed sleep that is 1 % better loses to a rule that follows; one that is 30 % better wins, and the rule is named beside it.
+#[test]
+fn a_fixed_sleep_wins_only_where_it_is_plainly_better() {
+    let rule = tried(MEAN, (0.99, 1.30, 0.0), 5);
+    let near = [rule.clone(), tried(FIXED, (0.99, 1.31, 0.0), 5)];
+    assert_eq!(of(&near, &Goal::default()).chosen, Some(0));
+    let far = [rule, tried(FIXED, (0.99, 1.7, 0.0), 5)];
+    let found = of(&far, &Goal::default());
+    assert_eq!((found.chosen, found.following), (Some(1), Some(0)));
+}
+
+/// Sleeping without a miss costs 5 %: the floor is 97 % of 95 %, and a rule at 93 % keeps it.
+#[test]
+fn the_floor_refers_to_the_best_clean_sleep() {
+    let contenders = [
+        tried(MEAN, (0.95, 1.3, 0.0005), 5),
+        tried(MIN, (0.935, 1.8, 0.02), 5),
+    ];
+    let found = of(&contenders, &Goal::default());
+    assert!((found.floor - 0.97 * 0.95).abs() < 1e-6, "{found:?}");
+    assert_eq!((found.reference, found.chosen), (Some(0), Some(1)));
+    // A clean sleep that is faster than polling raises nothing.
+    let faster = [tried(MEAN, (1.05, 1.3, 0.0), 5)];
+    assert_eq!(of(&faster, &Goal::default()).floor, 0.97);
+}
+
+#[test]
+fn limits_on_latency_and_cpu_are_kept() {
+    let contenders = [tried(MEAN, (0.99, 1.3, 0.02), 5)];
+    let under = |max_p99_ns| Goal {
+        limits: Limits {
+            max_p99_ns: Some(max_p99_ns),
+            ..Limits::default()
+        },
+        ..Goal::default()
+    };
+    assert_eq!(of(&contenders, &under(150_000.0)).verdict, Verdict::Rule);
+    assert_eq!(of(&contenders, &under(50_000.0)).verdict, Verdict::Limits);
+}
+
+/// What simulation knows better than one lucky trial outweighs it; what every trial shows it does not.
+#[test]
+fn simulation_lends_weight_but_does_not_outvote() {
+    let belief = |iops: f64| {
+        let known = |ratio: f64| Estimate {
+            log: ratio.ln(),
+            se: 0.003,
+        };
+        Some((known(iops), known(1.5)))
+    };
+    let rule = tried(MEAN, (0.985, 1.3, 0.0), 5);
+    let lucky = Contender {
+        belief: belief(0.94),
+        ..tried(MIN, (0.98, 1.5, 0.1), 1)
+    };
+    assert_eq!(of(&[rule.clone(), lucky], &Goal::default()).chosen, Some(0));
+    let shown = Contender {
+        belief: belief(0.94),
+        ..tried(MIN, (0.98, 1.5, 0.1), 5)
+    };
+    assert_eq!(of(&[rule, shown], &Goal::default()).chosen, Some(1));
+}
+
+/// Few trials, and the answer is asked for again; enough of them, and it is clear.
+#[test]
+fn the_answer_is_open_until_it_has_its_trials() {
+    let few = [tried(MEAN, (0.99, 1.3, 0.02), 2)];
+    assert_eq!(of(&few, &Goal::default()).open, [0]);
+    let enough = [tried(MEAN, (0.99, 1.3, 0.02), 5)];
+    assert!(of(&enough, &Goal::default()).open.is_empty());
+}
