@@ -77,8 +77,8 @@ pub(crate) fn candidates(
     let following = || sleeping.iter().copied().filter(|o| o.follows);
     let above = |errors: f64| following().filter(move |o| o.iops.above(floor) >= errors);
     chosen.add(best(following(), |o| o.robust), Role::Robust);
-    chosen.add(best(above(GUARD), |o| o.per_core.log), Role::Safe);
-    chosen.add(best(above(0.0), |o| o.per_core.log), Role::Sharp);
+    chosen.add(best(above(GUARD), |o| o.value), Role::Safe);
+    chosen.add(best(above(0.0), |o| o.value), Role::Sharp);
     let below = following().filter(|o| (floor * (1.0 - BELOW)..floor).contains(&o.iops.ratio()));
     chosen.add(best(below, |o| o.robust), Role::BelowFloor);
     for family in families(&sleeping) {
@@ -182,6 +182,7 @@ mod tests {
             cpu_pct: 100.0 / per_core,
             sleep_ns: sleep_us * 1e3,
             miss_rate: 0.0,
+            value: per_core,
             robust: per_core * (iops / 0.97).min(1.0).powi(12),
         }
     }

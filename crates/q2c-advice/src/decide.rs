@@ -51,6 +51,8 @@ const DEAF: f64 = 0.015;
 pub(crate) const GUARD: f64 = 0.8;
 /// The trials by themselves may lie below the floor by so many of their standard errors: the floor is then within their interval.
 const WITHIN: f64 = 1.25;
+/// Trials contradict a simulation from so many standard errors on.
+const CONTRADICTED: f64 = 2.0;
 /// Whoever kept the floor in each of so many trials or more has kept it.
 const ENOUGH: usize = 3;
 /// A method is still open as long as it is within so many standard errors of being the answer.
@@ -71,14 +73,14 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
         let tried = contenders.iter().enumerate();
         let tried = tried.filter(|(_, c)| !c.trials.is_empty() && c.method != Method::Poll);
         tried
-            .map(|(index, c)| View::of(index, c, goal, noise, floor))
+            .filter_map(|(index, c)| View::of(index, c, goal, noise, (floor, wanted)))
             .collect()
     };
     let views = seen(1.0);
-    let by_iops = |a: &&View, b: &&View| a.iops.log.total_cmp(&b.iops.log);
+    let by_iops = |a: &&View, b: &&View| a.live_iops.total_cmp(&b.live_iops);
     let clean = views.iter().filter(|v| v.clean).max_by(by_iops);
-    let reference = clean.filter(|v| v.iops.log < 0.0).map(|v| v.index);
-    let floor = goal.floor(median(&sorted(&poll_iops)), clean.map(|v| v.iops.ratio()));
+    let reference = clean.filter(|v| v.live_iops < 1.0).map(|v| v.index);
+    let floor = goal.floor(median(&sorted(&poll_iops)), clean.map(|v| v.live_iops));
     let views = seen(floor);
     let winner = winner(&views);
     let chosen = winner.map(|w| w.index);
@@ -117,7 +119,8 @@ struct View {
     /// The objective over polling's, alike.
     value: Estimate,
     per_core: Estimate,
-    /// The objective over polling's, and whether the floor is kept, by the trials alone.
+    /// IOPS over polling's, logarithm of the objective, and whether the floor is kept, by the trials alone.
+    live_iops: f64,
     measured: f64,
     kept: bool,
     floor: f64,
@@ -132,24 +135,32 @@ struct View {
 }
 
 impl View {
-    fn of(index: usize, contender: &Contender, goal: &Goal, noise: &Noise, floor: f64) -> View {
+    /// `None` where no trial can be compared.
+    fn of(
+        index: usize,
+        contender: &Contender,
+        goal: &Goal,
+        noise: &Noise,
+        (floor, wanted): (f64, u32),
+    ) -> Option<View> {
         let trials = &contender.trials;
         let ratios: Vec<f64> = trials.iter().map(Trial::relative_iops).collect();
         let (cores, _) = per_core(trials);
-        let measured =
-            |ratios: &[f64], sd| Estimate::of(ratios, sd).expect("a contender in view has trials");
-        let (live_iops, live_cores) = (
-            measured(&ratios, noise.iops),
-            measured(&cores, noise.per_core),
-        );
+        let live_iops = Estimate::of(&ratios, noise.iops)?;
+        let live_cores = Estimate::of(&cores, noise.per_core)?;
+        // A simulation that several trials contradict is no evidence.
+        let holds = |live: Estimate, model: &Estimate| {
+            ratios.len() < ENOUGH
+                || (live.log - model.log).abs() <= CONTRADICTED * live.se.hypot(model.se)
+        };
         let (model_iops, model_cores) = contender.belief.unzip();
-        let iops = live_iops.joined(model_iops);
-        let per_core = live_cores.joined(model_cores);
+        let iops = live_iops.joined(model_iops.filter(|model| holds(live_iops, model)));
+        let per_core = live_cores.joined(model_cores.filter(|model| holds(live_cores, model)));
         let cpu: Vec<f64> = trials
             .iter()
             .map(|t| t.beside.cpu_pct / t.cpu_pct)
             .collect();
-        let live_cpu = measured(&cpu, noise.per_core);
+        let live_cpu = Estimate::of(&cpu, noise.per_core)?;
         let (value, live) = match goal.objective {
             Objective::KiopsPerCore => (per_core, live_cores),
             Objective::Iops => (iops, live_iops),
@@ -157,13 +168,16 @@ impl View {
         };
         let sleeps = contender.method.policy().is_some();
         let limits_kept = goal.other_limits_kept(trials);
-        let within = live_iops.above(floor) >= -WITHIN;
+        let above = live_iops.ratio() >= floor;
+        // A few trials, one of which kept it, may be unlucky; one alone, or all of them, are not.
+        let unlucky = ratios.len() >= ENOUGH && ratios.iter().any(|&ratio| ratio >= floor);
+        let within = above || unlucky && live_iops.above(floor) >= -WITHIN;
         let every = ratios.len() >= ENOUGH && ratios.iter().all(|&ratio| ratio >= floor);
         let middle =
             |of: fn(&Trial) -> f64| median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()));
         let miss_rate = middle(|t| t.miss_rate);
         let asked = middle(|t| t.effective_sleep_ns);
-        View {
+        Some(View {
             index,
             sleeps,
             clean: sleeps && is_clean(asked, middle(|t| t.cpu_pct), miss_rate),
@@ -174,20 +188,22 @@ impl View {
             per_core,
             floor,
             limits_kept,
+            live_iops: live_iops.ratio(),
             measured: live.log,
-            kept: live_iops.log >= floor.ln() && limits_kept,
+            kept: above && limits_kept,
             keeps: match iops.above(floor) {
                 _ if !limits_kept => Keeps::Not,
                 _ if every => Keeps::Surely,
+                errors if above && errors >= 0.0 && trials.len() as u32 >= wanted => Keeps::Surely,
                 errors if within && errors >= GUARD => Keeps::Surely,
                 errors if within && errors >= 0.0 => Keeps::Likely,
-                _ if live_iops.log >= floor.ln() => Keeps::ByTrials,
+                _ if above => Keeps::ByTrials,
                 _ => Keeps::Not,
             },
             pays: live_cores.ratio() >= WORTH,
             miss_rate,
             params: contender.method.policy().map_or(0, |p| p.params().len()),
-        }
+        })
     }
 
     /// The objective, less what a sleep that does not follow the device risks.
@@ -211,7 +227,7 @@ enum Keeps {
     ByTrials,
     /// All that is known together keeps it, and its trials do not contradict.
     Likely,
-    /// The same with the guard, or it was kept in every one of several trials.
+    /// The same with the guard, or with as many trials as an answer stands on, or it was kept in every one of several.
     Surely,
 }
 
@@ -222,7 +238,7 @@ fn winner(views: &[View]) -> Option<&View> {
     best(paying().filter(|v| v.keeps == surest && surest > Keeps::Not))
 }
 
-/// By worth; among equals the one with fewest misses, then the fewest numbers to set.
+/// By worth; among equals one that follows the device, then the one with fewest misses, then the fewest numbers to set.
 fn best<'a>(views: impl Iterator<Item = &'a View> + Clone) -> Option<&'a View> {
     let top = views
         .clone()
@@ -231,7 +247,9 @@ fn best<'a>(views: impl Iterator<Item = &'a View> + Clone) -> Option<&'a View> {
     let equal = views.filter(|v| v.worth() >= top - EQUAL);
     equal.min_by(|a, b| {
         let misses = a.miss_rate.total_cmp(&b.miss_rate);
-        misses
+        (!a.follows)
+            .cmp(&!b.follows)
+            .then(misses)
             .then(a.params.cmp(&b.params))
             .then(b.worth().total_cmp(&a.worth()))
     })
@@ -311,6 +329,9 @@ impl Decision {
             following: self.following.map(named),
             open: self.open.iter().map(|&index| named(index)).collect(),
             noise_pct: noise.iops * 100.0,
+            follows: self
+                .chosen
+                .is_none_or(|i| contenders[i].method.follows_the_device()),
             over_linux: self.chosen.and_then(|i| over_linux(contenders, i)),
         }
     }

@@ -49,6 +49,13 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// Whether it can be compared: a trial or slices without an I/O, or without CPU time, cannot.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let figures = [self.relative_iops(), self.relative_per_thread_cpu()];
+        figures.iter().all(|f| f.is_finite() && *f > 0.0)
+    }
+
     /// IOPS over those of polling beside it.
     #[must_use]
     pub fn relative_iops(&self) -> f64 {
@@ -110,13 +117,14 @@ impl Estimate {
     /// From ratios whose logarithms scatter by `sd`; `None` without any.
     #[must_use]
     pub fn of(ratios: &[f64], sd: f64) -> Option<Self> {
-        let logs: Vec<f64> = ratios.iter().map(|r| r.ln()).collect();
-        let logs = sorted(&logs);
-        (!logs.is_empty()).then(|| Estimate {
-            log: median(&logs),
-            se: match logs.len() {
+        let ratios = sorted(ratios);
+        let middle = median(&ratios);
+        (middle > 0.0).then(|| Estimate {
+            // The median that is printed, whose logarithm this is.
+            log: middle.ln(),
+            se: match ratios.len() {
                 // A median of one or two is their mean.
-                1 | 2 => sd / (logs.len() as f64).sqrt(),
+                1 | 2 => sd / (ratios.len() as f64).sqrt(),
                 n => OF_MEDIAN * sd / (n as f64).sqrt(),
             },
         })
@@ -210,6 +218,18 @@ mod tests {
         assert_eq!(one.relative_iops(), 0.96);
         assert_eq!(one.relative_per_core(), Some(1.92));
         assert_eq!(one.relative_per_thread_cpu(), 1.92);
+    }
+
+    #[test]
+    fn a_stalled_trial_is_not_whole() {
+        assert!(trial(96.0, 0.6).is_whole());
+        assert!(!trial(0.0, 0.6).is_whole());
+        let alone = Trial {
+            beside: Beside::default(),
+            ..trial(96.0, 0.6)
+        };
+        assert!(!alone.is_whole());
+        assert_eq!(Estimate::of(&[f64::NAN], 0.01), None);
     }
 
     /// One trial without a reading, and all are taken by the threads' CPU: never a mixture.

@@ -9,6 +9,8 @@ use q2c_stats::{median, sorted};
 pub const FLOOR: f64 = 0.97;
 /// A method with at most this miss rate is a reference for the floor.
 pub const CLEAN_MISS: f64 = 0.001;
+/// A clean sleep below this share of polling's IOPS lowers the floor no further: what it costs is to be told as a trade-off.
+pub const LEAST_CLEAN: f64 = 0.95;
 /// Methods with more thread CPU than this, percent, do not sleep in earnest.
 pub const SAVING: f64 = 97.0;
 /// A sleep that gains less than this over polling, in KIOPS/core, is not worth it.
@@ -28,7 +30,7 @@ impl Goal {
     #[must_use]
     pub fn floor(&self, poll_iops: f64, clean: Option<f64>) -> f64 {
         match self.limits.min_iops {
-            None => FLOOR * clean.map_or(1.0, |share| share.min(1.0)),
+            None => FLOOR * clean.map_or(1.0, |share| share.clamp(LEAST_CLEAN, 1.0)),
             Some(MinIops::OfPolling(share)) => share,
             Some(MinIops::Iops(iops)) => iops / poll_iops,
         }

@@ -8,7 +8,9 @@ use crate::method::follows;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_sim::answers::sensitivity;
-use q2c_sim::{Arrival, Configuration, Drive, Grid, Method, Outcome, Recording, simulate, sweep};
+use q2c_sim::{
+    Arrival, Configuration, Drive, Grid, Method, Objective, Outcome, Recording, simulate, sweep,
+};
 use q2c_stats::{Rng, mean};
 
 /// What a simulation stands on.
@@ -43,6 +45,8 @@ pub struct Outlook {
     pub sleep_ns: f64,
     /// Misses / I/Os.
     pub miss_rate: f64,
+    /// The objective over polling's.
+    pub value: f64,
     /// The objective where the floor is kept, less where it is not, averaged over all draws and the rule's neighbours in the grid:
     /// a rule at an edge has the edge in it.
     pub robust: f64,
@@ -124,15 +128,18 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &Fitted, goal: &Goal) -> Vec<O
             )
         })
         .collect();
-    let of = |(i, policy): (usize, &PolicySpec)| {
-        let robust = with_neighbours(&grid.policies, i, &worth);
-        outlook(policy, &draws, i, robust, fitted.form_sd)
+    let of = |(i, policy): (usize, &PolicySpec)| Outlook {
+        robust: with_neighbours(&grid.policies, i, &worth),
+        value: mean(&draws.iter().map(|d| value(d, i, goal)).collect::<Vec<_>>()),
+        ..outlook(policy, &draws, i, fitted.form_sd)
     };
     grid.policies.iter().enumerate().map(of).collect()
 }
 
 fn draw(setting: &Setting, fitted: &Fitted, grid: &Grid, n: usize, rng: &mut Rng) -> Draw {
-    let recording = &setting.recordings[n % setting.recordings.len()];
+    // From the newest back: the first draws are sure to have what the device does now.
+    let count = setting.recordings.len();
+    let recording = &setting.recordings[count - 1 - n % count];
     let start = rng.unit();
     let lanes: Vec<Recording> = recording.iter().map(|lane| part(lane, start)).collect();
     let terms = fitted.correction.terms();
@@ -190,16 +197,21 @@ fn relative(draw: &Draw, i: usize) -> (f64, f64) {
     )
 }
 
-/// What a rule is worth in one draw.
-fn utility(draw: &Draw, i: usize, goal: &Goal) -> f64 {
-    use q2c_sim::Objective;
+/// The objective over polling's in one draw.
+fn value(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     let (iops, per_core) = relative(draw, i);
-    let floor = goal.floor(draw.poll.iops, draw.clean);
-    let value = match goal.objective {
+    match goal.objective {
         Objective::KiopsPerCore => per_core,
         Objective::Iops => iops,
         Objective::Cpu => draw.poll.cpu_pct / draw.cells[i].cpu_pct,
-    };
+    }
+}
+
+/// What a rule is worth in one draw.
+fn utility(draw: &Draw, i: usize, goal: &Goal) -> f64 {
+    let (iops, _) = relative(draw, i);
+    let floor = goal.floor(draw.poll.iops, draw.clean);
+    let value = value(draw, i, goal);
     let over = |limit: Option<f64>, found: f64| limit.is_some_and(|most| found > most);
     let limits = &goal.limits;
     let broken = over(limits.max_p99_ns, draw.cells[i].p99_ns)
@@ -214,7 +226,8 @@ fn with_neighbours(policies: &[PolicySpec], i: usize, worth: &[f64]) -> f64 {
     (OWN_WEIGHT * worth[i] + sum) / (OWN_WEIGHT + beside.len() as f64)
 }
 
-fn outlook(policy: &PolicySpec, draws: &[Draw], i: usize, robust: f64, form_sd: f64) -> Outlook {
+/// But for what depends on the goal.
+fn outlook(policy: &PolicySpec, draws: &[Draw], i: usize, form_sd: f64) -> Outlook {
     let over = |of: &dyn Fn(&Draw) -> f64| mean(&draws.iter().map(of).collect::<Vec<f64>>());
     Outlook {
         policy: policy.clone(),
@@ -224,7 +237,8 @@ fn outlook(policy: &PolicySpec, draws: &[Draw], i: usize, robust: f64, form_sd: 
         cpu_pct: over(&|d| d.cells[i].cpu_pct),
         sleep_ns: over(&|d| d.cells[i].effective_sleep_ns),
         miss_rate: over(&|d| d.cells[i].miss_rate),
-        robust,
+        robust: 0.0,
+        value: 0.0,
     }
 }
 

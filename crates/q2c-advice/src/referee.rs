@@ -12,7 +12,7 @@ use crate::predict::predict;
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::{Recommendation, Verdict};
-use q2c_sim::Recording;
+use q2c_sim::{Objective, Recording};
 use q2c_stats::{median, sorted};
 use rayon::prelude::*;
 
@@ -109,17 +109,21 @@ impl Referee {
                 kept.push(order);
             }
         }
-        self.given.push(self.fitted.correction);
+        if !kept.is_empty() {
+            self.given.push(self.fitted.correction);
+        }
         for order in &kept {
             self.enter(order);
         }
         kept
     }
 
-    /// What one trial measured. A method that was not ordered is entered with the role given.
+    /// What one trial of a method that was ordered measured. A trial that cannot be compared is spent all the same.
     pub fn take(&mut self, method: &Method, trial: Trial) {
         self.spent += 1;
-        if let Some(tried) = self.tried.iter_mut().find(|t| t.method == *method) {
+        let ordered = trial.is_whole() && trial.round <= self.round();
+        let tried = self.tried.iter_mut().find(|t| t.method == *method);
+        if let Some(tried) = tried.filter(|_| ordered) {
             tried.trials.push(trial);
         }
     }
@@ -380,6 +384,7 @@ impl Referee {
 
     /// New rules that promise more than the answer so far.
     fn promising(&self, decision: &Decision) -> Vec<Order> {
+        let goal = &self.subject.goal;
         let taken: Vec<PolicySpec> = self
             .tried
             .iter()
@@ -390,9 +395,21 @@ impl Referee {
             Verdict::Rule => decision.chosen.and_then(|i| self.tried[i].method.policy()),
             _ => None,
         };
-        let least = answer
-            .and_then(of)
-            .map_or(WORTH, |o| o.robust * (1.0 + PROMISE));
+        // In units of the objective: KIOPS/core has to pay, or to be more than interrupts give; for the others anything is a gain.
+        let least = match (goal.objective, decision.verdict, decision.chosen) {
+            (_, Verdict::Rule, _) => answer
+                .and_then(of)
+                .map_or(0.0, |o| o.robust * (1.0 + PROMISE)),
+            (Objective::KiopsPerCore, Verdict::Interrupt, Some(i)) => middle(
+                self.tried[i]
+                    .trials
+                    .iter()
+                    .filter_map(Trial::relative_per_core),
+            )
+            .unwrap_or(WORTH),
+            (Objective::KiopsPerCore, ..) => WORTH,
+            _ => 0.0,
+        };
         let mut found = self.proposed(&taken);
         found.retain(|order| {
             let outlook = order.method.policy().and_then(of);

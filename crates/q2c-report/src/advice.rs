@@ -73,7 +73,7 @@ impl<'a> Of<'a> {
             Verdict::NoRoom => format!(
                 "no room to sleep: no rule gained 2 % over polling in KIOPS/core; use {method}"
             ),
-            Verdict::Limits => format!("no sleep rule keeps the limits; use {method}"),
+            Verdict::Limits => format!("no sleep rule that pays keeps the limits; use {method}"),
             Verdict::Unverified => format!("nothing that sleeps was tried; use {method}"),
         }
     }
@@ -94,6 +94,14 @@ impl<'a> Of<'a> {
     fn trade_off(&self) -> String {
         let method = &self.recommendation.method;
         let trade = self.in_trade();
+        let Some(nearest) = self
+            .recommendation
+            .nearest
+            .as_ref()
+            .filter(|_| !trade.is_empty())
+        else {
+            return format!("sleeping costs more IOPS than the floor allows; use {method}");
+        };
         let lost: Vec<f64> = trade
             .iter()
             .map(|(_, of)| (1.0 - of.iops.median) * 100.0)
@@ -104,9 +112,6 @@ impl<'a> Of<'a> {
             .iter()
             .map(|(cell, _)| (1.0 - cell.measured.cpu_pct.median / whole) * 100.0)
             .collect();
-        let Some(nearest) = &self.recommendation.nearest else {
-            return format!("sleeping costs more IOPS than the floor allows; use {method}");
-        };
         let least = self.named(nearest).and_then(|cell| cell.relative);
         let least = least.map_or(0.0, |of| (of.iops.median * 100.0).floor());
         format!(
@@ -182,7 +187,7 @@ impl<'a> Of<'a> {
         let own = self.recommended()?.relative?.iops;
         (self.recommended()?.method != "poll" && own.median < self.recommendation.floor).then(
             || {
-                "its median is below the floor; that it keeps it is what all trials together say"
+                "its median is below the floor, which lies within its trials' interval; the simulation that all trials corrected says that it keeps it"
                     .to_owned()
             },
         )
@@ -210,10 +215,7 @@ impl<'a> Of<'a> {
 
     fn following(&self) -> Option<String> {
         let own = self.recommended().filter(|cell| cell.sleeping)?;
-        let deaf = ["fixed", "uring"]
-            .iter()
-            .any(|name| own.policy.starts_with(name));
-        if !deaf {
+        if self.recommendation.follows {
             return None;
         }
         let follows = self.recommendation.following.as_ref();

@@ -351,6 +351,8 @@ pub struct Recommendation {
     pub floor_of: Option<MethodName>,
     /// Of a trade-off: the method that sleeps and loses least for what it saves.
     pub nearest: Option<MethodName>,
+    /// Whether the recommended method adapts to a device that changes; a fixed sleep does not.
+    pub follows: bool,
     /// Of a rule that does not follow the device: the best one that does, among those that kept the floor.
     pub following: Option<MethodName>,
     /// Methods that more trials might still make the answer; the recommended one is among them where its IOPS are within the noise of

@@ -51,7 +51,17 @@ fn tell(name: &str, scores: &[Score]) -> Summary {
         .iter()
         .filter(|s| s.regret > 0.08 || s.broke_the_floor())
     {
-        println!("  {score:?}");
+        println!(
+            "  machine {}: {:?} {}: regret {:.3}, IOPS {:.4} (floor {:.4}), KIOPS/core {:.3} (best {:.3})",
+            score.seed,
+            score.verdict,
+            score.chosen,
+            score.regret,
+            score.iops,
+            score.floor,
+            score.per_core,
+            score.best
+        );
     }
     found
 }

@@ -1,7 +1,9 @@
 //! What is true of a machine, by brute force over the whole grid; and what the tool says of it.
 
 use crate::machine::{CPUS, Machine};
-use q2c_advice::{CLEAN_MISS, FLOOR, Goal, Method, Referee, SAVING, Setting, Subject, WORTH};
+use q2c_advice::{
+    CLEAN_MISS, FLOOR, Goal, LEAST_CLEAN, Method, Referee, SAVING, Setting, Subject, WORTH,
+};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::Verdict;
@@ -63,7 +65,10 @@ impl Truth {
             .filter(sleeps)
             .filter(|o| o.miss_rate <= CLEAN_MISS);
         let clean = clean.map(|o| truth.over(o).0);
-        truth.floor = FLOOR * clean.fold(f64::NAN, f64::max).min(1.0);
+        truth.floor = FLOOR
+            * clean
+                .reduce(f64::max)
+                .map_or(1.0, |c| c.clamp(LEAST_CLEAN, 1.0));
         let kept = rules.iter().filter(|r| r.0 >= truth.floor).map(|r| r.1);
         let best_rule = kept.fold(1.0, f64::max);
         truth.room = best_rule > WORTH;
@@ -134,7 +139,7 @@ impl Score {
 }
 
 /// Trials a block size may have, as the command's default.
-const MOST: u32 = 32;
+const MOST: u32 = 30;
 const WANTED: u32 = 5;
 
 fn setting(machine: &mut Machine) -> Setting {

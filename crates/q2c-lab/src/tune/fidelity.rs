@@ -83,7 +83,10 @@ fn cell_error(
         iops_pct: middle(&|o, p| (p.iops - o.iops) / o.iops * 100.0),
         cpu_points: middle(&|o, p| p.cpu_pct - o.cpu_pct),
         miss_points: middle(&|o, p| (p.miss_rate - o.miss_rate) * 100.0),
-        drift_pct: first.map(|first| (first.iops - paired_iops) / paired_iops * 100.0),
+        // Later rounds predict with other costs than the first recording's.
+        drift_pct: first
+            .filter(|_| round == 0)
+            .map(|first| (first.iops - paired_iops) / paired_iops * 100.0),
     })
 }
 

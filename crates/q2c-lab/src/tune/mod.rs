@@ -67,6 +67,8 @@ pub struct Tune<'a> {
 
 /// File names in the run folder.
 const CALIBRATION_FILE: &str = "calibration.json";
+/// The calibration with what the trials taught: the costs of the report's sweep.
+const CORRECTED_FILE: &str = "corrected.json";
 const CALIBRATED_FILE: &str = "calibration-identity.json";
 
 impl Tune<'_> {
@@ -96,6 +98,15 @@ impl Tune<'_> {
             End::Complete => crate::RunState::Complete,
             End::Cancelled | End::Aborted { .. } => crate::RunState::Interrupted,
         };
+        let corrected: Vec<Calibration> = calibration
+            .iter()
+            .zip(&verified.cases)
+            .map(|(calibration, case)| Calibration {
+                cost: case.referee.cost(),
+                ..calibration.clone()
+            })
+            .collect();
+        folder.publish_json(CORRECTED_FILE, &corrected)?;
         let result = conclude::conclude(
             self,
             conclude::Evidence {

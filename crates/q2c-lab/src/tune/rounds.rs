@@ -9,13 +9,13 @@ use super::simulated::median_wait;
 use super::{Tune, TuneError, note};
 use crate::run_dir::RunDir;
 use crate::runner::{CellRuns, End, Progress, Runner, Settings, SystemClock, Trial};
-use q2c_advice::{Method, Order, Referee, Role, Setting, Subject};
+use q2c_advice::{Method, Order, Referee, Setting, Subject};
 use q2c_model::Bytes;
 use q2c_result::Warning;
 use q2c_result::tune::Calibration;
 use q2c_sim::Recording;
 
-/// Trials of each block size, as a multiple of those that an answer stands on.
+/// Trials of each block size on average, as a multiple of those that an answer stands on.
 const TRIALS_PER_WANTED: u32 = 6;
 /// Length of the recordings between rounds, as a share of the first.
 const LATER_RECORDING: f64 = 0.25;
@@ -63,6 +63,7 @@ pub(super) fn verify(
     };
     let mut spent_s = 0.0;
     loop {
+        progress.event(&note("simulating sleep rules"));
         let sizes = next_round(tune, &mut verified.cases, spent_s, kernel);
         let Some(sizes) = sizes else { break };
         let round = sizes.first().map_or(0, |size| size.cells[0].round);
@@ -88,10 +89,20 @@ pub(super) fn verify(
             break;
         }
         for case in verified.cases.iter_mut().filter(|case| !case.done) {
+            if !matches!(verified.end, End::Complete) {
+                break;
+            }
             let seconds = tune.spec.record_seconds * LATER_RECORDING;
             let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
-            let lanes = record::recording(tune, folder, case.bs, &name, seconds)?;
-            case.referee.hear(lanes);
+            match record::recording(tune, folder, case.bs, &name, seconds) {
+                Ok(lanes) => case.referee.hear(lanes),
+                // What the rounds gave is a result all the same.
+                Err(TuneError::Stopped) => verified.end = End::Cancelled,
+                Err(error) => return Err(error),
+            }
+        }
+        if !matches!(verified.end, End::Complete) {
+            break;
         }
     }
     Ok(verified)
@@ -166,7 +177,7 @@ fn size(case: &mut Case, orders: &[Order], kernel: bool) -> Size {
     let mut cells = cells::cells(case.bs, round, orders);
     if kernel {
         if round == 0 {
-            case.kernel_sleep_ns = expected_sleep(case, orders);
+            case.kernel_sleep_ns = expected_sleep(case);
         }
         cells.extend(cells::of_kernel(case.bs, round, case.kernel_sleep_ns));
     }
@@ -179,12 +190,11 @@ fn size(case: &mut Case, orders: &[Order], kernel: bool) -> Size {
 }
 
 /// Of the rule that simulation puts first.
-fn expected_sleep(case: &Case, orders: &[Order]) -> Option<f64> {
-    let robust = orders.iter().find(|order| order.role == Role::Robust)?;
-    let policy = robust.method.policy()?;
-    let mut outlooks = case.referee.outlooks().iter();
-    let outlook = outlooks.find(|o| o.policy == *policy);
-    outlook.map(|o| o.sleep_ns)
+fn expected_sleep(case: &Case) -> Option<f64> {
+    let sleeping = case.referee.outlooks().iter();
+    let sleeping = sleeping.filter(|o| o.follows && o.sleep_ns > 0.0);
+    let best = sleeping.max_by(|a, b| a.robust.total_cmp(&b.robust));
+    best.map(|o| o.sleep_ns)
 }
 
 fn round_in_words(round: u32, sizes: &[Size]) -> String {

@@ -106,12 +106,12 @@ fn waking(text: &str, found: &mut Vec<String>) {
     if !text.contains("waking costs more than the device takes") {
         return;
     }
-    if let (Some(ends), Some(takes)) = (after("ends after "), after("the device takes ")) {
-        if ends < takes {
-            found.push(format!(
-                "waking costs more than the device takes, but ends after {ends} of {takes} us"
-            ));
-        }
+    if let (Some(ends), Some(takes)) = (after("ends after "), after("the device takes "))
+        && ends < takes
+    {
+        found.push(format!(
+            "waking costs more than the device takes, but ends after {ends} of {takes} us"
+        ));
     }
 }
 
@@ -151,7 +151,8 @@ fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
             (times, median(&of.per_core)),
         ];
         for (said, is) in pairs {
-            if !((said - is).abs() <= PRINTED * is.max(1.0)) {
+            let same = (said - is).abs() <= PRINTED * is.max(1.0);
+            if !same {
                 found.push(format!("{name}: said {said}, measured {is:.4}"));
             }
         }

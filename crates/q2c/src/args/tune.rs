@@ -21,7 +21,7 @@ pub struct TuneArgs {
     /// Measured part of each trial, seconds
     #[arg(long, default_value_t = 1.0, value_parser = seconds)]
     pub seconds: f64,
-    /// Trials that an answer stands on; what has lost gets fewer, and each block size at most six times as many in all
+    /// Trials that an answer stands on; what has lost gets fewer, and a block size on average at most six times as many in all
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
     /// What is best.

@@ -75,7 +75,7 @@ fn draws_html(folder: &Path, run: &str) {
 /// The run's own sweep was made with the same costs on the same recording: the same rules give the same.
 fn simulates_again(folder: &Path, run: &Path, result: &Value) {
     let trace = run.join("trace-4096.parquet");
-    let cost = run.join("calibration.json");
+    let cost = run.join("corrected.json");
     let policy = "mean:ratio=50%,period=100ms";
     let sim = [
         "poll",
@@ -125,7 +125,7 @@ fn what_is_no_result_is_refused() {
         "{\"schema\": \"q2c.tune/99\"}",
     )
     .unwrap();
-    q2c(folder.path(), &["report", "."]).refused(3, &["q2c.tune/1", "q2c.tune/99"]);
+    q2c(folder.path(), &["report", "."]).refused(3, &["q2c.tune/2", "q2c.tune/99"]);
     fs::write(folder.path().join("result.json"), "[]").unwrap();
     q2c(folder.path(), &["report", "."]).refused(3, &["expected a result of q2c"]);
     q2c(folder.path(), &["report", ".", "--csv", "--json"]).refused(2, &["cannot be used"]);

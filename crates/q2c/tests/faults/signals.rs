@@ -31,7 +31,7 @@ fn a_run_stopped_in_each_stage_goes_on() {
     assert!(!run.join(format!("trace-{}.parquet", 4096)).exists());
     interrupted(&run);
 
-    let outcome = stopped(&bench, &resume, "sweeping", Signal::INT);
+    let outcome = stopped(&bench, &resume, "simulating", Signal::INT);
     outcome.exits(Exit::Interrupted);
     assert_eq!(trials(&run), 0, "{outcome:#?}");
     interrupted(&run);
