@@ -4,7 +4,7 @@
 //! rule out that was lucky, but never puts one in that lost.
 
 use crate::evidence::{Estimate, Noise, Trial, per_core};
-use crate::goal::{Goal, WORTH};
+use crate::goal::{Goal, SAVING, WORTH};
 use crate::method::Method;
 use crate::outlook::is_clean;
 use crate::referee::LINUX;
@@ -127,7 +127,7 @@ struct View {
     limits_kept: bool,
     /// Whether floor and limits are kept, and how surely.
     keeps: Keeps,
-    /// Whether it gains enough over polling, in the trials.
+    /// Whether it gains enough over polling, in the trials, and sleeps in earnest.
     pays: bool,
     miss_rate: f64,
     /// Numbers that a user would have to set.
@@ -200,7 +200,8 @@ impl View {
                 _ if above => Keeps::ByTrials,
                 _ => Keeps::Not,
             },
-            pays: live_cores.ratio() >= WORTH,
+            // What never leaves the CPU saves none of it, whatever noise says.
+            pays: live_cores.ratio() >= WORTH && (!sleeps || middle(|t| t.cpu_pct) <= SAVING),
             miss_rate,
             params: contender.method.policy().map_or(0, |p| p.params().len()),
         })

@@ -19,6 +19,8 @@ pub struct Words {
 
 /// A sleep that gains less than this over polling, in KIOPS/core, does not pay.
 const WORTH: f64 = 1.02;
+/// What takes more thread CPU than this, percent, does not sleep in earnest.
+const SAVING: f64 = 97.0;
 /// Rules whose IOPS are this near those of the nearest belong to the same trade-off.
 const ALIKE: f64 = 0.03;
 
@@ -71,7 +73,7 @@ impl<'a> Of<'a> {
             Verdict::Interrupt => "use interrupts".to_owned(),
             Verdict::TradeOff => self.trade_off(),
             Verdict::NoRoom => format!(
-                "no room to sleep: no rule gained 2 % over polling in KIOPS/core; use {method}"
+                "no room to sleep: no rule that leaves the CPU gained 2 % over polling in KIOPS/core; use {method}"
             ),
             Verdict::Limits => format!("no sleep rule that pays keeps the limits; use {method}"),
             Verdict::Unverified => format!("nothing that sleeps was tried; use {method}"),
@@ -84,10 +86,14 @@ impl<'a> Of<'a> {
         let Some(nearest) = nearest.and_then(|name| self.named(name)?.relative) else {
             return Vec::new();
         };
-        let pays = |of: &Relative| of.kiops_per_core.median >= WORTH;
+        let pays = |cell: &Cell, of: &Relative| {
+            of.kiops_per_core.median >= WORTH && cell.measured.cpu_pct.median <= SAVING
+        };
         let near = |of: &Relative| (of.iops.median - nearest.iops.median).abs() <= ALIKE;
         self.sleeping()
-            .filter(|(_, of)| pays(of) && near(of) && of.iops.median < self.recommendation.floor)
+            .filter(|(cell, of)| {
+                pays(cell, of) && near(of) && of.iops.median < self.recommendation.floor
+            })
             .collect()
     }
 
@@ -106,11 +112,10 @@ impl<'a> Of<'a> {
             .iter()
             .map(|(_, of)| (1.0 - of.iops.median) * 100.0)
             .collect();
-        let poll = self.cell("poll", "");
-        let whole = poll.map_or(100.0, |cell| cell.measured.cpu_pct.median);
+        // Polling takes a whole CPU, whatever it got of it.
         let saved: Vec<f64> = trade
             .iter()
-            .map(|(cell, _)| (1.0 - cell.measured.cpu_pct.median / whole) * 100.0)
+            .map(|(cell, _)| 100.0 - cell.measured.cpu_pct.median)
             .collect();
         let least = self.named(nearest).and_then(|cell| cell.relative);
         let least = least.map_or(0.0, |of| (of.iops.median * 100.0).floor());

@@ -9,6 +9,8 @@ pub struct Figures {
     pub sleeps: bool,
     pub iops: Vec<f64>,
     pub per_core: Vec<f64>,
+    /// Thread CPU, percent.
+    pub cpu: Vec<f64>,
 }
 
 fn median(values: &[f64]) -> f64 {
@@ -26,8 +28,14 @@ fn least(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// What gains less than this over polling does not pay.
+/// What gains less than this over polling does not pay, nor does what takes as much CPU as polling.
 const WORTH: f64 = 1.02;
+const WHOLE_CPU: f64 = 97.0;
+
+fn pays(of: &Figures) -> bool {
+    median(&of.per_core) >= WORTH && median(&of.cpu) <= WHOLE_CPU
+}
+
 /// What is better by less than this, in every trial, may be passed over for fewer misses or for following the device.
 const ALIKE: f64 = 1.03;
 /// Figures are printed with three digits.
@@ -50,7 +58,7 @@ fn no_room(text: &str, figures: &[Figures], found: &mut Vec<String>) {
         return;
     }
     for of in figures.iter().filter(|of| of.sleeps) {
-        if median(&of.per_core) >= WORTH {
+        if pays(of) {
             found.push(format!(
                 "no room to sleep, but {} had {:.3} times polling's KIOPS/core",
                 of.name,
@@ -165,16 +173,15 @@ fn trade(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     let Some((_, rest)) = text.split_once("sleeping costs ") else {
         return;
     };
-    let paying = || {
-        figures
-            .iter()
-            .filter(|of| of.sleeps && median(&of.per_core) >= WORTH)
-    };
+    let paying = || figures.iter().filter(|of| of.sleeps && pays(of));
     for of in paying().filter(|of| median(&of.iops) >= floor) {
         found.push(format!(
             "a trade-off, but {} kept the floor and pays",
             of.name
         ));
+    }
+    if rest.contains("saves -") {
+        found.push("a trade-off that saves nothing".to_owned());
     }
     let lost = rest.split(' ').next().and_then(|n| n.parse::<f64>().ok());
     let near =

@@ -98,6 +98,7 @@ fn figures(contenders: &[Contender]) -> Vec<Figures> {
             .map_or_else(|| c.method.to_string(), ToString::to_string),
         sleeps: c.method.policy().is_some(),
         iops: c.trials.iter().map(Trial::relative_iops).collect(),
+        cpu: c.trials.iter().map(|t| t.cpu_pct).collect(),
         per_core: c
             .trials
             .iter()
