@@ -28,7 +28,7 @@ impl Lengths {
         let part = (self.part * by).min(self.measured);
         Lengths {
             part,
-            slice: self.slice * part / self.part,
+            slice: self.slice * (part / self.part),
             ..self
         }
     }
