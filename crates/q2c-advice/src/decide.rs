@@ -53,7 +53,7 @@ pub(crate) const GUARD: f64 = 0.8;
 const WITHIN: f64 = 1.25;
 /// Trials contradict a simulation from so many standard errors on.
 const CONTRADICTED: f64 = 2.0;
-/// Whoever kept the floor in each of so many trials or more has kept it.
+/// So many trials can tell that one of them was unlucky, or that a simulation is wrong.
 const ENOUGH: usize = 3;
 /// A method is still open as long as it is within so many standard errors of being the answer.
 const OPEN: f64 = 1.0;
@@ -172,7 +172,8 @@ impl View {
         // A few trials, one of which kept it, may be unlucky; one alone, or all of them, are not.
         let unlucky = ratios.len() >= ENOUGH && ratios.iter().any(|&ratio| ratio >= floor);
         let within = above || unlucky && live_iops.above(floor) >= -WITHIN;
-        let every = ratios.len() >= ENOUGH && ratios.iter().all(|&ratio| ratio >= floor);
+        let answered = trials.len() as u32 >= wanted.max(ENOUGH as u32);
+        let every = answered && ratios.iter().all(|&ratio| ratio >= floor);
         let middle =
             |of: fn(&Trial) -> f64| median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()));
         let miss_rate = middle(|t| t.miss_rate);
@@ -194,7 +195,6 @@ impl View {
             keeps: match iops.above(floor) {
                 _ if !limits_kept => Keeps::Not,
                 _ if every => Keeps::Surely,
-                errors if above && errors >= 0.0 && trials.len() as u32 >= wanted => Keeps::Surely,
                 errors if within && errors >= GUARD => Keeps::Surely,
                 errors if within && errors >= 0.0 => Keeps::Likely,
                 _ if above => Keeps::ByTrials,
@@ -228,7 +228,7 @@ enum Keeps {
     ByTrials,
     /// All that is known together keeps it, and its trials do not contradict.
     Likely,
-    /// The same with the guard, or with as many trials as an answer stands on, or it was kept in every one of several.
+    /// The same with the guard, or it was kept in every one of as many trials as an answer stands on.
     Surely,
 }
 

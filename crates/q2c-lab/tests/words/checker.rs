@@ -38,6 +38,8 @@ fn pays(of: &Figures) -> bool {
 
 /// What is better by less than this, in every trial, may be passed over for fewer misses or for following the device.
 const ALIKE: f64 = 1.03;
+/// As many trials as an answer stands on.
+const ENOUGH: usize = 5;
 /// Figures are printed with three digits.
 const PRINTED: f64 = 0.006;
 
@@ -93,7 +95,7 @@ fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     }
     // Polling beside polling is 1 but for noise: it is what all are measured against.
     let other = |of: &&Figures| of.name != name && of.name != "poll";
-    let enough = |of: &&Figures| other(of) && of.iops.len() > 2 && own.iops.len() > 2;
+    let enough = |of: &&Figures| other(of) && of.iops.len() >= ENOUGH && own.iops.len() >= ENOUGH;
     for of in figures.iter().filter(enough) {
         let keeps = least(&of.iops) >= floor;
         if keeps && least(&of.per_core) > most(&own.per_core) * ALIKE {
