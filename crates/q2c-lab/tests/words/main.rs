@@ -248,11 +248,16 @@ fn what_is_said_of_the_same_trials_now_is_not() {
         assert!(wrong.is_empty(), "{text}\n{wrong:#?}");
         verdicts.push(text.split(';').next().unwrap_or_default().to_owned());
     }
-    // A fixed sleep of 10 us kept 0.993 and 0.977 at 4 KiB; at 64 KiB of the second run nothing kept 0.97.
-    for at in [0, 2] {
-        let wanted = "use fixed:sleep=10us";
-        assert!(verdicts[at].starts_with(wanted), "{verdicts:#?}");
-    }
+    // Fixed sleeps: one of 10 us kept 0.993 at 4 KiB; in the second run one of 7 us kept 1.014, which is surer than the 0.977 of 10 us. At
+    // 64 KiB of the second run nothing kept 0.97.
+    assert!(
+        verdicts[0].starts_with("use fixed:sleep=10us"),
+        "{verdicts:#?}"
+    );
+    assert!(
+        verdicts[2].starts_with("use fixed:sleep=7us"),
+        "{verdicts:#?}"
+    );
     assert!(verdicts[3].starts_with("a trade-off"), "{verdicts:#?}");
     assert!(!verdicts[4].contains("min:ratio=85%"), "{verdicts:#?}");
 }
