@@ -3,7 +3,7 @@
 //! What is recommended has kept the floor in its own trials. Simulation lends weight where trials leave a doubt: it can take a
 //! rule out that was lucky, but never puts one in that lost.
 
-use crate::evidence::{Estimate, Noise, Trial, per_core};
+use crate::evidence::{Estimate, Noise, Trial, middle, per_core};
 use crate::goal::{Goal, SAVING, WORTH};
 use crate::method::Method;
 use crate::outlook::is_clean;
@@ -174,14 +174,13 @@ impl View {
         let within = above || unlucky && live_iops.above(floor) >= -WITHIN;
         let answered = trials.len() as u32 >= wanted.max(ENOUGH as u32);
         let every = answered && ratios.iter().all(|&ratio| ratio >= floor);
-        let middle =
-            |of: fn(&Trial) -> f64| median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()));
-        let miss_rate = middle(|t| t.miss_rate);
-        let asked = middle(|t| t.effective_sleep_ns);
+        let miss_rate = middle(trials, |t| t.miss_rate);
+        let asked = middle(trials, |t| t.effective_sleep_ns);
+        let cpu_pct = middle(trials, |t| t.cpu_pct);
         Some(View {
             index,
             sleeps,
-            clean: sleeps && is_clean(asked, middle(|t| t.cpu_pct), miss_rate),
+            clean: sleeps && is_clean(asked, cpu_pct, miss_rate),
             follows: contender.method.follows_the_device(),
             trials: trials.len() as u32,
             iops,
@@ -201,7 +200,7 @@ impl View {
                 _ => Keeps::Not,
             },
             // What never leaves the CPU saves none of it, whatever noise says.
-            pays: live_cores.ratio() >= WORTH && (!sleeps || middle(|t| t.cpu_pct) <= SAVING),
+            pays: live_cores.ratio() >= WORTH && (!sleeps || cpu_pct <= SAVING),
             miss_rate,
             params: contender.method.policy().map_or(0, |p| p.params().len()),
         })
@@ -257,13 +256,12 @@ fn best<'a>(views: impl Iterator<Item = &'a View> + Clone) -> Option<&'a View> {
 }
 
 fn verdict(contenders: &[Contender], views: &[View], winner: Option<&View>) -> Verdict {
-    let mut sleeping = views.iter().filter(|v| v.sleeps).peekable();
     let paying = || views.iter().filter(|v| v.sleeps && v.pays);
     match winner.map(|w| &contenders[w.index].method) {
         Some(Method::Interrupt) => Verdict::Interrupt,
         Some(_) => Verdict::Rule,
-        None if sleeping.peek().is_none() => Verdict::Unverified,
-        None if paying().next().is_none() => Verdict::NoRoom,
+        None if views.iter().all(|v| !v.sleeps) => Verdict::Unverified,
+        None if paying().count() == 0 => Verdict::NoRoom,
         None if paying().all(|v| !v.limits_kept) => Verdict::Limits,
         None => Verdict::TradeOff,
     }

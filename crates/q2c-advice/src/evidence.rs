@@ -77,6 +77,11 @@ impl Trial {
     }
 }
 
+/// The median of a figure over trials.
+pub(crate) fn middle(trials: &[Trial], of: impl Fn(&Trial) -> f64) -> f64 {
+    median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()))
+}
+
 /// KIOPS/core of each trial over polling beside it: by the machine's CPUs when every trial has them, else by the threads'.
 pub(crate) fn per_core(trials: &[Trial]) -> (Vec<f64>, PerCore) {
     let by_machine: Option<Vec<f64>> = trials.iter().map(Trial::relative_per_core).collect();

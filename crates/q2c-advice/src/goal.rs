@@ -1,8 +1,8 @@
 //! What a recommendation has to achieve and to keep.
 
-use crate::evidence::Trial;
+use crate::evidence::{Trial, middle};
+pub use q2c_result::tune::{SAVING, WORTH};
 use q2c_sim::{Limits, MinIops, Objective};
-use q2c_stats::{median, sorted};
 
 /// The standard floor, as a share of its reference: the best method that sleeps and hardly misses, and never more than classic
 /// polling. What any sleep costs is then not held against one rule; what its misses cost is.
@@ -11,10 +11,6 @@ pub const FLOOR: f64 = 0.97;
 pub const CLEAN_MISS: f64 = 0.001;
 /// A clean sleep below this share of polling's IOPS lowers the floor no further: what it costs is to be told as a trade-off.
 pub const LEAST_CLEAN: f64 = 0.95;
-/// Methods with more thread CPU than this, percent, do not sleep in earnest.
-pub const SAVING: f64 = 97.0;
-/// A sleep that gains less than this over polling, in KIOPS/core, is not worth it.
-pub const WORTH: f64 = 1.02;
 
 /// Objective and limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,9 +35,9 @@ impl Goal {
     /// Whether trials kept the limits other than the floor, by their medians.
     #[must_use]
     pub fn other_limits_kept(&self, trials: &[Trial]) -> bool {
-        let middle =
-            |of: fn(&Trial) -> f64| median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()));
-        let within = |limit: Option<f64>, of| limit.is_none_or(|most| middle(of) <= most);
+        let within = |limit: Option<f64>, of: fn(&Trial) -> f64| {
+            limit.is_none_or(|most| middle(trials, of) <= most)
+        };
         within(self.limits.max_p99_ns, |t| t.p99_ns)
             && within(self.limits.max_cpu_pct, |t| t.cpu_pct)
     }

@@ -119,19 +119,19 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &Fitted, goal: &Goal) -> Vec<O
         .map(|n| draw(setting, fitted, &grid, n, &mut rng))
         .collect();
     let worth: Vec<f64> = (0..grid.policies.len())
-        .map(|i| {
-            mean(
-                &draws
-                    .iter()
-                    .map(|d| utility(d, i, goal))
-                    .collect::<Vec<_>>(),
-            )
-        })
+        .map(|i| over(&draws, |d| utility(d, i, goal)))
         .collect();
+    let form_sd = fitted.form_sd;
     let of = |(i, policy): (usize, &PolicySpec)| Outlook {
+        policy: policy.clone(),
+        follows: follows(policy),
+        iops: estimate(draws.iter().map(|d| relative(d, i).0), form_sd),
+        per_core: estimate(draws.iter().map(|d| relative(d, i).1), 2.0 * form_sd),
+        cpu_pct: over(&draws, |d| d.cells[i].cpu_pct),
+        sleep_ns: over(&draws, |d| d.cells[i].effective_sleep_ns),
+        miss_rate: over(&draws, |d| d.cells[i].miss_rate),
+        value: over(&draws, |d| value(d, i, goal)),
         robust: with_neighbours(&grid.policies, i, &worth),
-        value: mean(&draws.iter().map(|d| value(d, i, goal)).collect::<Vec<_>>()),
-        ..outlook(policy, &draws, i, fitted.form_sd)
     };
     grid.policies.iter().enumerate().map(of).collect()
 }
@@ -143,7 +143,7 @@ fn draw(setting: &Setting, fitted: &Fitted, grid: &Grid, n: usize, rng: &mut Rng
     let start = rng.unit();
     let lanes: Vec<Recording> = recording.iter().map(|lane| part(lane, start)).collect();
     let terms = fitted.correction.terms();
-    let off: [f64; TERMS] = std::array::from_fn(|_| normal(rng));
+    let off: [f64; TERMS] = std::array::from_fn(|_| rng.normal());
     let shaken: [f64; TERMS] = std::array::from_fn(|i| {
         let row = fitted.spread[i].iter().zip(&off);
         terms[i] + row.map(|(spread, off)| spread * off).sum::<f64>()
@@ -183,12 +183,6 @@ fn part(lane: &Recording, start: f64) -> Recording {
     part
 }
 
-/// Standard normal by Box and Muller (1958).
-fn normal(rng: &mut Rng) -> f64 {
-    let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
-    radius * (std::f64::consts::TAU * rng.unit()).cos()
-}
-
 fn relative(draw: &Draw, i: usize) -> (f64, f64) {
     let (cell, poll) = (&draw.cells[i], &draw.poll);
     (
@@ -212,12 +206,11 @@ fn utility(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     let (iops, _) = relative(draw, i);
     let floor = goal.floor(draw.poll.iops, draw.clean);
     let value = value(draw, i, goal);
-    let over = |limit: Option<f64>, found: f64| limit.is_some_and(|most| found > most);
-    let limits = &goal.limits;
-    let broken = over(limits.max_p99_ns, draw.cells[i].p99_ns)
-        || over(limits.max_cpu_pct, draw.cells[i].cpu_pct);
-    let kept = (iops / floor).min(1.0).powi(EDGE);
-    if broken { 0.0 } else { value * kept }
+    // The floor is no hard limit here.
+    match goal.limits.kept_by(&draw.cells[i], 0.0) {
+        true => value * (iops / floor).min(1.0).powi(EDGE),
+        false => 0.0,
+    }
 }
 
 fn with_neighbours(policies: &[PolicySpec], i: usize, worth: &[f64]) -> f64 {
@@ -226,20 +219,9 @@ fn with_neighbours(policies: &[PolicySpec], i: usize, worth: &[f64]) -> f64 {
     (OWN_WEIGHT * worth[i] + sum) / (OWN_WEIGHT + beside.len() as f64)
 }
 
-/// But for what depends on the goal.
-fn outlook(policy: &PolicySpec, draws: &[Draw], i: usize, form_sd: f64) -> Outlook {
-    let over = |of: &dyn Fn(&Draw) -> f64| mean(&draws.iter().map(of).collect::<Vec<f64>>());
-    Outlook {
-        policy: policy.clone(),
-        follows: follows(policy),
-        iops: estimate(draws.iter().map(|d| relative(d, i).0), form_sd),
-        per_core: estimate(draws.iter().map(|d| relative(d, i).1), 2.0 * form_sd),
-        cpu_pct: over(&|d| d.cells[i].cpu_pct),
-        sleep_ns: over(&|d| d.cells[i].effective_sleep_ns),
-        miss_rate: over(&|d| d.cells[i].miss_rate),
-        robust: 0.0,
-        value: 0.0,
-    }
+/// The mean over the draws.
+fn over(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> f64 {
+    mean(&draws.iter().map(of).collect::<Vec<f64>>())
 }
 
 /// Mean and scatter of a ratio's logarithm over the draws; `form_sd` is what the simulator's form adds.

@@ -3,7 +3,7 @@
 use crate::label;
 use crate::quantity::{self, duration, number};
 use q2c_result::tune::{
-    Cell, Lesson, MethodName, PerCore, Recommendation, Relative, TuneResult, Verdict,
+    Cell, Lesson, MethodName, PerCore, Recommendation, Relative, SAVING, TuneResult, Verdict, WORTH,
 };
 
 /// A recommendation in words.
@@ -17,10 +17,6 @@ pub struct Words {
     pub apply: Vec<String>,
 }
 
-/// A sleep that gains less than this over polling, in KIOPS/core, does not pay.
-const WORTH: f64 = 1.02;
-/// What takes more thread CPU than this, percent, does not sleep in earnest.
-const SAVING: f64 = 97.0;
 /// Rules whose IOPS are this near those of the nearest belong to the same trade-off.
 const ALIKE: f64 = 0.03;
 

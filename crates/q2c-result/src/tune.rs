@@ -283,6 +283,11 @@ pub struct SweepCell {
     pub gives: Prediction,
 }
 
+/// A sleep that gains less than this over polling, in KIOPS/core, is not worth it.
+pub const WORTH: f64 = 1.02;
+/// Methods with more thread CPU than this, percent, do not sleep in earnest.
+pub const SAVING: f64 = 97.0;
+
 /// A method's trials over classic polling beside them. Ratios; 1 is polling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Relative {

@@ -30,11 +30,6 @@ pub struct Machine {
     pub calibrated: CostModel,
 }
 
-fn normal(rng: &mut Rng) -> f64 {
-    let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
-    radius * (std::f64::consts::TAU * rng.unit()).cos()
-}
-
 fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low + (high - low) * rng.unit()
 }
@@ -70,7 +65,7 @@ impl Machine {
         let mut log = 0.0;
         for (sd, time, state) in &mut self.drift {
             let kept = (-length / *time).exp();
-            *state = *state * kept + *sd * (1.0 - kept * kept).sqrt() * normal(&mut self.rng);
+            *state = *state * kept + *sd * (1.0 - kept * kept).sqrt() * self.rng.normal();
             log += *state;
         }
         log.exp()
@@ -88,7 +83,7 @@ impl Machine {
             let end = left - STEP_NS.min(left);
             while left > end {
                 let slow = if self.rng.unit() < 0.005 { 4.0 } else { 1.0 };
-                let shape = (self.sigma * normal(&mut self.rng)).exp();
+                let shape = (self.sigma * self.rng.normal()).exp();
                 let wait = self.latency * scale * shape * slow;
                 let submit = self.submit * between(&mut self.rng, 0.9, 1.1);
                 recording.push(io, submit as f32, wait as f32, 200.0);
@@ -112,7 +107,7 @@ impl Machine {
             self.poll_into(&mut parts, PART_NS);
             self.poll_into(&mut slices, SLICE_NS);
         }
-        let mood = 1.0 + 0.05 * normal(&mut self.rng);
+        let mood = 1.0 + 0.05 * self.rng.normal();
         let now = CostModel {
             wake_clear: scaled(&self.truth.wake_clear, mood),
             wake_hit: scaled(&self.truth.wake_hit, mood),
@@ -121,7 +116,7 @@ impl Machine {
         let seed = self.rng.next_u64();
         let run = once(method, &parts, &now, SETTLE_NS, seed);
         let beside = once(&Method::Poll, &slices, &now, 0.0, seed);
-        let noise = [(); 2].map(|()| 1.0 + 0.02 * normal(&mut self.rng));
+        let noise = [(); 2].map(|()| 1.0 + 0.02 * self.rng.normal());
         let busy = |o: &Outcome, noise: f64| Some(o.iops / 1e3 / o.kiops_per_core * noise);
         // Time passes between trials.
         self.drift(300e6);
@@ -195,7 +190,7 @@ fn wake(rng: &mut Rng, base: f64, slope: f64) -> WakeDelay {
     // Late wake-ups come in bursts.
     let mut state = 0.0;
     let z = (0..512).map(|_| {
-        state = 0.7 * state + 0.71 * normal(rng);
+        state = 0.7 * state + 0.71 * rng.normal();
         state
     });
     WakeDelay {
@@ -243,7 +238,7 @@ fn truth(rng: &mut Rng, latency: f64) -> CostModel {
 
 /// As a calibration saw it minutes ago: one number for the added latency, everything a little off.
 fn calibrated(rng: &mut Rng, truth: &CostModel, latency: f64) -> CostModel {
-    let mut off = |sd: f64| 1.0 + sd * normal(rng);
+    let mut off = |sd: f64| 1.0 + sd * rng.normal();
     let cpu = off(0.1);
     let times = |curve: &Curve| Curve::constant(curve.at(0.0) * cpu);
     let wake = off(0.12);

@@ -58,7 +58,7 @@ impl Sim {
         match &self.service {
             Service::Constant(time) => time.0,
             Service::Lognormal { median, sigma } => {
-                (median.0 as f64 * (sigma * normal(&mut self.rng)).exp()) as u64
+                (median.0 as f64 * (sigma * self.rng.normal()).exp()) as u64
             }
             Service::List(times) => times[(self.served - 1) % times.len()].0,
         }
@@ -85,12 +85,6 @@ impl Sim {
             .min_by_key(|(_, (due, _))| *due);
         due.map(|(i, &(due, _))| (i, due))
     }
-}
-
-/// Standard normal by Box and Muller (1958).
-fn normal(rng: &mut Rng) -> f64 {
-    let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
-    radius * (std::f64::consts::TAU * rng.unit()).cos()
 }
 
 impl Engine for Sim {

@@ -3,13 +3,11 @@
 use super::notes::notes;
 use super::source::Trace;
 use super::sweep::{Study, StudyError, rates};
+use q2c_advice::LINUX;
 use q2c_policy::PolicySpec;
 use q2c_result::sweep::{Best, Neighbour, Rates, SweepAnswer};
 use q2c_sim::answers::{Stability, robust, sensitivity, stability};
 use q2c_sim::{Choice, Method, Objective, Outcome, choose, pareto_front};
-
-/// Linux's rule until 6.3.
-pub(super) const LINUX: &str = "mean:ratio=50%,period=100ms";
 
 pub(super) struct Answered {
     pub answers: Vec<SweepAnswer>,

@@ -226,7 +226,10 @@ pub(super) fn trial(
 }
 
 /// A run that went to its end.
-fn whole(ran: Result<Watched, RunError>, cancel: &AtomicBool) -> Result<Watched, CellError> {
+pub(super) fn whole(
+    ran: Result<Watched, RunError>,
+    cancel: &AtomicBool,
+) -> Result<Watched, CellError> {
     let watched = ran.map_err(|e| CellError::Abort(Box::new(e)))?;
     match &watched.fault {
         Some(fault) => Err(CellError::Abort(fault.clone().into())),

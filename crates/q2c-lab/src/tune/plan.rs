@@ -9,7 +9,7 @@ use super::record::of_stages;
 use super::simulated::prediction;
 use super::timetable::{Lengths, Timetable};
 use crate::runner::{CellError, CellPlan, Context, Plan};
-use crate::workload::{Stage, Watched};
+use crate::workload::Watched;
 use q2c_advice::{Method, predict};
 use q2c_model::{Bytes, CostModel, Direction, Nanos};
 use q2c_policy::Io;
@@ -101,26 +101,6 @@ impl RoundPlan<'_> {
         let told = || prediction(&predict(method, slices, cpus, cost, length, seed));
         (*method != Method::Poll).then(told)
     }
-
-    /// Runs the stages and sees that all went to its end.
-    fn watch(
-        &self,
-        size: &Size,
-        stages: &[Stage],
-        seed: u64,
-        context: &Context<'_>,
-    ) -> Result<Watched, CellError> {
-        let workload = self.tune.workload;
-        let hint = Some(size.lane_iops);
-        let watched = workload
-            .run(size.bs, stages, seed, hint, context.cancel)
-            .map_err(|e| CellError::Abort(Box::new(e)))?;
-        match &watched.fault {
-            Some(fault) => Err(CellError::Abort(fault.clone().into())),
-            None if watched.data.stopped || context.cancelled() => Err(CellError::Cancelled),
-            None => Ok(watched),
-        }
-    }
 }
 
 /// Polling that got less than a whole CPU (steal, a neighbour) tells that the trial between got no more.
@@ -180,7 +160,10 @@ impl Plan for RoundPlan<'_> {
         let timetable = self.tune.timetable(method, size.lane_iops);
         // Seeds in run folders are TOML integers: below 2^63.
         let seed = context.seed >> 1;
-        let watched = self.watch(size, &timetable.stages, seed, context)?;
+        let hint = Some(size.lane_iops);
+        let workload = self.tune.workload;
+        let ran = workload.run(size.bs, &timetable.stages, seed, hint, context.cancel);
+        let watched = kernel::whole(ran, context.cancel)?;
         let outcome = self.outcome(&watched, &timetable, (size, method), seed);
         Ok(TrialOutcome {
             windows: parsed.windows(),

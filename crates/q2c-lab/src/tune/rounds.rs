@@ -88,24 +88,33 @@ pub(super) fn verify(
         if !matches!(verified.end, End::Complete) {
             break;
         }
-        for case in verified.cases.iter_mut().filter(|case| !case.done) {
-            if !matches!(verified.end, End::Complete) {
+        match hear_again(tune, folder, &mut verified.cases, round) {
+            Ok(()) => {}
+            // What the rounds gave is a result all the same.
+            Err(TuneError::Stopped) => {
+                verified.end = End::Cancelled;
                 break;
             }
-            let seconds = tune.spec.record_seconds * LATER_RECORDING;
-            let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
-            match record::recording(tune, folder, case.bs, &name, seconds) {
-                Ok(lanes) => case.referee.hear(lanes),
-                // What the rounds gave is a result all the same.
-                Err(TuneError::Stopped) => verified.end = End::Cancelled,
-                Err(error) => return Err(error),
-            }
-        }
-        if !matches!(verified.end, End::Complete) {
-            break;
+            Err(error) => return Err(error),
         }
     }
     Ok(verified)
+}
+
+/// A further recording of every open block size, after a round.
+fn hear_again(
+    tune: &Tune<'_>,
+    folder: &RunDir,
+    cases: &mut [Case],
+    round: u32,
+) -> Result<(), TuneError> {
+    let seconds = tune.spec.record_seconds * LATER_RECORDING;
+    for case in cases.iter_mut().filter(|case| !case.done) {
+        let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
+        let lanes = record::recording(tune, folder, case.bs, &name, seconds)?;
+        case.referee.hear(lanes);
+    }
+    Ok(())
 }
 
 fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<Case, TuneError> {
