@@ -1,6 +1,5 @@
 //! Which rules are worth a trial: few, and unlike each other.
 
-use crate::decide::GUARD;
 use crate::goal::{SAVING, WORTH};
 use crate::outlook::Outlook;
 use q2c_policy::PolicySpec;
@@ -57,6 +56,8 @@ impl fmt::Display for Role {
 
 /// How far below the floor the nearest is looked for, as a share.
 const BELOW: f64 = 0.08;
+/// A rule is surely above the floor by so many standard errors.
+const SAFE: f64 = 0.8;
 /// Two rules of one family are alike when their sleeps are, within this share, and so are their IOPS, within the next.
 const ALIKE_SLEEP: f64 = 0.07;
 const ALIKE_IOPS: f64 = 0.01;
@@ -77,7 +78,7 @@ pub(crate) fn candidates(
     let following = || sleeping.iter().copied().filter(|o| o.follows);
     let above = |errors: f64| following().filter(move |o| o.iops.above(floor) >= errors);
     chosen.add(best(following(), |o| o.robust), Role::Robust);
-    chosen.add(best(above(GUARD), |o| o.value), Role::Safe);
+    chosen.add(best(above(SAFE), |o| o.value), Role::Safe);
     chosen.add(best(above(0.0), |o| o.value), Role::Sharp);
     let below = following().filter(|o| (floor * (1.0 - BELOW)..floor).contains(&o.iops.ratio()));
     chosen.add(best(below, |o| o.robust), Role::BelowFloor);

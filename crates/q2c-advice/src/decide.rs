@@ -6,7 +6,6 @@
 use crate::evidence::{Estimate, Noise, Trial, middle, per_core};
 use crate::goal::{Goal, SAVING, WORTH};
 use crate::method::Method;
-use crate::outlook::is_clean;
 use crate::referee::LINUX;
 use q2c_model::Bytes;
 use q2c_result::tune::{MethodName, Recommendation, Verdict};
@@ -33,8 +32,6 @@ pub struct Decision {
     pub chosen: Option<usize>,
     /// The floor that was applied, IOPS over polling's.
     pub floor: f64,
-    /// The clean sleep that the standard floor refers to; `None`: classic polling.
-    pub reference: Option<usize>,
     /// Of a trade-off: the rule that loses least IOPS for what it saves.
     pub nearest: Option<usize>,
     /// Where the chosen rule does not follow the device: the best one that does and keeps the floor.
@@ -47,8 +44,11 @@ pub struct Decision {
 const EQUAL: f64 = 0.01;
 /// A rule that does not follow the device must be better by this share than one that does.
 const DEAF: f64 = 0.015;
-/// The floor must lie so many standard errors below what is known of a rule.
-pub(crate) const GUARD: f64 = 0.8;
+/// What breaking the floor costs, as a logarithm of the objective: by this times its probability a method must be better than one
+/// that keeps the floor for sure.
+const RISK: f64 = 1.0;
+/// The answer's trials go on while it breaks the floor with more than this probability.
+const DOUBT: f64 = 0.15;
 /// The trials by themselves may lie below the floor by so many of their standard errors: the floor is then within their interval.
 const WITHIN: f64 = 1.25;
 /// Trials contradict a simulation from so many standard errors on.
@@ -69,19 +69,12 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
         .iter()
         .flat_map(|c| c.trials.iter().map(|t| t.beside.iops))
         .collect();
-    let seen = |floor: f64| -> Vec<View> {
-        let tried = contenders.iter().enumerate();
-        let tried = tried.filter(|(_, c)| !c.trials.is_empty() && c.method != Method::Poll);
-        tried
-            .filter_map(|(index, c)| View::of(index, c, goal, noise, (floor, wanted)))
-            .collect()
-    };
-    let views = seen(1.0);
-    let by_iops = |a: &&View, b: &&View| a.live_iops.total_cmp(&b.live_iops);
-    let clean = views.iter().filter(|v| v.clean).max_by(by_iops);
-    let reference = clean.filter(|v| v.live_iops < 1.0).map(|v| v.index);
-    let floor = goal.floor(median(&sorted(&poll_iops)), clean.map(|v| v.live_iops));
-    let views = seen(floor);
+    let floor = goal.floor(median(&sorted(&poll_iops)));
+    let tried = contenders.iter().enumerate();
+    let tried = tried.filter(|(_, c)| !c.trials.is_empty() && c.method != Method::Poll);
+    let views: Vec<View> = tried
+        .filter_map(|(index, c)| View::of(index, c, goal, noise, (floor, wanted)))
+        .collect();
     let winner = winner(&views);
     let chosen = winner.map(|w| w.index);
     let verdict = verdict(contenders, &views, winner);
@@ -98,7 +91,6 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
         verdict,
         chosen,
         floor,
-        reference: reference.filter(|_| goal.limits.min_iops.is_none()),
         nearest,
         following,
         open: open(&views, winner, nearest, wanted),
@@ -110,8 +102,6 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
 struct View {
     index: usize,
     sleeps: bool,
-    /// Whether it sleeps in earnest and hardly misses.
-    clean: bool,
     follows: bool,
     trials: u32,
     /// IOPS over polling's; trials and simulation together.
@@ -119,14 +109,15 @@ struct View {
     /// The objective over polling's, alike.
     value: Estimate,
     per_core: Estimate,
-    /// IOPS over polling's, logarithm of the objective, and whether the floor is kept, by the trials alone.
-    live_iops: f64,
+    /// Logarithm of the objective, and whether the floor is kept, by the trials alone.
     measured: f64,
     kept: bool,
     floor: f64,
     limits_kept: bool,
     /// Whether floor and limits are kept, and how surely.
     keeps: Keeps,
+    /// The probability that it breaks the floor.
+    breaks: f64,
     /// Whether it gains enough over polling, in the trials, and sleeps in earnest.
     pays: bool,
     miss_rate: f64,
@@ -175,12 +166,10 @@ impl View {
         let answered = trials.len() as u32 >= wanted.max(ENOUGH as u32);
         let every = answered && ratios.iter().all(|&ratio| ratio >= floor);
         let miss_rate = middle(trials, |t| t.miss_rate);
-        let asked = middle(trials, |t| t.effective_sleep_ns);
         let cpu_pct = middle(trials, |t| t.cpu_pct);
         Some(View {
             index,
             sleeps,
-            clean: sleeps && is_clean(asked, cpu_pct, miss_rate),
             follows: contender.method.follows_the_device(),
             trials: trials.len() as u32,
             iops,
@@ -188,16 +177,18 @@ impl View {
             per_core,
             floor,
             limits_kept,
-            live_iops: live_iops.ratio(),
             measured: live.log,
             kept: above && limits_kept,
             keeps: match iops.above(floor) {
                 _ if !limits_kept => Keeps::Not,
-                _ if every => Keeps::Surely,
-                errors if within && errors >= GUARD => Keeps::Surely,
+                _ if every => Keeps::Likely,
                 errors if within && errors >= 0.0 => Keeps::Likely,
                 _ if above => Keeps::ByTrials,
                 _ => Keeps::Not,
+            },
+            breaks: match every {
+                true => 0.0,
+                false => 1.0 - likely(iops.above(floor)),
             },
             // What never leaves the CPU saves none of it, whatever noise says.
             pays: live_cores.ratio() >= WORTH && (!sleeps || cpu_pct <= SAVING),
@@ -207,8 +198,13 @@ impl View {
     }
 
     /// The objective, less what a sleep that does not follow the device risks.
-    fn worth(&self) -> f64 {
+    fn gain(&self) -> f64 {
         self.value.log - if self.follows { 0.0 } else { DEAF }
+    }
+
+    /// The same, less what it would cost to break the floor.
+    fn worth(&self) -> f64 {
+        self.gain() - RISK * self.breaks
     }
 
     /// Whether more trials may show that it keeps the floor and pays.
@@ -225,10 +221,9 @@ enum Keeps {
     Not,
     /// The median of its trials keeps it; what is known besides speaks against it.
     ByTrials,
-    /// All that is known together keeps it, and its trials do not contradict.
+    /// All that is known together keeps it, and its trials do not contradict; or it was kept in every one of as many trials
+    /// as an answer stands on.
     Likely,
-    /// The same with the guard, or it was kept in every one of as many trials as an answer stands on.
-    Surely,
 }
 
 /// Best of those that pay and keep the floor most surely.
@@ -280,7 +275,7 @@ fn open(views: &[View], winner: Option<&View>, nearest: Option<usize>, wanted: u
     let better = |v: &View| {
         winner.is_none_or(|w| {
             let error = v.value.se.hypot(w.value.se);
-            v.worth() - w.worth() > EQUAL - OPEN * error
+            v.gain() - w.worth() > EQUAL - OPEN * error
         })
     };
     // Few trials that beat the answer: whoever reads them will ask.
@@ -291,17 +286,23 @@ fn open(views: &[View], winner: Option<&View>, nearest: Option<usize>, wanted: u
     let unsure = |v: &View| {
         let is_answer = winner.is_some_and(|w| w.index == v.index) || nearest == Some(v.index);
         match is_answer {
-            true => v.trials < wanted || v.iops.above(v.floor).abs() < OPEN,
+            true => v.trials < wanted || (DOUBT..1.0 - DOUBT).contains(&v.breaks),
             false => v.may_keep() && better(v) || v.trials < wanted && lucky(v),
         }
     };
     let mut open: Vec<&View> = views.iter().filter(|v| unsure(v)).collect();
-    // The answer itself first, then by what each may be worth.
-    let rank = |v: &View| v.worth() + v.value.se;
-    open.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+    // The answer itself first, then by what each may gain over it.
+    let worth = winner.map_or(0.0, View::worth);
+    let gain = |v: &View| (v.gain() + v.value.se - worth).max(0.0) * (1.0 - v.breaks);
+    open.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
     let answer = winner.map(|w| w.index).or(nearest);
     open.sort_by_key(|v| Some(v.index) != answer);
     open.into_iter().map(|v| v.index).collect()
+}
+
+/// The probability that a normal deviate lies below `errors`, by the logistic curve, which is within 1 % of it.
+fn likely(errors: f64) -> f64 {
+    1.0 / (1.0 + (-1.702 * errors).exp())
 }
 
 impl Decision {
@@ -323,7 +324,6 @@ impl Decision {
             policy,
             floor: self.floor,
             floor_asked: asked.to_owned(),
-            floor_of: self.reference.map(named),
             nearest: self.nearest.map(named),
             following: self.following.map(named),
             open: self.open.iter().map(|&index| named(index)).collect(),

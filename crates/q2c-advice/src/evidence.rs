@@ -171,7 +171,7 @@ pub struct Noise {
 /// Scatter assumed before anything was measured, and how many deviations that assumption is worth
 /// (docs/journal/2026-11-22-verdicts.md).
 const ASSUMED: f64 = 0.04;
-const WEIGHT: f64 = 4.0;
+const WEIGHT: f64 = 1.0;
 
 impl Noise {
     /// From the trials of all cells: the scatter within cells, pooled.
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(sure.joined(None), sure);
     }
 
-    /// Two cells of three: deviations +-2 % and 0, twice: (4 * 0.04^2 + 4 * ln(1.02)^2) / (4 + 4).
+    /// Two cells of three: deviations +-2 % and 0, twice: (0.04^2 + 4 * ln(1.02)^2) / (1 + 4).
     #[test]
     fn scatter_is_pooled_within_cells() {
         let cell = |center: f64| {
@@ -277,7 +277,7 @@ mod tests {
         };
         let cells = [cell(90.0), cell(50.0)];
         let noise = Noise::of(cells.iter().map(Vec::as_slice));
-        let wanted = ((4.0 * 0.0016 + 4.0 * 1.02f64.ln().powi(2)) / 8.0).sqrt();
+        let wanted = ((0.0016 + 4.0 * 1.02f64.ln().powi(2)) / 5.0).sqrt();
         assert!((noise.iops - wanted).abs() < 1e-9, "{noise:?}");
     }
 }

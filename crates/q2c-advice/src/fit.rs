@@ -47,9 +47,9 @@ const REACH: f64 = 0.3;
 const OUTLIER: f64 = 2.5;
 /// How far the model's form is off before anything was measured, how many cells that assumption is worth, and how far it is off
 /// at least.
-const FORM_SD: f64 = 0.012;
+const FORM_SD: f64 = 0.008;
 const FORM_WEIGHT: f64 = 3.0;
-const LEAST_FORM_SD: f64 = 0.004;
+const LEAST_FORM_SD: f64 = 0.003;
 
 /// Fits. `given` are the corrections in force in the rounds so far; `simulate` gives the figures of every cell under a correction, on the
 /// same recordings and draws at each call.

@@ -4,13 +4,8 @@ use crate::evidence::{Trial, middle};
 pub use q2c_result::tune::{SAVING, WORTH};
 use q2c_sim::{Limits, MinIops, Objective};
 
-/// The standard floor, as a share of its reference: the best method that sleeps and hardly misses, and never more than classic
-/// polling. What any sleep costs is then not held against one rule; what its misses cost is.
+/// The standard floor, as a share of classic polling's IOPS. What any sleep costs is told as a trade-off.
 pub const FLOOR: f64 = 0.97;
-/// A method with at most this miss rate is a reference for the floor.
-pub const CLEAN_MISS: f64 = 0.001;
-/// A clean sleep below this share of polling's IOPS lowers the floor no further: what it costs is to be told as a trade-off.
-pub const LEAST_CLEAN: f64 = 0.95;
 
 /// Objective and limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,11 +17,11 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// The floor as a share of polling's IOPS, where polling gives `poll_iops` and the best clean sleep `clean` times that.
+    /// The floor as a share of polling's IOPS, where polling gives `poll_iops`.
     #[must_use]
-    pub fn floor(&self, poll_iops: f64, clean: Option<f64>) -> f64 {
+    pub fn floor(&self, poll_iops: f64) -> f64 {
         match self.limits.min_iops {
-            None => FLOOR * clean.map_or(1.0, |share| share.clamp(LEAST_CLEAN, 1.0)),
+            None => FLOOR,
             Some(MinIops::OfPolling(share)) => share,
             Some(MinIops::Iops(iops)) => iops / poll_iops,
         }

@@ -20,7 +20,7 @@ pub use candidates::Role;
 pub use correction::Correction;
 pub use decide::{Contender, Decision, decide};
 pub use evidence::{Beside, Estimate, Noise, Predicted, Trial, relative};
-pub use goal::{CLEAN_MISS, FLOOR, Goal, LEAST_CLEAN, SAVING, WORTH};
+pub use goal::{FLOOR, Goal, SAVING, WORTH};
 pub use method::{Method, ParseMethodError};
 pub use outlook::{Outlook, Setting};
 pub use predict::{predict, settling};

@@ -3,7 +3,7 @@
 use crate::correction::{Correction, TERMS};
 use crate::evidence::Estimate;
 use crate::fit::Fitted;
-use crate::goal::{CLEAN_MISS, Goal, SAVING};
+use crate::goal::Goal;
 use crate::method::follows;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
@@ -86,23 +86,6 @@ pub(crate) fn grid(setting: &Setting) -> Grid {
 struct Draw {
     cells: Vec<Outcome>,
     poll: Outcome,
-    /// IOPS over polling's of the best rule that sleeps and hardly misses.
-    clean: Option<f64>,
-}
-
-/// The floor's reference by simulation alone.
-pub(crate) fn clean(outlooks: &[Outlook]) -> Option<f64> {
-    let is = |o: &&Outlook| is_clean(o.sleep_ns, o.cpu_pct, o.miss_rate);
-    outlooks
-        .iter()
-        .filter(is)
-        .map(|o| o.iops.ratio())
-        .reduce(f64::max)
-}
-
-/// Whether a rule sleeps in earnest and hardly misses.
-pub(crate) fn is_clean(sleep_ns: f64, cpu_pct: f64, miss_rate: f64) -> bool {
-    sleep_ns > 0.0 && cpu_pct <= SAVING && miss_rate <= CLEAN_MISS
 }
 
 /// Simulates every rule of the grid.
@@ -162,13 +145,7 @@ fn draw(setting: &Setting, fitted: &Fitted, grid: &Grid, n: usize, rng: &mut Rng
     };
     let cells: Vec<Outcome> = sweep(grid, &on).into_iter().map(|c| c.outcome).collect();
     let poll = simulate(&lanes, &cost, Method::Poll, drive);
-    let is = |o: &&Outcome| is_clean(o.effective_sleep_ns, o.cpu_pct, o.miss_rate);
-    let clean = cells.iter().filter(is).map(|o| o.iops / poll.iops);
-    Draw {
-        clean: clean.reduce(f64::max),
-        poll,
-        cells,
-    }
+    Draw { cells, poll }
 }
 
 /// A stretch of a recording that begins at the share `start` of it, its end joined to its begin.
@@ -204,7 +181,7 @@ fn value(draw: &Draw, i: usize, goal: &Goal) -> f64 {
 /// What a rule is worth in one draw.
 fn utility(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     let (iops, _) = relative(draw, i);
-    let floor = goal.floor(draw.poll.iops, draw.clean);
+    let floor = goal.floor(draw.poll.iops);
     let value = value(draw, i, goal);
     // The floor is no hard limit here.
     match goal.limits.kept_by(&draw.cells[i], 0.0) {

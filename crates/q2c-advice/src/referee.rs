@@ -7,7 +7,7 @@ use crate::evidence::{Noise, Trial};
 use crate::fit::{Figures, Fitted, Observed, fit};
 use crate::goal::{Goal, WORTH};
 use crate::method::Method;
-use crate::outlook::{Outlook, Setting, clean, outlooks};
+use crate::outlook::{Outlook, Setting, outlooks};
 use crate::predict::predict;
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
 use q2c_policy::PolicySpec;
@@ -63,11 +63,13 @@ pub const LINUX: &str = "mean:ratio=50%,period=100ms";
 const PUBLISHED: &str = "min:ratio=70%,period=10ms";
 /// In the first rounds every method is tried once: the simulation learns from all of them.
 const SINGLE_ROUNDS: usize = 2;
-/// Methods tried again in a round, and new ones: the second round looks widest.
+/// Methods tried again in the second round, which looks widest, and in a later one.
 const AGAIN: usize = 5;
+const FOCUS: usize = 2;
+/// New ones in a round; in further rounds as many as in the last.
 const NEW: [usize; 4] = [usize::MAX, 3, 2, 1];
 /// Baselines and Linux's rule get so many trials, for comparison.
-const COMPARED: usize = 3;
+const COMPARED: usize = 2;
 /// Length of a simulation that the correction is fitted by.
 const FIT_FOR: Nanos = Nanos::from_millis(400);
 /// What the simulator's figures are off by: CPU as a share, miss rate.
@@ -331,7 +333,7 @@ impl Referee {
     fn proposed(&self, taken: &[PolicySpec]) -> Vec<Order> {
         let Subject { goal, setting, .. } = &self.subject;
         let floor = match self.tried.is_empty() {
-            true => goal.floor(self.polled_iops(), clean(&self.outlooks)),
+            true => goal.floor(self.polled_iops()),
             false => self.decision().floor,
         };
         let found = candidates(&self.outlooks, floor, &setting.own, taken).into_iter();
@@ -358,16 +360,19 @@ impl Referee {
 
     fn further(&self, most: u32) -> Vec<Order> {
         let round = self.given.len();
-        let trials = if round < SINGLE_ROUNDS { 1 } else { 2 };
+        let (trials, methods) = match round < SINGLE_ROUNDS {
+            true => (1, AGAIN),
+            false => (2, FOCUS),
+        };
         let decision = self.decision();
-        let again = decision.open.iter().take(AGAIN).map(|&i| &self.tried[i]);
+        let again = decision.open.iter().take(methods).map(|&i| &self.tried[i]);
         let mut orders: Vec<Order> = again
             .map(|t| Order {
                 trials,
                 ..once(t.method.clone(), t.role)
             })
             .collect();
-        let new = NEW.get(round).copied().unwrap_or(0);
+        let new = NEW[round.min(NEW.len() - 1)];
         orders.extend(self.promising(&decision).into_iter().take(new));
         if orders.is_empty() {
             return orders;

@@ -167,18 +167,11 @@ impl<'a> Of<'a> {
 
     fn floor(&self) -> String {
         let Recommendation {
-            floor,
-            floor_asked,
-            floor_of,
-            ..
+            floor, floor_asked, ..
         } = self.recommendation;
-        let why = match (floor_asked.as_str(), floor_of) {
-            ("", None) => String::new(),
-            ("", Some(clean)) => format!(
-                ", which is 97 % of what {} kept, a sleep that hardly misses",
-                clean.policy
-            ),
-            (asked, _) => format!(" (--min-iops {asked})"),
+        let why = match floor_asked.as_str() {
+            "" => String::new(),
+            asked => format!(" (--min-iops {asked})"),
         };
         format!("floor {} % of polling's IOPS{why}", number(floor * 100.0))
     }

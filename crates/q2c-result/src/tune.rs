@@ -352,8 +352,6 @@ pub struct Recommendation {
     pub floor: f64,
     /// What the floor stands for, as asked on the command line (`93%`, `9300`); empty for the standard floor.
     pub floor_asked: String,
-    /// Of the standard floor: the sleep that hardly misses whose IOPS it refers to; `None`: classic polling.
-    pub floor_of: Option<MethodName>,
     /// Of a trade-off: the method that sleeps and loses least for what it saves.
     pub nearest: Option<MethodName>,
     /// Whether the recommended method adapts to a device that changes; a fixed sleep does not.

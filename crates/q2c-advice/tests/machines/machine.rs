@@ -28,6 +28,8 @@ pub struct Machine {
     drift: [(f64, f64, f64); 2],
     pub truth: CostModel,
     pub calibrated: CostModel,
+    /// The device while the trials ran: every I/O as polling would have seen it.
+    diary: Recording,
 }
 
 fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
@@ -56,6 +58,7 @@ impl Machine {
             ],
             truth,
             calibrated,
+            diary: Recording::default(),
             rng,
         }
     }
@@ -92,10 +95,28 @@ impl Machine {
         }
     }
 
+    /// Time passes without an I/O.
+    pub fn pass(&mut self, ns: f64) {
+        self.drift(ns);
+    }
+
     pub fn recording(&mut self, length: f64) -> Vec<Recording> {
         let mut recording = Recording::default();
         self.poll_into(&mut recording, length);
         vec![recording]
+    }
+
+    /// The device while the trials ran, as one recording.
+    pub fn diary(&self) -> Vec<Recording> {
+        vec![self.diary.clone()]
+    }
+
+    fn remember(&mut self, recording: &Recording) {
+        for i in 0..recording.len() {
+            let io = q2c_sim::unpack(recording.ios[i]);
+            let (submit, wait) = (recording.submit[i], recording.wait[i]);
+            self.diary.push(io, submit, wait, recording.gap[i]);
+        }
     }
 
     /// A trial at the present moment, predicted with `cost`.
@@ -107,6 +128,7 @@ impl Machine {
             self.poll_into(&mut parts, PART_NS);
             self.poll_into(&mut slices, SLICE_NS);
         }
+        self.remember(&parts);
         let mood = 1.0 + 0.05 * self.rng.normal();
         let now = CostModel {
             wake_clear: scaled(&self.truth.wake_clear, mood),

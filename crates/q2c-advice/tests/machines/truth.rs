@@ -1,9 +1,7 @@
 //! What is true of a machine, by brute force over the whole grid; and what the tool says of it.
 
 use crate::machine::{CPUS, Machine};
-use q2c_advice::{
-    CLEAN_MISS, FLOOR, Goal, LEAST_CLEAN, Method, Referee, SAVING, Setting, Subject, WORTH,
-};
+use q2c_advice::{FLOOR, Goal, Method, Referee, Setting, Subject, WORTH};
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_result::tune::Verdict;
@@ -24,20 +22,22 @@ pub struct Truth {
     pub floor: f64,
     /// Best KIOPS/core over polling's of all that keeps the floor: rules, interrupts, polling itself.
     pub best: f64,
+    /// Its name, and its IOPS over polling's.
+    pub best_is: (String, f64),
     /// Whether a rule is among those, and gains more than 2 %.
     pub room: bool,
 }
 
-/// A long run, after the rules have settled.
+/// The whole recording, once.
 const RUN: Drive = Drive {
     warm_up: Nanos::from_millis(400),
-    measure: Nanos::from_millis(5_000),
+    measure: Drive::ONE_PASS,
     seed: 99,
 };
 
 impl Truth {
-    pub fn of(machine: &mut Machine, own: &[PolicySpec]) -> Self {
-        let lanes = machine.recording(5e9);
+    /// What every method would have given over the device's own time in `lanes`.
+    pub fn of(machine: &Machine, lanes: Vec<Recording>, own: &[PolicySpec]) -> Self {
         let cost = machine.truth.clone();
         let poll = simulate(&lanes, &cost, q2c_sim::Method::Poll, RUN);
         let mut truth = Truth {
@@ -45,6 +45,7 @@ impl Truth {
             cost,
             poll,
             best: 1.0,
+            best_is: ("poll".to_owned(), 1.0),
             floor: FLOOR,
             room: false,
         };
@@ -57,25 +58,30 @@ impl Truth {
             arrival: Arrival::Think,
         };
         let cells = sweep(&grid, &on);
-        let outcomes = || cells.iter().map(|c| &c.outcome);
-        let rules: Vec<Ratios> = outcomes().map(|o| truth.over(o)).collect();
-        // The floor's reference: what sleeping without misses gives, at most polling.
-        let sleeps = |o: &&Outcome| o.effective_sleep_ns > 0.0 && o.cpu_pct <= SAVING;
-        let clean = outcomes()
-            .filter(sleeps)
-            .filter(|o| o.miss_rate <= CLEAN_MISS);
-        let clean = clean.map(|o| truth.over(o).0);
-        truth.floor = FLOOR
-            * clean
-                .reduce(f64::max)
-                .map_or(1.0, |c| c.clamp(LEAST_CLEAN, 1.0));
-        let kept = rules.iter().filter(|r| r.0 >= truth.floor).map(|r| r.1);
-        let best_rule = kept.fold(1.0, f64::max);
-        truth.room = best_rule > WORTH;
-        let (iops, per_core) = truth.ratios(&Method::Interrupt);
-        let interrupt = if iops >= truth.floor { per_core } else { 1.0 };
-        truth.best = best_rule.max(interrupt);
+        let rules: Vec<Ratios> = cells.iter().map(|c| truth.over(&c.outcome)).collect();
+        let named = cells.iter().map(|c| c.policy.to_string()).zip(rules);
+        for (name, ratios) in named {
+            truth.consider(name, ratios);
+        }
+        truth.room = truth.best > WORTH;
+        let interrupt = truth.ratios(&Method::Interrupt);
+        truth.consider("interrupt".to_owned(), interrupt);
         truth
+    }
+
+    fn consider(&mut self, name: String, (iops, per_core): Ratios) {
+        if iops >= self.floor && per_core > self.best {
+            (self.best, self.best_is) = (per_core, (name, iops));
+        }
+    }
+
+    /// The best method.
+    pub fn best_method(&self) -> Method {
+        match self.best_is.0.as_str() {
+            "poll" => Method::Poll,
+            "interrupt" => Method::Interrupt,
+            policy => Method::Hybrid(policy.parse().expect("a rule of the grid")),
+        }
     }
 
     fn over(&self, outcome: &Outcome) -> Ratios {
@@ -107,13 +113,20 @@ pub struct Score {
     pub iops: f64,
     pub per_core: f64,
     pub best: f64,
+    pub best_is: (String, f64),
     pub floor: f64,
     pub room: bool,
     pub trials: u32,
 }
 
 impl Score {
-    fn new(machine: u64, truth: &Truth, verdict: Verdict, method: &Method, trials: u32) -> Self {
+    pub fn new(
+        machine: u64,
+        truth: &Truth,
+        verdict: Verdict,
+        method: &Method,
+        trials: u32,
+    ) -> Self {
         let (iops, per_core) = truth.ratios(method);
         Score {
             seed: machine,
@@ -123,6 +136,7 @@ impl Score {
             iops,
             per_core,
             best: truth.best,
+            best_is: truth.best_is.clone(),
             floor: truth.floor,
             room: truth.room,
             trials,
@@ -186,10 +200,13 @@ pub fn refereed(seed: u64) -> Score {
     let tried: Vec<Method> = referee.tried().map(|(method, ..)| method.clone()).collect();
     let method = decision.chosen.map_or(Method::Poll, |i| tried[i].clone());
     let own: Vec<PolicySpec> = tried.iter().filter_map(|m| m.policy().cloned()).collect();
-    let truth = Truth::of(&mut Machine::new(seed), &own);
+    let truth = Truth::of(&machine, machine.diary(), &own);
     let spent = referee.spent();
     Score::new(seed, &truth, decision.verdict, &method, spent)
 }
+
+/// Device time of which the truth is taken where there are no trials, ns.
+const TRIALS_NS: f64 = 20e9;
 
 /// As before there was a referee: the simulation on the first recording chose, whatever the trials showed.
 pub fn by_simulation_alone(seed: u64) -> Score {
@@ -225,6 +242,7 @@ pub fn by_simulation_alone(seed: u64) -> Score {
         None if interrupt.iops >= choice.floor_iops => (Verdict::NoRoom, Method::Interrupt),
         None => (Verdict::NoRoom, Method::Poll),
     };
-    let truth = Truth::of(&mut Machine::new(seed), &[]);
+    let lanes = machine.recording(TRIALS_NS);
+    let truth = Truth::of(&machine, lanes, &[]);
     Score::new(seed, &truth, verdict, &method, 0)
 }
