@@ -58,7 +58,8 @@ impl fmt::Display for Role {
 const BELOW: f64 = 0.08;
 /// A rule is surely above the floor by so many standard errors.
 const SAFE: f64 = 0.8;
-/// Two rules of one family are alike when their sleeps are, within this share, and so are their IOPS, within the next.
+/// Two rules of one family are alike when their sleeps are, within this share, and so are their
+/// IOPS, within the next.
 const ALIKE_SLEEP: f64 = 0.07;
 const ALIKE_IOPS: f64 = 0.01;
 
@@ -188,7 +189,8 @@ mod tests {
         }
     }
 
-    /// Six rules by hand: the sharpest stands at the edge, one is safe, one is below, one is like another.
+    /// Six rules by hand: the sharpest stands at the edge, one is safe, one is below, one is like
+    /// another.
     #[test]
     fn candidates_differ_and_know_their_roles() {
         let outlooks = [

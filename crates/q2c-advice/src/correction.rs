@@ -5,16 +5,18 @@ use serde::{Deserialize, Serialize};
 
 /// How the calibrated costs are changed. All zero: not at all.
 ///
-/// Four numbers and no more: each moves what many trials show, and a round of ten trials can tell them apart.
+/// Four numbers and no more: each moves what many trials show, and a round of ten trials can tell
+/// them apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Correction {
-    /// Added to the latency of every I/O that slept, as a share of the device's median latency. Negative where the device
-    /// is faster for a CPU that sleeps.
+    /// Added to the latency of every I/O that slept, as a share of the device's median latency.
+    /// Negative where the device is faster for a CPU that sleeps.
     pub latency: f64,
-    /// Added to that latency, as a share of the sleep asked: polling that slows the device gives time back with each
-    /// microsecond slept (negative).
+    /// Added to that latency, as a share of the sleep asked: polling that slows the device gives
+    /// time back with each microsecond slept (negative).
     pub relief: f64,
-    /// Added to the delay of every wake-up, as a share of the calibrated delay of a sleep of half the median latency.
+    /// Added to the delay of every wake-up, as a share of the calibrated delay of a sleep of half
+    /// the median latency.
     pub wake: f64,
     /// Added to the thread CPU of a sleep, as a share of it.
     pub sleep_cpu: f64,
@@ -22,8 +24,9 @@ pub struct Correction {
 
 /// How many numbers a correction has.
 pub(crate) const TERMS: usize = 4;
-/// How far each may be off before anything was measured: standard deviations. A wake-up's delay was seen between 22 and
-/// 37 us for the same sleep within minutes (docs/journal/2026-11-20-tune-fidelity.md).
+/// How far each may be off before anything was measured: standard deviations. A wake-up's delay was
+/// seen between 22 and 37 us for the same sleep within minutes
+/// (docs/journal/2026-11-20-tune-fidelity.md).
 pub(crate) const PRIOR: [f64; TERMS] = [0.03, 0.05, 0.15, 0.15];
 /// Corrections beyond so many of them are held there: the trials then show something else.
 const MOST: f64 = 3.0;
@@ -66,7 +69,8 @@ impl Correction {
     }
 
     fn added_latency(&self, known: &Curve, latency_ns: f64) -> Curve {
-        // Straight from no sleep to the longest that any rule will ask for; beyond it the curve is flat.
+        // Straight from no sleep to the longest that any rule will ask for; beyond it the curve is
+        // flat.
         let mut x: Vec<f64> = known.x.clone();
         x.extend([0.0, 4.0 * latency_ns]);
         x.sort_by(f64::total_cmp);
@@ -97,7 +101,8 @@ mod tests {
     use super::*;
     use q2c_model::Nanos;
 
-    /// On a device of 100 us: 2 % latency is 2 us, 10 % relief of a 50 us sleep 5 us, 50 % of a 10 us wake-up 5 us.
+    /// On a device of 100 us: 2 % latency is 2 us, 10 % relief of a 50 us sleep 5 us, 50 % of a 10
+    /// us wake-up 5 us.
     #[test]
     fn each_term_moves_its_own_cost() {
         let mut cost = CostModel::delayed(Nanos(10_000));

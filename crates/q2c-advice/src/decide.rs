@@ -1,7 +1,7 @@
 //! From trials to a verdict.
 //!
-//! What is recommended has kept the floor in its own trials. Simulation lends weight where trials leave a doubt: it can take a
-//! rule out that was lucky, but never puts one in that lost.
+//! What is recommended has kept the floor in its own trials. Simulation lends weight where trials
+//! leave a doubt: it can take a rule out that was lucky, but never puts one in that lost.
 
 use crate::evidence::{Estimate, Noise, Trial, middle, per_core};
 use crate::goal::{Goal, SAVING, WORTH};
@@ -34,7 +34,8 @@ pub struct Decision {
     pub floor: f64,
     /// Of a trade-off: the rule that loses least IOPS for what it saves.
     pub nearest: Option<usize>,
-    /// Where the chosen rule does not follow the device: the best one that does and keeps the floor.
+    /// Where the chosen rule does not follow the device: the best one that does and keeps the
+    /// floor.
     pub following: Option<usize>,
     /// Methods that more trials could still make the answer, most promising first.
     pub open: Vec<usize>,
@@ -44,12 +45,13 @@ pub struct Decision {
 const EQUAL: f64 = 0.01;
 /// A rule that does not follow the device must be better by this share than one that does.
 const DEAF: f64 = 0.015;
-/// What breaking the floor costs, as a logarithm of the objective: by this times its probability a method must be better than one
-/// that keeps the floor for sure.
+/// What breaking the floor costs, as a logarithm of the objective: by this times its probability a
+/// method must be better than one that keeps the floor for sure.
 const RISK: f64 = 1.0;
 /// The answer's trials go on while it breaks the floor with more than this probability.
 const DOUBT: f64 = 0.15;
-/// The trials by themselves may lie below the floor by so many of their standard errors: the floor is then within their interval.
+/// The trials by themselves may lie below the floor by so many of their standard errors: the floor
+/// is then within their interval.
 const WITHIN: f64 = 1.25;
 /// Trials contradict a simulation from so many standard errors on.
 const CONTRADICTED: f64 = 2.0;
@@ -62,7 +64,8 @@ const RATIO_SEED: u64 = 1;
 /// A trade-off may lose this share of IOPS to save CPU, against another that loses less.
 const NEARLY: f64 = 0.02;
 
-/// Decides; `noise` is how much single trials scatter, `wanted` how many trials an answer should stand on.
+/// Decides; `noise` is how much single trials scatter, `wanted` how many trials an answer should
+/// stand on.
 #[must_use]
 pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32) -> Decision {
     let poll_iops: Vec<f64> = contenders
@@ -221,8 +224,8 @@ enum Keeps {
     Not,
     /// The median of its trials keeps it; what is known besides speaks against it.
     ByTrials,
-    /// All that is known together keeps it, and its trials do not contradict; or it was kept in every one of as many trials
-    /// as an answer stands on.
+    /// All that is known together keeps it, and its trials do not contradict; or it was kept in
+    /// every one of as many trials as an answer stands on.
     Likely,
 }
 
@@ -233,7 +236,8 @@ fn winner(views: &[View]) -> Option<&View> {
     best(paying().filter(|v| v.keeps == surest && surest > Keeps::Not))
 }
 
-/// By worth; among equals one that follows the device, then the one with fewest misses, then the fewest numbers to set.
+/// By worth; among equals one that follows the device, then the one with fewest misses, then the
+/// fewest numbers to set.
 fn best<'a>(views: impl Iterator<Item = &'a View> + Clone) -> Option<&'a View> {
     let top = views
         .clone()
@@ -300,13 +304,15 @@ fn open(views: &[View], winner: Option<&View>, nearest: Option<usize>, wanted: u
     open.into_iter().map(|v| v.index).collect()
 }
 
-/// The probability that a normal deviate lies below `errors`, by the logistic curve, which is within 1 % of it.
+/// The probability that a normal deviate lies below `errors`, by the logistic curve, which is
+/// within 1 % of it.
 fn likely(errors: f64) -> f64 {
     1.0 / (1.0 + (-1.702 * errors).exp())
 }
 
 impl Decision {
-    /// As results have it. `contenders` and `noise` are those that were decided about; `asked` is the floor as the user wrote it.
+    /// As results have it. `contenders` and `noise` are those that were decided about; `asked` is
+    /// the floor as the user wrote it.
     #[must_use]
     pub fn recommendation(
         &self,

@@ -62,7 +62,8 @@ impl Trial {
         self.iops / self.beside.iops
     }
 
-    /// KIOPS/core over that of polling beside it, by the machine's busy CPUs; `None` where they could not be read.
+    /// KIOPS/core over that of polling beside it, by the machine's busy CPUs; `None` where they
+    /// could not be read.
     #[must_use]
     pub fn relative_per_core(&self) -> Option<f64> {
         let busy = self.busy_cpus.filter(|&busy| busy > 0.0)?;
@@ -70,7 +71,8 @@ impl Trial {
         Some(self.relative_iops() * beside / busy)
     }
 
-    /// The same by the CPU time of the submitting threads alone: interrupts that hit another CPU are not in it.
+    /// The same by the CPU time of the submitting threads alone: interrupts that hit another CPU
+    /// are not in it.
     #[must_use]
     pub fn relative_per_thread_cpu(&self) -> f64 {
         self.relative_iops() * self.beside.cpu_pct / self.cpu_pct
@@ -82,7 +84,8 @@ pub(crate) fn middle(trials: &[Trial], of: impl Fn(&Trial) -> f64) -> f64 {
     median(&sorted(&trials.iter().map(of).collect::<Vec<f64>>()))
 }
 
-/// KIOPS/core of each trial over polling beside it: by the machine's CPUs when every trial has them, else by the threads'.
+/// KIOPS/core of each trial over polling beside it: by the machine's CPUs when every trial has
+/// them, else by the threads'.
 pub(crate) fn per_core(trials: &[Trial]) -> (Vec<f64>, PerCore) {
     let by_machine: Option<Vec<f64>> = trials.iter().map(Trial::relative_per_core).collect();
     match by_machine {
@@ -253,7 +256,8 @@ mod tests {
         assert_eq!(relative(&[]), None);
     }
 
-    /// Weights 1/0.01^2 and 1/0.02^2 are 4 to 1: 0.8 * 0.0 + 0.2 * 0.05 = 0.01, error sqrt(1 / 12500).
+    /// Weights 1/0.01^2 and 1/0.02^2 are 4 to 1: 0.8 * 0.0 + 0.2 * 0.05 = 0.01, error sqrt(1 /
+    /// 12500).
     #[test]
     fn what_is_known_better_counts_more() {
         let sure = Estimate { log: 0.0, se: 0.01 };

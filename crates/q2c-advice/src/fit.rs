@@ -1,4 +1,5 @@
-//! The correction that explains best what trials measured: least squares with a prior, by Gauss and Newton's steps.
+//! The correction that explains best what trials measured: least squares with a prior, by Gauss and
+//! Newton's steps.
 
 use crate::correction::{Correction, PRIOR, TERMS};
 
@@ -25,7 +26,8 @@ pub(crate) struct Fitted {
     pub correction: Correction,
     /// How its terms may be off together: their covariance is this triangle times its transpose.
     pub spread: Matrix,
-    /// How far relative IOPS of single cells are off all the same, standard deviation of the logarithm: the model is not the machine.
+    /// How far relative IOPS of single cells are off all the same, standard deviation of the
+    /// logarithm: the model is not the machine.
     pub form_sd: f64,
 }
 
@@ -45,14 +47,14 @@ const STEPS: usize = 4;
 const REACH: f64 = 0.3;
 /// Trials further off than so many standard deviations count less: a stall is no cost of a sleep.
 const OUTLIER: f64 = 2.5;
-/// How far the model's form is off before anything was measured, how many cells that assumption is worth, and how far it is off
-/// at least.
+/// How far the model's form is off before anything was measured, how many cells that assumption is
+/// worth, and how far it is off at least.
 const FORM_SD: f64 = 0.008;
 const FORM_WEIGHT: f64 = 3.0;
 const LEAST_FORM_SD: f64 = 0.003;
 
-/// Fits. `given` are the corrections in force in the rounds so far; `simulate` gives the figures of every cell under a correction, on the
-/// same recordings and draws at each call.
+/// Fits. `given` are the corrections in force in the rounds so far; `simulate` gives the figures of
+/// every cell under a correction, on the same recordings and draws at each call.
 pub(crate) fn fit(
     observed: &[Observed],
     given: &[Correction],
@@ -208,7 +210,8 @@ fn inverse(mut matrix: Matrix) -> Option<Matrix> {
 mod tests {
     use super::*;
 
-    /// Cells whose figures are straight in the terms: what was put in is found, but for what the prior holds back.
+    /// Cells whose figures are straight in the terms: what was put in is found, but for what the
+    /// prior holds back.
     #[test]
     fn a_known_correction_is_found() {
         let truth = Correction {

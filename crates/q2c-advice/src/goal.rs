@@ -4,7 +4,8 @@ use crate::evidence::{Trial, middle};
 pub use q2c_result::tune::{SAVING, WORTH};
 use q2c_sim::{Limits, MinIops, Objective};
 
-/// The standard floor, as a share of classic polling's IOPS. What any sleep costs is told as a trade-off.
+/// The standard floor, as a share of classic polling's IOPS. What any sleep costs is told as a
+/// trade-off.
 pub const FLOOR: f64 = 0.97;
 
 /// Objective and limits.

@@ -1,9 +1,11 @@
 //! Which method and sleep rule a device should be used with: simulation proposes, trials decide.
 //!
-//! [`Referee`] is asked for the next round of trials and given what they measured, round after round; between two rounds it
-//! corrects the cost model where the trials contradict it ([`Correction`]), simulates again, drops what has lost and adds
-//! what now looks better. [`decide`] turns the trials into a verdict, and looks at nothing else than what was measured
-//! where a floor has to be kept. No part of it touches a device: who runs the trials, and on what, is the caller's.
+//! [`Referee`] is asked for the next round of trials and given what they measured, round after
+//! round; between two rounds it corrects the cost model where the trials contradict it
+//! ([`Correction`]), simulates again, drops what has lost and adds what now looks better.
+//! [`decide`] turns the trials into a verdict, and looks at nothing else than what was measured
+//! where a floor has to be kept. No part of it touches a device: who runs the trials, and on what,
+//! is the caller's.
 
 mod candidates;
 mod correction;

@@ -41,8 +41,9 @@ impl Method {
         }
     }
 
-    /// Whether the method adapts its sleep to the device: a fixed sleep does not, nor does io_uring's estimate, which never
-    /// rises again, nor a formula without a statistic. Methods without a sleep have nothing to adapt.
+    /// Whether the method adapts its sleep to the device: a fixed sleep does not, nor does
+    /// io_uring's estimate, which never rises again, nor a formula without a statistic. Methods
+    /// without a sleep have nothing to adapt.
     #[must_use]
     pub fn follows_the_device(&self) -> bool {
         self.policy().is_none_or(follows)

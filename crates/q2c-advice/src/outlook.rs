@@ -1,4 +1,5 @@
-//! What simulation expects of every rule of the grid, over resampled recordings and costs that are not known to the last digit.
+//! What simulation expects of every rule of the grid, over resampled recordings and costs that are
+//! not known to the last digit.
 
 use crate::correction::{Correction, TERMS};
 use crate::evidence::Estimate;
@@ -47,8 +48,8 @@ pub struct Outlook {
     pub miss_rate: f64,
     /// The objective over polling's.
     pub value: f64,
-    /// The objective where the floor is kept, less where it is not, averaged over all draws and the rule's neighbours in the grid:
-    /// a rule at an edge has the edge in it.
+    /// The objective where the floor is kept, less where it is not, averaged over all draws and the
+    /// rule's neighbours in the grid: a rule at an edge has the edge in it.
     pub robust: f64,
 }
 
@@ -201,7 +202,8 @@ fn over(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> f64 {
     mean(&draws.iter().map(of).collect::<Vec<f64>>())
 }
 
-/// Mean and scatter of a ratio's logarithm over the draws; `form_sd` is what the simulator's form adds.
+/// Mean and scatter of a ratio's logarithm over the draws; `form_sd` is what the simulator's form
+/// adds.
 fn estimate(ratios: impl Iterator<Item = f64>, form_sd: f64) -> Estimate {
     let logs: Vec<f64> = ratios.map(|r| r.max(f64::MIN_POSITIVE).ln()).collect();
     let middle = mean(&logs);

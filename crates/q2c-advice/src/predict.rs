@@ -21,7 +21,8 @@ pub fn settling(policy: &PolicySpec) -> Nanos {
     Nanos(periods.max(SETTLE_LEAST.0))
 }
 
-/// Simulates a method on polled recordings of lanes on these CPUs, `measure` long after it has settled.
+/// Simulates a method on polled recordings of lanes on these CPUs, `measure` long after it has
+/// settled.
 #[must_use]
 pub fn predict(
     method: &Method,

@@ -46,7 +46,8 @@ struct Tried {
     trials: Vec<Trial>,
 }
 
-/// Decides what is tried, and what has won. Deterministic: the same recordings and trials give the same orders.
+/// Decides what is tried, and what has won. Deterministic: the same recordings and trials give the
+/// same orders.
 pub struct Referee {
     subject: Subject,
     tried: Vec<Tried>,
@@ -96,7 +97,8 @@ impl Referee {
         self.subject.setting.recordings.push(recording);
     }
 
-    /// Plans the next round with at most `most` trials: nothing when the answer is clear, or nothing is left to spend.
+    /// Plans the next round with at most `most` trials: nothing when the answer is clear, or
+    /// nothing is left to spend.
     pub fn next(&mut self, most: u32) -> Vec<Order> {
         self.learn();
         let orders = match self.given.len() {
@@ -120,7 +122,8 @@ impl Referee {
         kept
     }
 
-    /// What one trial of a method that was ordered measured. A trial that cannot be compared is spent all the same.
+    /// What one trial of a method that was ordered measured. A trial that cannot be compared is
+    /// spent all the same.
     pub fn take(&mut self, method: &Method, trial: Trial) {
         self.spent += 1;
         let ordered = trial.is_whole() && trial.round <= self.round();
@@ -400,7 +403,8 @@ impl Referee {
             Verdict::Rule => decision.chosen.and_then(|i| self.tried[i].method.policy()),
             _ => None,
         };
-        // In units of the objective: KIOPS/core has to pay, or to be more than interrupts give; for the others anything is a gain.
+        // In units of the objective: KIOPS/core has to pay, or to be more than interrupts give; for
+        // the others anything is a gain.
         let least = match (goal.objective, decision.verdict, decision.chosen) {
             (_, Verdict::Rule, _) => answer
                 .and_then(of)

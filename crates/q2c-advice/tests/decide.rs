@@ -4,7 +4,8 @@ use q2c_advice::{Beside, Contender, Decision, Estimate, Goal, Noise, Trial, deci
 use q2c_result::tune::Verdict;
 use q2c_sim::{Limits, MinIops};
 
-/// Trials of a method: IOPS and KIOPS/core over polling's, and the miss rate, the same in each but for 0.1 %.
+/// Trials of a method: IOPS and KIOPS/core over polling's, and the miss rate, the same in each but
+/// for 0.1 %.
 fn tried(method: &str, (iops, per_core, miss_rate): (f64, f64, f64), trials: u32) -> Contender {
     let trial = |n: u32| {
         let iops = iops * (1.0 + 0.001 * (f64::from(n % 3) - 1.0));
@@ -114,7 +115,8 @@ fn without_gain_there_is_no_room() {
     assert_eq!(of(&[], &Goal::default()).verdict, Verdict::Unverified);
 }
 
-/// A fixed sleep that is 1 % better loses to a rule that follows; one that is 30 % better wins, and the rule is named beside it.
+/// A fixed sleep that is 1 % better loses to a rule that follows; one that is 30 % better wins, and
+/// the rule is named beside it.
 #[test]
 fn a_fixed_sleep_wins_only_where_it_is_plainly_better() {
     let rule = tried(MEAN, (0.99, 1.30, 0.0), 5);
@@ -125,7 +127,8 @@ fn a_fixed_sleep_wins_only_where_it_is_plainly_better() {
     assert_eq!((found.chosen, found.following), (Some(1), Some(0)));
 }
 
-/// Every sleep costs 5 % here, whether it misses or not: that is told as a trade-off, and lowers no floor.
+/// Every sleep costs 5 % here, whether it misses or not: that is told as a trade-off, and lowers no
+/// floor.
 #[test]
 fn what_any_sleep_costs_is_a_trade_off() {
     let contenders = [
@@ -151,7 +154,8 @@ fn limits_on_latency_and_cpu_are_kept() {
     assert_eq!(of(&contenders, &under(50_000.0)).verdict, Verdict::Limits);
 }
 
-/// What simulation knows better than one lucky trial outweighs it; what every trial shows it does not.
+/// What simulation knows better than one lucky trial outweighs it; what every trial shows it does
+/// not.
 #[test]
 fn simulation_lends_weight_but_does_not_outvote() {
     let belief = |iops: f64| {

@@ -1,4 +1,5 @@
-//! What a recommendation says: its words are made here, from its names and the figures of the cells, and from nothing else.
+//! What a recommendation says: its words are made here, from its names and the figures of the
+//! cells, and from nothing else.
 
 use crate::label;
 use crate::quantity::{self, duration, number};
@@ -176,7 +177,8 @@ impl<'a> Of<'a> {
         format!("floor {} % of polling's IOPS{why}", number(floor * 100.0))
     }
 
-    /// The median of what is recommended may lie below the floor, where the floor lies within its interval.
+    /// The median of what is recommended may lie below the floor, where the floor lies within its
+    /// interval.
     fn within(&self) -> Option<String> {
         let own = self.recommended()?.relative?.iops;
         (self.recommended()?.method != "poll" && own.median < self.recommendation.floor).then(

@@ -44,7 +44,8 @@ pub struct TuneResult {
     pub fidelity: Fidelity,
     /// CPU time per I/O of the null engine with recording on, nanoseconds: the harness's own cost.
     pub harness_floor_ns: f64,
-    /// The same with nothing of an I/O kept and none timed; 0 in results of versions that did not measure it.
+    /// The same with nothing of an I/O kept and none timed; 0 in results of versions that did not
+    /// measure it.
     #[serde(default)]
     pub harness_bare_ns: f64,
     /// Methods that do not exist here, with the reason.
@@ -97,22 +98,24 @@ pub struct Cell {
     pub bs: Bytes,
     /// `interrupt`, `poll`, `hybrid` (in user space) or `hybrid-kernel` (in the kernel).
     pub method: String,
-    /// Sleep rule with its parameters; of `hybrid-kernel` the fixed sleep, such as `57us`, or empty for the kernel's own; empty for
-    /// interrupt and poll.
+    /// Sleep rule with its parameters; of `hybrid-kernel` the fixed sleep, such as `57us`, or empty
+    /// for the kernel's own; empty for interrupt and poll.
     pub policy: String,
-    /// Why it was run: `baseline`, `linux`, `published`, `kernel`, `user`; by simulation `robust`, `safe`, `sharp`, `family`,
-    /// `below floor`, `front`.
+    /// Why it was run: `baseline`, `linux`, `published`, `kernel`, `user`; by simulation `robust`,
+    /// `safe`, `sharp`, `family`, `below floor`, `front`.
     pub role: String,
     /// Whether it sleeps before it polls.
     pub sleeping: bool,
-    /// Predicted from the polled slices around each trial, median over trials; `None` where nothing is predicted (poll).
+    /// Predicted from the polled slices around each trial, median over trials; `None` where nothing
+    /// is predicted (poll).
     pub predicted: Option<Prediction>,
     /// Predicted from the first recording: the difference to `predicted` is the device's drift.
     pub predicted_first: Option<Prediction>,
     /// Measured.
     pub measured: Measured,
-    /// Measured, each trial over the polled slices between its parts: what verdicts stand on, since both saw the same device. `None`
-    /// without trials, and for the kernel's own hybrid polling, which has no slices.
+    /// Measured, each trial over the polled slices between its parts: what verdicts stand on, since
+    /// both saw the same device. `None` without trials, and for the kernel's own hybrid polling,
+    /// which has no slices.
     pub relative: Option<Relative>,
     /// What the kernel really did, with its proof.
     pub effective_mode: EffectiveMode,
@@ -179,7 +182,8 @@ pub struct EffectiveMode {
     pub asked: String,
     /// What it was: `interrupt`, `poll (ring)`, `hybrid (ring)`, ...
     pub was: String,
-    /// The proof: counts seen during the trials, name to value (device interrupts, switches, sleeps, polls, ring flags).
+    /// The proof: counts seen during the trials, name to value (device interrupts, switches,
+    /// sleeps, polls, ring flags).
     pub proof: BTreeMap<String, String>,
 }
 
@@ -350,20 +354,24 @@ pub struct Recommendation {
     pub policy: String,
     /// The floor: IOPS over those of polling beside a trial.
     pub floor: f64,
-    /// What the floor stands for, as asked on the command line (`93%`, `9300`); empty for the standard floor.
+    /// What the floor stands for, as asked on the command line (`93%`, `9300`); empty for the
+    /// standard floor.
     pub floor_asked: String,
     /// Of a trade-off: the method that sleeps and loses least for what it saves.
     pub nearest: Option<MethodName>,
     /// Whether the recommended method adapts to a device that changes; a fixed sleep does not.
     pub follows: bool,
-    /// Of a rule that does not follow the device: the best one that does, among those that kept the floor.
+    /// Of a rule that does not follow the device: the best one that does, among those that kept the
+    /// floor.
     pub following: Option<MethodName>,
-    /// Methods that more trials might still make the answer; the recommended one is among them where its IOPS are within the noise of
-    /// the floor. Empty: the answer is clear.
+    /// Methods that more trials might still make the answer; the recommended one is among them
+    /// where its IOPS are within the noise of the floor. Empty: the answer is clear.
     pub open: Vec<MethodName>,
-    /// How much the relative IOPS of single trials of one method scatter, percent (standard deviation).
+    /// How much the relative IOPS of single trials of one method scatter, percent (standard
+    /// deviation).
     pub noise_pct: f64,
-    /// KIOPS/core of the recommended rule over that of Linux's rule, both measured; `None` without a rule or a comparison.
+    /// KIOPS/core of the recommended rule over that of Linux's rule, both measured; `None` without
+    /// a rule or a comparison.
     pub over_linux: Option<Ratio>,
 }
 
@@ -378,7 +386,8 @@ pub struct Lesson {
     pub trials: u32,
     /// Added to the latency of an I/O that slept, ns.
     pub latency_ns: f64,
-    /// Added to that latency for each ns of sleep asked; negative where the device is faster while the CPU sleeps.
+    /// Added to that latency for each ns of sleep asked; negative where the device is faster while
+    /// the CPU sleeps.
     pub latency_per_sleep: f64,
     /// Added to the delay of each wake-up, ns.
     pub wake_ns: f64,

@@ -1,5 +1,5 @@
-//! A simulated machine of known truth: a device that drifts, costs that calibration saw wrongly, sleeps that change the
-//! device's latency in a form that the correction does not have.
+//! A simulated machine of known truth: a device that drifts, costs that calibration saw wrongly,
+//! sleeps that change the device's latency in a form that the correction does not have.
 
 use q2c_advice::{Beside, Method, Predicted, Trial, predict};
 use q2c_model::{Bytes, CostModel, CpuId, Curve, Direction, Nanos, WakeDelay};
@@ -227,7 +227,8 @@ fn wake(rng: &mut Rng, base: f64, slope: f64) -> WakeDelay {
 fn truth(rng: &mut Rng, latency: f64) -> CostModel {
     let delay = over_decades(rng, 2e3, 25e3).min(0.8 * latency);
     let constant = between(rng, -0.03, 0.03) * latency;
-    // In half of the machines polling slows the device: sleeping gives time back, but not beyond some sleep.
+    // In half of the machines polling slows the device: sleeping gives time back, but not beyond
+    // some sleep.
     let relief = if rng.unit() < 0.5 {
         between(rng, 0.0, 0.15)
     } else {

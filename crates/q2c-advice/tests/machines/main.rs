@@ -1,4 +1,5 @@
-//! On simulated machines of known truth: how much the answer loses against the best that brute force finds.
+//! On simulated machines of known truth: how much the answer loses against the best that brute
+//! force finds.
 
 mod machine;
 mod truth;
@@ -9,7 +10,8 @@ use q2c_stats::{percentile, sorted};
 use rayon::prelude::*;
 use truth::{Score, Truth, by_simulation_alone, refereed};
 
-/// Machines drawn at random, kept by their seeds: all of them, and as many as a quick run has time for.
+/// Machines drawn at random, kept by their seeds: all of them, and as many as a quick run has time
+/// for.
 const ALL: std::ops::Range<u64> = 0..200;
 const FEW: std::ops::Range<u64> = 0..24;
 /// Stretches that are compared, and the time between them, ns.
@@ -86,10 +88,12 @@ fn before_and_now(seeds: std::ops::Range<u64>) -> [Summary; 2] {
 
 /// What is reached; docs/journal/2026-11-22-verdicts.md has the figures, and those that are wanted.
 fn check([before, now]: &[Summary; 2]) {
-    assert!(now.regret[0] < 0.05, "median regret {}", now.regret[0]);
-    assert!(now.regret[0] < before.regret[0] / 2.0);
-    assert!(now.regret[1] < before.regret[1], "{}", now.regret[1]);
-    assert!(now.broke_the_floor <= before.broke_the_floor);
+    assert!(now.regret[0] < 0.04, "median regret {}", now.regret[0]);
+    assert!(now.regret[0] < before.regret[0]);
+    assert!(now.regret[1] < 0.2, "95th percentile {}", now.regret[1]);
+    assert!(now.broke_the_floor < 0.05, "{}", now.broke_the_floor);
+    assert!(now.broke_it_plainly < 0.01, "{}", now.broke_it_plainly);
+    assert!(now.broke_the_floor < before.broke_the_floor);
     assert!(now.false_no_room < 0.01, "{}", now.false_no_room);
 }
 
@@ -99,13 +103,13 @@ fn the_answer_is_near_the_true_best() {
 }
 
 #[test]
-#[ignore = "all 200 machines take four minutes: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
+#[ignore = "all 200 machines take eight minutes: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
 fn the_answer_is_near_the_true_best_on_all_machines() {
     check(&before_and_now(ALL));
 }
 
-/// A device that drifts has no best rule for ever: what was best over five seconds is judged over five seconds a minute
-/// later. That is why an answer is held against the truth of its own minute.
+/// A device that drifts has no best rule for ever: what was best over five seconds is judged over
+/// five seconds a minute later. That is why an answer is held against the truth of its own minute.
 #[test]
 #[ignore = "figures for the journal: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
 fn what_was_best_a_minute_ago() {

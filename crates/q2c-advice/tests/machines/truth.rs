@@ -20,7 +20,8 @@ pub struct Truth {
     poll: Outcome,
     /// IOPS over polling's that are to be kept.
     pub floor: f64,
-    /// Best KIOPS/core over polling's of all that keeps the floor: rules, interrupts, polling itself.
+    /// Best KIOPS/core over polling's of all that keeps the floor: rules, interrupts, polling
+    /// itself.
     pub best: f64,
     /// Its name, and its IOPS over polling's.
     pub best_is: (String, f64),
@@ -208,7 +209,8 @@ pub fn refereed(seed: u64) -> Score {
 /// Device time of which the truth is taken where there are no trials, ns.
 const TRIALS_NS: f64 = 20e9;
 
-/// As before there was a referee: the simulation on the first recording chose, whatever the trials showed.
+/// As before there was a referee: the simulation on the first recording chose, whatever the trials
+/// showed.
 pub fn by_simulation_alone(seed: u64) -> Score {
     let mut machine = Machine::new(seed);
     let setting = setting(&mut machine);

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct CellSpec {
     /// Block size.
     pub bs: Bytes,
-    /// `interrupt`, `poll`, `hybrid:POLICY`, `hybrid-kernel` (the kernel's own sleep), or `hybrid-kernel:57us` (fixed).
+    /// `interrupt`, `poll`, `hybrid:POLICY`, `hybrid-kernel` (the kernel's own sleep), or
+    /// `hybrid-kernel:57us` (fixed).
     pub method: String,
     /// Why.
     pub role: Role,
@@ -48,10 +49,12 @@ pub(super) fn cells(bs: Bytes, round: u32, orders: &[Order]) -> Vec<CellSpec> {
         .collect()
 }
 
-/// Rounds in which the kernel's own hybrid polling is run once: it is shown beside the others, and not decided about.
+/// Rounds in which the kernel's own hybrid polling is run once: it is shown beside the others, and
+/// not decided about.
 const KERNEL_ROUNDS: u32 = 3;
 
-/// The kernel's own sleep, and a fixed one of `sleep_ns`, the mean sleep that is predicted for the best rule.
+/// The kernel's own sleep, and a fixed one of `sleep_ns`, the mean sleep that is predicted for the
+/// best rule.
 pub(super) fn of_kernel(bs: Bytes, round: u32, sleep_ns: Option<f64>) -> Vec<CellSpec> {
     if round >= KERNEL_ROUNDS {
         return Vec::new();

@@ -121,8 +121,9 @@ fn job(tune: &Tune<'_>) -> Job {
     }
 }
 
-/// From the first recording and the costs as calibrated. `None` for classic polling, which the recording is already, and for the
-/// kernel's own sleep, the costs of whose calls are not calibrated.
+/// From the first recording and the costs as calibrated. `None` for classic polling, which the
+/// recording is already, and for the kernel's own sleep, the costs of whose calls are not
+/// calibrated.
 fn first_prediction(
     tune: &Tune<'_>,
     cell: &CellSpec,
@@ -200,7 +201,8 @@ fn kiops_per_core(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<f64> {
     runs.outcomes().filter_map(of).collect()
 }
 
-/// A number of sleeps: from the threads, or for the kernel's own from what a probe saw. `None`: it is not known.
+/// A number of sleeps: from the threads, or for the kernel's own from what a probe saw. `None`: it
+/// is not known.
 type OfSleeps = (
     fn(&TrialOutcome) -> f64,
     fn((f64, f64, Option<f64>)) -> Option<f64>,

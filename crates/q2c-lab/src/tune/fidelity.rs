@@ -1,5 +1,5 @@
-//! Prediction against measurement, over sleeping cells. Of each cell only the trials of its first round count: the costs were not yet
-//! corrected by what it showed itself.
+//! Prediction against measurement, over sleeping cells. Of each cell only the trials of its first
+//! round count: the costs were not yet corrected by what it showed itself.
 
 use super::cells::CellSpec;
 use super::outcome::TrialOutcome;
@@ -142,7 +142,8 @@ mod tests {
         assert!((got.iops_error_pct_median - 10.0).abs() < 1e-9, "{got:?}");
     }
 
-    /// Errors of the trials: +10 %, -10 %, +20 %: their median is 10 %. The other cell is 5 % off; interrupt is left out.
+    /// Errors of the trials: +10 %, -10 %, +20 %: their median is 10 %. The other cell is 5 % off;
+    /// interrupt is left out.
     #[test]
     fn errors_are_paired_within_a_cell_and_taken_as_they_are_across() {
         let cells = [

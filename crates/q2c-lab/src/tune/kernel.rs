@@ -1,8 +1,10 @@
-//! `hybrid-kernel`: the kernel's own hybrid polling beside q2c's rules. preadv2 and pwritev2 with RWF_HIPRI, on Linux 4.10 to 5.18,
-//! under `queue/io_poll` and `queue/io_poll_delay`, which are put back after each trial.
+//! `hybrid-kernel`: the kernel's own hybrid polling beside q2c's rules. preadv2 and pwritev2 with
+//! RWF_HIPRI, on Linux 4.10 to 5.18, under `queue/io_poll` and `queue/io_poll_delay`, which are put
+//! back after each trial.
 //!
-//! The kernel sleeps inside the call, so the thread sees neither sleep nor miss. They are counted by a probe (from Linux 5.8) in a
-//! second run after the trial: the probe costs time at each turn of the driver's poll, and the trial shall not pay for it.
+//! The kernel sleeps inside the call, so the thread sees neither sleep nor miss. They are counted
+//! by a probe (from Linux 5.8) in a second run after the trial: the probe costs time at each turn
+//! of the driver's poll, and the trial shall not pay for it.
 
 use super::cells::CellSpec;
 use super::outcome::{TrialOutcome, measured};
@@ -54,7 +56,8 @@ pub enum KernelSleeps {
         miss_rate: f64,
         /// Sum of sleeps asked / polled requests, ns.
         effective_sleep_ns: f64,
-        /// Mean sleep from the timer's start to the next poll call, ns; `None` when the end of none was seen.
+        /// Mean sleep from the timer's start to the next poll call, ns; `None` when the end of none
+        /// was seen.
         slept_ns: Option<f64>,
     },
     /// Why there are none.
@@ -121,7 +124,8 @@ fn why_not(tune: &Tune<'_>) -> Option<String> {
         ));
     }
     of_kernel(&tune.machine.kernel).or_else(|| {
-        // Tried and put back: until 5.15 polling can be switched on where there are poll queues, and only trying tells.
+        // Tried and put back: until 5.15 polling can be switched on where there are poll queues,
+        // and only trying tells.
         hold(site, tune.restore_dir, Delay(0)).err()
     })
 }
@@ -141,7 +145,8 @@ fn of_kernel(release: &str) -> Option<String> {
     ))
 }
 
-/// Polling on, with this delay, until the guard is dropped. The reason in words when that cannot be.
+/// Polling on, with this delay, until the guard is dropped. The reason in words when that cannot
+/// be.
 fn hold(site: &Site, journal: Option<&Path>, delay: Delay) -> Result<Guard, String> {
     let Some(leaf) = &site.leaf else {
         return Err("no block device stands under the target".to_owned());

@@ -25,7 +25,8 @@ impl CellMethod {
         }
     }
 
-    /// What a formula made of the windows so far, in all lanes built from this method; `None` for a method without one.
+    /// What a formula made of the windows so far, in all lanes built from this method; `None` for a
+    /// method without one.
     pub(super) fn windows(&self) -> Option<Windows> {
         self.own()?.policy()?.tally().map(|tally| Windows {
             all: tally.windows,
@@ -35,7 +36,8 @@ impl CellMethod {
     }
 }
 
-/// `interrupt`, `poll`, `hybrid:POLICY`, `hybrid-kernel` (the kernel's own sleep), or `hybrid-kernel:57us` (fixed).
+/// `interrupt`, `poll`, `hybrid:POLICY`, `hybrid-kernel` (the kernel's own sleep), or
+/// `hybrid-kernel:57us` (fixed).
 impl fmt::Display for CellMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,10 +1,11 @@
-//! `q2c tune`: calibrate, record by classic polling, then rounds of simulation and trials, and a verdict by the trials.
+//! `q2c tune`: calibrate, record by classic polling, then rounds of simulation and trials, and a
+//! verdict by the trials.
 //!
 //! Which rules are tried and which has won is for [`q2c_advice`]; here the trials are run.
 //!
-//! Every live trial is cut into parts that stand between polled slices of the same thread and ring. The prediction compared
-//! with it comes from those slices, never from the trial; the prediction from the first recording is kept too, and its distance is the
-//! device's drift.
+//! Every live trial is cut into parts that stand between polled slices of the same thread and ring.
+//! The prediction compared with it comes from those slices, never from the trial; the prediction
+//! from the first recording is kept too, and its distance is the device's drift.
 
 mod cells;
 mod conclude;
@@ -55,7 +56,8 @@ pub struct Tune<'a> {
     pub store: Option<&'a Store>,
     /// Measure anew even when a stored calibration fits.
     pub recalibrate: bool,
-    /// Where changes of settings are written down; `None` when there is no place: then none is changed.
+    /// Where changes of settings are written down; `None` when there is no place: then none is
+    /// changed.
     pub restore_dir: Option<&'a Path>,
     /// CPU per I/O of the null engine, ns.
     pub harness_floor_ns: f64,
@@ -72,8 +74,9 @@ const CORRECTED_FILE: &str = "corrected.json";
 const CALIBRATED_FILE: &str = "calibration-identity.json";
 
 impl Tune<'_> {
-    /// Runs in `folder`, which may hold an interrupted run of the same plan, and returns the result. The caller writes
-    /// result and report, and finishes the folder with the state returned beside.
+    /// Runs in `folder`, which may hold an interrupted run of the same plan, and returns the
+    /// result. The caller writes result and report, and finishes the folder with the state returned
+    /// beside.
     ///
     /// # Errors
     /// When a stage before the trials fails or is stopped, or the folder does. A run stopped during its trials gives
@@ -120,7 +123,8 @@ impl Tune<'_> {
         Ok((result, state))
     }
 
-    /// From the run folder when resumed, else from the store, else measured; always left in the folder.
+    /// From the run folder when resumed, else from the store, else measured; always left in the
+    /// folder.
     fn calibration(
         &self,
         folder: &RunDir,

@@ -71,7 +71,8 @@ pub struct TrialOutcome {
     pub series: Series,
     /// The ring's flags, as the kernel names them.
     pub ring_flags: String,
-    /// Of a rule with a formula: what it made of its windows, those before the measured time included.
+    /// Of a rule with a formula: what it made of its windows, those before the measured time
+    /// included.
     #[serde(default)]
     pub windows: Option<Windows>,
     /// Of the kernel's own hybrid polling: what a probe saw.
@@ -169,7 +170,8 @@ pub(super) fn measured(
     }
 }
 
-/// Stage after stage, the time between them left out. IOPS are summed over lanes, everything else is their mean.
+/// Stage after stage, the time between them left out. IOPS are summed over lanes, everything else
+/// is their mean.
 fn series(watched: &Watched, stages: &[usize]) -> Series {
     let interval = interval_of(watched, stages);
     let lanes: Vec<Vec<IntervalStats>> = watched

@@ -103,7 +103,8 @@ impl RoundPlan<'_> {
     }
 }
 
-/// Polling that got less than a whole CPU (steal, a neighbour) tells that the trial between got no more.
+/// Polling that got less than a whole CPU (steal, a neighbour) tells that the trial between got no
+/// more.
 fn as_much_of_a_cpu(prediction: Prediction, polled_cpu: f64) -> Prediction {
     Prediction {
         cpu_pct: prediction.cpu_pct * polled_cpu.min(1.0),

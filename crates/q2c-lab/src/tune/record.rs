@@ -1,5 +1,5 @@
-//! Recordings by classic polling, kept in the run folder: the first as `trace-BS.parquet`, one before each later round as
-//! `polled-BS-ROUND.parquet`.
+//! Recordings by classic polling, kept in the run folder: the first as `trace-BS.parquet`, one
+//! before each later round as `polled-BS-ROUND.parquet`.
 
 use super::{Tune, TuneError};
 use crate::run_dir::RunDir;
@@ -17,7 +17,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Polling before the recording, not kept: the device's first I/Os are not like the others.
 const WARM_UP: Nanos = Nanos::from_millis(200);
 
-/// Records `seconds` of polling into the run folder's file `name`, or reads the file back where the folder has it. One recording per lane.
+/// Records `seconds` of polling into the run folder's file `name`, or reads the file back where the
+/// folder has it. One recording per lane.
 pub(super) fn recording(
     tune: &Tune<'_>,
     folder: &RunDir,

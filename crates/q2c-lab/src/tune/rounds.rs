@@ -28,7 +28,8 @@ pub(super) struct Case {
     pub first: Vec<Recording>,
     /// IOPS of polling in one lane, in that.
     pub lane_iops: f64,
-    /// The mean sleep expected of the best rule by simulation when the first round was planned: the kernel runs with it, too.
+    /// The mean sleep expected of the best rule by simulation when the first round was planned: the
+    /// kernel runs with it, too.
     pub kernel_sleep_ns: Option<f64>,
     /// Whether its answer is clear, or nothing is left for it.
     pub done: bool,
@@ -215,7 +216,8 @@ fn round_in_words(round: u32, sizes: &[Size]) -> String {
 }
 
 impl Verified {
-    /// Sorts a round's trials in: to the referee of their block size, and to the cell of their method.
+    /// Sorts a round's trials in: to the referee of their block size, and to the cell of their
+    /// method.
     fn take(&mut self, round: Vec<CellRuns<CellSpec, TrialOutcome>>) {
         for runs in round {
             let spec = runs.plan.cell.clone();

@@ -1,4 +1,5 @@
-//! The sweep that a report shows: every rule of the standard grid on the first recording, with the costs as the trials left them.
+//! The sweep that a report shows: every rule of the standard grid on the first recording, with the
+//! costs as the trials left them.
 
 use super::Tune;
 use q2c_advice::FLOOR;

@@ -26,8 +26,8 @@ pub struct TuneSpec {
     pub rules: Vec<String>,
     /// Length of a trial's measured part, seconds.
     pub seconds: f64,
-    /// Length of the parts that a trial's measured time is cut into, polled slices before, between and after them, seconds;
-    /// longer on a device that does few I/Os in it.
+    /// Length of the parts that a trial's measured time is cut into, polled slices before, between
+    /// and after them, seconds; longer on a device that does few I/Os in it.
     pub part_seconds: f64,
     /// Length of each polled slice, seconds; longer likewise.
     pub slice_seconds: f64,
@@ -50,13 +50,15 @@ pub struct TuneSpec {
 }
 
 impl TuneSpec {
-    /// The objective; the standard one when the text is not understood (it was checked when the spec was made).
+    /// The objective; the standard one when the text is not understood (it was checked when the
+    /// spec was made).
     #[must_use]
     pub fn objective(&self) -> Objective {
         self.objective.parse().unwrap_or_default()
     }
 
-    /// The user's rules; one whose text is not understood is left out (they were checked when the spec was made).
+    /// The user's rules; one whose text is not understood is left out (they were checked when the
+    /// spec was made).
     #[must_use]
     pub fn rules(&self) -> Vec<PolicySpec> {
         let read = self.rules.iter().map(|text| text.parse());
@@ -72,7 +74,8 @@ impl TuneSpec {
         }
     }
 
-    /// The limits; a floor whose text is not understood is left out (it was checked when the spec was made).
+    /// The limits; a floor whose text is not understood is left out (it was checked when the spec
+    /// was made).
     #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {

@@ -1,5 +1,5 @@
-//! A trial's stages: polled slices and parts of the trial by turns, so that a device that drifts within a second is the
-//! same for both.
+//! A trial's stages: polled slices and parts of the trial by turns, so that a device that drifts
+//! within a second is the same for both.
 
 use crate::workload::{Stage, Step};
 use q2c_advice::{Method, settling};
@@ -22,7 +22,8 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Parts and slices get longer where a part would have few of the I/Os of a lane that does `lane_iops`.
+    /// Parts and slices get longer where a part would have few of the I/Os of a lane that does
+    /// `lane_iops`.
     pub fn stretched(self, lane_iops: f64) -> Self {
         let by = (IOS_PER_PART / (self.part * lane_iops)).max(1.0);
         let part = (self.part * by).min(self.measured);
@@ -59,7 +60,8 @@ impl Timetable {
         let parts = lengths.parts();
         let part = Nanos::from_secs_f64(lengths.measured / parts as f64);
         let mut timetable = Timetable::default();
-        // The thread's first I/Os are not like the others: the first slice comes after the settling.
+        // The thread's first I/Os are not like the others: the first slice comes after the
+        // settling.
         timetable.stages.push(Stage::new(step, settle));
         timetable.slice(slice.clone());
         for _ in 0..parts {

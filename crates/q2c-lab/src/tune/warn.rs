@@ -103,7 +103,8 @@ fn unrecorded(cells: &[Runs]) -> Option<Warning> {
     })
 }
 
-/// The disk's own count of bytes against ours: others' I/O, a cache, or a target that is not on that disk.
+/// The disk's own count of bytes against ours: others' I/O, a cache, or a target that is not on
+/// that disk.
 fn device_mismatch(runs: &Runs) -> Option<Warning> {
     let asked: u64 = runs.outcomes().map(|o| o.bytes).sum();
     let moved: u64 = runs

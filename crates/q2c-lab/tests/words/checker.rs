@@ -1,5 +1,5 @@
-//! Reads a recommendation's sentences as a person would, and holds each claim against the figures of the trials. It knows nothing of
-//! how the sentences were made.
+//! Reads a recommendation's sentences as a person would, and holds each claim against the figures
+//! of the trials. It knows nothing of how the sentences were made.
 
 /// A method's trials over polling beside them.
 #[derive(Clone, Debug)]
@@ -36,14 +36,16 @@ fn pays(of: &Figures) -> bool {
     median(&of.per_core) >= WORTH && median(&of.cpu) <= WHOLE_CPU
 }
 
-/// What is better by less than this, in every trial, may be passed over for fewer misses or for following the device.
+/// What is better by less than this, in every trial, may be passed over for fewer misses or for
+/// following the device.
 const ALIKE: f64 = 1.03;
 /// As many trials as an answer stands on.
 const ENOUGH: usize = 5;
 /// Figures are printed with three digits.
 const PRINTED: f64 = 0.006;
 
-/// Every claim of `text` that the figures contradict; `floor` is the share of polling's IOPS to be kept.
+/// Every claim of `text` that the figures contradict; `floor` is the share of polling's IOPS to be
+/// kept.
 pub fn contradictions(text: &str, figures: &[Figures], floor: f64) -> Vec<String> {
     let mut found = Vec::new();
     no_room(text, figures, &mut found);
@@ -70,7 +72,8 @@ fn no_room(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
-/// "Use X" is false where no trial of X reached the floor, or another that kept it was better in every trial.
+/// "Use X" is false where no trial of X reached the floor, or another that kept it was better in
+/// every trial.
 fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     let Some(rest) = text.strip_prefix("use ") else {
         return;
@@ -125,8 +128,8 @@ fn waking(text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// "beside polling X kept A [..] % of the IOPS at B [..] times" holds A and B of X. Who X is, is the word before: a policy's name, or
-/// "it", "Linux's rule", "interrupts".
+/// "beside polling X kept A [..] % of the IOPS at B [..] times" holds A and B of X. Who X is, is
+/// the word before: a policy's name, or "it", "Linux's rule", "interrupts".
 fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     let recommended = text
         .strip_prefix("use ")
@@ -169,8 +172,8 @@ fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
-/// "Sleeping costs A to B % of the IOPS": no rule that pays kept the floor, one lost as little as A, and the floor that is advised
-/// was kept by one.
+/// "Sleeping costs A to B % of the IOPS": no rule that pays kept the floor, one lost as little as
+/// A, and the floor that is advised was kept by one.
 fn trade(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     let Some((_, rest)) = text.split_once("sleeping costs ") else {
         return;

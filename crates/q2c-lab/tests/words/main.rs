@@ -1,5 +1,5 @@
-//! No sentence of a recommendation is contradicted by its own figures: over many results made at random, and over two kept runs whose
-//! texts of the time were.
+//! No sentence of a recommendation is contradicted by its own figures: over many results made at
+//! random, and over two kept runs whose texts of the time were.
 
 mod checker;
 
@@ -248,8 +248,8 @@ fn what_is_said_of_the_same_trials_now_is_not() {
         assert!(wrong.is_empty(), "{text}\n{wrong:#?}");
         verdicts.push(text.split(';').next().unwrap_or_default().to_owned());
     }
-    // Fixed sleeps: one of 10 us kept 0.993 at 4 KiB; in the second run one of 7 us kept 1.014, which is surer than the 0.977 of 10 us. At
-    // 64 KiB of the second run nothing kept 0.97.
+    // Fixed sleeps: one of 10 us kept 0.993 at 4 KiB; in the second run one of 7 us kept 1.014,
+    // which is surer than the 0.977 of 10 us. At 64 KiB of the second run nothing kept 0.97.
     assert!(
         verdicts[0].starts_with("use fixed:sleep=10us"),
         "{verdicts:#?}"
