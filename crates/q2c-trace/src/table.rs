@@ -1,13 +1,10 @@
 //! Plain tables as Parquet: results for other programs, not traces.
 
-use crate::TraceError;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 
 /// One column.
@@ -19,16 +16,12 @@ pub enum TableColumn {
     Number(String, Vec<f64>),
 }
 
-/// Writes a table; a file of that name is replaced.
+/// The bytes of a Parquet file with these columns. The caller writes them, and decides what
+/// happens to a file of that name.
 ///
 /// # Errors
-/// When the disk refuses, or the columns are not equally long.
-pub fn write(path: &Path, columns: &[TableColumn]) -> Result<(), TraceError> {
-    let failed = |source| TraceError::Parquet {
-        doing: "write table",
-        path: path.to_owned(),
-        source,
-    };
+/// When the columns are not equally long.
+pub fn parquet(columns: &[TableColumn]) -> Result<Vec<u8>, ParquetError> {
     let array = |column: &TableColumn| -> (String, ArrayRef) {
         match column {
             TableColumn::Text(name, texts) => {
@@ -42,35 +35,31 @@ pub fn write(path: &Path, columns: &[TableColumn]) -> Result<(), TraceError> {
         }
     };
     let batch = RecordBatch::try_from_iter(columns.iter().map(array));
-    let batch = batch.map_err(|e| failed(ParquetError::from(e)))?;
-    let file = File::create(path).map_err(|source| TraceError::Io {
-        doing: "write table",
-        path: path.to_owned(),
-        source,
-    })?;
+    let batch = batch.map_err(ParquetError::from)?;
+    let mut bytes = Vec::new();
     let zstd = Compression::ZSTD(Default::default());
     let properties = WriterProperties::builder().set_compression(zstd).build();
-    let written = ArrowWriter::try_new(file, batch.schema(), Some(properties))
-        .and_then(|mut writer| writer.write(&batch).and_then(|()| writer.close()));
-    written.map(|_| ()).map_err(failed)
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties))?;
+    writer.write(&batch)?;
+    writer.close()?;
+    Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use arrow_array::Array;
+    use bytes::Bytes;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     #[test]
     fn what_is_written_is_read_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("table.parquet");
         let columns = [
             TableColumn::Text("rule".to_owned(), vec!["min".to_owned(), "pas".to_owned()]),
             TableColumn::Number("ratio".to_owned(), vec![0.5, f64::NAN]),
         ];
-        write(&path, &columns).unwrap();
-        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap()).unwrap();
+        let bytes = Bytes::from(parquet(&columns).unwrap());
+        let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
         let batch = reader.build().unwrap().next().unwrap().unwrap();
         let texts = batch
             .column(0)

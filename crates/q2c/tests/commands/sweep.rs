@@ -115,6 +115,27 @@ fn the_public_trace() {
     assert!(fs::metadata(folder.path().join("s.parquet")).unwrap().len() > 1000);
 }
 
+/// A table must not be written over the recording that it was made of, nor through a symbolic link.
+#[test]
+fn no_file_is_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("list.txt");
+    let latencies: String = (0..2000).map(|n| format!("{}\n", 40 + n % 7)).collect();
+    fs::write(&list, &latencies).unwrap();
+    std::os::unix::fs::symlink(&list, folder.path().join("link.out")).unwrap();
+    for option in ["--parquet", "--csv", "--html"] {
+        for name in ["list.txt", "link.out"] {
+            let args = ["poll", "sweep", "list.txt", "--unit", "us", option, name];
+            q2c(folder.path(), &args).refused(2, &[name, "found an existing file"]);
+            assert_eq!(
+                fs::read_to_string(&list).unwrap(),
+                latencies,
+                "{option} {name}"
+            );
+        }
+    }
+}
+
 /// A recording that memory has no room for is replayed from files: rules that go through together, one by one, the bounds and the time line.
 #[test]
 fn from_files_as_from_memory() {

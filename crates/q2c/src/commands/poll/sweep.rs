@@ -167,7 +167,8 @@ fn write_files(args: &SweepArgs, result: &SweepResult) -> Result<(), Failure> {
                 Column::Number(name, numbers) => TableColumn::Number(name, numbers),
             })
             .collect();
-        q2c_trace::table::write(path, &columns).or_exit(Exit::Device)?;
+        let table = q2c_trace::table::parquet(&columns).or_exit(Exit::Internal)?;
+        write_new(path, &table)?;
         say(&format!("wrote {}", path.display()));
     }
     Ok(())
