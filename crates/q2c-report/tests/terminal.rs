@@ -202,7 +202,7 @@ fn a_replay_that_cannot_be_compared_says_why_first() {
         id: "late".into(),
         says: "its own lateness p99 is 2.40 ms".into(),
     }];
-    result.trial.complete = false;
+    result.trial.whole = false;
     let text = terminal::replay(&result, PIPE);
     let why = "invalid: its own lateness p99 is 2.40 ms; it was stopped before the trace's end";
     assert!(text.contains(why), "{text}");

@@ -172,8 +172,10 @@ pub struct ReplayTrial {
     pub valid: bool,
     /// Why not.
     pub invalid: Vec<Invalid>,
-    /// False when it was stopped before the trace's end.
-    pub complete: bool,
+    /// False when it was stopped before the trace's end. Until 2026-11-22 it was `complete`, as the
+    /// run's own field beside it.
+    #[serde(alias = "complete", default = "unsaid")]
+    pub whole: bool,
     /// U2C from submission.
     pub u2c_ns: Spread,
     /// U2C from the intended time.
@@ -196,6 +198,11 @@ pub struct ReplayTrial {
     pub reader_cpu_s: f64,
     /// The trial in equal parts of its time.
     pub windows: Vec<Window>,
+}
+
+/// Of a trial whose own `complete` was lost beside the run's.
+fn unsaid() -> bool {
+    true
 }
 
 /// How late.

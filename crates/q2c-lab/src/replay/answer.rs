@@ -57,8 +57,7 @@ pub fn replay(asked: &Asked, facts: &Facts, site: &Site, ran: &Ran) -> Option<Re
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_s: asked.started_unix_s,
         seconds: asked.seconds(),
-        complete: trials.iter().all(|trial| trial.complete)
-            && trials.len() as u32 >= asked.job.trials,
+        complete: trials.iter().all(|trial| trial.whole) && trials.len() as u32 >= asked.job.trials,
         job: asked.job.clone(),
         trace: asked.trace(facts),
         machine: machine::read(&q2c_host::Roots::live()),

@@ -52,7 +52,7 @@ pub fn trial(
         bytes: outcome.counts.bytes,
         valid: invalid.is_empty(),
         invalid,
-        complete: outcome.complete && !stopped,
+        whole: outcome.complete && !stopped,
         u2c_ns: spread(&outcome.counts.u2c),
         u2c_intended_ns: spread(&outcome.counts.intended),
         q2c_ns: captured.as_ref().map(|captured| spread(&captured.q2c)),
@@ -277,7 +277,7 @@ pub fn median(
 /// Whether nothing is wrong with a trial but the replayer's lateness.
 pub fn only_late(trial: &ReplayTrial) -> bool {
     !trial.valid
-        && trial.complete
+        && trial.whole
         && trial.errors == 0
         && trial.invalid.iter().all(|why| why.id == LATE)
 }

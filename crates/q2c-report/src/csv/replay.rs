@@ -87,7 +87,7 @@ fn row(trial: &ReplayTrial) -> impl Iterator<Item = String> {
     let own = [
         trial.valid.to_string(),
         reasons(&trial.invalid),
-        trial.complete.to_string(),
+        trial.whole.to_string(),
         trial.saturated.to_string(),
         trial.stalled.to_string(),
         field(trial.stalled_s),

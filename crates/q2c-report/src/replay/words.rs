@@ -31,7 +31,7 @@ fn validity(trial: &ReplayTrial) -> Said {
 
 fn reasons(trial: &ReplayTrial) -> String {
     let mut words = q2c_result::replay::reasons(&trial.invalid);
-    if !trial.complete && trial.invalid.iter().all(|why| why.id != "stopped") {
+    if !trial.whole && trial.invalid.iter().all(|why| why.id != "stopped") {
         let apart = if words.is_empty() { "" } else { "; " };
         words += &format!("{apart}it was stopped before the trace's end");
     }

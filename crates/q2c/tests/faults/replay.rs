@@ -93,7 +93,7 @@ fn a_stopped_comparison_keeps_finished_trials() {
                 .as_array()
                 .unwrap()
                 .iter()
-                .filter(|t| t["complete"] == true)
+                .filter(|t| t["whole"] == true)
                 .count()
         })
         .sum();

@@ -54,6 +54,31 @@ fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
     );
 }
 
+/// A replay's result is drawn again from its folder, also where the key `complete` stands twice, as it did once.
+#[test]
+fn a_run_can_be_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = evenly(folder.path());
+    let trace = trace.to_str().unwrap();
+    let done = run(
+        folder.path(),
+        &format!("replay {trace} sim:200us,servers=4 --speed 4 --max-lateness 1s"),
+    );
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let runs = fs::read_dir(folder.path().join("runs")).unwrap();
+    let runs: Vec<PathBuf> = runs.map(|entry| entry.unwrap().path()).collect();
+    let [kept] = runs.as_slice() else {
+        panic!("{runs:?}")
+    };
+    let report = |what: &Path| run(folder.path(), &format!("report {}", what.display()));
+    assert_eq!(report(kept).done(), done.stdout);
+    let text = fs::read_to_string(kept.join("result.json")).unwrap();
+    assert_eq!(text.matches("\"whole\"").count(), 2, "{text}");
+    let old = folder.path().join("old.json");
+    fs::write(&old, text.replace("\"whole\"", "\"complete\"")).unwrap();
+    assert_eq!(report(&old).done(), done.stdout);
+}
+
 #[test]
 fn a_device_too_slow_for_the_trace_is_found_saturated() {
     let folder = tempfile::tempdir().unwrap();
