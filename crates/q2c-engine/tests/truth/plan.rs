@@ -9,6 +9,11 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub const BLOCK: u32 = 4096;
 
+/// Switches per I/O of a thread that waits for interrupts. Fewer than one: an I/O can be complete
+/// before the thread gave its CPU up, and is so more often where the hypervisor or a neighbour took
+/// the CPU meanwhile. A thread that polls has hardly any.
+pub const SWITCHES: std::ops::Range<f64> = 0.2..1.5;
+
 /// The machine's CPUs for one test alone: two runs at once would measure each other.
 pub fn alone() -> MutexGuard<'static, ()> {
     static MACHINE: Mutex<()> = Mutex::new(());
