@@ -32,7 +32,7 @@ pub struct Decision {
     pub chosen: Option<usize>,
     /// The floor that was applied, IOPS over polling's.
     pub floor: f64,
-    /// Of a trade-off: the rule that loses least IOPS for what it saves.
+    /// Of a trade-off: the rule, or interrupts, that loses least IOPS for what it saves.
     pub nearest: Option<usize>,
     /// Where the chosen rule does not follow the device: the best one that does and keeps the
     /// floor.
@@ -266,9 +266,9 @@ fn verdict(contenders: &[Contender], views: &[View], winner: Option<&View>) -> V
     }
 }
 
-/// Of the sleeping methods that pay, the one to name in a trade-off.
+/// Of the methods that pay, the one to name in a trade-off: interrupts, too, where they lose less.
 fn nearest(views: &[View]) -> Option<&View> {
-    let paying = || views.iter().filter(|v| v.sleeps && v.pays && v.limits_kept);
+    let paying = || views.iter().filter(|v| v.pays && v.limits_kept);
     let most = paying()
         .map(|v| v.iops.log)
         .fold(f64::NEG_INFINITY, f64::max);

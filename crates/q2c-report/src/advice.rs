@@ -68,7 +68,7 @@ impl<'a> Of<'a> {
         match self.recommendation.verdict {
             Verdict::Rule => format!("use {policy}"),
             Verdict::Interrupt => "use interrupts".to_owned(),
-            Verdict::TradeOff => self.trade_off(),
+            Verdict::TradeOff => self.by_interrupts().unwrap_or_else(|| self.trade_off()),
             Verdict::NoRoom => format!(
                 "no room to sleep: no rule that leaves the CPU gained 2 % over polling in KIOPS/core; use {method}"
             ),
@@ -92,6 +92,21 @@ impl<'a> Of<'a> {
                 pays(cell, of) && near(of) && of.iops.median < self.recommendation.floor
             })
             .collect()
+    }
+
+    /// Of a trade-off with interrupts.
+    fn by_interrupts(&self) -> Option<String> {
+        let nearest = self.recommendation.nearest.as_ref();
+        let cell = self.named(nearest.filter(|name| name.method == "interrupt")?)?;
+        let kept = cell.relative?.iops.median * 100.0;
+        Some(format!(
+            "a trade-off: interrupts cost {} % of the IOPS and save {} % of the CPU: use them with --min-iops {}%, \
+             else {}",
+            number(100.0 - kept),
+            number(100.0 - cell.measured.cpu_pct.median),
+            kept.floor(),
+            self.recommendation.method
+        ))
     }
 
     fn trade_off(&self) -> String {
@@ -191,7 +206,10 @@ impl<'a> Of<'a> {
 
     fn nearest(&self) -> Option<String> {
         let nearest = self.recommendation.nearest.as_ref()?;
-        self.beside(&nearest.policy, self.named(nearest)?)
+        let cell = self.named(nearest)?;
+        // Interrupts and Linux's rule are told among the others.
+        let told = cell.method == "interrupt" || cell.role == "linux";
+        self.beside(&nearest.policy, cell).filter(|_| !told)
     }
 
     /// Of no room: the rule that came furthest.

@@ -357,7 +357,7 @@ pub struct Recommendation {
     /// What the floor stands for, as asked on the command line (`93%`, `9300`); empty for the
     /// standard floor.
     pub floor_asked: String,
-    /// Of a trade-off: the method that sleeps and loses least for what it saves.
+    /// Of a trade-off: the rule, or interrupts, that loses least for what it saves.
     pub nearest: Option<MethodName>,
     /// Whether the recommended method adapts to a device that changes; a fixed sleep does not.
     pub follows: bool,

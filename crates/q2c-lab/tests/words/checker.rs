@@ -36,8 +36,8 @@ fn pays(of: &Figures) -> bool {
     median(&of.per_core) >= WORTH && median(&of.cpu) <= WHOLE_CPU
 }
 
-/// What is better by less than this, in every trial, may be passed over for fewer misses or for
-/// following the device.
+/// What is better by less than this may be passed over for fewer misses or for following the
+/// device.
 const ALIKE: f64 = 1.03;
 /// As many trials as an answer stands on.
 const ENOUGH: usize = 5;
@@ -53,6 +53,7 @@ pub fn contradictions(text: &str, figures: &[Figures], floor: f64) -> Vec<String
     waking(text, &mut found);
     kept(text, figures, &mut found);
     trade(text, figures, floor, &mut found);
+    by_interrupts(text, figures, &mut found);
     found
 }
 
@@ -169,6 +170,37 @@ fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
                 found.push(format!("{name}: said {said}, measured {is:.4}"));
             }
         }
+    }
+}
+
+/// "Interrupts cost A % of the IOPS and save B % of the CPU": they do, and no rule that pays loses
+/// less while it gains more.
+fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
+    let Some((_, rest)) = text.split_once("interrupts cost ") else {
+        return;
+    };
+    let Some(own) = figures.iter().find(|of| of.name == "interrupt") else {
+        return found.push("interrupts were not tried".to_owned());
+    };
+    let numbers: Vec<f64> = rest.split(' ').filter_map(|n| n.parse().ok()).collect();
+    let is = [100.0 - median(&own.iops) * 100.0, 100.0 - median(&own.cpu)];
+    for (said, is) in numbers.iter().zip(is) {
+        if (said - is).abs() > PRINTED * is.abs().max(1.0) {
+            found.push(format!("interrupts: said {said}, measured {is:.4}"));
+        }
+    }
+    let ahead = |of: &&Figures| {
+        let plainly = |own: &[f64], other: &[f64]| median(other) > median(own) * ALIKE;
+        of.sleeps
+            && pays(of)
+            && plainly(&own.iops, &of.iops)
+            && plainly(&own.per_core, &of.per_core)
+    };
+    for of in figures.iter().filter(ahead) {
+        found.push(format!(
+            "a trade-off by interrupts, but {} is ahead",
+            of.name
+        ));
     }
 }
 
