@@ -100,10 +100,11 @@ impl<'a> Of<'a> {
         let cell = self.named(nearest.filter(|name| name.method == "interrupt")?)?;
         let kept = cell.relative?.iops.median * 100.0;
         Some(format!(
-            "a trade-off: interrupts cost {} % of the IOPS and save {} % of the CPU: use them with --min-iops {}%, \
+            "a trade-off: interrupts cost {} % of the IOPS and take {} % CPU{}: use them with --min-iops {}%, \
              else {}",
             number(100.0 - kept),
-            number(100.0 - cell.measured.cpu_pct.median),
+            number(cell.measured.cpu_pct.median),
+            self.where_polling_takes(),
             kept.floor(),
             self.recommendation.method
         ))
@@ -124,20 +125,28 @@ impl<'a> Of<'a> {
             .iter()
             .map(|(_, of)| (1.0 - of.iops.median) * 100.0)
             .collect();
-        // Polling takes a whole CPU, whatever it got of it.
-        let saved: Vec<f64> = trade
+        let taken: Vec<f64> = trade
             .iter()
-            .map(|(cell, _)| 100.0 - cell.measured.cpu_pct.median)
+            .map(|(cell, _)| cell.measured.cpu_pct.median)
             .collect();
         let least = self.named(nearest).and_then(|cell| cell.relative);
         let least = least.map_or(0.0, |of| (of.iops.median * 100.0).floor());
         format!(
-            "a trade-off: sleeping costs {} % of the IOPS and saves {} % of the CPU ({}): use it with --min-iops {least}%, \
+            "a trade-off: sleeping costs {} % of the IOPS and takes {} % CPU{} ({}): use it with --min-iops {least}%, \
              else {method}",
             span(&lost),
-            span(&saved),
+            span(&taken),
+            self.where_polling_takes(),
             nearest.policy
         )
+    }
+
+    /// Polling's CPU, which is less than a whole one where the hypervisor or a neighbour took some.
+    fn where_polling_takes(&self) -> String {
+        self.cell("poll", "").map_or_else(String::new, |cell| {
+            let taken = number(cell.measured.cpu_pct.median);
+            format!(" where polling takes {taken} %")
+        })
     }
 
     fn why(&self) -> Vec<String> {
@@ -278,8 +287,14 @@ impl<'a> Of<'a> {
 
     fn over_linux(&self) -> Option<String> {
         let ratio = self.recommendation.over_linux?;
+        let linux = self.cells.iter().find(|cell| cell.role == "linux");
+        let kept = linux.and_then(|cell| cell.relative)?.iops.median;
+        let broke = match kept < self.recommendation.floor {
+            true => ", which broke the floor",
+            false => "",
+        };
         Some(format!(
-            "KIOPS/core {:.2} times that of Linux's rule (95 % interval {:.2} to {:.2})",
+            "KIOPS/core {:.2} times that of Linux's rule{broke} (95 % interval {:.2} to {:.2})",
             ratio.ratio, ratio.low, ratio.high
         ))
     }
