@@ -104,8 +104,8 @@ fn a_trade_off_names_the_nearest() {
     assert_eq!(found.nearest, Some(0));
 }
 
-/// Interrupts keep 60 % of the IOPS at 1.3 times the KIOPS/core: a rule that keeps 55 % at 1.1 times
-/// is no trade-off to name, one that keeps 94 % is.
+/// Interrupts keep 60 % of the IOPS at 1.3 times the KIOPS/core: a rule that keeps 55 % at 1.1
+/// times is no trade-off to name, one that keeps 94 % is.
 #[test]
 fn a_trade_off_names_interrupts_where_they_lose_less() {
     let interrupt = tried("interrupt", (0.60, 1.3, 0.0), 5);

@@ -263,12 +263,16 @@ impl<'a> Of<'a> {
         ))
     }
 
+    /// The cell of Linux's rule.
+    fn linux(&self) -> Option<&'a Cell> {
+        self.cells.iter().copied().find(|cell| cell.role == "linux")
+    }
+
     /// Linux's rule, interrupts, polling: whatever of them is not recommended.
     fn others(&self) -> Vec<String> {
-        let linux = self.cells.iter().find(|cell| cell.role == "linux");
         let recommended = |cell: &Cell| label::is_recommended(cell, Some(self.recommendation));
         let mut others = Vec::new();
-        if let Some(cell) = linux.filter(|cell| !recommended(cell)) {
+        if let Some(cell) = self.linux().filter(|cell| !recommended(cell)) {
             others.extend(self.beside("Linux's rule", cell));
         }
         if let Some(cell) = self.cell("interrupt", "").filter(|cell| !recommended(cell)) {
@@ -287,8 +291,7 @@ impl<'a> Of<'a> {
 
     fn over_linux(&self) -> Option<String> {
         let ratio = self.recommendation.over_linux?;
-        let linux = self.cells.iter().find(|cell| cell.role == "linux");
-        let kept = linux.and_then(|cell| cell.relative)?.iops.median;
+        let kept = self.linux()?.relative?.iops.median;
         let broke = match kept < self.recommendation.floor {
             true => ", which broke the floor",
             false => "",

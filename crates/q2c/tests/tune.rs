@@ -1,4 +1,5 @@
-//! `q2c tune` end to end on a simulated device: every field that `result.json` promises is there, and true.
+//! `q2c tune` end to end on a simulated device: every field that `result.json` promises is there,
+//! and true.
 
 use serde_json::Value;
 use std::path::Path;
@@ -105,7 +106,8 @@ fn the_result_has_what_it_promises() {
     fields(&result["fidelity"], &["cells", "drift_pct"]);
 }
 
-/// A device of 2 ms serves at most 500 I/Os a second, polling sees its latency, and half of it can be slept through.
+/// A device of 2 ms serves at most 500 I/Os a second, polling sees its latency, and half of it can
+/// be slept through.
 #[test]
 fn the_numbers_are_the_devices() {
     let folder = tempfile::tempdir().unwrap();
@@ -151,11 +153,12 @@ fn the_numbers_are_the_devices() {
     }
 }
 
-/// Half of 2 ms, ns. I/Os before the first window poll; and on a busy machine a lane can lose its CPU
-/// within a submission: its wait is then short, and so are the window's minimum and the sleep.
+/// Half of 2 ms, ns. I/Os before the first window poll; and on a busy machine a lane can lose its
+/// CPU within a submission: its wait is then short, and so are the window's minimum and the sleep.
 const ABOUT_HALF: std::ops::Range<f64> = 0.3e6..1.5e6;
 
-/// On a device of 2 ms: rules that the user wrote are simulated and run live; one that gives no time polls and is warned about.
+/// On a device of 2 ms: rules that the user wrote are simulated and run live; one that gives no
+/// time polls and is warned about.
 #[test]
 fn own_rules_run_live() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! Running q2c, and reading what it says.
 
 use serde_json::Value;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -93,4 +94,12 @@ pub fn shared_data(test: &str, name: &str) -> Option<PathBuf> {
             .expect("the skip log can be written");
     }
     None
+}
+
+/// The only run in `folder`.
+pub fn run_in(folder: &Path) -> PathBuf {
+    let runs = fs::read_dir(folder.join("runs")).unwrap();
+    let runs: Vec<PathBuf> = runs.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    runs[0].clone()
 }

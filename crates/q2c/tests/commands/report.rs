@@ -1,17 +1,9 @@
 //! `q2c report`, and a run's trace and calibration simulated again.
 
-use crate::program::{close, number, q2c};
+use crate::program::{close, number, q2c, run_in};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// The only run in `folder`.
-fn run_in(folder: &Path) -> PathBuf {
-    let runs = fs::read_dir(folder.join("runs")).unwrap();
-    let runs: Vec<PathBuf> = runs.map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(runs.len(), 1, "{runs:?}");
-    runs[0].clone()
-}
+use std::path::Path;
 
 fn read(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
@@ -72,9 +64,10 @@ fn draws_html(folder: &Path, run: &str) {
     assert_eq!(fs::read_to_string(folder.join("again.html")).unwrap(), page);
 }
 
-/// The run's own sweep was made with the same costs on the same recording: the same rules give the same. A fixed sleep
-/// has no window. A window that closes at a stall of a busy machine may hold that stall or not, by a nanosecond that
-/// the sweep rounds: rules with windows are compared elsewhere, on recordings without stalls.
+/// The run's own sweep was made with the same costs on the same recording: the same rules give the
+/// same. A fixed sleep has no window. A window that closes at a stall of a busy machine may hold
+/// that stall or not, by a nanosecond that the sweep rounds: rules with windows are compared
+/// elsewhere, on recordings without stalls.
 fn simulates_again(folder: &Path, run: &Path, result: &Value) {
     let trace = run.join("trace-4096.parquet");
     let cost = run.join("corrected.json");

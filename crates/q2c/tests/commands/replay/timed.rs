@@ -1,4 +1,5 @@
 use super::*;
+use crate::program::run_in;
 
 #[test]
 fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
@@ -54,7 +55,8 @@ fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
     );
 }
 
-/// A replay's result is drawn again from its folder, also where the key `complete` stands twice, as it did once.
+/// A replay's result is drawn again from its folder, also where the key `complete` stands twice, as
+/// it did once.
 #[test]
 fn a_run_can_be_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -65,13 +67,9 @@ fn a_run_can_be_drawn_again() {
         &format!("replay {trace} sim:200us,servers=4 --speed 4 --max-lateness 1s"),
     );
     assert_eq!(done.code, 0, "{}", done.stderr);
-    let runs = fs::read_dir(folder.path().join("runs")).unwrap();
-    let runs: Vec<PathBuf> = runs.map(|entry| entry.unwrap().path()).collect();
-    let [kept] = runs.as_slice() else {
-        panic!("{runs:?}")
-    };
+    let kept = run_in(folder.path());
     let report = |what: &Path| run(folder.path(), &format!("report {}", what.display()));
-    assert_eq!(report(kept).done(), done.stdout);
+    assert_eq!(report(&kept).done(), done.stdout);
     let text = fs::read_to_string(kept.join("result.json")).unwrap();
     assert_eq!(text.matches("\"whole\"").count(), 2, "{text}");
     let old = folder.path().join("old.json");
@@ -135,7 +133,8 @@ fn what_cannot_keep_a_schedule_is_refused() {
     }
 }
 
-/// Without sleeping the submitting thread takes its CPU for the second that the trace lasts; else it sleeps between requests 2 ms apart.
+/// Without sleeping the submitting thread takes its CPU for the second that the trace lasts; else
+/// it sleeps between requests 2 ms apart.
 #[test]
 fn spinning_takes_a_cpu_and_sleeping_does_not() {
     let folder = tempfile::tempdir().unwrap();
