@@ -1,4 +1,4 @@
-//! Any bytes as `alibaba`: see [`common::check`].
+//! Imports any bytes as `alibaba`; see [`common::check`].
 #![no_main]
 
 mod common;

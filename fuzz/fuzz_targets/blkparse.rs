@@ -1,5 +1,5 @@
-//! Any bytes as blkparse's text, in its own format or a given one: never a panic; what is accepted is in the order of time from zero, and
-//! every exporter takes it.
+//! Imports any bytes as blkparse's text, in its default format or a given one. No input may cause a
+//! panic. Accepted input is in the order of time from zero, and every exporter takes it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,7 +9,7 @@ use q2c_trace::import::{ImportOptions, Source, by_name};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Formats as `blkparse -f` takes them; the first stands for its own.
+/// Formats as `blkparse -f` takes them; the empty one stands for blkparse's default format.
 const FORMATS: [&str; 4] = [
     "",
     "%D %2c %8s %5T.%9t %5p %2a %3d %S %n [%C]\\n",

@@ -1,4 +1,5 @@
-//! Any bytes as one to three blktrace files: never a panic; every I/O leaves once, with times in the order of its life.
+//! Reads any bytes as one to three blktrace files. No input may cause a panic, and every I/O is
+//! handed out once, with times in the order of its life.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,11 +1,11 @@
-//! What holds for every importer of public traces.
+//! The check that every importer of public traces must pass.
 
 use q2c_model::{Bytes, Nanos};
 use q2c_trace::import::{ImportOptions, Source, TimeUnit, by_name};
 use std::path::Path;
 
-/// Imports any bytes: never a panic; what is accepted is numbered, in the order of time from zero, and no request ends
-/// before it starts.
+/// Imports any bytes. No input may cause a panic. Accepted records are numbered and in the order of
+/// time from zero, and no request ends before it starts.
 pub fn check(format: &str, skip_bad: bool, mut input: &[u8]) {
     let options = ImportOptions {
         unit: Some(TimeUnit::Microseconds),

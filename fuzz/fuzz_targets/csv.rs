@@ -1,4 +1,5 @@
-//! Any bytes as CSV under several column maps: never a panic; what is accepted is sorted, from time zero.
+//! Imports any bytes as CSV under several column maps. No input may cause a panic. Accepted records
+//! are sorted and begin at time zero.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,7 +7,7 @@ use q2c_model::{Bytes, Nanos, Op};
 use q2c_trace::import::{ColumnMap, ImportOptions, Source, TimeUnit, by_name};
 use std::path::Path;
 
-/// Maps to the headers `a` to `f`.
+/// Column maps for the headers `a` to `f`.
 const MAPS: [&str; 4] = [
     "submit_ns=a,latency=b,lane=c,op=d,offset=e,bytes=f",
     "queue_ns=a,issue_ns=b,complete_ns=c,device=d,flags=e,error=f",
@@ -17,7 +18,7 @@ const MAPS: [&str; 4] = [
 fuzz_target!(|data: (u8, bool, &[u8])| {
     let (map, skip_bad, rows) = data;
     let text = [&b"a,b,c,d,e,f\n"[..], rows].concat();
-    // With the high bit the header is the input's own.
+    // When the high bit is set, the input has its own header.
     let mut input = if map & 0x80 == 0 { &text[..] } else { rows };
     let map = MAPS[usize::from(map) % MAPS.len()];
     let options = ImportOptions {

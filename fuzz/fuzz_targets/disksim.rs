@@ -1,4 +1,4 @@
-//! Any bytes as `disksim`: see [`common::check`].
+//! Imports any bytes as `disksim`; see [`common::check`].
 #![no_main]
 
 mod common;

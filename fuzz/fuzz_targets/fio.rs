@@ -1,4 +1,5 @@
-//! Any bytes as a fio job file: never a panic; remarks name lines of it, and what was taken is within its bounds.
+//! Reads any bytes as a fio job file. No input may cause a panic. Remarks name lines of the file,
+//! and accepted values are within their bounds.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

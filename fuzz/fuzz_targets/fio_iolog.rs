@@ -1,4 +1,4 @@
-//! Any bytes as `fio-iolog`: see [`common::check`].
+//! Imports any bytes as `fio-iolog`; see [`common::check`].
 #![no_main]
 
 mod common;

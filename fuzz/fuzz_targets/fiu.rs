@@ -1,4 +1,4 @@
-//! Any bytes as `fiu`: see [`common::check`].
+//! Imports any bytes as `fiu`; see [`common::check`].
 #![no_main]
 
 mod common;

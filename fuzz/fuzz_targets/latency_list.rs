@@ -1,4 +1,5 @@
-//! Any bytes as a latency list: never a panic; what is accepted is a closed loop.
+//! Imports any bytes as a latency list. No input may cause a panic. Accepted records are a closed
+//! loop.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

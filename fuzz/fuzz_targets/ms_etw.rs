@@ -1,4 +1,4 @@
-//! Any bytes as `ms-etw`: see [`common::check`].
+//! Imports any bytes as `ms-etw`; see [`common::check`].
 #![no_main]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Any bytes as `msr`: see [`common::check`].
+//! Imports any bytes as `msr`; see [`common::check`].
 #![no_main]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Any bytes as `nexus5`: see [`common::check`].
+//! Imports any bytes as `nexus5`; see [`common::check`].
 #![no_main]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Any bytes as `spc`: see [`common::check`].
+//! Imports any bytes as `spc`; see [`common::check`].
 #![no_main]
 
 mod common;

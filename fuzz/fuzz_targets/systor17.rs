@@ -1,4 +1,4 @@
-//! Any bytes as `systor17`: see [`common::check`].
+//! Imports any bytes as `systor17`; see [`common::check`].
 #![no_main]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Any bytes as `tencent`: see [`common::check`].
+//! Imports any bytes as `tencent`; see [`common::check`].
 #![no_main]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Any bytes as `vscsi`: see [`common::check`].
+//! Imports any bytes as `vscsi`; see [`common::check`].
 #![no_main]
 
 mod common;

@@ -1,8 +1,15 @@
-//! How fast binary blktrace becomes an analysis, on one core and on two: `cargo run --release -p q2c-analyze --example blktrace_speed [MILLION EVENTS [FOLDER]]`.
+//! Measures how fast binary blktrace becomes an analysis, on one core and on two:
+//!
+//! ```text
+//! cargo run --release -p q2c-analyze --example blktrace_speed [MILLION EVENTS [FOLDER]]
+//! ```
+//!
 //! With a folder it writes the files there as sda.blktrace.N, for other programs, and ends.
 //!
-//! Makes the files of 8 CPUs in memory (Q, G, I, D, C of random 4 KiB reads and writes, some hundred in flight, completions on
-//! other CPUs), then times five rounds of reading and merging, of that with matching, and of all with the statistics; these last in the same thread and in a second one.
+//! The program makes the files of 8 CPUs in memory: Q, G, I, D, C of random 4 KiB reads and writes,
+//! some hundred in flight, with completions on other CPUs. Then it times five rounds of four runs:
+//! reading and merging; these with matching; all of that with the statistics in the same thread;
+//! and with the statistics in a second thread.
 
 use q2c_analyze::{Analyzer, Beside};
 use q2c_model::Layer;
@@ -13,7 +20,7 @@ use std::path::Path;
 use std::time::Instant;
 
 const CPUS: usize = 8;
-/// Action, ns since Q, whether on the completing CPU.
+/// The events of an I/O: action, ns since Q, whether it is on the completing CPU.
 const LIFE: [(u32, u64, bool); 5] = [
     (1, 0, false),
     (4, 400, false),
@@ -105,7 +112,7 @@ fn beside(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// The files of all CPUs: an I/O every 200 ns.
+/// The files of all CPUs, with an I/O every 200 ns.
 fn files(ios: usize) -> Vec<Vec<u8>> {
     let mut events: Vec<Vec<(u64, u32, u64, u32)>> = vec![Vec::new(); CPUS];
     let mut random = 1u64;
@@ -115,7 +122,7 @@ fn files(ios: usize) -> Vec<Vec<u8>> {
             .wrapping_add(1_442_695_040_888_963_407);
         let (sector, write) = ((random >> 34) * 8, 1 + (random >> 33 & 1) as u32);
         for (action, after, there) in LIFE {
-            // Latencies differ by a fifth.
+            // Latencies differ by up to a fifth.
             let jitter = if there { random >> 40 & 0x3fff } else { 0 };
             let cpu = if there {
                 (random >> 20) as usize % CPUS

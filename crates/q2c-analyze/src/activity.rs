@@ -1,23 +1,23 @@
-//! Working and idle.
+//! Time with I/Os in flight, and pauses without.
 
 use q2c_result::analyze::Activity;
 
-/// Pauses, as the sweep meets them.
+/// Sums active and idle time, and counts pauses, as the sweep over time reports them.
 #[derive(Default)]
 pub(crate) struct Idle {
     activity: Activity,
-    /// Idle since the last I/O.
+    /// Length of the pause that goes on now, ns; 0 while an I/O is in flight.
     running: u64,
 }
 
 impl Idle {
-    /// Nothing in flight for so long.
+    /// Nothing was in flight for another `ns`.
     pub(crate) fn add(&mut self, ns: u64) {
         self.running += ns;
         self.activity.idle_ns += ns;
     }
 
-    /// Something in flight for so long; a pause before it is over.
+    /// An I/O was in flight for `ns`: this ends the pause before it, if there is one.
     pub(crate) fn ends(&mut self, ns: u64) {
         if ns == 0 {
             return;

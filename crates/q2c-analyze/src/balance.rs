@@ -1,18 +1,18 @@
-//! Requests by hardware queue, and how even they are.
+//! Requests by hardware queue, and how evenly they are spread.
 
 use q2c_result::analyze::{Balance, Hctx};
 use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
 use std::collections::BTreeMap;
 
-/// Requests by queue and submitting CPU.
+/// Counts requests by hardware queue and submitting CPU.
 #[derive(Default)]
 pub(crate) struct Queues {
     by_queue: BTreeMap<u32, BTreeMap<u32, u64>>,
 }
 
 impl Queues {
-    /// Queues that are told apart: more than any device has.
+    /// Most queues, and most CPUs of a queue, that are told apart: more than any device has.
     const MOST: usize = 4096;
 
     pub(crate) fn add(&mut self, span: &Span) {
@@ -49,8 +49,11 @@ impl Queues {
     }
 }
 
-/// How even these counts are. Chi-square alone would call any difference uneven once there are millions of requests, so that a
-/// deviation (standard deviation over mean) of at most 1 % counts as even, too.
+/// How even the counts of some queues are: `one queue`, `even`, `nearly even` or `uneven`.
+///
+/// Counts are even when chance explains their differences (p of at least 0.001). With millions of
+/// requests chi-square alone would call any difference uneven; therefore a deviation (standard
+/// deviation over mean) of at most 1 % is even too. A deviation of at most 10 % is nearly even.
 #[must_use]
 pub fn verdict(counts: &[u64]) -> Balance {
     let queues = counts.len() as f64;
@@ -77,8 +80,10 @@ pub fn verdict(counts: &[u64]) -> Balance {
     }
 }
 
-/// The probability of a chi-square of at least `x` by chance: the regularised upper incomplete gamma function of half the degrees
-/// of freedom and half of `x`, by its series below the middle and its continued fraction above.
+/// The probability of a chi-square of at least `x` by chance. It is the regularised upper
+/// incomplete gamma function of half the degrees of freedom and half of `x`, computed by its series
+/// for a small `x` and by its continued fraction for a large one. It is 1 without degrees of
+/// freedom.
 #[must_use]
 pub fn chi_square_p(x: f64, degrees: usize) -> f64 {
     if degrees == 0 || x <= 0.0 {
@@ -93,7 +98,8 @@ pub fn chi_square_p(x: f64, degrees: usize) -> f64 {
     p.clamp(0.0, 1.0)
 }
 
-/// ln of gamma(n / 2), from gamma(1) = 1 and gamma(1/2) = sqrt(pi) upwards by gamma(a + 1) = a gamma(a).
+/// ln of gamma(n / 2), computed upwards from gamma(1) = 1 or gamma(1/2) = sqrt(pi) by gamma(a + 1)
+/// = a gamma(a).
 fn ln_gamma_of_half(n: usize) -> f64 {
     let (mut a, mut sum) = match n % 2 {
         0 => (1.0, 0.0),
@@ -106,7 +112,7 @@ fn ln_gamma_of_half(n: usize) -> f64 {
     sum
 }
 
-/// Sum of x^k / (a (a + 1) ... (a + k)).
+/// The sum of x^k / (a (a + 1) ... (a + k)) over all k from 0.
 fn series(a: f64, x: f64) -> f64 {
     let (mut term, mut sum, mut k) = (1.0 / a, 1.0 / a, a);
     while term > sum * 1e-15 {
@@ -117,7 +123,8 @@ fn series(a: f64, x: f64) -> f64 {
     sum
 }
 
-/// The continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / ...)), from a depth at which it has settled.
+/// The continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / ...)), cut at a
+/// depth beyond which it does not change.
 fn fraction(a: f64, x: f64) -> f64 {
     const DEPTH: u32 = 2000;
     let deepest = x + f64::from(2 * DEPTH + 1) - a;
@@ -132,7 +139,7 @@ fn fraction(a: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Critical values as printed in tables of the chi-square distribution.
+    /// The critical values are those printed in tables of the chi-square distribution.
     #[test]
     fn probabilities_are_those_of_the_tables() {
         for (x, degrees, p) in [
@@ -157,15 +164,17 @@ mod tests {
         let of = |counts: &[u64]| verdict(counts).verdict;
         assert_eq!(of(&[500]), "one queue");
         assert_eq!(of(&[250; 4]), "even");
-        // Chance: deviations of a standard deviation of the Poisson counts, sqrt(1000).
+        // The deviations are about the standard deviation of Poisson counts, sqrt(1000): chance
+        // explains them.
         assert_eq!(of(&[1032, 968, 1010, 990]), "even");
-        // Beyond chance, but small.
+        // The difference is beyond chance, but small.
         assert_eq!(of(&[1_005_000, 995_000]), "even");
         assert_eq!(of(&[105_000, 95_000]), "nearly even");
         assert_eq!(of(&[900, 100, 500, 500]), "uneven");
     }
 
-    /// By hand: mean 500, squares 400^2 + 400^2 = 320 000; 320 000 / 500 = 640; cv = sqrt(320 000 / 4) / 500.
+    /// By hand: the mean is 500, the sum of squares 400^2 + 400^2 = 320 000, chi-square 320 000 /
+    /// 500 = 640, and cv is sqrt(320 000 / 4) / 500.
     #[test]
     fn figures_by_hand() {
         let balance = verdict(&[900, 100, 500, 500]);

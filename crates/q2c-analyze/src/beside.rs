@@ -1,4 +1,4 @@
-//! An analysis in a thread of its own, so that reading and matching go on meanwhile.
+//! Runs an analysis in a thread of its own, so that reading and matching go on meanwhile.
 
 use crate::Analyzer;
 use q2c_result::analyze::AnalyzeResult;
@@ -8,10 +8,11 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// Parts on their way; a reader that is faster than the analysis waits.
+/// Most parts that wait for the analysis; a faster reader waits for it.
 const UNDER_WAY: usize = 4;
 
-/// Takes I/Os as [`Analyzer`] does, and works them in beside the caller.
+/// Does as [`Analyzer`] does, in a second thread. Buffers go there filled and come back empty, so
+/// that they are not allocated anew.
 pub struct Beside {
     out: SyncSender<Vec<Span>>,
     spare: Receiver<Vec<Span>>,
@@ -27,7 +28,7 @@ impl Beside {
         let thread = thread::spawn(move || {
             for spans in full {
                 analyzer.add(&spans);
-                // Whoever adds nothing more needs no buffer.
+                // The caller may be gone; a buffer that it does not take back is not needed.
                 give.try_send(spans).ok();
             }
             analyzer
@@ -35,19 +36,19 @@ impl Beside {
         Beside { out, spare, thread }
     }
 
-    /// Takes I/Os; waits while too many are under way.
+    /// Takes the next I/Os. Waits while four parts are waiting for the analysis.
     pub fn add(&mut self, spans: &[Span]) {
         let mut part = self.spare.try_recv().unwrap_or_default();
         part.clear();
         part.extend_from_slice(spans);
-        // It ends before its time only by a panic, which `finish` hands on.
+        // Sending fails only when the thread has panicked; `finish` hands the panic on.
         self.out.send(part).ok();
     }
 
-    /// What they say, once all are worked in; as [`Analyzer::finish`].
+    /// Waits until all I/Os are analysed, then gives the result as [`Analyzer::finish`] does.
     ///
     /// # Panics
-    /// When the analysis did.
+    /// When the analysis panicked.
     #[must_use]
     pub fn finish(self, names: &BTreeMap<u32, String>) -> AnalyzeResult {
         drop(self.out);

@@ -1,14 +1,16 @@
-//! Where time goes: shares of the stages in all, over load and over time.
+//! Names the bottleneck by the shares of the stages in Q2C: of the whole trace, over load and over
+//! time.
 
 use crate::stage::{PARTS, Stage, Stages};
 use crate::windows::{Joined, Windows};
 use q2c_result::analyze::{Bottleneck, LoadClass, Tags, TimeWindow};
 use std::collections::BTreeMap;
 
-/// A stage before the driver that takes at least this share is named; else the device is.
+/// The largest stage before the driver is named when it takes at least this share of Q2C; else D2C
+/// is.
 const NAMED: f64 = 0.2;
 
-/// Sums of parts over some I/Os.
+/// Sums of the parts of Q2C over some I/Os, ns, in the order of [`PARTS`].
 #[derive(Clone, Copy, Default)]
 struct Sums {
     requests: u64,
@@ -47,7 +49,8 @@ impl Sums {
         }
     }
 
-    /// The largest stage before the driver if it takes enough, else D2C; the rest when nothing is known.
+    /// The stage to name: the largest before the driver if it takes [`NAMED`], else D2C, or the
+    /// rest when that is larger.
     fn named(&self) -> Stage {
         let before = [
             Stage::Q2G,
@@ -98,9 +101,10 @@ const fn why(stage: Stage) -> &'static str {
     }
 }
 
-/// The same, with the evidence that a trace with G has.
+/// The explanation of a stage. For Q2G it says how much of the waiting was with all requests in
+/// use, if the trace has G.
 fn reason(stage: Stage, tags: &[Tags]) -> String {
-    /// Of the waiting that was with all requests in use.
+    /// Share of the waiting with all requests in use from which on requests count as exhausted.
     const EXHAUSTED: f64 = 0.8;
     let sum = |of: fn(&Tags) -> u64| tags.iter().map(of).fold(0, u64::saturating_add);
     let (all, at_most) = (sum(|t| t.q2g_ns), sum(|t| t.q2g_at_most_ns));
@@ -123,11 +127,11 @@ fn reason(stage: Stage, tags: &[Tags]) -> String {
     }
 }
 
-/// Sums over load and time.
+/// Sums over the whole trace, by load and by time.
 #[derive(Default)]
 pub(crate) struct Shares {
     all: Sums,
-    /// By the binary digits of the number in flight.
+    /// By the number in flight: class k has 2^k to 2^(k+1) - 1 I/Os in flight.
     loads: Vec<Sums>,
     windows: Windows<Sums>,
 }
@@ -144,7 +148,7 @@ impl Shares {
         self.windows.at(queue).add(q2c, &parts);
     }
 
-    /// What they say; `tags` may tell why I/Os waited for requests.
+    /// The bottleneck; `None` without an I/O. `tags` may explain why I/Os waited for requests.
     pub(crate) fn told(&self, tags: &[Tags]) -> Option<Bottleneck> {
         if self.all.requests == 0 {
             return None;

@@ -1,4 +1,5 @@
-//! Some I/Os one by one: the first, those around the slowest, those of a window that was asked for.
+//! Excerpts of single I/Os: the first of the trace, those around the slowest, and those of a window
+//! that was asked for.
 
 use q2c_result::analyze::{Excerpt, ExcerptIo};
 use q2c_trace::Span;
@@ -6,19 +7,20 @@ use q2c_trace::span::{NONE, NONE_32};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// I/Os before and behind the slowest, and a quarter of the first.
+/// I/Os that are kept before the slowest and behind it. The excerpt of the start has four times as
+/// many.
 const AROUND: usize = 96;
-/// I/Os of a window.
+/// Most I/Os of the window that are kept.
 const MOST: usize = 4096;
 
-/// Keeps them as they pass.
+/// Keeps the I/Os of the excerpts as they pass.
 #[derive(Default)]
 pub(crate) struct Excerpts {
     start: Vec<Span>,
     recent: VecDeque<Span>,
     slowest: Vec<Span>,
     longest: u64,
-    /// I/Os still to come behind the slowest.
+    /// How many I/Os behind the slowest are still to be kept.
     to_come: usize,
     window: Option<Range<u64>>,
     asked: Vec<Span>,
@@ -27,7 +29,7 @@ pub(crate) struct Excerpts {
 }
 
 impl Excerpts {
-    /// Keeps those that are in flight between these times from the first start, ns, too.
+    /// Keeps also the I/Os that are in flight between these times, ns from the first start.
     pub(crate) fn window(&mut self, window: Range<u64>) {
         self.window = Some(window);
     }
@@ -70,7 +72,8 @@ impl Excerpts {
         self.recent.push_back(*span);
     }
 
-    /// Nothing is told twice: of a trace as short as an excerpt there is the start alone.
+    /// The excerpts, with times from `first`. The slowest is left out when the start holds all of
+    /// its I/Os.
     pub(crate) fn told(&self, first: u64) -> Vec<Excerpt> {
         let has = |span: &Span| self.start.iter().any(|own| own.id == span.id);
         let inside = self.slowest.iter().all(has);

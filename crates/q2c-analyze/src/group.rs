@@ -1,4 +1,4 @@
-//! I/Os by what they have in common.
+//! Statistics of I/Os in groups: by operation, size, device, process, CPU and hardware queue.
 
 use crate::stage::{Stages, Tally};
 use q2c_model::{Bytes, Layer, Op};
@@ -7,19 +7,20 @@ use q2c_trace::Span;
 use q2c_trace::span::NONE_32;
 use std::collections::{BTreeMap, HashMap};
 
-/// Groups by one property; I/Os of groups beyond the limit are told as `others`.
+/// Groups by one property. I/Os of further groups than [`ByOne::MOST`] are counted together as
+/// `others`.
 #[derive(Default)]
 struct ByOne {
     keys: Vec<u64>,
     tallies: Vec<Tally>,
-    /// Beyond [`ByOne::SCANNED`].
+    /// Places of the keys from number [`ByOne::SCANNED`] on.
     places: HashMap<u64, usize>,
     others: Option<Box<Tally>>,
 }
 
 impl ByOne {
     const MOST: usize = 512;
-    /// Keys that are found by looking at all of them.
+    /// The first keys, up to this number, are found by comparing with each, without a hash.
     const SCANNED: usize = 32;
 
     #[inline]
@@ -68,7 +69,7 @@ impl ByOne {
     }
 }
 
-/// Groups by all properties.
+/// The groups by each property.
 #[derive(Default)]
 pub(crate) struct Groups {
     op: ByOne,
@@ -79,7 +80,7 @@ pub(crate) struct Groups {
     hctx: ByOne,
 }
 
-/// The power of two at or above a length; 0 for none.
+/// The smallest power of two that is not below a length; 0 for a length of 0.
 fn size_class(bytes: u64) -> u64 {
     match bytes {
         0 => 0,

@@ -1,15 +1,16 @@
-//! I/Os in flight, swept over time.
+//! The number of I/Os in flight over time.
 
 use crate::activity::Idle;
 use q2c_result::analyze::{Activity, InFlight};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Follows the number in flight through the queueing times; completions wait in a heap as large as that number.
+/// Follows the number of I/Os in flight from one queueing to the next. A heap holds the completions
+/// of those in flight.
 #[derive(Default)]
 pub(crate) struct Sweep {
     ends: BinaryHeap<Reverse<u64>>,
-    /// Where the sweep stands; none before the first I/O.
+    /// The time up to which all is counted; `None` before the first I/O.
     now: Option<u64>,
     integral: u128,
     sum: u128,
@@ -18,13 +19,14 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
-    /// Takes an I/O; returns how many are in flight with it.
+    /// Takes an I/O by the times queued and complete. Returns the number in flight when it was
+    /// queued, itself included.
     pub(crate) fn add(&mut self, from: u64, to: u64) -> u64 {
         let to = to.max(from);
         self.sum += u128::from(to - from);
         let now = *self.now.get_or_insert(from);
         if from < now {
-            // Comes late: what lies behind is added by itself.
+            // The I/O comes late: its time before `now` was passed already and is added here.
             self.integral += u128::from(to.min(now) - from);
         } else {
             self.advance(from);
@@ -58,7 +60,7 @@ impl Sweep {
         }
     }
 
-    /// Sweeps to the last completion.
+    /// Counts on to the last completion.
     pub(crate) fn finish(&mut self) {
         while let Some(Reverse(end)) = self.ends.peek().copied() {
             self.step(end);

@@ -1,12 +1,22 @@
-//! What a trace of I/Os says, in one pass and bounded memory.
+//! Analyses a trace of I/Os in one pass and bounded memory.
 //!
-//! [`Analyzer`] takes [`q2c_trace::Span`]s in the order in which they were queued and makes an [`AnalyzeResult`]. Memory: the I/Os in
-//! flight, and histograms of at most 512 groups by each property.
+//! [`Analyzer`] takes [`q2c_trace::Span`]s in the order in which they were queued and makes an
+//! [`AnalyzeResult`]. It keeps the I/Os in flight, and histograms of at most 512 groups by each
+//! property.
 //!
-//! Stages of an I/O, each the time between two events it has: **Q2G** to its request; **Q2M** to the request of another that it was
-//! merged into; **G2I** to the scheduler; **I2D** there; **G2D** from request to driver without a scheduler; **M2D** from the
-//! merge to the driver; **D2C** with driver and device; **Q2C** all of it. Of an I/O with all its events the stages before Q2C add up to
-//! it. **Q2Q** is the time since the I/O queued before it on its device.
+//! A stage of an I/O is the time between two of its events:
+//!
+//! - **Q2G**: from queued until it has a request;
+//! - **Q2M**: from queued until it is merged into another's request;
+//! - **G2I**: from the request to the scheduler;
+//! - **I2D**: in the scheduler;
+//! - **G2D**: from the request to the driver, where there is no scheduler;
+//! - **M2D**: from the merge to the driver;
+//! - **D2C**: in driver and device;
+//! - **Q2C**: from queued to complete.
+//!
+//! The stages of an I/O that has all its events add up to Q2C. **Q2Q** is the time since the I/O
+//! that was queued before it on the same device.
 
 mod activity;
 mod balance;
@@ -41,7 +51,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use tags::AllTags;
 
-/// Takes I/Os as they come.
+/// Analyses I/Os while they are read.
+///
+/// Order of calls: [`Analyzer::new`], [`Analyzer::window`] if an excerpt is wanted,
+/// [`Analyzer::add`] for all I/Os in the order in which they were queued, [`Analyzer::finish`].
 pub struct Analyzer {
     layer: Layer,
     all: Tally,
@@ -59,7 +72,8 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// For I/Os of this layer.
+    /// An analysis of I/Os of this layer. I/Os of the user layer have the stages U2C and U2U and no
+    /// bottleneck.
     #[must_use]
     pub fn new(layer: Layer) -> Self {
         Analyzer {
@@ -79,12 +93,14 @@ impl Analyzer {
         }
     }
 
-    /// Keeps the I/Os in flight between these times from the first start, ns, one by one: at most 4,096.
+    /// Asks for an excerpt: the I/Os that are in flight between these times, ns from the first
+    /// start. At most 4,096 are kept. Call it before the first I/O is added.
     pub fn window(&mut self, window: Range<u64>) {
         self.excerpts.window(window);
     }
 
-    /// Takes I/Os. Those that come later than one queued after them are counted right, but the most in flight may be missed.
+    /// Takes the next I/Os. An I/O that comes after one that was queued later is counted in full,
+    /// but the largest number in flight may be too small then.
     pub fn add(&mut self, spans: &[Span]) {
         spans.iter().for_each(|span| self.one(span));
     }
@@ -125,7 +141,8 @@ impl Analyzer {
         self.last = self.last.max(if end == NONE { start } else { end });
     }
 
-    /// What they say. `names` are those of processes. Input, lost and unmatched are for the caller to add.
+    /// The result of all I/Os that were added. `names` are the names of processes by id. The caller
+    /// fills in the result's input and its lost and unmatched events.
     #[must_use]
     pub fn finish(mut self, names: &BTreeMap<u32, String>) -> AnalyzeResult {
         self.sweep.finish();

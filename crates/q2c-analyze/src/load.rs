@@ -1,13 +1,13 @@
-//! Latency and I/Os in flight over time.
+//! Latencies and I/Os in flight over time.
 
 use crate::windows::{Joined, Windows};
 use q2c_result::analyze::Load;
 use q2c_trace::span::NONE;
 
-/// Four classes to each doubling of the latency.
+/// Number of latency classes: four to each doubling.
 const CLASSES: usize = 64 * 4;
 
-/// The class of a latency: its highest binary digit and the two below it.
+/// The class of a latency: its highest binary digit and the two digits below it.
 fn class(ns: u64) -> usize {
     let octave = ns.max(1).ilog2();
     let quarter = if octave < 2 {
@@ -18,7 +18,7 @@ fn class(ns: u64) -> usize {
     octave as usize * 4 + quarter as usize
 }
 
-/// The smallest latency of a class.
+/// The smallest latency of a class, ns.
 fn lower_end(class: usize) -> u64 {
     let (octave, quarter) = (class / 4, (class % 4) as u64);
     if octave < 2 {
@@ -54,12 +54,12 @@ impl Joined for Window {
     }
 }
 
-/// Takes I/Os as they come.
+/// Sums the I/Os of each window of time.
 #[derive(Default)]
 pub(crate) struct Loads(Windows<Window>);
 
 impl Loads {
-    /// An I/O queued and complete at these times, [`NONE`] when it never is.
+    /// Takes an I/O by the times queued and complete; `to` is [`NONE`] when it never completes.
     pub(crate) fn add(&mut self, from: u64, to: u64) {
         let window = self.0.at(from);
         window.requests += 1;

@@ -1,4 +1,4 @@
-//! Distances between I/Os, and times between their queueing.
+//! Distances between successive I/Os of a device, and the times between their queueing.
 
 use q2c_model::DevId;
 use q2c_result::analyze::Seeks;
@@ -9,14 +9,14 @@ use q2c_trace::span::NONE;
 struct Device {
     device: DevId,
     last_queue: Option<u64>,
-    /// First sector behind the last I/O with data; [`NONE`] before the first.
+    /// First sector behind the last I/O with data; [`NONE`] before the first one.
     end: u64,
     sequential: u64,
     sectors: u128,
     lengths: Histogram,
 }
 
-/// By device; I/Os of devices beyond the limit have no seeks and no Q2Q.
+/// Seeks by device. I/Os of further devices than [`AllSeeks::MOST`] have no seeks and no Q2Q.
 #[derive(Default)]
 pub(crate) struct AllSeeks {
     devices: Vec<Device>,
@@ -26,8 +26,8 @@ pub(crate) struct AllSeeks {
 impl AllSeeks {
     const MOST: usize = 512;
 
-    /// Takes the next I/O queued; returns the time since the one before on its device, [`NONE`] for the first or one that
-    /// comes late.
+    /// Takes the I/O that was queued next. Returns the time since the one before it on its device,
+    /// ns; [`NONE`] for the first I/O of a device and for one that comes after an I/O queued later.
     pub(crate) fn next(&mut self, span: &Span) -> u64 {
         if span.queue == NONE {
             return NONE;
@@ -81,7 +81,7 @@ impl Device {
             let length = span.sector.abs_diff(self.end);
             self.sequential += u64::from(length == 0);
             self.sectors += u128::from(length);
-            // The histogram's own sum must not overflow by absurd sectors.
+            // The histogram's sum must not overflow with the absurd sectors of a damaged trace.
             self.lengths.record(length.min(1 << 42));
         }
         let end = span.sector.saturating_add(span.bytes.div_ceil(512));

@@ -7,32 +7,32 @@ use q2c_trace::Span;
 use q2c_trace::span::NONE;
 use std::collections::BTreeMap;
 
-/// A stage.
+/// A stage of an I/O: the time between two of its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Queued to request.
+    /// From queued until the I/O has a request.
     Q2G,
-    /// Request to scheduler.
+    /// From the request to the scheduler.
     G2I,
-    /// Queued to merge.
+    /// From queued until the I/O is merged into another's request.
     Q2M,
-    /// Scheduler to driver.
+    /// From the scheduler to the driver.
     I2D,
-    /// Request to driver, without a scheduler.
+    /// From the request to the driver, where there is no scheduler.
     G2D,
-    /// Merge to driver.
+    /// From the merge to the driver.
     M2D,
-    /// Driver to completion.
+    /// From the driver to the completion.
     D2C,
-    /// What of Q2C is in none of these, because events are missing.
+    /// The part of Q2C that is in none of the stages above, because events are missing.
     Rest,
-    /// Queued to completion.
+    /// From queued to complete.
     Q2C,
-    /// Since the I/O queued before on the device.
+    /// From the queueing of the I/O before it on the same device to its own.
     Q2Q,
 }
 
-/// Stages that make up Q2C, and the rest.
+/// The stages that add up to Q2C, [`Stage::Rest`] last.
 pub const PARTS: [Stage; 8] = [
     Stage::Q2G,
     Stage::G2I,
@@ -44,7 +44,7 @@ pub const PARTS: [Stage; 8] = [
     Stage::Rest,
 ];
 
-/// How many stages there are.
+/// Number of stages.
 pub(crate) const STAGES: usize = 10;
 
 const ALL: [Stage; STAGES] = [
@@ -61,7 +61,7 @@ const ALL: [Stage; STAGES] = [
 ];
 
 impl Stage {
-    /// Its name.
+    /// The name in results, such as `Q2G`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ impl Stage {
         }
     }
 
-    /// Its name in a layer's result; none where the layer lacks it.
+    /// The name in a layer's result; `None` when that layer has no such stage.
     const fn name_in(self, layer: Layer) -> Option<&'static str> {
         match (layer, self) {
             (_, Stage::Rest) => None,
@@ -90,10 +90,11 @@ impl Stage {
     }
 }
 
-/// The stages of one I/O, ns; [`NONE`] for those it lacks.
+/// The stages of one I/O by `Stage as usize`, ns; [`NONE`] for those that it lacks.
 pub(crate) struct Stages(pub(crate) [u64; STAGES]);
 
-/// From one time to another; a clock that differs between CPUs makes no negative time.
+/// The time between two events, [`NONE`] when one of them is missing. It is 0 when the clocks of
+/// two CPUs differ so far that the later event has the earlier time.
 fn between(from: u64, to: u64) -> u64 {
     if from == NONE || to == NONE {
         NONE
@@ -131,7 +132,8 @@ impl Stages {
         self.0[Stage::Q2C as usize]
     }
 
-    /// The parts of Q2C, the rest included.
+    /// The parts of Q2C in the order of [`PARTS`], ns; 0 for stages that the I/O lacks. They add up
+    /// to Q2C.
     pub(crate) fn parts(&self) -> [u64; PARTS.len()] {
         let mut parts = [0; PARTS.len()];
         for (part, ns) in parts.iter_mut().zip(&self.0[..PARTS.len() - 1]) {
@@ -145,7 +147,8 @@ impl Stages {
     }
 }
 
-/// Statistics of all stages over some I/Os. A stage's histogram (19 KB) is made when the first I/O has it.
+/// Statistics of all stages over some I/Os. The histogram of a stage (19 KB) is made for the first
+/// I/O that has the stage.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) requests: u64,

@@ -1,4 +1,4 @@
-//! Requests in use while I/Os wait for one: what shows that a queue's tags were exhausted.
+//! Requests in use while I/Os wait for one, which shows whether a queue's tags were exhausted.
 
 use q2c_model::DevId;
 use q2c_result::analyze::Tags;
@@ -7,12 +7,15 @@ use q2c_trace::span::{NONE, NONE_32};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Waits of I/Os by the number of requests in use when they were queued.
+/// A queue's requests in use, and the waits of I/Os for a request.
+///
+/// Each wait counts as one at the most when, at the time queued, as many requests were in use as
+/// ever before. When a larger number is reached later, the earlier waits are no longer at the most.
 #[derive(Default)]
 struct Queue {
-    /// Requests that are allocated later: their G, then their C.
+    /// G and C of requests that are allocated later.
     to_come: BinaryHeap<Reverse<(u64, u64)>>,
-    /// C of those in use.
+    /// C of the requests in use.
     in_use: BinaryHeap<Reverse<u64>>,
     most: u64,
     q2g: u64,
@@ -31,7 +34,8 @@ impl Queue {
         self.to_come.push(Reverse((getrq, complete)));
     }
 
-    /// A number in use that was never reached before makes the waits at smaller ones waits below the most.
+    /// Takes note of the number in use. A number that was never reached before makes all earlier
+    /// waits ones below the most.
     fn reached(&mut self) {
         let in_use = self.in_use.len() as u64;
         if in_use > self.most {
@@ -60,12 +64,12 @@ impl Queue {
     }
 }
 
-/// By device and hardware queue.
+/// The queues by device and hardware queue.
 #[derive(Default)]
 pub(crate) struct AllTags(BTreeMap<(DevId, u32), Queue>);
 
 impl AllTags {
-    /// Queues that are told apart.
+    /// Most queues that are told apart; I/Os of further ones are left out.
     const MOST: usize = 4096;
 
     pub(crate) fn add(&mut self, span: &Span) {
@@ -102,7 +106,8 @@ impl AllTags {
 mod tests {
     use super::*;
 
-    /// Four requests, of 100 ns each; eight I/Os queued at once: the second four wait until one of the first is over.
+    /// There are four requests, each in use for 100 ns. Of eight I/Os the last four are queued
+    /// while the requests are in use, and wait until one is free.
     #[test]
     fn waits_with_all_requests_in_use_are_at_the_most() {
         let mut queue = Queue::default();
@@ -127,7 +132,7 @@ mod tests {
         for k in 0..8 {
             queue.add(k, k, 100 + k);
         }
-        // Seven are free again.
+        // Seven of the eight requests are free by then.
         queue.add(106, 150, 200);
         queue.advance(u64::MAX);
         assert_eq!((queue.most, queue.q2g, queue.q2g_at_most), (8, 44, 0));

@@ -1,16 +1,19 @@
-//! Windows of time that grow with the trace, so that a few are enough whatever its length.
+//! Windows of time that become longer with the trace, so that their number stays small for any
+//! trace.
 
-/// What a window holds.
+/// The content of a window, which can be joined with that of the next window.
 pub(crate) trait Joined: Default {
-    /// Takes what the window after it holds.
+    /// Adds the content of the next window.
     fn join(&mut self, other: Self);
 }
 
-/// At most 512 windows from the first time on, joined by twos when there would be more.
+/// At most 512 windows of equal length, a power of two of ns. The first begins at the first time
+/// that is passed in. When a time would need more windows, neighbours are joined in pairs and the
+/// length doubles.
 pub(crate) struct Windows<T> {
     all: Vec<T>,
     start: Option<u64>,
-    /// log2 of their length, ns.
+    /// log2 of the length of a window, ns.
     length: u32,
 }
 
@@ -26,15 +29,15 @@ impl<T> Default for Windows<T> {
 
 impl<T> Windows<T> {
     const MOST: usize = 512;
-    /// About a millisecond, at first.
+    /// log2 of the length at first: 2^20 ns, about a millisecond.
     const SHORTEST: u32 = 20;
 
-    /// Length of each, ns.
+    /// Length of each window now, ns.
     pub(crate) fn length_ns(&self) -> u64 {
         1 << self.length
     }
 
-    /// What they hold, with their starts, ns from the first time on.
+    /// The windows in order: start, ns from the first time on, and content.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         let length = self.length;
         let numbered = self.all.iter().enumerate();
@@ -43,13 +46,14 @@ impl<T> Windows<T> {
 }
 
 impl<T: Joined> Windows<T> {
-    /// The window of a time; one before the first time belongs to the first.
+    /// The window of a time. A time before the first one belongs to the first window.
     pub(crate) fn at(&mut self, time: u64) -> &mut T {
         let at = self.number(time);
         &mut self.all[at]
     }
 
-    /// Hands every window between two times to `with`, with the part of the time that lies in it.
+    /// Calls `with` for every window between two times, with the ns of that span that lie in the
+    /// window.
     pub(crate) fn between(&mut self, from: u64, to: u64, mut with: impl FnMut(&mut T, u64)) {
         let last = self.number(to);
         let start = self.start.unwrap_or(from);

@@ -1,7 +1,9 @@
-//! Compares the two sources of idle time under known loads, as the text of `q2c_host::cpu_time` tells.
+//! Compares the two sources of idle time under known loads. The text of `q2c_host::cpu_time` has a
+//! table of its results.
 //!
-//! `cargo run -p q2c-host --example cpu_sources -- CPU [SECONDS] [FILE]` pins each load to CPU; run it on a machine
-//! that is otherwise idle. FILE must be new: a scratch file for direct reads.
+//! `cargo run -p q2c-host --example cpu_sources -- CPU [SECONDS] [FILE]` pins each load to CPU. Run
+//! it on a machine that is otherwise idle. FILE must not exist: it becomes the scratch file for
+//! direct reads.
 #![expect(clippy::print_stdout, reason = "the table is the result")]
 
 use q2c_host::Roots;

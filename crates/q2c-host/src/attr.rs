@@ -1,4 +1,4 @@
-//! Attribute files: one value per file, as sysfs and procfs have them.
+//! Reads attribute files of sysfs and procfs, which hold one value each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,13 @@ pub fn text(path: &Path) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The file's text as a value; `None` when it cannot be read or is no such value.
+/// The file's text, parsed; `None` when it cannot be read or parsed.
 pub fn value<T: FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }
 
-/// The word in force of a list of choices: `a [b] c` or `a (b) c` gives `b`, text without brackets all of it.
+/// The chosen word of a list of choices: `b` of `a [b] c` or `a (b) c`, and the whole text if it
+/// has no brackets.
 pub fn selected(text: &str) -> &str {
     let within = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
     within('[', ']')
@@ -25,7 +26,8 @@ pub fn selected(text: &str) -> &str {
         .trim()
 }
 
-/// The entries of a folder, sorted by name with numbers in numeric order; none when it cannot be read.
+/// The entries of a folder, sorted by name with numbers in numeric order; empty when it cannot be
+/// read.
 pub fn entries(dir: &Path) -> Vec<PathBuf> {
     let listed = fs::read_dir(dir).into_iter().flatten();
     let mut paths: Vec<PathBuf> = listed.filter_map(|e| Some(e.ok()?.path())).collect();
@@ -37,7 +39,7 @@ pub fn entries(dir: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// A path's last part as text.
+/// The last part of a path as text.
 pub fn name(path: &Path) -> String {
     let last = path.file_name().unwrap_or_default();
     last.to_string_lossy().into_owned()

@@ -1,4 +1,4 @@
-//! Block devices: from a path to its disk, the disk's facts, statistics and interrupts.
+//! Block devices: finding the disk of a path, and the disk's facts, statistics and interrupts.
 
 mod device;
 mod generic;

@@ -1,8 +1,9 @@
-//! The kernel's CPU lists: `0-3,8,10-11`.
+//! CPU lists as the kernel writes them: `0-3,8,10-11`.
 
 use q2c_model::CpuId;
 
-/// The CPUs of a list, in its order; `None` when it is no list. Empty text is an empty list.
+/// The CPUs of a list, in the list's order; `None` when `text` is no list. Empty text is an empty
+/// list.
 #[must_use]
 pub fn parse(text: &str) -> Option<Vec<CpuId>> {
     let mut cpus = Vec::new();
@@ -17,7 +18,7 @@ pub fn parse(text: &str) -> Option<Vec<CpuId>> {
     Some(cpus)
 }
 
-/// The list's text for CPUs in ascending order, runs joined.
+/// The text of a list, with consecutive CPUs joined to ranges. `cpus` must be in ascending order.
 pub fn show(cpus: &[CpuId]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &CpuId(n) in cpus {

@@ -1,19 +1,22 @@
-//! How busy the machine's CPUs were between two moments, and what a thread used.
+//! How busy the machine's CPUs were between two moments, and how much CPU time a thread used.
 //!
 //! Two kernel counters tell a CPU's idle time, and they disagree:
 //!
-//! * `/proc/stat` (idle + iowait). With a tickless kernel (`CONFIG_NO_HZ_IDLE`, the default everywhere) the idle
-//!   loop's time is taken from the clock at entry and exit, interrupts that hit the idle CPU are left out, and the
-//!   idle period that still lasts is added at the read: exact to the 10 ms it is printed in. The other columns
-//!   (user, system, irq, softirq) are sampled by the tick and miss work that keeps clear of it, unless the kernel
-//!   accounts interrupts by the clock: they name where busy time went, and are never summed up to it.
-//! * cpuidle residency (`cpuidle/stateN/time`, microseconds). Added when a state is left: an idle period that still
-//!   lasts is not in it, however long. A state entered with interrupts open (HLT, as `haltpoll` and the bare
-//!   `default idle` do) contains the handler of the interrupt that ends it; the idle loop's own entry and exit are
-//!   never in it.
+//! * `/proc/stat` (idle + iowait). With a tickless kernel (`CONFIG_NO_HZ_IDLE`, the default
+//!   everywhere) the kernel takes the idle loop's time from the clock at entry and exit, leaves out
+//!   interrupts that hit the idle CPU, and adds the idle period that still lasts at the read. The
+//!   count is exact to the 10 ms in which it is printed. The other columns (user, system, irq,
+//!   softirq) are sampled by the tick and miss work that keeps clear of it, unless the kernel
+//!   accounts interrupts by the clock. They tell where busy time went, and are never summed up to
+//!   it.
+//! * cpuidle residency (`cpuidle/stateN/time`, microseconds). The kernel adds to it when a state is
+//!   left: an idle period that still lasts is not in it, however long. A state that is entered with
+//!   interrupts open (HLT, as `haltpoll` and the bare `default idle` do) contains the handler of
+//!   the interrupt that ends it. The idle loop's own entry and exit are never in it.
 //!
-//! Measured over 5 s windows on a 2-CPU virtual machine (KVM, Linux 6.18, driver haltpoll; one load pinned to one
-//! otherwise quiet CPU; idle seconds of that CPU; `thread` is the load's own CPU time):
+//! The table was measured over windows of 5 s on a virtual machine with 2 CPUs (KVM, Linux 6.18,
+//! driver haltpoll). Each load was pinned to one otherwise quiet CPU. Times are in seconds; those
+//! of the two counters are idle seconds of that CPU, and `thread` is the load's own CPU time.
 //!
 //! | load | wall | thread | /proc/stat | cpuidle | busy by stat | busy by cpuidle |
 //! |---|---|---|---|---|---|---|
@@ -22,13 +25,16 @@
 //! | sleeps of 100 us, 7 200/s | 5.00 | 1.23 | 3.68 | 3.974 | 1.32 | 1.03 |
 //! | direct 4 KiB reads, 14 500/s | 5.00 | 2.41 | 2.37 | 1.918 | 2.63 | 3.08 |
 //!
-//! With sleeps, cpuidle calls 5 to 8 us per wake-up idle that were the timer's handler; in the run above its busy time
-//! is below what the thread alone used, which cannot be. With reads it called up to 6 us per wait busy that were the
-//! idle loop's, by an amount that changed from run to run (none to 25 % of the busy time). Both errors grow with the
-//! rate and would tilt a comparison of interrupts, polling and hybrid polling. The tick code's nanosecond counter
-//! (`/proc/timer_list`) agreed with `/proc/stat` within its 10 ms plus the idle period that still lasted. So
-//! [`Source::ProcStat`] is preferred, and cpuidle serves windows too short for 10 ms where its states do not contain
-//! handlers. Example `cpu_sources` repeats the comparison on another machine. Not measured: bare metal, intel_idle.
+//! With sleeps, cpuidle counts 5 to 8 us per wake-up as idle that belonged to the timer's handler;
+//! in the run above its busy time is below what the thread alone used, which is impossible. With
+//! reads it counted up to 6 us per wait as busy that belonged to the idle loop, by an amount that
+//! changed from run to run (none to 25 % of the busy time). Both errors grow with the rate and
+//! would distort a comparison of interrupts, polling and hybrid polling. The tick code's nanosecond
+//! counter (`/proc/timer_list`) agreed with `/proc/stat` within its 10 ms plus the idle period that
+//! still lasted. So [`Source::ProcStat`] is preferred. cpuidle serves windows that are too short
+//! for counts of 10 ms (below 1 s), where the driver's states do not contain handlers. The example
+//! `cpu_sources` repeats the comparison on another machine. Bare metal and intel_idle were not
+//! measured.
 
 mod busy;
 mod helper;

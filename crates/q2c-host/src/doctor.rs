@@ -1,7 +1,9 @@
-//! The doctor: what this machine can and cannot do, why, and the exact line that would change it.
+//! The doctor: tells what this machine can and cannot do, why, and the exact line that would change
+//! it.
 //!
-//! Checks read only. One file per group, one line per check in the `REGISTRY`; a check that does not apply (no
-//! target named, no such hardware) is left out of the report.
+//! Checks only read. Each group of checks has a file, and each check a line in the `REGISTRY`. A
+//! check that does not apply, because no target is named or the hardware is not there, is left out
+//! of the report.
 
 mod build;
 mod cpu;

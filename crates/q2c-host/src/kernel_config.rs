@@ -1,21 +1,24 @@
-//! How the kernel was built, where it tells: `/proc/config.gz`, or the file that distributions keep beside the kernel.
+//! The kernel's build options, from `/proc/config.gz` or from the file that distributions keep
+//! beside the kernel.
 
 use crate::{Roots, attr};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 
-/// A built kernel's text of options is below 1 MiB; no more is read of a file that claims to be one.
+/// Most bytes that are unpacked from `config.gz`. The options of a kernel are below 1 MiB of text;
+/// the bound keeps a damaged file from filling the memory.
 const MOST: u64 = 8 << 20;
 
-/// The options that were set, without `CONFIG_`.
+/// The build options that are set, by name without `CONFIG_`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelConfig {
     options: BTreeMap<String, String>,
 }
 
 impl KernelConfig {
-    /// Reads it; `None` where the kernel keeps no copy and no file of its release is found.
+    /// Reads the options; `None` where the kernel keeps no copy and no file of its release is
+    /// found.
     #[must_use]
     pub fn read(roots: &Roots) -> Option<KernelConfig> {
         let release = attr::text(&roots.proc("sys/kernel/osrelease")).unwrap_or_default();
@@ -30,7 +33,7 @@ impl KernelConfig {
             .map(KernelConfig::parse)
     }
 
-    /// From lines `CONFIG_X=y`; options not set stand in comments.
+    /// Parses lines `CONFIG_X=y`. Options that are not set stand in comments and are left out.
     #[must_use]
     pub fn parse(text: &str) -> KernelConfig {
         let option = |line: &str| {
@@ -42,13 +45,13 @@ impl KernelConfig {
         }
     }
 
-    /// Whether an option is built in or a module.
+    /// Whether an option is built in (`y`) or a module (`m`).
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.value(name).is_some_and(|v| v == "y" || v == "m")
     }
 
-    /// An option's value.
+    /// An option's value without quotes; `None` if it is not set.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
         self.options.get(name).map(String::as_str)

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Items of the kernel command line that change what is measured; `x.` names a module's options.
+/// Items of the kernel command line that change measured results. `x.` stands for all options of
+/// module `x`.
 const COMMAND_LINE_ITEMS: [&str; 19] = [
     "mitigations",
     "isolcpus",
@@ -30,7 +31,7 @@ const COMMAND_LINE_ITEMS: [&str; 19] = [
     "nvme.",
 ];
 
-/// Reads all facts.
+/// Reads all facts about the machine that results record.
 #[must_use]
 pub fn read(roots: &Roots) -> Machine {
     let cpuinfo = fs::read_to_string(roots.proc("cpuinfo")).unwrap_or_default();
@@ -60,7 +61,7 @@ pub fn read(roots: &Roots) -> Machine {
     }
 }
 
-/// The CPUs online; empty when sysfs does not tell.
+/// The CPUs that are online; empty when sysfs does not tell.
 #[must_use]
 pub fn online(roots: &Roots) -> Vec<CpuId> {
     let list = attr::text(&roots.sys("devices/system/cpu/online"));
@@ -74,7 +75,8 @@ pub fn kernel_version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// The frequency governors of `cpus`, joined when they differ.
+/// The frequency governor of `cpus`; if they differ, all names, joined by commas. `None` without a
+/// cpufreq driver.
 #[must_use]
 pub fn governors(roots: &Roots, cpus: &[CpuId]) -> Option<String> {
     let of = |&cpu: &CpuId| attr::text(&roots.cpu(cpu, "cpufreq/scaling_governor"));
@@ -82,7 +84,7 @@ pub fn governors(roots: &Roots, cpus: &[CpuId]) -> Option<String> {
     (!set.is_empty()).then(|| set.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// Name and exit latency in microseconds of a CPU's idle states, shallow first.
+/// Name and exit latency, in microseconds, of a CPU's idle states, the shallowest first.
 #[must_use]
 pub fn idle_states(roots: &Roots, cpu: CpuId) -> Vec<(String, u64)> {
     let dirs = attr::entries(&roots.cpu(cpu, "cpuidle"));
@@ -95,14 +97,14 @@ pub fn idle_states(roots: &Roots, cpu: CpuId) -> Vec<(String, u64)> {
     dirs.iter().filter_map(state).collect()
 }
 
-/// Clock sources: `which` is `current` or `available`.
+/// The kernel's clock source (`which` = `current`) or all that it has (`available`).
 pub(crate) fn clocksource(roots: &Roots, which: &str) -> Option<String> {
     let dir = "devices/system/clocksource/clocksource0";
     attr::text(&roots.sys(&format!("{dir}/{which}_clocksource")))
 }
 
 fn arch(roots: &Roots) -> String {
-    // The file exists since Linux 6.1; before, the running kernel is asked.
+    // The file exists since Linux 6.1; on older kernels `uname` tells.
     attr::text(&roots.proc("sys/kernel/arch")).unwrap_or_else(|| {
         rustix::system::uname()
             .machine()
@@ -137,14 +139,17 @@ fn of_memory(roots: &Roots, name: &str) -> Option<Bytes> {
     Some(Bytes(kib * 1024))
 }
 
-/// What a program can have without swapping: the kernel's estimate (`MemAvailable`), or what the limits of the program's cgroup (version 2) and of those
-/// above it leave. `None` where the kernel does not say.
+/// Memory that this process can still take without swapping: the smallest of the kernel's estimate
+/// (`MemAvailable`) and of what the limits of its cgroup (version 2) and of the cgroups above
+/// leave. `None` where the kernel gives no estimate.
 #[must_use]
 pub fn free_memory(roots: &Roots) -> Option<Bytes> {
     let available = of_memory(roots, "MemAvailable")?;
     Some(limits_leave(roots).fold(available, Ord::min))
 }
 
+/// Bytes that are left below the memory limit of each cgroup that has one, from this process's own
+/// cgroup upwards.
 fn limits_leave(roots: &Roots) -> impl Iterator<Item = Bytes> {
     let groups = fs::read_to_string(roots.proc("self/cgroup")).unwrap_or_default();
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
@@ -180,13 +185,15 @@ fn flags(cpuinfo: &str) -> impl Iterator<Item = &str> {
     line.unwrap_or_default().split_whitespace()
 }
 
-/// Constant rate and running in idle states too; known only where cpuinfo has the x86 flags.
+/// Whether the TSC has a constant rate and also runs in idle states. `None` where cpuinfo has no
+/// x86 flags.
 fn tsc_invariant(cpuinfo: &str) -> Option<bool> {
     let has = |name| flags(cpuinfo).any(|f| f == name);
     has("tsc").then(|| has("constant_tsc") && has("nonstop_tsc"))
 }
 
-/// debugfs tells the model in force (root only); without it, the kernel's build string tells the kind.
+/// The preemption model. debugfs, which only root reads, tells the model in force; without it the
+/// kernel's version string tells how the kernel was built.
 fn preempt(roots: &Roots) -> Option<String> {
     if let Some(text) = attr::text(&roots.sys("kernel/debug/sched/preempt")) {
         return Some(attr::selected(&text).to_owned());

@@ -1,14 +1,17 @@
-//! The restore guard: every setting q2c changes is put back.
+//! The restore guard: puts back every setting that q2c changes.
 //!
-//! [`Guard::set`] writes a line to the owner's journal, fsyncs file and folder, and only then changes the setting.
-//! The guard undoes its changes last-in-first-out when it is dropped (success, error, panic) or told to; a run that
-//! was stopped by a signal ends in the normal way (see [`crate::signals`]). What an owner killed by SIGKILL left is
-//! finished by [`restore_all`]: only where the present value is still the one written, never for a live owner.
-//! `std::process::exit` runs no drop: undo first.
+//! [`Guard::set`] writes a line to the owner's journal, fsyncs file and folder, and only then
+//! changes the setting. The guard undoes its changes, the last first, when [`Guard::undo`] is
+//! called or when it is dropped (success, error, panic). A run that a signal stopped ends in the
+//! normal way (see [`crate::signals`]). [`restore_all`] undoes what an owner killed by SIGKILL left
+//! changed: only where the present value is still one that the owner wrote, and never for a live
+//! owner. `std::process::exit` runs no drop, so call [`Guard::undo`] before it.
 //!
-//! The journal folder (chosen by the caller, see [`default_folder`]) holds `PID-STARTTIME-N.jsonl` per guard, locked by it for its life, and `locks/`, one file per object: two runs cannot
-//! change one setting at a time. Objects are files whose text is a value and which a reboot resets (sysfs, procfs);
-//! journals of another boot are therefore dropped without touching anything.
+//! The caller chooses the journal folder (see [`default_folder`]). It holds one file
+//! `PID-STARTTIME-N.jsonl` per guard, which the guard locks for as long as it lives, and `locks/`
+//! with one file per setting, so that two runs cannot change one setting at a time. A setting is a
+//! file whose text is a value and which a reboot resets (sysfs, procfs). Journals of another boot
+//! are therefore removed without touching anything.
 
 mod entry;
 mod error;
@@ -29,8 +32,9 @@ pub use object::Outcome;
 pub use owner::Owner;
 pub use sweep::{Item, Report, pending, restore_all};
 
-/// The usual journal folder: `/var/lib/q2c/restore` for root, else below `$XDG_STATE_HOME` or `$HOME/.local/state`.
-/// `None` when neither variable is an absolute path: then the user must name one.
+/// The usual journal folder: `/var/lib/q2c/restore` for root, else below `$XDG_STATE_HOME` or
+/// `$HOME/.local/state`. `None` when neither variable is an absolute path: then the user must name
+/// one.
 #[must_use]
 pub fn default_folder(
     root: bool,

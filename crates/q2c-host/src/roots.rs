@@ -1,22 +1,24 @@
-//! Where the kernel's trees and files are.
+//! The folders at which the kernel's trees and files are found.
 
 use std::path::{Path, PathBuf};
 
-/// The roots of the trees that the readers read.
+/// The roots of the trees that the readers read. Tests put made trees in their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roots {
     /// sysfs, `/sys` on a live machine.
     pub sys: PathBuf,
     /// procfs, `/proc` on a live machine.
     pub proc: PathBuf,
-    /// What the boot loader starts, `/boot` on a live machine: read for the kernel's options only.
+    /// The boot loader's files, `/boot` on a live machine. Only the kernel's build options are read
+    /// there.
     pub boot: PathBuf,
-    /// The kernels' modules, `/lib/modules` on a live machine: likewise.
+    /// The kernels' modules, `/lib/modules` on a live machine. Only the kernel's build options are
+    /// read there.
     pub modules: PathBuf,
 }
 
 impl Roots {
-    /// The live machine's trees.
+    /// The trees of the live machine.
     #[must_use]
     pub fn live() -> Roots {
         Roots::under(Path::new("/"))
@@ -33,19 +35,19 @@ impl Roots {
         }
     }
 
-    /// A path below sysfs.
+    /// The path of `path` below sysfs.
     #[must_use]
     pub fn sys(&self, path: &str) -> PathBuf {
         self.sys.join(path)
     }
 
-    /// A path below procfs.
+    /// The path of `path` below procfs.
     #[must_use]
     pub fn proc(&self, path: &str) -> PathBuf {
         self.proc.join(path)
     }
 
-    /// The folder of a CPU in sysfs.
+    /// The path of `path` below the folder of a CPU in sysfs.
     #[must_use]
     pub fn cpu(&self, cpu: q2c_model::CpuId, path: &str) -> PathBuf {
         self.sys(&format!("devices/system/cpu/cpu{}/{path}", cpu.0))

@@ -1,11 +1,12 @@
-//! SIGINT, SIGTERM, SIGHUP and SIGQUIT as a flag: nothing runs in a handler, and no system call of a lane is
-//! interrupted.
+//! Turns SIGINT, SIGTERM, SIGHUP and SIGQUIT into a flag. No signal handler runs, and no system
+//! call of a lane is interrupted.
 //!
-//! The command line calls [`Signals::install`] as the first thing in `main`, before any thread exists: the four
-//! signals are then blocked in every thread, and one thread waits for them on a `signalfd`. Runs look at
-//! [`Signals::stop`] between I/Os and end in the normal way, so that restore guards are dropped and finished cells
-//! kept; the command then exits with `Exit::Interrupted`. A blocked mask is inherited through exec: start other
-//! programs with `q2c_sys::signal::unblock_in_child`.
+//! The command line calls [`Signals::install`] as the first thing in `main`, before any thread
+//! exists. The four signals are then blocked in every thread, and one thread waits for them on a
+//! `signalfd`. Runs look at [`Signals::stop`] between I/Os and end in the normal way, so that
+//! restore guards are dropped and finished cells are kept; the command then exits with
+//! `Exit::Interrupted`. A blocked mask is inherited through exec: start other programs with
+//! `q2c_sys::signal::unblock_in_child`.
 
 use q2c_sys::signal::{self, SignalFd, SignalSet};
 use rustix::process::Signal;
@@ -17,7 +18,7 @@ use std::thread;
 /// The signals that ask q2c to stop.
 const STOPPING: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
 
-/// The stop flag and the signal that raised it.
+/// The stop flag, and the number of the latest signal. Clones share both.
 #[derive(Clone, Debug)]
 pub struct Signals {
     stop: Arc<AtomicBool>,
@@ -25,10 +26,11 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Blocks the signals and starts the thread that waits for them. To be called before any other thread exists.
+    /// Blocks the signals and starts the thread that waits for them. Call it before any other
+    /// thread exists, as threads inherit the mask.
     ///
     /// # Errors
-    /// The mask, the descriptor or the thread could not be made.
+    /// The mask could not be set, or the descriptor or the thread could not be made.
     pub fn install() -> io::Result<Signals> {
         let set = SignalSet::of(&STOPPING.map(Signal::as_raw))?;
         signal::block(&set)?;
@@ -44,25 +46,26 @@ impl Signals {
         Ok(signals)
     }
 
-    /// The flag that runs look at: true once a signal came. It never falls back.
+    /// The flag that runs look at. It becomes true with the first signal and stays true.
     #[must_use]
     pub fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 
-    /// Whether a signal came.
+    /// Whether a signal has come.
     #[must_use]
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Number of the latest signal; `None` before the first.
+    /// The number of the latest signal; `None` before the first.
     #[must_use]
     pub fn received(&self) -> Option<i32> {
         Some(self.last.load(Ordering::Acquire)).filter(|&n| n != 0)
     }
 
-    /// Ends only when the descriptor fails; then the run is stopped too, as it could no longer be.
+    /// Waits for signals in a loop. If the descriptor fails, it raises the flag as well, because no
+    /// later signal could stop the run, and ends.
     fn watch(&self, fd: &SignalFd) {
         loop {
             let signal = fd.wait();

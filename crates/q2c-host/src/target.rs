@@ -1,10 +1,10 @@
-//! The target: what q2c reads from or writes to, checked before the first I/O.
+//! The target: the file or device that q2c reads from or writes to, checked before the first I/O.
 //!
-//! A target is fit when it exists, is a regular file or a block device, can be read, is large enough, takes direct
-//! I/O, and lies fully written on its device: a hole or an unwritten extent is answered with zeros by the file
-//! system, and nothing would be measured. It is written only with leave: see [`WriteLeave`].
-//!
-//! An NVMe namespace's character device is a target too, for commands alone: see [`OpenNamespace`].
+//! A target is fit when it exists, is a regular file or a block device, can be read, is large
+//! enough, takes direct I/O, and lies fully written on its device. The file system answers reads of
+//! a hole or an unwritten extent with zeros, so nothing would be measured there. A target is
+//! written only with leave: see [`WriteLeave`]. The character device of an NVMe namespace is a
+//! target too, but only for NVMe commands: see [`OpenNamespace`].
 
 mod direct;
 mod error;

@@ -1,4 +1,5 @@
-//! Cores, their threads, sockets and NUMA nodes, and the order in which jobs are given CPUs.
+//! The machine's cores, hardware threads, sockets and NUMA nodes, and the order in which jobs are
+//! given CPUs.
 
 mod order;
 mod read;

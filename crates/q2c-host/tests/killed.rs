@@ -1,7 +1,8 @@
-//! Owners of changed settings that are stopped by signals: this binary starts itself as such an owner.
+//! Tests that settings are put back when their owner is stopped by a signal or killed. This binary
+//! starts itself as the owner.
 //!
-//! With root and a free loop device the setting is a real one of a block queue, else a made file; what was left out is
-//! counted in the last line.
+//! The setting is a made file, and, with root and a free loop device, also a real one of a block
+//! queue. A test that is left out is counted as a skip.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
 #![expect(clippy::print_stdout, reason = "this binary is its own test harness")]
 
@@ -33,7 +34,8 @@ fn main() {
         Some(device) => {
             let queue = Path::new("/sys/block").join(&device.name).join("queue");
             every_signal(&queue.join("read_ahead_kb"), "256");
-            // Rounded by the kernel to whole pages: the value read back is ours.
+            // The kernel rounds this value to whole pages: the value read back counts as the
+            // owner's.
             killed(&queue.join("read_ahead_kb"), "261");
             every_signal(&queue.join("nomerges"), "2");
         }
@@ -42,7 +44,7 @@ fn main() {
     println!("killed owners: ok");
 }
 
-/// The owner: changes the setting, says so, and goes on until it is told to stop.
+/// The owner: changes the setting, prints `changed`, and runs until a signal asks it to stop.
 fn own(journal: &Path, object: &Path, value: &str) {
     let signals = Signals::install().unwrap();
     let mut guard = Guard::new(&Roots::live(), journal).unwrap();
@@ -62,7 +64,7 @@ fn every_signal(object: &Path, value: &str) {
     killed(object, value);
 }
 
-/// An owner that was asked to stop has put the setting back when it ends.
+/// An owner that a signal asked to stop has put the setting back when it ends.
 fn asked_to_stop(object: &Path, value: &str, signal: Signal) {
     let old = read(object);
     let mut owner = Owner::start(object, value);
@@ -75,7 +77,8 @@ fn asked_to_stop(object: &Path, value: &str, signal: Signal) {
     assert_eq!(left.count(), 0);
 }
 
-/// An owner that was killed has left the setting, and the sweep puts it back; never while the owner lives.
+/// An owner that was killed leaves the setting changed, and `restore_all` puts it back, but never
+/// while the owner lives.
 fn killed(object: &Path, value: &str) {
     let old = read(object);
     let mut owner = Owner::start(object, value);

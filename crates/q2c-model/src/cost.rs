@@ -1,23 +1,24 @@
-//! The cost model: what a machine charges for submitting, sleeping, waking, polling and being interrupted.
+//! The cost model: what submitting, sleeping, waking, polling and interrupts cost on a machine.
 //!
-//! Measured by calibration with I/O in flight, used by the simulator, kept in every run.
+//! Calibration measures it with I/O in flight, the simulator uses it, and every run keeps it.
 
 use crate::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// A piecewise linear function given by its corner points, constant outside them.
 ///
-/// Shape: `x` ascending, `y` as long as `x`, at least one point. Units are the field's that holds it.
+/// `x` is ascending, and `y` is as long as `x`. A curve without points is 0 everywhere. The field
+/// that holds the curve states the units.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// Abscissae, ascending.
+    /// Abscissae of the corner points, ascending.
     pub x: Vec<f64>,
-    /// Ordinates.
+    /// Ordinates of the corner points.
     pub y: Vec<f64>,
 }
 
 impl Curve {
-    /// The same value everywhere.
+    /// A curve with this value everywhere.
     #[must_use]
     pub fn constant(value: f64) -> Self {
         Curve {
@@ -41,68 +42,75 @@ impl Curve {
     }
 }
 
-/// How late a timer wakes its sleeper: `delay = base(x) + spread(x) * z`, kept between `least(x)` and `most(x)`; one
-/// draw `z` per I/O, common to every configuration that is simulated on it. What `x` is, the field that holds it says.
-/// The bounds matter to rules that look at extremes: a minimum finds the one draw that never happens.
+/// How late a timer wakes its sleeper: `delay = base(x) + spread(x) * z`, kept between `least(x)`
+/// and `most(x)`. There is one draw `z` per I/O, common to every configuration that is simulated on
+/// it. The field that holds the delay says what `x` is. The bounds matter to rules that look at
+/// extremes: without them a minimum finds the one draw that never happens.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WakeDelay {
     /// Median delay, ns.
     pub base_ns: Curve,
-    /// Scale of the deviation from it, ns.
+    /// Scale of the deviation from the median, ns.
     pub spread_ns: Curve,
     /// Smallest delay, ns.
     pub least_ns: Curve,
-    /// Largest delay, ns, stalls of the whole machine left out.
+    /// Largest delay, ns, stalls of the whole machine left out; an empty curve is no bound.
     pub most_ns: Curve,
-    /// Standardised deviations in the order in which I/Os showed them: late wake-ups come in bursts, and a rule that keeps
-    /// the least of a window sees another least in bursts than in independent draws.
+    /// Standardised deviations in the order in which I/Os showed them. Late wake-ups come in
+    /// bursts, and a rule that keeps the least of a window sees another least in bursts than in
+    /// independent draws.
     pub z: Vec<f64>,
 }
 
-/// Everything a simulated I/O costs on one machine, CPU, target and block size. All times in nanoseconds.
+/// All costs of a simulated I/O on one machine, CPU, target and block size. All times are in
+/// nanoseconds.
 ///
-/// A sleep is *clear* when the completion comes after the wake-up, *hit* when its interrupt comes before: then
-/// interrupt and timer meet, on this CPU or beside it, and the wake-up is later the closer they are.
+/// A sleep is *clear* when the completion comes after the wake-up and the lead, and *hit* when the
+/// completion's interrupt comes before. In a hit sleep interrupt and timer meet, on this CPU or
+/// beside it, and the wake-up is later the closer they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CostModel {
-    /// Block size it was measured at.
+    /// Block size at which the costs were measured.
     pub bs: Bytes,
-    /// Wall time of the submission (before it to its return), median, polling.
+    /// Wall time of a submission, from just before the call to its return; median while polling.
     pub submit_ns: f64,
-    /// From reaping to the next submission, median: bookkeeping of the loop.
+    /// From reaping to the next submission, median: the bookkeeping of the loop.
     pub turnaround_ns: f64,
-    /// Delay of a clear wake-up; `x` = the sleep asked.
+    /// Delay of a clear wake-up; `x` is the sleep asked.
     pub wake_clear: WakeDelay,
-    /// Delay of a hit wake-up; `x` = the sleep asked less the device's latency (may be negative).
+    /// Delay of a hit wake-up; `x` is the sleep asked less the device's latency and may be
+    /// negative.
     pub wake_hit: WakeDelay,
-    /// How long before a poll would see it a completion disturbs the wake-up: its interrupt, handled on the sleeper's
-    /// CPU or beside it. Never negative.
+    /// The lead: how long before a poll would see it a completion disturbs the wake-up, because its
+    /// interrupt is handled on the sleeper's CPU or beside it. Never negative.
     pub hit_lead_ns: f64,
     /// From the wake-up to the reaping when the completion was already there.
     pub reap_hit_ns: f64,
-    /// Thread CPU of a clear sleep (arming, leaving, coming back), over the sleep asked.
+    /// Thread CPU of a clear sleep (arming the timer, leaving the CPU, coming back), over the sleep
+    /// asked.
     pub sleep_cpu_clear_ns: Curve,
     /// Thread CPU of a hit sleep, the reaping included, over the sleep asked.
     pub sleep_cpu_hit_ns: Curve,
-    /// What a sleep adds to the device's latency without any miss, over the sleep asked.
+    /// Time that a sleep adds to the device's latency without any miss, over the sleep asked; may
+    /// be negative.
     pub added_latency_ns: Curve,
-    /// What a sleep adds to the next submission, over the sleep asked.
+    /// Time that a sleep adds to the next submission, over the sleep asked; may be negative.
     pub added_submit_ns: Curve,
     /// Thread CPU of one interrupt-driven I/O, submission included.
     pub interrupt_cpu_ns: f64,
     /// Latency (U2C) of an interrupt-driven I/O above a polled one.
     pub interrupt_latency_ns: f64,
-    /// Busy CPU of the machine beyond the thread's own, per I/O: polling.
+    /// Busy CPU of the machine beyond the thread's own, per polled I/O.
     pub other_cpu_poll_ns: f64,
-    /// The same: sleeping, then polling.
+    /// Busy CPU of the machine beyond the thread's own, per I/O that sleeps first.
     pub other_cpu_sleep_ns: f64,
-    /// The same: waiting for the interrupt.
+    /// Busy CPU of the machine beyond the thread's own, per interrupt-driven I/O.
     pub other_cpu_interrupt_ns: f64,
 }
 
 impl CostModel {
-    /// A machine on which every sleep ends `delay` late and nothing else costs: what the published single-page simulators
-    /// assume.
+    /// A machine on which every sleep ends `delay` late and nothing else costs, as the published
+    /// single-page simulators assume.
     #[must_use]
     pub fn delayed(delay: Nanos) -> Self {
         let late = || WakeDelay {
@@ -140,7 +148,7 @@ impl WakeDelay {
             .max(least)
     }
 
-    /// Smallest and largest delay at `x`; an empty upper curve is no bound.
+    /// Smallest and largest delay at `x`, ns. The largest is infinite where `most_ns` is empty.
     #[must_use]
     pub fn bounds(&self, x: f64) -> (f64, f64) {
         let most = if self.most_ns.x.is_empty() {

@@ -1,6 +1,6 @@
-//! Units, operations, the I/O record and the cost model: the words every other crate speaks.
+//! Units, operations, the I/O record and the cost model: the types that all other crates share.
 //!
-//! Pure data: no clock is read and no device is touched here.
+//! The crate is pure data: it reads no clock and touches no device.
 
 mod cost;
 mod op;

@@ -1,4 +1,4 @@
-//! What an I/O does, and where it was seen.
+//! The operation and the flags of an I/O, and the layer in which it was seen.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,15 +9,15 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
-    /// Data from the device.
+    /// Reads data from the device.
     Read,
-    /// Data to the device.
+    /// Writes data to the device.
     Write,
-    /// Empty the device's volatile cache.
+    /// Empties the device's volatile cache.
     Flush,
-    /// Tell the device that blocks are unused.
+    /// Tells the device that blocks are unused.
     Discard,
-    /// Anything else (zone management, passthrough, write zeroes).
+    /// Any other operation (zone management, passthrough, write zeroes).
     Other,
 }
 
@@ -34,8 +34,8 @@ impl Op {
         }
     }
 
-    /// The direction in which statistics count it: everything that is not a read counts as a write,
-    /// as `rq_data_dir` does in the kernel (include/linux/blk-mq.h).
+    /// The direction under which statistics count the operation. Everything that is not a read
+    /// counts as a write, as `rq_data_dir` does in the kernel (include/linux/blk-mq.h).
     #[must_use]
     pub const fn direction(self) -> Direction {
         match self {
@@ -51,7 +51,7 @@ impl fmt::Display for Op {
     }
 }
 
-/// An operation's name that is none.
+/// A text that is no name of an operation.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("expected one of read, write, flush, discard, other, found `{0}`")]
 pub struct ParseOpError(pub String);
@@ -70,14 +70,14 @@ impl FromStr for Op {
     }
 }
 
-/// Read or write: what sleep rules keep apart.
+/// Read or write. Sleep rules keep the two apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// From the device.
+    /// Data comes from the device.
     #[default]
     Read,
-    /// To the device.
+    /// Data goes to the device.
     Write,
 }
 
@@ -85,9 +85,9 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
-    /// By the program that does the I/O: submission to reaping, **U2C**.
+    /// The program that does the I/O took the times, from submission to reaping: **U2C**.
     User,
-    /// By the kernel's block layer: queued to complete, **Q2C**.
+    /// The kernel's block layer took the times, from queued to complete: **Q2C**.
     Block,
 }
 
@@ -108,15 +108,15 @@ impl Layer {
 pub struct OpFlags(pub u32);
 
 impl OpFlags {
-    /// Somebody waits for it.
+    /// A thread waits for the request.
     pub const SYNC: OpFlags = OpFlags(1);
-    /// File system metadata.
+    /// The request carries file system metadata.
     pub const META: OpFlags = OpFlags(2);
-    /// Forced unit access: on the medium before completion.
+    /// Forced unit access: the data are on the medium before the completion.
     pub const FUA: OpFlags = OpFlags(4);
-    /// Read ahead of need.
+    /// The kernel reads ahead of need.
     pub const READAHEAD: OpFlags = OpFlags(8);
-    /// Completed by polling the device's queue.
+    /// The request was completed by polling the device's queue.
     pub const POLLED: OpFlags = OpFlags(16);
 
     /// Whether all bits of `other` are set.

@@ -1,65 +1,69 @@
-//! The I/O record: one row per request, the same for every source (design: Parquet `q2c.trace`).
+//! The I/O record: one row per request, with the same columns for every source. The Parquet format
+//! `q2c.trace` keeps them.
 
 use crate::{Bytes, DevId, Layer, Nanos, Op, OpFlags, Sectors};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One request. Times count from the trace's start on the trace's clock; `None` when the source lacks them.
+/// One request. Times count from the trace's start on the trace's clock. A column is `None` when
+/// the source lacks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IoRecord {
-    /// Number in the trace, from 0, unique.
+    /// Number of the request in the trace, from 0, unique.
     pub id: u64,
-    /// Where the times were taken.
+    /// The layer in which the times were taken.
     pub layer: Layer,
-    /// The device.
+    /// The device that the request went to.
     pub device: DevId,
-    /// What it did.
+    /// The operation.
     pub op: Op,
-    /// How.
+    /// Properties of the request.
     pub flags: OpFlags,
     /// First sector (512 B): on the device for the block layer, in the file for a file target.
     pub sector: Sectors,
-    /// Length.
+    /// Length of the request.
     pub bytes: Bytes,
     /// Submitting thread, numbered from 0 in the order of appearance.
     pub lane: u32,
-    /// Requests of this lane in flight when it was submitted, itself included; 1 at depth 1.
+    /// Requests of this lane in flight when this one was submitted, itself included; 1 at depth 1.
     pub depth_at_submit: u32,
-    /// Block layer: the bio was queued (Q).
+    /// Block layer: when the bio was queued (Q).
     pub queue_ns: Option<Nanos>,
-    /// Block layer: a request was allocated (G); where `merged_into` is set, the I/O joined that one's request (M).
+    /// Block layer: when a request was allocated (G). Where `merged_into` is set, when the I/O
+    /// joined that one's request (M).
     pub getrq_ns: Option<Nanos>,
-    /// Block layer: inserted into the scheduler (I).
+    /// Block layer: when the request was inserted into the scheduler (I).
     pub insert_ns: Option<Nanos>,
-    /// Block layer: handed to the driver (D).
+    /// Block layer: when the request was handed to the driver (D).
     pub issue_ns: Option<Nanos>,
-    /// Block layer: completed by the driver (C).
+    /// Block layer: when the driver completed the request (C).
     pub complete_ns: Option<Nanos>,
-    /// User layer: just before the submitting call.
+    /// User layer: the time just before the submitting call.
     pub submit_ns: Option<Nanos>,
-    /// User layer: the submitting call returned. Sleep rules count from here.
+    /// User layer: when the submitting call returned. Sleep rules count from here.
     pub submit_end_ns: Option<Nanos>,
-    /// User layer: the completion was seen by the program.
+    /// User layer: when the program saw the completion.
     pub reap_ns: Option<Nanos>,
-    /// User layer: the sleep a rule asked for (a duration); `None` when it asked for none.
+    /// User layer: the sleep that a rule asked for (a duration); `None` when it asked for none.
     pub sleep_asked_ns: Option<Nanos>,
     /// User layer: the sleep's length from call to return (a duration).
     pub slept_ns: Option<Nanos>,
-    /// User layer: the first poll after the wake-up already found the completion.
+    /// User layer: whether the first poll after the wake-up already found the completion.
     pub missed: Option<bool>,
-    /// Process.
+    /// Id of the process that submitted.
     pub pid: Option<u32>,
-    /// Its name, as the kernel keeps it (15 bytes, not always UTF-8: replaced where it is not).
+    /// Name of the process, as the kernel keeps it (15 bytes; bytes that are not UTF-8 are
+    /// replaced).
     pub comm: Option<String>,
-    /// CPU that submitted.
+    /// CPU on which the request was submitted.
     pub cpu_submit: Option<u32>,
     /// CPU on which the completion ran.
     pub cpu_complete: Option<u32>,
-    /// Hardware queue.
+    /// Number of the hardware queue.
     pub hctx: Option<u32>,
-    /// Tag in that queue.
+    /// The request's tag in the hardware queue.
     pub tag: Option<u32>,
-    /// Cgroup id.
+    /// Id of the cgroup.
     pub cgroup: Option<u64>,
     /// Negative errno, or 0; `None` when the source does not tell.
     pub error: Option<i32>,
@@ -68,7 +72,8 @@ pub struct IoRecord {
 }
 
 impl IoRecord {
-    /// A record with the always-present columns; every other column empty.
+    /// A record with the columns that are always present; lane 0, depth 1 and every other column
+    /// empty.
     #[must_use]
     pub fn new(
         id: u64,
@@ -111,42 +116,43 @@ impl IoRecord {
         }
     }
 
-    /// U2C: from just before the submission to the reaping; `None` without user-layer times.
+    /// U2C, from just before the submission to the reaping; `None` without user-layer times.
     #[must_use]
     pub fn u2c(&self) -> Option<Nanos> {
         Some(self.reap_ns? - self.submit_ns?)
     }
 
-    /// Q2C: from queued to complete; `None` without block-layer times.
+    /// Q2C, from queued to complete; `None` without block-layer times.
     #[must_use]
     pub fn q2c(&self) -> Option<Nanos> {
         Some(self.complete_ns? - self.queue_ns?)
     }
 
-    /// The latency a sleep rule sees: from the end of the submission to the reaping.
+    /// The wait, which is the latency that a sleep rule sees: from the end of the submission to the
+    /// reaping. `None` without user-layer times.
     #[must_use]
     pub fn wait(&self) -> Option<Nanos> {
         Some(self.reap_ns? - self.submit_end_ns?)
     }
 }
 
-/// What a trace says of itself, kept in the Parquet file's key-value metadata.
+/// Facts about a trace as a whole. They are kept in the Parquet file's key-value metadata.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceMeta {
     /// Unix time of the trace's origin (time 0), nanoseconds; `None` when the source does not tell.
     pub start_unix_ns: Option<u64>,
-    /// The clock of all times: `CLOCK_MONOTONIC`, or the source's words.
+    /// The clock of all times: `CLOCK_MONOTONIC`, or the name that the source gives it.
     pub clock: String,
-    /// What made it (`q2c`, `latency-list`, `csv`).
+    /// The program or format from which the trace comes (`q2c`, `latency-list`, `csv`).
     pub source: String,
-    /// The maker's version.
+    /// Version of the source.
     pub source_version: String,
-    /// The file the offsets belong to, when the target was a file.
+    /// The file to which the offsets belong, when the target was a file.
     pub file: Option<String>,
-    /// Events the source lost.
+    /// Number of events that the source lost.
     pub lost: u64,
-    /// Events that could not be matched, by reason.
+    /// Number of events that could not be matched, by reason.
     pub unmatched: BTreeMap<String, u64>,
-    /// Free facts: the machine and the job, name to value.
+    /// Other facts about the machine and the job, by name.
     pub facts: BTreeMap<String, String>,
 }

@@ -1,4 +1,5 @@
-//! Text to units: `4k`, `100ms`, `70%`. Every number a user types has a unit.
+//! Reads quantities as users type them: `4k`, `100ms`, `70%`. Every number that a user types has a
+//! unit.
 
 use crate::{Bytes, Nanos};
 use thiserror::Error;
@@ -7,7 +8,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("expected {expected}, found `{found}`")]
 pub struct ParseUnitError {
-    /// What would have been accepted, with an example.
+    /// What would have been accepted, in words and with an example.
     pub expected: &'static str,
     /// The text as given.
     pub found: String,
@@ -42,7 +43,8 @@ fn scaled(
     }
 }
 
-/// A size: `512`, `4k`, `64KiB`, `1g`. Powers of 1024, as block sizes are meant; zero is refused.
+/// Reads a size: `512`, `4k`, `64KiB`, `1g`. Units are powers of 1024, as block sizes are meant.
+/// Zero is refused.
 ///
 /// # Errors
 /// When the text is no positive whole number of bytes.
@@ -67,10 +69,11 @@ pub fn parse_size(text: &str) -> Result<Bytes, ParseUnitError> {
     Ok(Bytes(bytes as u64))
 }
 
-/// A duration with its unit: `40us`, `100ms`, `2s`, `1m`. A bare number is refused, save zero.
+/// Reads a duration with its unit: `40us`, `100ms`, `2s`, `1m`. A bare number is refused, except
+/// zero.
 ///
 /// # Errors
-/// When number or unit is missing or unknown.
+/// When the number is missing, or the unit is missing or unknown.
 pub fn parse_duration(text: &str) -> Result<Nanos, ParseUnitError> {
     const EXPECTED: &str = "a duration with its unit, such as 40us, 100ms or 2s";
     if text.trim() == "0" {
@@ -89,10 +92,12 @@ pub fn parse_duration(text: &str) -> Result<Nanos, ParseUnitError> {
     Ok(Nanos(ns.round() as u64))
 }
 
-/// A share as a fraction: `70%` is 0.7; a bare number is taken as a fraction (`0.7`), so above 1 it needs the `%`.
+/// Reads a share as a fraction: `70%` is 0.7. A bare number is taken as a fraction (`0.7`), so a
+/// share above 1 needs the `%`.
 ///
 /// # Errors
-/// When the text is no number, or a bare number above 1 (was a percent sign forgotten?).
+/// When the text is no number, or a bare number above 1, where a percent sign was probably
+/// forgotten.
 pub fn parse_percent(text: &str) -> Result<f64, ParseUnitError> {
     const EXPECTED: &str = "a share such as 70% or 0.7";
     let found = || ParseUnitError {

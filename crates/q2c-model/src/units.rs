@@ -1,4 +1,4 @@
-//! Units as types: a number that has a unit never travels as a bare integer between crates.
+//! Units as types, so that a number with a unit is never passed between crates as a bare integer.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -7,8 +7,9 @@ use std::ops::{Add, AddAssign, Sub};
 
 /// A duration or an instant on one clock, in nanoseconds.
 ///
-/// Which clock and which origin is stated where the value is produced. Subtraction saturates at zero:
-/// clocks of different CPUs may disagree by a few nanoseconds, and a negative latency does not exist.
+/// The clock and its origin are stated where the value is produced. Subtraction saturates at zero:
+/// clocks of different CPUs may disagree by a few nanoseconds, and a negative latency does not
+/// exist.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -19,31 +20,31 @@ impl Nanos {
     /// Zero nanoseconds.
     pub const ZERO: Nanos = Nanos(0);
 
-    /// From whole microseconds.
+    /// A time of whole microseconds.
     #[must_use]
     pub const fn from_micros(us: u64) -> Self {
         Nanos(us * 1_000)
     }
 
-    /// From whole milliseconds.
+    /// A time of whole milliseconds.
     #[must_use]
     pub const fn from_millis(ms: u64) -> Self {
         Nanos(ms * 1_000_000)
     }
 
-    /// From seconds, rounded to the nearest nanosecond; negative values become zero.
+    /// A time of seconds, rounded to the nearest nanosecond; negative values become zero.
     #[must_use]
     pub fn from_secs_f64(s: f64) -> Self {
         Nanos((s.max(0.0) * 1e9).round() as u64)
     }
 
-    /// In seconds.
+    /// The time in seconds.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// In microseconds.
+    /// The time in microseconds.
     #[must_use]
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
@@ -76,7 +77,7 @@ impl Sum for Nanos {
     }
 }
 
-/// With the unit that keeps three or four significant digits: `850 ns`, `43.1 us`, `10.0 ms`, `2.50 s`.
+/// Prints the time with the unit that suits its size: `850 ns`, `43.1 us`, `10.0 ms`, `2.50 s`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = self.0 as f64;
@@ -97,7 +98,7 @@ impl fmt::Display for Nanos {
 pub struct Sectors(pub u64);
 
 impl Sectors {
-    /// Bytes in one sector.
+    /// Number of bytes in one sector.
     pub const SIZE: u64 = 512;
 
     /// The same length in bytes.
@@ -115,14 +116,15 @@ impl Sectors {
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// Whole sectors contained, rounded down.
+    /// The number of whole sectors in this length, rounded down.
     #[must_use]
     pub const fn sectors(self) -> Sectors {
         Sectors(self.0 / Sectors::SIZE)
     }
 }
 
-/// As storage people write block sizes: `512 B`, `4 KiB`, `1 MiB`; exact multiples only, else bytes.
+/// Prints the length as block sizes are written: `512 B`, `4 KiB`, `1 MiB`. Only exact multiples
+/// get a larger unit.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -148,12 +150,12 @@ impl fmt::Display for CpuId {
     }
 }
 
-/// A block device number.
+/// The number of a block device, as the kernel gives it.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct DevId {
-    /// Driver's major number.
+    /// Major number: the driver.
     pub major: u32,
     /// Minor number: the disk or partition.
     pub minor: u32,

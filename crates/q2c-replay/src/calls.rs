@@ -1,20 +1,21 @@
-//! Time spent in submitting: what is late because a submission took long is not the replayer's fault.
+//! Time spent in submissions. A request that is late because a submission took long is not the
+//! replayer's own lateness.
 
 use std::collections::VecDeque;
 
-/// Calls that are remembered; what is older counts as if nothing had been submitted.
+/// The number of latest calls that are remembered. An older call counts as if it had not been made.
 const BACK: usize = 1 << 12;
 
-/// The latest submissions.
+/// The latest calls of the engine's submission, of one submitting thread.
 #[derive(Debug, Default)]
 pub struct Calls {
-    /// Begin, end, and time in calls before it.
+    /// Begin, end, and time in all calls before it, ns.
     calls: VecDeque<(u64, u64, u64)>,
     total: u64,
 }
 
 impl Calls {
-    /// A call from here to there; calls come in the order of time.
+    /// Adds a call that took from `from` to `to`. Calls MUST be added in the order of time.
     pub fn add(&mut self, from: u64, to: u64) {
         if self.calls.len() == BACK {
             self.calls.pop_front();
@@ -23,7 +24,7 @@ impl Calls {
         self.total += to - from;
     }
 
-    /// Time in calls since then.
+    /// Time spent in calls since `then`, ns.
     pub fn since(&self, then: u64) -> u64 {
         if self.calls.back().is_none_or(|(_, to, _)| *to <= then) {
             return 0;
@@ -38,7 +39,7 @@ impl Calls {
         self.total - before
     }
 
-    /// Of all calls, ns.
+    /// Time spent in all calls, ns.
     pub fn total(&self) -> u64 {
         self.total
     }

@@ -1,43 +1,43 @@
-//! What becomes of requests that do not go to their target as they were recorded.
+//! The reasons why a request does not go to its target as it was recorded.
 
 use std::collections::BTreeMap;
 
-/// Why a request is not that of the trace.
+/// A difference between a request of the trace and what the replay did with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// Its device has no target: it is left out.
+    /// Its device has no target, so it is left out.
     NoTarget,
-    /// A write that is read.
+    /// It is a write, and is read instead.
     WriteRead,
-    /// A write that is left out.
+    /// It is a write, and is left out.
     WriteLeftOut,
-    /// A discard that is left out.
+    /// It is a discard, and is left out.
     DiscardLeftOut,
-    /// An operation that engines do not have: it is left out.
+    /// It is an operation that engines do not have, and is left out.
     OtherLeftOut,
-    /// It has no bytes: it is left out.
+    /// It has no bytes, so it is left out.
     Empty,
-    /// It lies beyond the target's end: it is left out.
+    /// It lies beyond the end of its device's part of the target, and is left out.
     Beyond,
-    /// Offset or length are no multiples of the target's blocks.
+    /// Its offset or length was not a multiple of the target's blocks and was aligned.
     Aligned,
-    /// There is no room for its length.
+    /// It was longer than there is room for, and was shortened.
     Shortened,
-    /// Its offset is scaled.
+    /// Its offset was scaled to the target.
     Scaled,
-    /// Its part is moved to others.
+    /// Its piece of 1 MiB was moved to another place.
     Dense,
-    /// Its offset begins again.
+    /// Its offset began again at the start of its device's part of the target.
     Modulo,
-    /// It was done but is missing from the recording of the replay.
+    /// It was done, but the recording of the replay has lost it.
     Unrecorded,
 }
 
-/// Requests by what was changed in them.
+/// Numbers of requests by what was changed in them. One request can count under several changes.
 pub type Changes = BTreeMap<Change, u64>;
 
 impl Change {
-    /// All of them.
+    /// All changes, in the order of their declaration.
     pub const ALL: [Change; 13] = [
         Change::NoTarget,
         Change::WriteRead,
@@ -54,7 +54,7 @@ impl Change {
         Change::Unrecorded,
     ];
 
-    /// In words, after a count.
+    /// The change in words that follow a count.
     #[must_use]
     pub fn says(self) -> &'static str {
         match self {
@@ -74,13 +74,14 @@ impl Change {
         }
     }
 
-    /// Whether it is a write that is not written.
+    /// Whether the change keeps a write from being written.
     #[must_use]
     pub fn spares_writes(self) -> bool {
         matches!(self, Change::WriteRead | Change::WriteLeftOut)
     }
 
-    /// Whether something is missing that the trace has, writes apart.
+    /// Whether the change leaves out something that the trace has. Writes are not meant here: see
+    /// [`Change::spares_writes`].
     #[must_use]
     pub fn leaves_out(self) -> bool {
         use Change::{Beyond, DiscardLeftOut, Empty, NoTarget, OtherLeftOut, Unrecorded};

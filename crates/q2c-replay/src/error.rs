@@ -1,4 +1,4 @@
-//! What can stop a replay.
+//! The errors that can stop a replay.
 
 use q2c_engine::engine::EngineError;
 use q2c_trace::TraceError;
@@ -6,20 +6,20 @@ use q2c_trace::recording::RecordingError;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// A replay could not begin or go on; reads well after "failed to".
+/// The reason why a replay could not begin or go on. Its text reads well after "failed to".
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReplayError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// There is nothing to replay.
+    /// The trace has no request with a time.
     #[error("replay {}: expected at least one request with a time, found none", path.display())]
     Empty {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
     },
-    /// The mode needs completions.
+    /// Outstanding mode needs completions, and too few requests have one.
     #[error(
         "replay so that what is in flight is kept: expected completions, found {completed} of {requests} requests with one; replay the trace \
          once timed with --record PROFILE.parquet, and then PROFILE.parquet in outstanding mode on every target"
@@ -27,36 +27,36 @@ pub enum ReplayError {
     NoCompletions {
         /// Requests with a completion.
         completed: u64,
-        /// All of them.
+        /// All requests.
         requests: u64,
     },
-    /// The trace does not say what it is to be divided by.
+    /// No request of the trace has the key that its lanes are named by: "pid" or "CPU".
     #[error(
         "divide the trace by {0}: expected requests with one, found none; leave the option out, or name another"
     )]
     NoKey(&'static str),
-    /// A target cannot hold anything.
+    /// A target has no room for the largest request of each of its devices.
     #[error(
         "replay on a target of {size} bytes: expected room for the largest request of {needed} bytes for each of {devices} devices"
     )]
     TooSmall {
-        /// Its size.
+        /// Bytes of the target.
         size: u64,
-        /// The largest request.
+        /// Bytes of the largest request.
         needed: u64,
-        /// Devices of the trace that go there.
+        /// Number of devices of the trace that go to the target.
         devices: usize,
     },
-    /// An engine failed.
+    /// An engine failed, or a thread could not be pinned to its CPU.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A thread could not be started.
     #[error("start a submitting thread: {0}")]
     Spawn(std::io::Error),
-    /// A thread panicked: a fault of q2c.
+    /// A thread panicked, which is a fault of q2c. The text names the thread.
     #[error("replay: the {0} thread panicked")]
     Panic(&'static str),
-    /// What was done could not be recorded.
+    /// The recording of the replay could not be written.
     #[error(transparent)]
     Record(#[from] RecordingError),
 }

@@ -1,4 +1,4 @@
-//! What a trace holds, found in one pass before it is replayed.
+//! Facts about a trace, found in one pass before it is replayed.
 
 use crate::ReplayError;
 use q2c_model::{Bytes, DevId, Nanos, Op};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Columns that a replay looks at.
+/// The columns of a trace that a replay reads.
 pub(crate) const COLUMNS: [Column; 12] = [
     Column::QueueNs,
     Column::GetrqNs,
@@ -23,47 +23,49 @@ pub(crate) const COLUMNS: [Column; 12] = [
     Column::Error,
     Column::SubmitEndNs,
 ];
-/// Share of requests without a completion up to which completions are said to be there: those in flight at the recording's end, and losses.
+/// A trace has completions when at most this share of its requests lacks one: those in flight at
+/// the recording's end, and losses.
 const WITHOUT: f64 = 0.02;
 
-/// No device is larger; what a broken trace says beyond it is taken as its end.
+/// The farthest byte of a device. No device is larger; offsets beyond it in a broken trace are
+/// taken as this.
 pub(crate) const FARTHEST: u64 = 1 << 60;
 
 /// One device of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Its number.
+    /// Major and minor number.
     pub dev: DevId,
-    /// Requests.
+    /// Requests for this device.
     pub requests: u64,
-    /// End of the last byte that is asked for.
+    /// Byte after the last one that a request asks for.
     pub span: u64,
-    /// Time in which nothing of it is in flight, between its first request and its last completion, and the length of that.
+    /// Time in which the device has nothing in flight, within `whole`.
     pub idle: Nanos,
-    /// See above.
+    /// Time from its first request to its last completion.
     pub whole: Nanos,
 }
 
-/// What a trace holds.
+/// Facts about a trace, or about the wanted part of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// The trace.
+    /// Path of the trace.
     pub path: PathBuf,
-    /// Requests with a time.
+    /// Requests that have a time.
     pub requests: u64,
-    /// By operation.
+    /// Requests by the name of their operation.
     pub ops: BTreeMap<String, u64>,
-    /// Devices in the order of their numbers.
+    /// Devices in the order of their numbers. A device's index here names it in the whole crate.
     pub devices: Vec<Device>,
     /// Bytes of all requests.
     pub bytes: u64,
-    /// The largest read or write.
+    /// Bytes of the largest read or write.
     pub largest: Bytes,
-    /// The first request's time.
+    /// Time of the first request.
     pub first: Nanos,
-    /// The last request's time.
+    /// Time of the last request.
     pub last: Nanos,
-    /// The last completion's time.
+    /// Time of the last completion.
     pub last_end: Nanos,
     /// Requests with a completion.
     pub completed: u64,
@@ -71,15 +73,15 @@ pub struct Facts {
     pub idle: Nanos,
     /// Sum of latencies, ns.
     pub latency: u128,
-    /// Requests whose time lies before that of the one before them.
+    /// Requests whose time lies before that of the request before them.
     pub back_in_time: u64,
     /// Writes and discards.
     pub writes: u64,
-    /// Requests that have a process, a submitting CPU, a hardware queue.
+    /// Requests that name their process.
     pub with_pid: u64,
-    /// See above.
+    /// Requests that name the CPU that submitted them.
     pub with_cpu: u64,
-    /// See above.
+    /// Requests that name their hardware queue.
     pub with_hctx: u64,
     /// Requests without any time, which are not replayed.
     pub timeless: u64,
@@ -93,7 +95,8 @@ impl Facts {
             && (self.requests - self.completed) as f64 <= WITHOUT * self.requests as f64
     }
 
-    /// The same of each device apart, weighted by requests: what an outstanding replay leaves out.
+    /// Share of the time in which a device has nothing in flight, as a mean over devices weighted
+    /// by requests: an outstanding replay leaves this time out. `None` without completions.
     #[must_use]
     pub fn idle_share_of_devices(&self) -> Option<f64> {
         let share = |device: &Device| match device.whole.0 {
@@ -104,19 +107,20 @@ impl Facts {
         self.has_completions().then(|| sum / self.requests as f64)
     }
 
-    /// From the first request to the last.
+    /// Time from the first request to the last.
     #[must_use]
     pub fn length(&self) -> Nanos {
         self.last - self.first
     }
 
-    /// From the first request to the last completion.
+    /// Time from the first request to the last completion.
     #[must_use]
     pub fn whole(&self) -> Nanos {
         self.last_end.max(self.last) - self.first
     }
 
-    /// Share of the time in which nothing is in flight; none where too few requests have a completion.
+    /// Share of the time in which nothing is in flight; `None` where too few requests have a
+    /// completion.
     #[must_use]
     pub fn idle_share(&self) -> Option<f64> {
         let whole = self.whole().0;
@@ -124,10 +128,12 @@ impl Facts {
     }
 }
 
-/// Reads the trace once; `tell` hears how many requests were read.
+/// Reads the trace once and returns its facts. `part` takes only requests that start in this part
+/// of it. `tell` is called with the number of records read so far. Raising `stop` ends the pass as
+/// if the trace ended there.
 ///
 /// # Errors
-/// It cannot be read, or has no request with a time; `stop` was raised (as if the trace ended there).
+/// The trace cannot be read, or no request in what was read has a time.
 pub fn prepare(
     path: &Path,
     part: Option<(Nanos, Nanos)>,
@@ -164,11 +170,11 @@ struct Counting {
     devices: HashMap<DevId, Seen>,
     ops: [u64; 5],
     previous: u64,
-    /// Until when something is in flight.
+    /// Time until which something is in flight.
     busy: u64,
 }
 
-/// Of one device.
+/// The facts of one device while they are counted.
 struct Seen {
     requests: u64,
     span: u64,
@@ -177,7 +183,7 @@ struct Seen {
     idle: u64,
 }
 
-/// All operations, in the order of their numbers.
+/// All operations, in the order of their discriminants.
 const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
 
 impl Counting {
@@ -196,7 +202,7 @@ impl Counting {
         }
         facts.requests += 1;
         facts.back_in_time += u64::from(start < self.previous);
-        // Time never goes back in a replay.
+        // In a replay time never goes back.
         let start = start.max(self.previous);
         self.previous = start;
         facts.last = Nanos(start);
@@ -253,7 +259,8 @@ impl Counting {
     }
 }
 
-/// Whether a time lies in the wanted part of the trace.
+/// Whether a request that starts at `start` lies in the wanted part of the trace; `origin` is the
+/// time of the trace's first request.
 pub(crate) fn within(part: Option<(Nanos, Nanos)>, start: u64, origin: u64) -> bool {
     let at = start.saturating_sub(origin);
     part.is_none_or(|(from, to)| (from.0..to.0).contains(&at))

@@ -1,4 +1,4 @@
-//! The reader: from the trace to scheduled requests, handed to the threads that submit them.
+//! The reader: it makes scheduled requests of the trace and hands them to the submitting threads.
 
 use crate::change::Changes;
 use crate::error::ReplayError;
@@ -17,21 +17,24 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 
-/// Records between two deliveries: what waits in a thread's channel is then bounded in time as well as in number.
+/// Records between two deliveries. With it the wait in a thread's channel is bounded in time as
+/// well as in number.
 pub const ROUND: usize = 64;
-/// Rounds that wait in a channel.
+/// Deliveries that a channel holds at most; the reader waits when it is full.
 pub const AHEAD: usize = 1024;
 
-/// What the reader found on its way.
+/// The reader's results.
 #[derive(Debug)]
 pub struct Fed {
     pub changed: Changes,
-    /// The recording in parts of its time; none where times do not count.
+    /// Windows over the recording's own time; `None` in the modes in which recorded times do not
+    /// count.
     pub recorded: Option<Windows>,
     pub cpu_ns: u64,
 }
 
-/// Reads to the trace's end, or until `stop` or `failed`. Counts in `read` what it has taken. Ends early when nobody takes any more.
+/// Reads to the trace's end, or until `stop` or `failed` is raised, or until no submitting thread
+/// takes any more. Adds to `read` the number of records that it has taken.
 pub fn feed(
     plan: &Plan,
     facts: &Facts,
@@ -67,16 +70,16 @@ struct Reader<'a> {
     workers: &'a [SyncSender<Vec<Item>>],
     ready: Vec<Vec<Item>>,
     mapper: Mapper,
-    /// Of each target, where writes are written.
+    /// One for each target where writes are written; `None` where the order needs no check.
     orders: Vec<Option<Order>>,
     profiles: Vec<Profile>,
     windows: Option<Windows>,
-    /// Numbers of lanes, and of each its last request's start and end.
+    /// By name and target of a lane: its number, and start and end of its last request.
     lanes: HashMap<u64, (u32, u64, u64)>,
     origin: Option<u64>,
     previous: u64,
     index: u64,
-    /// Whether completions tell what was in flight.
+    /// Whether enough requests have a completion to know what was in flight.
     known: bool,
 }
 
@@ -87,7 +90,7 @@ impl<'a> Reader<'a> {
         windows: Option<Windows>,
         workers: &'a [SyncSender<Vec<Item>>],
     ) -> Result<Self, ReplayError> {
-        // One thread submits in order by itself.
+        // A single thread in timed mode submits everything in the order of the trace.
         let alone = matches!(plan.mode, Mode::Timed { .. }) && plan.submitters == 1;
         let writes = plan.policy.writes == Writes::Allow && facts.writes > 0 && !alone;
         let orders = plan.targets.iter().map(|_| writes.then(Order::default));
@@ -108,7 +111,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What is ready to its threads; false when none of them takes any more.
+    /// Sends the requests that are ready to their threads. False when no thread takes any more.
     fn deliver(&mut self) -> bool {
         let mut taken = false;
         for (items, worker) in self.ready.iter_mut().zip(self.workers) {
@@ -137,7 +140,8 @@ impl<'a> Reader<'a> {
         let Some(mapped) = self.mapper.map(device, span) else {
             return;
         };
-        // What is left out is not in flight either, and what is aligned weighs as much as it will.
+        // The profile counts requests as they are replayed: those that are left out are not in
+        // flight, and an aligned one weighs its aligned length.
         let before = self.profiles[device].before(start);
         let end = (span.complete != NONE).then(|| span.complete.max(start));
         if let Some(end) = end.filter(|_| self.known) {
@@ -158,7 +162,8 @@ impl<'a> Reader<'a> {
             offset: mapped.offset,
             base: mapped.base,
             length: mapped.length,
-            // Devices are numbered by two words of 32 bits, but no trace holds more of them than fit memory.
+            // A device's number has two words of 32 bits, but a trace holds no more devices than
+            // fit in memory.
             device: device as u32,
             stream,
             lane,
@@ -174,7 +179,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// A time of the trace on the replay's schedule.
+    /// The time on the replay's schedule that a time of the trace gets, ns.
     fn due(&self, time: u64) -> u64 {
         let since = time - self.facts.first.0;
         match self.plan.mode {
@@ -190,7 +195,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The recording's own windows.
+    /// Counts a request in the windows of the recording.
     fn note(&mut self, due: u64, end: Option<u64>) {
         if let Some(windows) = &mut self.windows {
             windows.begin(due, 0);
@@ -200,7 +205,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The lane's number, and how long its request waits for what.
+    /// The lane's number; the time that its request waits, ns; and whether this time counts from
+    /// the lane's last submission ([`Item::gap`]).
     fn lane(
         &mut self,
         span: &Span,
@@ -218,7 +224,8 @@ impl<'a> Reader<'a> {
             LaneBy::Cpu => span.cpu_submit,
             LaneBy::Device => span.device.minor ^ span.device.major << 20,
         };
-        // Lanes of one name on two targets are two: each waits for its own requests.
+        // One lane with requests for two targets becomes two lanes: each waits for its own
+        // requests.
         let fresh = self.lanes.len() as u32;
         let key = u64::from(key) | (target as u64) << 32;
         let known = self.lanes.get(&key).copied();
@@ -231,7 +238,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The thread that submits it, and its stream.
+    /// The index of the thread that submits the request, and its stream.
     fn place(
         &self,
         span: &Span,
@@ -246,7 +253,8 @@ impl<'a> Reader<'a> {
                 let by = match self.plan.share {
                     ShareBy::Cpu if span.cpu_submit != NONE_32 => u64::from(span.cpu_submit),
                     ShareBy::Hctx if span.hctx != NONE_32 => u64::from(span.hctx),
-                    // Neighbours go together, regions are spread by the golden ratio.
+                    // Requests of the same MiB go to one thread; regions are spread over threads by
+                    // the golden ratio.
                     _ => (mapped.offset >> 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32,
                 };
                 let worker = first + (by % threads as u64) as usize;

@@ -1,51 +1,55 @@
-//! When the next request of a stream may go.
+//! The rules of the three modes: when the first request of a stream may go.
 
 use crate::item::Item;
 use std::collections::VecDeque;
 
-/// The rule of a mode.
+/// The rule by which a mode decides when a request may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// At its time.
+    /// At its recorded time.
     Timed,
-    /// When no more is in flight than there was; `keep` waits as long as nothing was.
+    /// When no more is in flight on its device than was in the trace just before it. With `keep`, a
+    /// request before which nothing was in flight also waits for the recorded idle time.
     Outstanding { keep: bool },
-    /// When its lane's last one is complete, and a think time later.
+    /// When the lane's previous request is complete and the recorded think time is over.
     Closed,
 }
 
-/// When a request may go.
+/// The answer of a rule for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// From then on; the schedule means that moment.
+    /// It may go from this time on, ns from the replay's start; this is its intended time.
     At(u64),
-    /// As soon as can be.
+    /// It may go at once.
     Now,
-    /// Not before a completion.
+    /// It may not go before another request of the stream completes.
     Waits,
 }
 
-/// Requests that are submitted in order.
+/// Requests that one thread submits in order, and what is known about those before them. A stream
+/// stands for a submitting thread in timed mode, for a device in outstanding mode and for a lane in
+/// closed mode.
 #[derive(Default)]
 pub struct Stream {
-    /// Among all threads' streams.
+    /// Number among the streams of all threads.
     pub number: u32,
     pub queue: VecDeque<Item>,
     /// Requests in flight.
     pub in_flight: u32,
-    /// The same in what the mode counts.
+    /// Amount in flight, in the unit of [`crate::Count`].
     pub load: u64,
-    /// The latest submission and completion, ns from the replay's start; `None` before the first.
+    /// Times of the latest submission and the latest completion, ns from the replay's start; `None`
+    /// before the first.
     pub submitted: Option<u64>,
     pub completed: Option<u64>,
     /// Requests submitted so far.
     pub count: u64,
-    /// Whether it stands in the line of streams that are ready at some time.
+    /// Whether the stream stands in the worker's heap of streams that are ready.
     pub queued: bool,
 }
 
 impl Rule {
-    /// For the first request of the stream; `None` when it has none.
+    /// When the first request of the stream may go; `None` when the stream is empty.
     pub fn ready(self, stream: &Stream) -> Option<Ready> {
         let item = stream.queue.front()?;
         Some(match self {
@@ -65,7 +69,7 @@ impl Rule {
                     completed.max(submitted.saturating_add(item.think))
                 }
                 (Some(completed), _) => completed.saturating_add(item.think),
-                // A lane's first request: its own time in the trace.
+                // The lane's first request goes at its own time in the trace.
                 _ => item.due,
             }),
         })

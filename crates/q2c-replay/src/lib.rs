@@ -1,12 +1,16 @@
 //! Replays a trace on files, devices or simulated devices.
 //!
-//! Three modes. **Timed**: each request at its recorded time, whatever became of those before it. **Outstanding**: each request as soon
-//! as the one before it has been submitted and no more is in flight than was at its place in the trace. **Closed**: each lane of the
-//! trace submits its next request a recorded think time after its last one has completed.
+//! There are three modes. **Timed**: each request goes at its recorded time, whatever became of
+//! those before it. **Outstanding**: each request goes as soon as the one before it has been
+//! submitted and no more is in flight on its device than was before it in the trace. **Closed**:
+//! each lane of the trace submits its next request a recorded think time after its last one has
+//! completed.
 //!
-//! A replay is [`prepare`]d once: one pass over the trace finds its devices, its length, what it asks for. [`replay()`] then streams it: a
-//! reader decodes, maps and schedules ([`feed`]), submitting threads ([`mod@worker`]) wait for each request's moment, submit, reap and count.
-//! Memory is bounded by [`Plan::in_flight`] and the queues between them, whatever the trace holds.
+//! The order of calls: [`prepare`] reads the trace once and finds its devices, its length and what
+//! it asks for. [`replay()`] then streams it. A reader decodes, maps and schedules the requests
+//! (module `feed`); submitting threads wait for each request's moment, submit, reap and count
+//! (module `worker`). Memory is bounded by [`Plan::in_flight`] and by the queues between the
+//! threads, whatever the trace holds.
 #![forbid(unsafe_code)]
 
 mod calls;

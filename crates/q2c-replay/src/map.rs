@@ -1,4 +1,4 @@
-//! From a request of the trace to a request of a target.
+//! Mapping of a request of the trace to a request of a target.
 
 use crate::ReplayError;
 use crate::change::{Change, Changes};
@@ -9,57 +9,70 @@ use q2c_model::{Op, OpFlags};
 use q2c_trace::Span;
 use std::collections::HashMap;
 
-/// What happens to offsets that a target does not have.
+/// What happens to a request whose offset lies beyond its device's part of the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fit {
-    /// They begin again at the start of the device's part of the target.
+    /// Offsets beyond the end begin again at the start of the device's part of the target.
     #[default]
     Modulo,
-    /// Their requests are left out.
+    /// Requests beyond the end are left out.
     Clip,
-    /// All offsets shrink in proportion.
+    /// If a device of the trace is larger than its part, all its offsets shrink in proportion.
     Scale,
-    /// Parts of 1 MiB take the target's parts in the order of their first use.
+    /// Pieces of 1 MiB are placed one after the other, in the order of their first use.
     Dense,
 }
 
-/// What becomes of each operation.
+/// What happens to writes and discards. Reads and flushes always go to the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Writes.
+    /// Whether writes are written, read instead, or left out.
     pub writes: Writes,
-    /// Discards.
+    /// Whether discards are discarded or left out.
     pub discards: Discards,
 }
 
-/// Bytes of the parts that [`Fit::Dense`] moves.
+/// Bytes of the pieces that [`Fit::Dense`] moves.
 const PART: u64 = 1 << 20;
 
-/// A device's part of a target.
+/// The part of a target that one device of the trace got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     target: usize,
     base: u64,
-    /// Bytes, a multiple of the alignment.
+    /// Bytes of the part, a multiple of the alignment.
     room: u64,
     align: u64,
-    /// Bytes of the trace's device that are asked for.
+    /// Bytes of the trace's device up to the end of its farthest request, rounded up to the
+    /// alignment.
     span: u64,
 }
 
-/// A request as its target gets it.
+/// A request in the form in which its target gets it. All zero but for target and operation when it
+/// is a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapped {
-    /// Place in [`Plan::targets`].
+    /// Index in [`Plan::targets`].
     pub target: usize,
     pub act: Act,
     pub offset: u64,
-    /// Where the device's part of the target begins.
+    /// Offset at which the device's part of the target begins.
     pub base: u64,
     pub length: u32,
 }
 
-/// Maps requests, and counts what it changes.
+/// Maps requests of the trace to requests of the targets, and counts by reason what it changes.
+///
+/// The reader owns it: it makes one for a replay, calls [`Mapper::map`] for each request in the
+/// order of the trace (on which [`Fit::Dense`] depends), and takes the counts with
+/// [`Mapper::changed`] at the end.
+///
+/// Invariants:
+/// - The parts that devices have on one target do not overlap and do not go beyond its size.
+/// - A mapped request lies wholly in its device's part. Its offset and length are multiples of the
+///   target's alignment.
+/// - A request is counted once for each reason that applies. A request that is left out has exactly
+///   one reason that says so.
 pub struct Mapper {
     places: Vec<Place>,
     fit: Fit,
@@ -71,10 +84,10 @@ pub struct Mapper {
 }
 
 impl Mapper {
-    /// For a plan and its trace.
+    /// Divides the targets of the plan among the devices of its trace.
     ///
     /// # Errors
-    /// A target has no room.
+    /// [`ReplayError::TooSmall`]: a device's part of a target has no room for the largest request.
     pub fn new(plan: &Plan, facts: &Facts) -> Result<Self, ReplayError> {
         let largest = plan.memory.size as u64;
         let unused = Place {
@@ -101,7 +114,7 @@ impl Mapper {
         })
     }
 
-    /// What was changed.
+    /// Numbers of changed requests, by reason.
     pub fn changed(self) -> Changes {
         self.changed
     }
@@ -110,7 +123,8 @@ impl Mapper {
         *self.changed.entry(why).or_default() += 1;
     }
 
-    /// The request as its target gets it; `None` when it is left out.
+    /// Maps one request; `device` is its index in [`Facts::devices`]. `None` when it is left out,
+    /// which is counted.
     pub fn map(&mut self, device: usize, span: &Span) -> Option<Mapped> {
         let place = self.places[device];
         if place.target == usize::MAX {
@@ -140,7 +154,7 @@ impl Mapper {
             act,
             offset: place.base + from,
             base: place.base,
-            // At most the room of memory, or for discards 1 GiB.
+            // Fits in 32 bits: at most the size of a buffer, or for discards 1 GiB.
             length: length as u32,
         })
     }
@@ -172,7 +186,8 @@ impl Mapper {
         }
     }
 
-    /// Offset on the trace's device and length, as multiples of the alignment and no longer than there is room.
+    /// The offset on the trace's device and the length, both as multiples of the alignment. The
+    /// length is at most the size of a buffer (1 GiB for discards) and at most the room.
     fn aligned(&mut self, place: Place, span: &Span, act: Act) -> (u64, u64) {
         let Place { align, room, .. } = place;
         let start = span.sector.saturating_mul(512).min(FARTHEST);
@@ -192,7 +207,7 @@ impl Mapper {
         (from, length.min(most))
     }
 
-    /// Offset in the device's part of the target.
+    /// The offset within the device's part of the target; `None` when the request is left out.
     fn fitted(&mut self, device: usize, place: Place, from: u64, length: u64) -> Option<u64> {
         let Place {
             room, align, span, ..
@@ -215,7 +230,7 @@ impl Mapper {
                 if at != part {
                     self.count(Change::Dense);
                 }
-                // Where there are more parts than room, they begin again.
+                // Pieces that do not fit begin again at the first place.
                 let parts = (room / PART).max(1);
                 Some((at % parts * PART + from % PART).min(last))
             }
@@ -232,7 +247,8 @@ impl Mapper {
     }
 }
 
-/// Every device's part of its target: its span where all of them fit, else an equal share.
+/// Every device's part of one target. A part has the size of its device where all of them fit
+/// together, else each has an equal share.
 fn divide(
     number: usize,
     target: &Target,
@@ -276,7 +292,8 @@ mod tests {
     use q2c_engine::{EngineSpec, Medium};
     use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Sectors};
 
-    /// Devices of these spans on one target of this size, blocks of 512 B, requests of up to 64 KiB.
+    /// A mapper for devices of these spans on one target of this size, with blocks of 512 B and
+    /// requests of up to 64 KiB.
     fn mapper(fit: Fit, size: u64, spans: &[u64]) -> Result<Mapper, ReplayError> {
         let device = |(minor, span): (usize, &u64)| Device {
             dev: DevId {
@@ -338,7 +355,7 @@ mod tests {
         ))
     }
 
-    /// Place and length of a read, by hand.
+    /// Offset and length to which a read is mapped.
     fn read(mapper: &mut Mapper, device: usize, sector: u64, bytes: u64) -> Option<(u64, u32)> {
         let mapped = mapper.map(device, &span(Op::Read, sector, bytes))?;
         Some((mapped.offset, mapped.length))
@@ -355,7 +372,7 @@ mod tests {
         assert_eq!(fits.changed(), Changes::new());
         let mut shares = mapper(Fit::Modulo, 2 * MIB, &[MIB, 2 * MIB]).unwrap();
         assert_eq!(read(&mut shares, 1, 0, 512), Some((MIB, 512)));
-        // The second MiB of a device with room for one begins again.
+        // Modulo: the device has room for 1 MiB, so its second MiB begins again at the start.
         assert_eq!(read(&mut shares, 1, 2048 + 3, 512), Some((MIB + 1536, 512)));
         assert_eq!(shares.changed().values().sum::<u64>(), 1);
         assert!(matches!(
@@ -378,7 +395,7 @@ mod tests {
             beyond(Fit::Scale),
             (Some((3 * MIB / 4 + 1024, 4096)), Some(1))
         );
-        // The first part that is used comes first.
+        // The first piece that is used gets the first place.
         assert_eq!(beyond(Fit::Dense), (Some((4096, 4096)), Some(1)));
         let mut crossing = mapper(Fit::Modulo, MIB, &[4 * MIB]).unwrap();
         assert_eq!(

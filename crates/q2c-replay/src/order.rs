@@ -1,13 +1,14 @@
-//! Which earlier requests a request overlaps, so that their order can be kept.
+//! Finds the earlier requests that a request overlaps, so that their order can be kept.
 
 use std::collections::{HashMap, VecDeque};
 
-/// Requests that are looked back at.
+/// The latest requests that are remembered. A conflict with an older one is not found.
 const BACK: usize = 1 << 14;
-/// A request over more parts than this stands in a list of its own, which has so many.
+/// A request over more pieces than `LONG` stands in a list of its own, which holds the latest
+/// `BACK_LONG` of them.
 const LONG: usize = 64;
 const BACK_LONG: usize = 256;
-/// Requests are looked up by parts of this many bytes.
+/// Requests are looked up by pieces of 2^16 bytes.
 const PART_BITS: u32 = 16;
 
 #[derive(Clone, Copy)]
@@ -19,20 +20,21 @@ struct Extent {
     nth: u64,
 }
 
-/// The latest requests of one target. Two of them conflict when they overlap and one of them writes.
+/// The latest requests of one target. Two of them conflict when they overlap and at least one of
+/// them writes.
 #[derive(Default)]
 pub struct Order {
     recent: VecDeque<Extent>,
     parts: HashMap<u64, Vec<Extent>>,
-    /// Those that are too long to stand in every part.
+    /// Requests that are too long to stand in every piece that they touch.
     long: VecDeque<Extent>,
-    /// Requests of each stream so far.
+    /// Number of requests of each stream so far.
     counts: HashMap<u32, u64>,
 }
 
 impl Order {
-    /// Takes a request, the next of its stream. Gives the streams of earlier ones that it conflicts with, its own left out, with how many
-    /// requests these must have submitted before it.
+    /// Takes the next request of its stream. Returns the other streams with an earlier request that
+    /// conflicts with it, each with the number of requests that it must have submitted first.
     pub fn next(
         &mut self,
         from: u64,
@@ -99,8 +101,9 @@ impl Order {
 }
 
 impl Order {
-    /// Of one stream the later request stands for those that it covers: whoever comes behind it comes behind them. A read does not stand
-    /// for a write.
+    /// Forgets earlier requests of the same stream that the new one covers: a request that comes
+    /// after the new one also comes after them, because a stream is submitted in order. A read does
+    /// not replace a write.
     fn forget_covered(&mut self, new: &Extent) {
         let covered = |old: &Extent| {
             old.stream == new.stream
@@ -138,7 +141,8 @@ mod tests {
         );
     }
 
-    /// A block that is written all the time, and discards of a GiB each, take no more room than one of them.
+    /// A block that is written all the time takes the room of one request for each stream, and
+    /// discards of 1 GiB stand once each in their own list.
     #[test]
     fn what_is_covered_is_forgotten_and_what_is_long_stands_once() {
         let mut order = Order::default();
@@ -154,7 +158,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a look at every pair.
+        /// Compared with a look at every pair.
         #[test]
         fn every_conflict_is_found(
             requests in prop::collection::vec((0u64..40, 1u64..40, any::<bool>(), 0u32..3), 1..60)

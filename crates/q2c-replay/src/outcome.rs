@@ -1,45 +1,47 @@
-//! What a replay gave.
+//! The result of a replay.
 
 use crate::change::Changes;
 use crate::tally::Tally;
 use crate::windows::Windows;
 
-/// What a replay gave. Times in ns; those of the schedule count from its start.
+/// The result of a replay. Times are in ns; points in time count from the schedule's start.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// False when it was stopped before the trace's end.
+    /// False when the replay was stopped, or failed, before the trace's end.
     pub complete: bool,
-    /// What all submitting threads counted.
+    /// Counts of all submitting threads together.
     pub counts: Tally,
-    /// Whether the recording says how many requests were in flight.
+    /// Whether the trace tells how many requests were in flight.
     pub profiled: bool,
-    /// What did not go to a target as recorded.
+    /// Requests that did not go to a target as recorded, by reason.
     pub changed: Changes,
-    /// Time in which nothing was in flight on any target, until the end.
+    /// Time from the start to the last completion in which nothing was in flight on any target.
     pub idle: u64,
-    /// CPU time of reading and recording.
+    /// CPU time of the reader and the recorder.
     pub reader_cpu: u64,
-    /// Rows that a recording lost.
+    /// Rows that the recording lost.
     pub rows_lost: u64,
-    /// The replay in parts of its time.
+    /// The replay in windows of equal length.
     pub windows: Vec<WindowSum>,
 }
 
 impl Outcome {
-    /// The last submission behind its recorded time.
+    /// Submission of the last request less its recorded time, ns; negative when it went early.
     #[must_use]
     pub fn end_drift(&self) -> i64 {
         self.counts.drift.map_or(0, |(_, drift)| drift)
     }
 
-    /// |in flight before a request here - in the trace|, summed over all requests, over the latter; none without completions.
+    /// How far the replay was from the trace: |requests in flight before a request here - in the
+    /// trace| summed over all requests, divided by the sum of those in the trace. `None` without
+    /// completions.
     #[must_use]
     pub fn in_flight_error(&self) -> Option<f64> {
         let Tally { off, base, .. } = self.counts;
         (self.profiled && base > 0).then(|| off as f64 / base as f64)
     }
 
-    /// What was wrong with the first request that failed.
+    /// The error of the first request that failed, in words.
     #[must_use]
     pub fn first_error(&self) -> Option<&str> {
         let (_, words) = self.counts.first_error.as_ref()?;
@@ -47,28 +49,29 @@ impl Outcome {
     }
 }
 
-/// A part of the replay's time.
+/// One window: a part of the replay's time. Times in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WindowSum {
-    /// Its begin and length.
+    /// Begin of the window, from the replay's start.
     pub from: u64,
-    /// See above.
+    /// Length of the window.
     pub length: u64,
-    /// Requests of the recording; none where its times do not count.
+    /// Requests that the recording starts in this window; `None` in the modes in which recorded
+    /// times do not count.
     pub recorded_ios: Option<u64>,
-    /// Mean of requests in flight in the recording; none where that is not known.
+    /// Mean number of requests in flight in the recording; `None` where it is not known.
     pub recorded_in_flight: Option<f64>,
     /// Requests submitted.
     pub ios: u64,
-    /// Mean of requests in flight.
+    /// Mean number of requests in flight.
     pub in_flight: f64,
-    /// Largest lateness.
+    /// Largest lateness of a request submitted in this window.
     pub latest: u64,
-    /// Latencies of requests submitted here, summed.
+    /// Sum of the U2C of the requests submitted in this window.
     pub sum_u2c: u128,
 }
 
-/// Both sides' parts beside each other.
+/// Joins the windows of the replay and of the recording, after making them equally long.
 pub(crate) fn windows(mut done: Windows, recorded: Option<Windows>, known: bool) -> Vec<WindowSum> {
     let mut recorded = recorded;
     if let Some(recorded) = &mut recorded {

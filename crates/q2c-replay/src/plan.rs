@@ -1,33 +1,34 @@
-//! What is to be replayed, how, and where to.
+//! The plan of a replay: what is replayed, by which rule, and where to.
 
 use crate::map::{Fit, Policy};
 use q2c_engine::engines::Memory;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_model::{Bytes, CpuId, Nanos};
 
-/// When a request goes.
+/// The rule that decides when a request is submitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
-    /// At its recorded time.
+    /// Each request goes at its recorded time.
     Timed {
-        /// The trace's time runs so many times as fast; above 0.
+        /// The trace's time runs this many times as fast; above 0.
         speed: f64,
     },
-    /// When no more is in flight than was in the trace just before it.
+    /// A request goes when no more is in flight on its device than was in the trace just before it.
     Outstanding {
-        /// What is counted.
+        /// The unit in which the amount in flight is counted.
         count: Count,
-        /// The time in which nothing was in flight is kept; else left out.
+        /// Whether the time in which a device had nothing in flight is kept. Otherwise it is left
+        /// out.
         keep_idle: bool,
     },
-    /// A think time after the lane's last request.
+    /// A request goes a recorded think time after its lane's previous request has completed.
     Closed {
-        /// What a lane is.
+        /// The property of requests that makes them one lane.
         lane: LaneBy,
     },
 }
 
-/// What in flight is counted in.
+/// The unit in which the amount in flight is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Count {
     /// Requests.
@@ -35,12 +36,12 @@ pub enum Count {
     Requests,
     /// Bytes.
     Bytes,
-    /// 4 KiB blocks, begun ones counted whole.
+    /// Blocks of 4 KiB; a block that is begun counts whole.
     Blocks,
 }
 
 impl Count {
-    /// Of one request.
+    /// The weight of a request of `bytes` in this unit.
     #[must_use]
     pub fn of(self, bytes: u64) -> u64 {
         match self {
@@ -51,33 +52,33 @@ impl Count {
     }
 }
 
-/// What a lane is.
+/// The property of requests that makes them one lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LaneBy {
-    /// The trace's own lanes: submitting threads.
+    /// The trace's own lane: one submitting thread's stream of requests.
     #[default]
     Lane,
-    /// Processes.
+    /// The process.
     Pid,
-    /// Submitting CPUs.
+    /// The CPU that submitted them.
     Cpu,
-    /// Devices.
+    /// The device.
     Device,
 }
 
-/// By what requests are shared out among a target's threads in timed mode.
+/// How requests are shared out among the submitting threads of a target in timed mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShareBy {
-    /// By their place, in parts of 1 MiB.
+    /// By their offset, in pieces of 1 MiB.
     #[default]
     Offset,
-    /// By the CPU that submitted them.
+    /// By the CPU that submitted them in the trace; by offset where the trace does not tell it.
     Cpu,
-    /// By their hardware queue.
+    /// By their hardware queue; by offset where the trace does not tell it.
     Hctx,
 }
 
-/// What becomes of writes.
+/// What happens to the trace's writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Writes {
     /// They are left out.
@@ -89,78 +90,82 @@ pub enum Writes {
     Allow,
 }
 
-/// What becomes of discards.
+/// What happens to the trace's discards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Discards {
     /// They are left out.
     #[default]
     Skip,
-    /// They are discarded.
+    /// They are done on the target.
     Allow,
 }
 
-/// What becomes of a replay whose request fails.
+/// What happens to the replay when a request fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// It ends.
+    /// The replay ends.
     #[default]
     Stop,
-    /// It goes on; failures are counted.
+    /// The replay goes on, and failures are counted.
     GoOn,
 }
 
-/// Where requests go.
+/// A place that requests are replayed on.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// What the engine is opened on.
+    /// The file or device that the engine is opened on.
     pub medium: Medium,
-    /// The engine.
+    /// The engine, opened once in each submitting thread.
     pub engine: EngineSpec,
-    /// Bytes that may be used, from its start.
+    /// Bytes that the replay may use, from the target's start.
     pub size: Bytes,
-    /// Offsets and lengths are multiples of this: a power of two.
+    /// Offsets and lengths are multiples of this number of bytes, a power of two.
     pub align: Bytes,
-    /// Devices of the trace, as they stand in [`crate::Facts::devices`], whose requests it gets.
+    /// Devices of the trace whose requests go to this target, by their index in
+    /// [`crate::Facts::devices`].
     pub devices: Vec<usize>,
 }
 
-/// A replay.
+/// The plan of a replay. Together with the [`crate::Facts`] of the trace it says everything that
+/// [`crate::replay()`] does.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// When requests go.
+    /// The rule that decides when a request is submitted.
     pub mode: Mode,
-    /// Where to.
+    /// The targets, each with its own submitting threads.
     pub targets: Vec<Target>,
-    /// What happens to offsets that a target does not have.
+    /// What happens to offsets beyond a device's part of the target.
     pub fit: Fit,
-    /// What becomes of each operation.
+    /// What happens to writes and discards.
     pub policy: Policy,
     /// Submitting threads of each target; at least 1.
     pub submitters: usize,
-    /// By what they share.
+    /// How the submitting threads of a target share its requests in timed mode.
     pub share: ShareBy,
-    /// Their CPUs in turn; none: wherever the kernel runs them.
+    /// CPUs of the submitting threads, in turn. Empty: the kernel chooses.
     pub cpus: Vec<CpuId>,
-    /// CPUs that there are for all threads: where they are not more than submitting threads, these sleep instead of looking.
+    /// Number of CPUs that there are for all threads. If it is not above the number of submitting
+    /// threads, these sleep instead of looking for completions.
     pub room: usize,
-    /// They never sleep: each then takes a whole CPU.
+    /// The submitting threads never sleep: each takes a whole CPU.
     pub spin: bool,
-    /// Requests in flight of each thread at most, 1 to 32768.
+    /// The most requests that each submitting thread has in flight, 1 to 32768.
     pub in_flight: u16,
-    /// What requests read into and write from; its slots are [`Plan::in_flight`].
+    /// The buffers that requests read into and write from; as many slots as [`Plan::in_flight`].
     pub memory: Memory,
-    /// When a request fails.
+    /// What happens when a request fails.
     pub on_error: OnError,
-    /// Draws of simulated devices.
+    /// Seed of simulated devices; each submitting thread adds its number.
     pub seed: u64,
-    /// Parts that the replay's time is told in.
+    /// Number of windows into which the expected time of a timed replay is divided; none is shorter
+    /// than 1 ms.
     pub windows: usize,
-    /// Only what starts in this part of the trace, from its first request.
+    /// Replay only requests that start in this part of the trace, counted from its first request.
     pub part: Option<(Nanos, Nanos)>,
 }
 
 impl Plan {
-    /// Submitting threads of all targets.
+    /// Number of submitting threads of all targets.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.targets.len() * self.submitters

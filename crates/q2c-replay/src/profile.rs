@@ -1,32 +1,34 @@
-//! What was in flight in the trace just before each request.
+//! How much was in flight in the trace just before each request.
 
 use crate::plan::Count;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// One device's requests in flight.
+/// The requests of one device that are in flight in the trace.
 #[derive(Default)]
 pub struct Profile {
-    /// End and load of each.
+    /// The end and the load of each request in flight, the earliest end first.
     ends: BinaryHeap<Reverse<(u64, u64)>>,
     load: u64,
-    /// The latest completion so far.
+    /// The latest completion so far, ns of the trace; `None` before the first.
     last_end: Option<u64>,
 }
 
-/// Just before a request.
+/// The state of a device just before a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Before {
     /// Requests in flight.
     pub requests: u32,
-    /// The same in what is counted.
+    /// Amount in flight, in the unit of [`Count`].
     pub load: u64,
-    /// Time since the latest completion; 0 where something is in flight or nothing was before.
+    /// Time since the latest completion, ns; 0 where something is in flight, or before the first
+    /// completion.
     pub idle: u64,
 }
 
 impl Profile {
-    /// What is in flight before a request that starts here; one that ends as this starts is not any more. Starts must not go back.
+    /// The state before a request that starts at `start`. A request that ends at this time is no
+    /// longer in flight. Starts must not go back.
     pub fn before(&mut self, start: u64) -> Before {
         while let Some(Reverse((end, load))) = self
             .ends
@@ -49,7 +51,7 @@ impl Profile {
         }
     }
 
-    /// A request is in flight until `end`.
+    /// Notes that a request of `bytes` is in flight until `end`.
     pub fn begin(&mut self, end: u64, count: Count, bytes: u64) {
         let load = count.of(bytes);
         self.load += load;
@@ -61,7 +63,7 @@ impl Profile {
 mod tests {
     use super::*;
 
-    /// By hand: 0..10, 5..8, 9..9 and a request at 12.
+    /// Counted by hand: requests at 0..10 and 5..8, and later ones that start at 12.
     #[test]
     fn counted_by_hand() {
         let mut profile = Profile::default();

@@ -1,4 +1,4 @@
-//! What was done, as a trace again.
+//! Records what a replay did, as a trace.
 
 use crate::error::ReplayError;
 use crate::facts::Facts;
@@ -12,12 +12,13 @@ use q2c_trace::span::NONE;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
-/// Rows that travel together.
+/// Rows that a submitting thread sends at once.
 const SOME: usize = 4096;
-/// Such groups under way at most: beyond them rows are lost and counted, for a submitting thread does not wait.
+/// Groups of rows that wait for the recorder at most. When they are that many, further rows are
+/// lost and counted: a submitting thread does not wait.
 const AHEAD: usize = 256;
 
-/// One request that is over; times from the replay's start.
+/// One completed request. Times are ns from the replay's start.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     pub index: u64,
@@ -32,11 +33,11 @@ pub struct Row {
     pub result: i32,
 }
 
-/// A submitting thread's way to the recorder.
+/// A submitting thread's sender of rows.
 pub struct Rows {
     to: SyncSender<Vec<Row>>,
     some: Vec<Row>,
-    /// Rows that found no room.
+    /// Rows that were lost because the channel was full.
     pub lost: u64,
 }
 
@@ -58,7 +59,7 @@ impl Rows {
     }
 }
 
-/// The ends of a recording: one for each thread, one for the recorder.
+/// A recording's channel: a sender for each submitting thread, and the recorder's receiver.
 pub fn channel(threads: usize) -> (Vec<Rows>, Receiver<Vec<Row>>) {
     let (to, from) = sync_channel(AHEAD);
     let rows = (0..threads).map(|_| Rows {
@@ -69,7 +70,8 @@ pub fn channel(threads: usize) -> (Vec<Rows>, Receiver<Vec<Row>>) {
     (rows.collect(), from)
 }
 
-/// Takes rows until no thread has any more, then writes them in the order of the trace. Gives its CPU time.
+/// Takes rows until all submitting threads have dropped their senders, then writes them in the
+/// order of their submissions. Returns the recorder's CPU time, ns.
 pub fn record(
     facts: &Facts,
     rows: &Receiver<Vec<Row>>,
@@ -106,12 +108,12 @@ fn recorded(facts: &Facts, row: &Row) -> Recorded {
             queue: row.submit,
             issue: row.submit_end,
             complete: row.reap,
-            // A short transfer is an I/O error as well (EIO).
+            // A short transfer counts as an I/O error (EIO) too.
             error: if short { -5 } else { row.result.min(0) },
             merged_into: NONE,
             ..Span::of(&plain)
         },
-        // Of requests submitted at once the trace's order counts.
+        // Requests that were submitted at the same time stand in the order of the trace.
         key: row.index,
         lead: 0,
         carries: false,

@@ -1,4 +1,4 @@
-//! A replay from its start to its end: reader, submitting threads, recorder.
+//! A replay from its start to its end: the reader, the submitting threads and the recorder.
 
 use crate::change::Change;
 use crate::error::ReplayError;
@@ -28,25 +28,40 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 
-/// From the moment that all is ready to the schedule's start, ns.
+/// Time between the moment when all threads are ready and the schedule's start, ns.
 const LEAD: u64 = 20_000_000;
-/// Length of the parts that a replay is told in where the trace's length says nothing, ns.
+/// First length of a window where the trace does not tell how long the replay will take, and the
+/// shortest length elsewhere, ns.
 const SHORT: u64 = 1_000_000;
 
-/// Where a recording goes.
+/// Where the recording of a replay goes.
 pub struct Into<'a> {
-    /// Takes the records.
+    /// Takes the records, in the order of their submissions.
     pub sink: &'a mut (dyn RecordSink + Send),
-    /// Held in memory at most.
+    /// Bytes of records that are held in memory at most.
     pub memory: Bytes,
-    /// Where the rest is kept meanwhile.
+    /// Folder for the records that do not fit in memory, until the sink gets them.
     pub folder: &'a Path,
 }
 
-/// Replays. `read` counts the records that were taken from the trace; `stop` ends it early.
+/// Replays the trace that `facts` describes and returns when all its threads have ended. `read`
+/// counts the records that were taken from the trace; raising `stop` ends the replay early.
+///
+/// The threads are the plan's submitting threads, one reader, and with `into` one recorder. Their
+/// order:
+/// 1. Every submitting thread opens its engine and reports that it is ready, even when that failed.
+///    The reader fills their channels meanwhile.
+/// 2. When all have reported, the start is set 20 ms ahead, the same for all of them.
+/// 3. At the trace's end the reader closes the channels. A submitting thread ends when it has
+///    submitted what it got and nothing of it is in flight.
+/// 4. When the last submitting thread has been joined, the recorder writes the rows to the sink.
+///
+/// A thread that fails or panics makes all others end: it raises `Shared::failed`, and the start is
+/// told on every way out, so that no thread waits for it for ever.
 ///
 /// # Errors
-/// The trace cannot be read or lacks what the mode needs, an engine cannot be opened or breaks, the recording fails.
+/// The trace cannot be read or lacks what the mode needs, an engine cannot be opened or breaks, or
+/// the recording fails.
 pub fn replay(
     plan: &Plan,
     facts: &Facts,
@@ -127,7 +142,8 @@ pub fn replay(
     })
 }
 
-/// The ends of a recording, where one is wanted: of each thread, and of the recorder.
+/// The senders of rows, one for each thread, and the recorder's receiver. `None` everywhere when no
+/// recording is wanted.
 fn ends(threads: usize, wanted: bool) -> (Vec<Option<Rows>>, Option<Receiver<Vec<Row>>>) {
     if !wanted {
         return ((0..threads).map(|_| None).collect(), None);
@@ -136,10 +152,12 @@ fn ends(threads: usize, wanted: bool) -> (Vec<Option<Rows>>, Option<Receiver<Vec
     (rows.into_iter().map(Some).collect(), Some(from))
 }
 
-/// Whether the trace has what the mode asks for.
+/// Checks that the trace has what the mode needs.
 ///
 /// # Errors
-/// [`ReplayError::NoCompletions`], [`ReplayError::NoKey`].
+/// [`ReplayError::NoCompletions`] in outstanding mode, when too few requests have a completion.
+/// [`ReplayError::NoKey`] in closed mode, when no request has the pid or the CPU that names its
+/// lane.
 pub fn check(mode: &Mode, facts: &Facts) -> Result<(), ReplayError> {
     match mode {
         Mode::Closed { lane: LaneBy::Pid } if facts.with_pid == 0 => Err(ReplayError::NoKey("pid")),
@@ -152,7 +170,8 @@ pub fn check(mode: &Mode, facts: &Facts) -> Result<(), ReplayError> {
     }
 }
 
-/// The windows' first length: equal parts of a timed replay's time.
+/// The first length of a window, ns: in timed mode the replay's expected time in [`Plan::windows`]
+/// parts.
 fn part_length(plan: &Plan, facts: &Facts) -> u64 {
     match plan.mode {
         Mode::Timed { speed } => {
@@ -168,7 +187,8 @@ impl<'a> Shared<'a> {
         let streams = match plan.mode {
             Mode::Timed { .. } => threads,
             Mode::Outstanding { .. } => facts.devices.len(),
-            // No more lanes than requests, and the counters of 2^20 of them serve more, with inversions that are not there.
+            // There may be as many lanes as requests. Above 2^20 of them lanes share counters,
+            // which can count inversions that are not there.
             Mode::Closed { .. } => 1 << 20,
         };
         Shared {
@@ -181,22 +201,25 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// The common start: told once, when every thread is ready.
+/// The start that all submitting threads have in common. It is set once, when every thread has
+/// reported.
 struct Start {
     at: OnceLock<u64>,
     ready: Sender<()>,
 }
 
 impl Start {
-    /// For a submitting thread: ready, whatever came of it; the start on the clock.
+    /// Called by a submitting thread, also when it could not open its engine: reports, waits for
+    /// the others, and returns the start on the clock.
     fn wait(&self) -> u64 {
-        // Nobody hears it where another thread could not be started.
+        // The receiver is gone when another thread could not be started.
         self.ready.send(()).ok();
         *self.at.wait()
     }
 }
 
-/// Nobody waits for ever, whatever happens.
+/// Sets the start when it is dropped, and so on every way out of the scope: no submitting thread
+/// waits for it for ever.
 struct Begins<'a>(&'a Start, Clock);
 
 impl Drop for Begins<'_> {
@@ -205,7 +228,8 @@ impl Drop for Begins<'_> {
     }
 }
 
-/// A thread that panics takes the others with it: nobody waits for what it would have done.
+/// Held by each submitting thread: if the thread panics, the others end too, and its report is not
+/// missed.
 struct Breaks<'a>(&'a Shared<'a>, &'a Start);
 
 impl Drop for Breaks<'_> {
@@ -217,7 +241,7 @@ impl Drop for Breaks<'_> {
     }
 }
 
-/// What a submitting thread begins with.
+/// The arguments of a submitting thread.
 struct Setup<'a> {
     number: usize,
     plan: &'a Plan,
@@ -266,7 +290,8 @@ fn submit(setup: Setup<'_>) -> Done {
     } = setup;
     let _guard = Breaks(shared, start);
     let opened = open(plan, number);
-    // Whatever came of it: the others wait for all.
+    // The thread reports even when the engine could not be opened: the others wait for every
+    // report.
     let begin = start.wait();
     let engine = opened.inspect_err(|_| shared.failed.store(true, Ordering::Relaxed))?;
     let (rule, count) = match plan.mode {
@@ -294,7 +319,8 @@ fn submit(setup: Setup<'_>) -> Done {
     worked.inspect_err(|_| shared.failed.store(true, Ordering::Relaxed))
 }
 
-/// Whether every submitting thread can have a CPU to itself, and others have one too: what looks takes it from nobody then.
+/// Whether each submitting thread can have a CPU to itself and one is left for the other threads. A
+/// thread that looks for completions then takes the CPU from nobody.
 #[must_use]
 pub fn spare_cpus(plan: &Plan) -> bool {
     let threads = plan.threads();
@@ -303,7 +329,7 @@ pub fn spare_cpus(plan: &Plan) -> bool {
     room && threads < plan.room
 }
 
-/// The calling thread off the CPUs of submitting threads, where there are others.
+/// Moves the calling thread off the CPUs of the submitting threads, if it may run on others.
 pub fn leave(plan: &Plan) {
     let taken = &plan.cpus[..plan.cpus.len().min(plan.threads())];
     let allowed = thread::allowed_cpus().unwrap_or_default();
@@ -312,7 +338,7 @@ pub fn leave(plan: &Plan) {
         .filter(|cpu| !taken.contains(cpu))
         .collect();
     if !free.is_empty() {
-        // Where it is refused the kernel places the thread.
+        // If this is refused, the kernel chooses the CPU.
         thread::allow(&free).ok();
     }
 }
@@ -322,7 +348,8 @@ fn open(plan: &Plan, number: usize) -> Result<Box<dyn q2c_engine::engine::Engine
         let cpu = plan.cpus[number % plan.cpus.len()];
         thread::pin(cpu).map_err(|source| EngineError::Pin { cpu: cpu.0, source })?;
     }
-    // Without it sleeps end up to 50 us late, which the margin learns.
+    // With the default timer slack sleeps end up to 50 us late, and the margin that waits learn
+    // would grow by that.
     thread::least_timer_slack().ok();
     let target = &plan.targets[number / plan.submitters];
     target

@@ -1,12 +1,12 @@
-//! What submitting threads share.
+//! State that the submitting threads of a replay share.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// Requests in flight on all targets, and the time in which there were none.
+/// Counts requests in flight on all targets, and the time in which there were none.
 #[derive(Debug, Default)]
 pub struct Busy {
     in_flight: AtomicU32,
-    /// When the last one ended, and such times summed.
+    /// `since`: the latest completion, ns. `idle`: sum of the times without requests in flight, ns.
     since: AtomicU64,
     idle: AtomicU64,
 }
@@ -25,22 +25,24 @@ impl Busy {
         self.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// From the start on, ns.
+    /// Time from the start without requests in flight, ns.
     pub fn idle(&self) -> u64 {
         self.idle.load(Ordering::Relaxed)
     }
 }
 
-/// What threads share.
+/// State that the submitting threads of a replay share.
 pub struct Shared<'a> {
-    /// Requests submitted of each stream.
+    /// Requests submitted, by number of the stream. A submitting thread stores it when the
+    /// submission has returned.
     pub progress: Vec<AtomicU64>,
-    /// Requests in flight of each device of the trace.
+    /// Requests in flight, by device of the trace.
     pub devices: Vec<AtomicU32>,
     /// Requests in flight on all targets.
     pub in_flight: Busy,
-    /// Raised from outside or by a failure: submit no more.
+    /// Raised by the caller of the replay: no thread submits any more.
     pub stop: &'a AtomicBool,
-    /// A request failed and the replay ends.
+    /// Raised when a request failed that ends the replay, or when a thread failed: no thread
+    /// submits any more.
     pub failed: AtomicBool,
 }

@@ -1,54 +1,58 @@
-//! What submitting threads count.
+//! The counts of submitting threads.
 
 use crate::windows::Windows;
 use q2c_stats::Histogram;
 
-/// Counts of one submitting thread, or of all together. Times in ns, those of the schedule from its start.
+/// Counts of one submitting thread, or of all of them after [`Tally::merge`]. Times are in ns;
+/// points in time count from the schedule's start.
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// Requests submitted.
     pub issued: u64,
-    /// Of those, failed or short.
+    /// Requests that failed or moved fewer bytes than asked.
     pub errors: u64,
-    /// Index of the first of these, and what was wrong.
+    /// Index in the trace of the first request that failed, and its error in words.
     pub first_error: Option<(u64, String)>,
-    /// Bytes moved.
+    /// Bytes moved by requests that did not fail.
     pub bytes: u64,
-    /// From submission to reaping.
+    /// Times from submission to reaping.
     pub u2c: Histogram,
-    /// From the intended time.
+    /// Times from the intended time to reaping.
     pub intended: Histogram,
-    /// Exact sum of the former.
+    /// Exact sum of the times in `u2c`.
     pub sum_u2c: u128,
-    /// Exact sum of the latter.
+    /// Exact sum of the times in `intended`.
     pub sum_intended: u128,
-    /// Submission behind the intended time.
+    /// Times from the intended time to the submission.
     pub lateness: Histogram,
-    /// The same without time in submissions, of requests that neither the cap of requests in flight nor a submission that slept held up.
+    /// Lateness less the time that submissions took in it, of the requests that are not in
+    /// `stalled`.
     pub own: Histogram,
-    /// Requests that such a thing held up.
+    /// Requests that were held up by the cap of requests in flight, or by a submission that slept.
     pub stalled: u64,
-    /// Their lateness in all.
+    /// Sum of the lateness of the requests in `stalled`.
     pub stalled_ns: u128,
-    /// Times at which no place in flight was free.
+    /// Times at which a request was due and the cap of requests in flight was reached.
     pub capped: u64,
     /// Submissions that slept in the kernel.
     pub blocked: u64,
-    /// Index, and submission behind the recorded time, of the last request.
+    /// Index of the last request in the trace, and its submission less its recorded time.
     pub drift: Option<(u64, i64)>,
-    /// The last reaping.
+    /// Time of the last reaping.
     pub end: u64,
-    /// Most requests of one device in flight at a submission, itself included.
+    /// Most requests of one device in flight at a submission, the new request included.
     pub most_in_flight: u64,
-    /// |in flight here - in the trace| summed over requests whose profile is known.
+    /// |requests in flight here - in the trace| before a request, summed over the requests for
+    /// which the trace tells it.
     pub off: u128,
-    /// In flight in the trace, summed over the same.
+    /// Requests in flight in the trace before a request, summed over the same requests.
     pub base: u128,
-    /// Requests submitted before one that they overlap and that stands before them in the trace.
+    /// Requests submitted before one that they overlap (one of them writing) and that stands before
+    /// them in the trace.
     pub inversions: u64,
-    /// Time in submissions.
+    /// Time in submissions, summed over threads.
     pub submission_ns: u64,
-    /// Time in which there was nothing to submit or to reap, and something in flight.
+    /// Time with something in flight and nothing to submit or to reap, summed over threads.
     pub waited_ns: u64,
     /// CPU time of the submitting threads.
     pub cpu_ns: u64,
@@ -56,7 +60,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing yet.
+    /// A tally that has counted nothing.
     pub fn new(windows: Windows) -> Self {
         Tally {
             issued: 0,
@@ -86,7 +90,7 @@ impl Tally {
         }
     }
 
-    /// Adds another thread's.
+    /// Adds the counts of another thread.
     pub fn merge(&mut self, other: Tally) {
         self.issued += other.issued;
         self.errors += other.errors;

@@ -1,4 +1,5 @@
-//! Replays in time that passes as the device says: no lateness, no chance.
+//! Tests of replays in simulated time, which passes as the device says: nothing is late, and
+//! nothing depends on chance.
 
 use crate::gate::Rule;
 use crate::map::Policy;
@@ -23,13 +24,13 @@ use std::sync::mpsc::sync_channel;
 
 const BIG: Bytes = Bytes(1 << 40);
 
-/// A clock that stands still unless somebody waits.
+/// The time, ns. It advances only while a thread waits.
 type Hand = Rc<Cell<u64>>;
 
-/// Time in it, and how often somebody looked instead of sleeping.
+/// A clock on that time, and the number of times that the thread looked instead of sleeping.
 struct Virtual(Hand, Rc<Cell<u64>>);
 
-/// The clock goes on by that much while somebody looks.
+/// Time that passes while the thread looks once, ns.
 const STEP: u64 = 20_000;
 
 impl Time for Virtual {
@@ -51,10 +52,11 @@ impl Time for Virtual {
     }
 }
 
-/// What the device saw: when, where, how many of it were in flight just before.
+/// The log of the device: for each request its time, its offset, and the requests in flight just
+/// before it.
 type Log = Rc<RefCell<Vec<(u64, u64, usize)>>>;
 
-/// A device of so many servers with given service times, in turn.
+/// A device of several servers. The n-th request takes the n-th of the service times, which repeat.
 struct Device {
     hand: Hand,
     service: Vec<u64>,
@@ -104,7 +106,7 @@ impl Engine for Device {
     }
 }
 
-/// A recorded request: start, latency, block, lane.
+/// A recorded request. Times in ns; blocks are 4 KiB.
 #[derive(Clone, Copy, Debug)]
 struct Recorded {
     start: u64,
@@ -168,7 +170,8 @@ fn plan(mode: Mode) -> Plan {
     }
 }
 
-/// What a replay on a device of these service times gave: the device's log, the counts, the records.
+/// The results of a replay: the device's log, the counts, the records, and how often the thread
+/// looked.
 struct Replayed {
     log: Vec<(u64, u64, usize)>,
     tally: Tally,
@@ -240,7 +243,7 @@ fn replayed(trace: &Path, mode: Mode, service: Vec<u64>, servers: usize) -> Repl
     }
 }
 
-/// Requests with gaps and latencies as drawn.
+/// Requests with the gaps and latencies that were drawn.
 fn requests(drawn: &[(u64, u64, u64, u32)]) -> Vec<Recorded> {
     let mut start = 0;
     let one = |&(gap, latency, block, lane): &(u64, u64, u64, u32)| {
@@ -255,7 +258,7 @@ fn requests(drawn: &[(u64, u64, u64, u32)]) -> Vec<Recorded> {
     drawn.iter().map(one).collect()
 }
 
-/// In flight just before each request, counted over all pairs.
+/// Requests in flight just before each request, counted over all pairs.
 fn profile(requests: &[Recorded]) -> Vec<usize> {
     let over = |i: usize, j: usize| requests[j].start + requests[j].latency > requests[i].start;
     (0..requests.len())
@@ -282,7 +285,7 @@ proptest! {
         let requests = requests(&drawn);
         let due: Vec<(u64, u64)> = requests.iter().map(|r| (r.start - requests[0].start, r.block * 4096)).collect();
         in_folder(&requests, |trace| {
-            // As many servers as requests: nothing waits.
+            // There are as many servers as requests, so nothing waits.
             let once = replayed(trace, Mode::Timed { speed: 1.0 }, vec![service], 256);
             if once.tally.capped == 0 {
                 let seen: Vec<(u64, u64)> = once.log.iter().map(|(at, offset, _)| (*at, *offset)).collect();
@@ -306,7 +309,8 @@ proptest! {
         prop_assert_eq!(done.log.len(), requests.len());
         for (nth, (request, (_, offset, before))) in requests.iter().zip(&done.log).enumerate() {
             prop_assert_eq!(*offset, request.block * 4096, "in the order of the trace");
-            // A batch is submitted at once: its own requests count as well.
+            // The requests of a batch are submitted at once, and those before a request in its
+            // batch count as in flight.
             prop_assert!(*before <= allowed[nth], "{} in flight at {}, {} allowed", before, nth, allowed[nth]);
         }
     }
@@ -343,7 +347,7 @@ proptest! {
     }
 }
 
-/// The number that a lane of the trace got: lanes are numbered as they appear.
+/// The number that a lane of the trace got: lanes are numbered in the order in which they appear.
 fn done_lane(requests: &[Recorded], lane: u32) -> u32 {
     let mut order: Vec<u32> = Vec::new();
     for request in requests {
@@ -357,7 +361,7 @@ fn done_lane(requests: &[Recorded], lane: u32) -> u32 {
         .map_or(u32::MAX, |at| at as u32)
 }
 
-/// By hand: three requests of 10 ns that overlap pairwise, on a device that takes 100 ns each.
+/// Counted by hand: requests of 10 ns that overlap, on a device that takes 100 ns for each.
 #[test]
 fn outstanding_counted_by_hand() {
     let at = |start, block| Recorded {
@@ -378,15 +382,18 @@ fn outstanding_counted_by_hand() {
         )
     });
     let times = |done: &Replayed| done.log.iter().map(|(at, ..)| *at).collect::<Vec<_>>();
-    // The third may go when one of the two is over, the fourth when nothing is in flight; kept, 978 ns after that.
+    // The third request may go when one of the first two is complete, the fourth when nothing is in
+    // flight. When idle time is kept, the fourth waits 978 ns more.
     assert_eq!(times(&squeezed), [0, 0, 100, 200]);
     assert_eq!(times(&kept), [0, 0, 100, 200 + 978]);
     assert_eq!(squeezed.tally.sum_u2c, 400);
-    // In the trace 0, 1, 1 and 0 are in flight before each; here the first two end together, so none before the third.
+    // In the trace 0, 1, 1 and 0 requests are in flight before each. Here the first two end
+    // together, so none is in flight before the third.
     assert_eq!((squeezed.tally.off, squeezed.tally.base), (1, 2));
 }
 
-/// A device like the recorded one is followed by index.
+/// On a device like the recorded one, as many requests are in flight before each request as in the
+/// trace.
 #[test]
 fn outstanding_follows_the_profile_of_a_like_device() {
     let mut rng = q2c_stats::Rng::new(3);
@@ -422,7 +429,8 @@ fn outstanding_follows_the_profile_of_a_like_device() {
     );
 }
 
-/// The real thing on real threads: three of them, writes that overlap, and submissions in the trace's order wherever two overlap.
+/// A replay on three real threads of writes and reads that overlap: wherever two overlap, they are
+/// submitted in the order of the trace.
 #[test]
 fn overlapping_requests_of_several_threads_keep_their_order() {
     let folder = tempfile::tempdir().unwrap();
@@ -468,7 +476,8 @@ fn overlapping_requests_of_several_threads_keep_their_order() {
     );
     assert!(done.complete && done.counts.inversions == 0);
     let mut at = vec![u64::MAX; 20_000];
-    // A request is found again by its place in time: records are sorted, the trace's number is not in them.
+    // Records are sorted by time and do not hold the trace's number, so a request is found by
+    // place, length and operation.
     let mut left: std::collections::HashMap<(u64, u64, Op), Vec<u64>> = Default::default();
     for record in &back {
         let key = (record.sector.0, record.bytes.0, record.op);
@@ -504,7 +513,8 @@ fn run(plan: &Plan, facts: &Facts, back: &mut Vec<IoRecord>, stop: &AtomicBool) 
     crate::replay(plan, facts, clock, Some(into), &AtomicU64::new(0), stop).unwrap()
 }
 
-/// A completion is looked for for a millisecond, of which each look takes 20 us here, and then slept for. All of the time is waiting.
+/// The thread looks for a completion for a millisecond, in which each look takes 20 us here, and
+/// then sleeps. All this time counts as waiting.
 #[test]
 fn looking_ends_and_is_no_work() {
     let at = |n: u64| Recorded {
@@ -561,7 +571,7 @@ fn a_trace_without_completions_says_how_to_get_them() {
     );
 }
 
-/// Times that go back are those before them; the order stays.
+/// A time that goes back becomes the time of the request before; the order stays.
 #[test]
 fn time_never_goes_back() {
     let at = |start, block| Recorded {
@@ -590,7 +600,7 @@ fn time_never_goes_back() {
     });
 }
 
-/// A trace of nonsense is replayed or refused, but nothing breaks.
+/// A trace with offsets and times beyond all bounds is replayed, and nothing breaks.
 #[test]
 fn places_and_times_beyond_all_reason() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,27 +1,29 @@
-//! Where a submitting thread takes its time from, and how it waits.
+//! The clock of a submitting thread, and how the thread waits.
 
 use q2c_engine::engine::{Completion, Engine, EngineError};
 use q2c_sys::Clock;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::sleep_until;
 
-/// What a wait is for.
+/// The conditions that end a wait of a submitting thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
-    /// A request is due then: the caller is to be back before.
+    /// Time at which the next request is due. The wait returns before it, so that the caller can
+    /// submit in time.
     pub due: Option<u64>,
-    /// It is over then, whatever comes.
+    /// The wait returns at this time at the latest.
     pub limit: u64,
-    /// A completion is to be seen at once: no sleep.
+    /// A completion is to be seen at once, so the thread looks and does not sleep.
     pub look: bool,
 }
 
-/// Time as a submitting thread sees it, ns from the replay's start.
+/// Time as a submitting thread sees it, ns from the replay's start. A trait, so that tests can let
+/// time pass as their device says.
 pub trait Time {
-    /// Now; 0 before the start.
+    /// The present time; 0 before the start.
     fn now(&self) -> u64;
 
-    /// Waits for a completion; may come back early, and is to be called again.
+    /// Waits for a completion. It may return early with `None`; the caller then calls it again.
     ///
     /// # Errors
     /// The engine is broken.
@@ -31,33 +33,35 @@ pub trait Time {
         wait: Wait,
     ) -> Result<Option<Completion>, EngineError>;
 
-    /// Whether the replay's start is still so far that there is time for other work; waits for the rest of it when not.
+    /// Whether the start is still far enough away for other work. If not, waits for the start and
+    /// returns false.
     fn before_start(&mut self) -> bool {
         false
     }
 }
 
-/// The run's clock: sleeps to some time before the moment, then looks. The time before is learned from how late it woke.
+/// The run's clock. A wait sleeps until a margin before the due time and then looks; the margin is
+/// learned from how late sleeps ended.
 pub struct Real {
     clock: Clock,
     start: u64,
     spin: bool,
     margin: u64,
-    /// What was waited for last.
+    /// The due time that was waited for last. Each due time narrows the margin at most once.
     moment: u64,
 }
 
 impl Real {
-    /// Time before the moment at first, at least, and at most, ns.
+    /// The margin at first, at least and at most, ns.
     const FIRST: u64 = 60_000;
     const LEAST: u64 = 25_000;
     const MOST: u64 = 5_000_000;
     /// Time before the start at which sleeping ends, ns.
     const START: u64 = 800_000;
-    /// A sleep below this is not worth it.
+    /// A shorter sleep than this is not worth its cost, ns.
     const SHORTEST: u64 = 10_000;
 
-    /// `start` on the clock is time 0; `spin`: without any sleep.
+    /// `start` on the clock is time 0. With `spin` the thread never sleeps.
     pub fn new(clock: Clock, start: u64, spin: bool) -> Self {
         Real {
             clock,
@@ -68,9 +72,11 @@ impl Real {
         }
     }
 
-    /// A wake-up that came too late widens the margin by half at most, so that one that was very late does not end all sleeping; any
-    /// other moment narrows it by so little that one in a thousand comes too late. So it also narrows where requests follow each other too
-    /// closely to sleep, and a sleep is tried again.
+    /// Adapts the margin: `late` is by how much a sleep ended late, `None` for a due time without a
+    /// sleep. A late wake-up widens the margin by half at most, so that a single very late one does
+    /// not end all sleeping. Everything else narrows it, by so little that about one wake-up in a
+    /// thousand comes too late. The margin narrows also where requests follow each other too
+    /// closely for a sleep; so a sleep is tried again.
     fn learn(&mut self, late: Option<u64>) {
         let wanted = late.map_or(0, |late| late + late / 2 + 10_000);
         self.margin = match wanted > self.margin {
@@ -99,7 +105,8 @@ impl Time for Real {
         let now = self.now();
         let due = wait.due.unwrap_or(u64::MAX);
         if due.saturating_sub(now) < self.margin + Self::SHORTEST {
-            // What is overdue waits for something else, and says nothing.
+            // An overdue request waits for something other than its time, so it tells nothing about
+            // the margin.
             if due > now && self.moment != due {
                 self.moment = due;
                 self.learn(None);
@@ -136,14 +143,16 @@ impl Time for Real {
 mod tests {
     use super::*;
 
-    /// Whatever happened once, a sleep is tried again; wake-ups that are late all the time are allowed for.
+    /// After one very late wake-up a sleep is tried again; wake-ups that are late all the time
+    /// widen the margin.
     #[test]
     fn the_margin_follows_and_forgets() {
         let mut time = Real::new(Clock::new(), 0, false);
         time.learn(Some(20_000_000));
         assert_eq!(time.margin, 90_000, "half wider at most");
         (0..30).for_each(|_| time.learn(Some(150_000)));
-        // One and a half times as late, and 10 us; a wake-up as late as expected narrows it a little.
+        // The margin becomes one and a half times the lateness plus 10 us. A wake-up as late as
+        // expected narrows it a little.
         assert!(
             (234_000..=235_000).contains(&time.margin),
             "{}",

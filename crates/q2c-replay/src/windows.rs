@@ -1,22 +1,22 @@
-//! Time in equal parts: what falls into each.
+//! Sums over windows: equal parts of a replay's time.
 
-/// Sums over equal parts of time. When there are too many parts they become twice as long.
+/// Sums over windows of equal length. When there would be too many windows, their length doubles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Windows {
     length: u64,
     parts: Vec<Part>,
 }
 
-/// Sums of one part.
+/// The sums of one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
-    /// Requests that begin here.
+    /// Requests that begin in this window.
     pub ios: u64,
-    /// Nanoseconds of requests in flight, summed.
+    /// Time in flight within this window, summed over requests, ns.
     pub in_flight_ns: u128,
-    /// Largest lateness of those that begin here.
+    /// Largest lateness of the requests that begin in this window, ns.
     pub latest_ns: u64,
-    /// Latencies of those that begin here, summed, ns.
+    /// Sum of the latencies of the requests that begin in this window, ns.
     pub latency_ns: u128,
 }
 
@@ -30,10 +30,10 @@ impl Part {
 }
 
 impl Windows {
-    /// Parts at most.
+    /// The most windows that are kept.
     const MOST: usize = 512;
 
-    /// Parts of `length` ns at first.
+    /// Windows that are `length` ns long at first.
     pub fn new(length: u64) -> Self {
         Windows {
             length: length.max(1),
@@ -52,7 +52,7 @@ impl Windows {
         at
     }
 
-    /// Two parts become one.
+    /// Doubles the length: two windows become one.
     fn coarsen(&mut self) {
         self.length *= 2;
         let pairs = self.parts.chunks(2).map(|pair| {
@@ -63,14 +63,14 @@ impl Windows {
         self.parts = pairs.collect();
     }
 
-    /// A request begins.
+    /// Counts a request that begins at `time`, ns from the start, and its lateness.
     pub fn begin(&mut self, time: u64, lateness: u64) {
         let at = self.at(time);
         self.parts[at].ios += 1;
         self.parts[at].latest_ns = self.parts[at].latest_ns.max(lateness);
     }
 
-    /// A request was in flight.
+    /// Counts the time in flight of a request, from `from` to `to`.
     pub fn flight(&mut self, from: u64, to: u64) {
         let last = self.at(to.max(from));
         let first = self.at(from);
@@ -85,14 +85,15 @@ impl Windows {
         }
     }
 
-    /// Parts of at least this length, which is the first one times a power of two.
+    /// Doubles the length until it is at least `length`. Both are the first length times a power of
+    /// two.
     pub fn coarsen_to(&mut self, length: u64) {
         while self.length < length {
             self.coarsen();
         }
     }
 
-    /// Adds another's parts, which began with the same length.
+    /// Adds the sums of another thread's windows, which MUST have begun with the same length.
     pub fn merge(&mut self, mut other: Windows) {
         self.coarsen_to(other.length);
         other.coarsen_to(self.length);
@@ -103,12 +104,12 @@ impl Windows {
         each.for_each(|(part, more)| part.add(more));
     }
 
-    /// Length of a part, ns.
+    /// Length of a window, ns.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// The parts.
+    /// The windows from the start on.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
@@ -120,7 +121,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the parts, their sum is the sum of the latencies.
+        /// However the time is divided, the sum over all windows is the sum of the latencies.
         #[test]
         fn nothing_is_lost_between_parts(flights in prop::collection::vec((0u64..1000, 0u64..500), 1..50), length in 1u64..20) {
             let mut windows = Windows::new(length);

@@ -1,4 +1,5 @@
-//! A submitting thread: waits for each request's moment, submits what is due at once, reaps, counts.
+//! A submitting thread: it waits for each request's moment, submits at once all that is due, reaps
+//! and counts.
 
 use crate::calls::Calls;
 use crate::gate::{Ready, Rule, Stream};
@@ -15,27 +16,32 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-/// Requests that are submitted at once.
+/// The most requests that one submission carries.
 const BATCH: usize = 32;
-/// Requests that wait in memory where one follows the other: enough for the next while, for each delivery costs time.
+/// In timed mode the thread takes a delivery from the reader while fewer requests than this wait in
+/// its streams. Taking a delivery costs time, so the thread keeps enough requests for some time
+/// ahead.
 const SOON: usize = 1 << 12;
-/// Requests that wait in memory where streams do not wait for each other: those that may go are looked for among them.
+/// The same limit in the other modes. There streams do not wait for each other, and the requests
+/// that may go are found among all that wait; so this limit is larger.
 const WAITING: usize = 1 << 18;
-/// A wait ends after this, to look whether all is to stop, ns.
+/// The longest wait, ns. After it the thread looks whether the replay is to stop.
 const LOOK: u64 = 50_000_000;
-/// A wait for the reader, ns.
+/// The longest wait while the reader may still deliver a request that could go, ns.
 const NEXT: u64 = 200_000;
-/// While requests are in flight the thread looks for their completion this long after the last event before it sleeps, ns: waking up takes
-/// some 20 us, which would count as the device's; further requests would complete meanwhile, and less be in flight than in the trace.
+/// While requests are in flight the thread looks for a completion until this long after the last
+/// submission or completion, ns; then it sleeps. Waking up takes some 20 us, which would count as
+/// the device's time; further requests would complete meanwhile, and fewer would be in flight than
+/// in the trace.
 const EAGER: u64 = 1_000_000;
-/// A submission that takes longer may have slept in the kernel, ns.
+/// A submission that takes longer than this may have slept in the kernel, ns.
 const LONG: u64 = 1_000_000;
 
-/// A request in flight.
+/// A request in flight. Its times are ns from the replay's start.
 #[derive(Clone, Copy, Default)]
 struct Flight {
     index: u64,
-    /// The moment meant for it.
+    /// The moment at which the mode wanted it submitted.
     intended: u64,
     submit: u64,
     submit_end: u64,
@@ -44,21 +50,22 @@ struct Flight {
     length: u32,
     act: Act,
     device: u32,
-    /// Place among this thread's streams.
+    /// Index in [`Worker::streams`].
     stream: u32,
     lane: u32,
     load: u64,
 }
 
-/// What a thread is made of.
+/// Everything that a [`Worker`] needs. The thread puts it together when its engine is open.
 pub struct Parts<'a> {
     pub engine: Box<dyn Engine>,
-    /// Whether its submission may sleep.
+    /// Whether a submission to this engine may sleep in the kernel: true for libaio.
     pub sleeps: bool,
     pub rule: Rule,
     pub count: Count,
     pub on_error: OnError,
-    /// Whether it has a CPU to look for completions on.
+    /// Whether the thread has a CPU on which it can look for completions without taking it from
+    /// another thread.
     pub look: bool,
     pub in_flight: u16,
     pub items: Receiver<Vec<Item>>,
@@ -67,28 +74,45 @@ pub struct Parts<'a> {
     pub rows: Option<Rows>,
 }
 
-/// The thread at work.
+/// One submitting thread's part of a replay.
+///
+/// The submitting thread owns it: it calls [`Worker::new`] after it has opened the engine, and
+/// [`Worker::run`] once. Engine, streams and slots belong to this thread alone. Requests come
+/// through [`Parts::items`]; the counters in [`Parts::shared`] are common to all threads.
+///
+/// Invariants:
+/// - A stream belongs to one thread, and its requests are submitted in the order in which they
+///   came.
+/// - `ready` holds a stream at most once ([`Stream::queued`]), and only while its first request
+///   need not wait for a completion.
+/// - A slot is either in `free` or names the entry of `flights` that is in flight. So something is
+///   in flight exactly while `free` is shorter than `flights`.
+/// - `waiting` is the number of requests in the queues of all streams.
+/// - A stream's counter in [`Shared::progress`] goes up when its submission has returned, not
+///   before. A thread that waits for an overlapping request therefore submits after it.
 pub struct Worker<'a, T> {
     parts: Parts<'a>,
     time: T,
     streams: Vec<Stream>,
-    /// Places of streams by their numbers.
+    /// Indices in `streams` by the numbers of the streams.
     places: HashMap<u32, u32>,
-    /// Streams whose next request may go, by when.
+    /// Streams whose first request may go: the time from which it may, and the stream's index.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
     waiting: usize,
-    /// There will be no more items.
+    /// The reader has closed the channel: no more items come.
     ended: bool,
     flights: Vec<Flight>,
     free: Vec<u16>,
     batch: Vec<Request>,
-    /// Whether requests wait for a free place, and until when they last did.
+    /// `full`: a request is due and no slot is free. `free_again`: when that, or a submission that
+    /// slept, last ended. Requests meant for an earlier time count as held up.
     full: bool,
     free_again: u64,
     calls: Calls,
-    /// The last submission or completion.
+    /// Time of the last submission or completion.
     last: u64,
-    /// Since when there has been nothing to do but to wait for the device.
+    /// Since when there has been nothing to do but wait for the device; `None` while there is work
+    /// or nothing is in flight.
     waiting_since: Option<u64>,
 }
 
@@ -114,12 +138,13 @@ impl<'a, T: Time> Worker<'a, T> {
         }
     }
 
-    /// Replays until there is no more, or all is to stop; nothing is in flight afterwards.
+    /// Replays until the trace has ended or the replay is to stop. Nothing is in flight when it
+    /// returns.
     ///
     /// # Errors
     /// The engine is broken.
     pub fn run(mut self) -> Result<(Tally, Option<Rows>), EngineError> {
-        // What has come until then is in its streams when the schedule begins.
+        // Requests that arrive before the start are in their streams when the schedule begins.
         while self.time.before_start() {
             while self.waiting < SOON && self.take() {}
         }
@@ -152,7 +177,8 @@ impl<'a, T: Time> Worker<'a, T> {
         Ok(())
     }
 
-    /// A delivery of the reader into its streams, where there are few or none of them may go. False when there was none.
+    /// Takes one delivery of the reader into the streams, unless enough requests wait there. False
+    /// when nothing was taken.
     fn take(&mut self) -> bool {
         let most = match self.parts.rule {
             Rule::Timed => SOON,
@@ -189,7 +215,7 @@ impl<'a, T: Time> Worker<'a, T> {
         }
     }
 
-    /// Puts a stream in line when its next request may go at some time.
+    /// Puts a stream into `ready`, unless it is there or its first request waits for a completion.
     fn line_up(&mut self, place: u32) {
         let stream = &mut self.streams[place as usize];
         if stream.queued {
@@ -204,7 +230,7 @@ impl<'a, T: Time> Worker<'a, T> {
         self.ready.push(Reverse((at, place)));
     }
 
-    /// Submits what is due. False when that is nothing.
+    /// Submits up to [`BATCH`] requests that are due. False when nothing was submitted.
     fn submit(&mut self) -> Result<bool, EngineError> {
         let now = self.time.now();
         self.batch.clear();
@@ -236,13 +262,15 @@ impl<'a, T: Time> Worker<'a, T> {
         Ok(true)
     }
 
-    /// Whether earlier requests that the next one overlaps have been submitted. Only a schedule of times is worth waiting for: elsewhere
-    /// streams have no order among them, and what stands against the trace's is counted.
+    /// Whether the first request of a stream may go, because the earlier requests that it overlaps
+    /// have been submitted. Only timed mode waits for them. In the other modes streams have no
+    /// order among each other, so a request that goes before one of them is counted as an inversion
+    /// and goes.
     fn in_order(&mut self, place: u32) -> bool {
         let item = self.streams[place as usize].queue.front();
         let after = item.and_then(|item| item.after.as_deref()).unwrap_or(&[]);
         let progress = &self.parts.shared.progress;
-        // Of this thread's own streams it counts what stands in the batch as well.
+        // For a stream of this thread, requests that stand in the batch count as submitted.
         let submitted = |stream: u32| match self.places.get(&stream) {
             Some(place) => self.streams[*place as usize].count,
             None => progress[stream as usize % progress.len()].load(Ordering::Acquire),
@@ -256,12 +284,12 @@ impl<'a, T: Time> Worker<'a, T> {
         true
     }
 
-    /// The next request of a stream into the batch.
+    /// Moves the first request of a stream into the batch.
     fn add(&mut self, place: u32, now: u64) {
         let stream = &mut self.streams[place as usize];
         let intended = match self.parts.rule.ready(stream) {
             Some(Ready::At(at)) => at,
-            // It might have gone since the stream's last event.
+            // It could have gone since the stream's last submission or completion.
             _ => stream.completed.max(stream.submitted).unwrap_or(0),
         };
         let (Some(item), Some(slot)) = (stream.queue.pop_front(), self.free.pop()) else {
@@ -306,7 +334,7 @@ impl<'a, T: Time> Worker<'a, T> {
         });
     }
 
-    /// The batch to the engine: all of it has one time of submission.
+    /// Submits the batch. All its requests get the same time of submission.
     fn hand_over(&mut self) -> Result<(), EngineError> {
         let before = self.parts.sleeps.then(|| switches().voluntary);
         let submit = self.time.now();
@@ -339,7 +367,8 @@ impl<'a, T: Time> Worker<'a, T> {
         self.calls.add(submit, submit_end);
         self.waited(submit);
         self.last = submit_end;
-        // The thread gave the CPU up in a long submission: it slept there, for want of requests.
+        // A long submission in which the thread gave up the CPU slept, because the kernel had no
+        // free requests.
         let slept = |before: u64| submit_end - submit > LONG && switches().voluntary > before;
         if before.is_some_and(slept) {
             self.parts.tally.blocked += 1;
@@ -409,7 +438,8 @@ impl<'a, T: Time> Worker<'a, T> {
         }
     }
 
-    /// Until something may have changed: a completion, the next request's moment, more items.
+    /// Waits until something may have changed: a completion, the due time of the next request, or
+    /// more items.
     fn wait(&mut self, stopped: bool) -> Result<(), EngineError> {
         let now = self.time.now();
         if self.in_flight() {
@@ -419,13 +449,15 @@ impl<'a, T: Time> Worker<'a, T> {
             Some(Reverse((at, _))) if !stopped && !self.full => Some(*at),
             _ => None,
         };
-        // Another stream's next request may be on its way: the reader is asked again soon.
+        // The reader may deliver a request of another stream that may go, so the thread asks it
+        // again soon.
         let more = !self.ended && self.waiting < WAITING;
         let soon = more && (self.ready.is_empty() || self.parts.rule != Rule::Timed);
         let wait = Wait {
             due,
             limit: now + if soon { NEXT } else { LOOK },
-            // A schedule does not wait for its reader's sleep.
+            // In timed mode the thread does not sleep while it waits for the reader: the next
+            // request may be due at once.
             look: self.looks(now)
                 || self.parts.look && soon && self.parts.rule == Rule::Timed && !stopped,
         };
@@ -443,7 +475,7 @@ impl<'a, T: Time> Worker<'a, T> {
         self.parts.look && self.in_flight() && now.saturating_sub(self.last) < EAGER
     }
 
-    /// There is something to do.
+    /// Ends a time of waiting for the device at `now`, and counts it.
     fn waited(&mut self, now: u64) {
         if let Some(since) = self.waiting_since.take() {
             self.parts.tally.waited_ns += now.saturating_sub(since);

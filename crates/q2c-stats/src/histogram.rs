@@ -1,15 +1,16 @@
-//! Latencies in classes: constant memory, a few instructions per value.
+//! A histogram for latencies, with constant memory and a few instructions per value.
 
-/// Classes per octave: each is at most 1.6 % wide, its middle within 0.8 % of all it holds. Below 128 every value has its own.
+/// Classes per octave. Each class is at most 1.6 % wide, and its middle within 0.8 % of all values
+/// in it. Below 128 every value has its own class.
 const STEPS: u64 = 64;
-/// Bits of a class within its octave.
+/// Number of bits of a class's number within its octave.
 const BITS: u32 = STEPS.trailing_zeros();
 /// Values from 2^42 on, 73 minutes in nanoseconds, count as the greatest.
 const MOST: u64 = (1 << 42) - 1;
-/// How many classes there are.
+/// Number of classes.
 const CLASSES: usize = class(MOST) + 1;
 
-/// Counts of values in classes of equal relative width, with their exact sum, least and greatest.
+/// Counts of values in classes of equal relative width. Sum, least and greatest value are exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Box<[u64]>,
@@ -25,7 +26,7 @@ const fn class(value: u64) -> usize {
     (shift as u64 * STEPS + (value >> shift)) as usize
 }
 
-/// The middle of a class's whole numbers.
+/// The middle of the whole numbers in a class.
 fn middle(class: usize) -> f64 {
     let class = class as u64;
     let shift = (class / STEPS).saturating_sub(1);
@@ -54,7 +55,7 @@ impl Histogram {
         self.greatest = self.greatest.max(value);
     }
 
-    /// Adds another's values.
+    /// Adds the values of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
         let each = self.counts.iter_mut().zip(&other.counts);
         each.for_each(|(count, more)| *count += more);
@@ -63,19 +64,19 @@ impl Histogram {
         self.greatest = self.greatest.max(other.greatest);
     }
 
-    /// Forgets everything.
+    /// Removes all values; the memory stays.
     pub fn clear(&mut self) {
         self.counts.fill(0);
         (self.sum, self.least, self.greatest) = (0, u64::MAX, 0);
     }
 
-    /// How many values there are.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// Their mean, exact; 0 for none.
+    /// The exact mean of the values; 0 when there are none.
     #[must_use]
     pub fn mean(&self) -> f64 {
         match self.count() {
@@ -84,7 +85,7 @@ impl Histogram {
         }
     }
 
-    /// The least, exact; 0 for none.
+    /// The least value, exact; 0 when there are none.
     #[must_use]
     pub fn least(&self) -> u64 {
         if self.least > self.greatest {
@@ -94,13 +95,14 @@ impl Histogram {
         }
     }
 
-    /// The greatest, exact; 0 for none.
+    /// The greatest value, exact; 0 when there are none.
     #[must_use]
     pub fn greatest(&self) -> u64 {
         self.greatest
     }
 
-    /// The nearest-rank percentile `q` (0..=1) within 0.8 %, never outside what was seen; 0 for none.
+    /// The nearest-rank percentile `q` (0..=1) within 0.8 %, never outside the values seen; 0 when
+    /// there are none.
     #[must_use]
     pub fn percentile(&self, q: f64) -> f64 {
         let count = self.count();
@@ -154,7 +156,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against the exact percentile of the values themselves, of one histogram and of two put together.
+        /// Compares the percentile of two merged histograms with the exact percentile of the
+        /// values.
         #[test]
         fn percentiles_are_those_of_the_values(
             mut values in prop::collection::vec(0u64..50_000_000, 1..400),

@@ -1,26 +1,27 @@
-//! A median never travels without its interval and its number of trials.
+//! The interval of a median. A median is never handed on without its interval and its number of
+//! trials.
 
 use crate::percentile::{median, sorted};
 use serde::{Deserialize, Serialize};
 
-/// Median of independent trials with their range.
+/// The median of independent trials with their range.
 ///
-/// `[min, max]` is the order-statistic interval: for n trials it covers the true median with probability
-/// `1 - 2 / 2^n` (93.75 % at n = 5), whatever the distribution.
+/// `[min, max]` is the order-statistic interval: for n trials it covers the true median with
+/// probability `1 - 2 / 2^n` (93.75 % at n = 5), whatever the distribution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Median.
+    /// The median of the trials.
     pub median: f64,
-    /// Smallest.
+    /// The smallest trial.
     pub min: f64,
-    /// Largest.
+    /// The largest trial.
     pub max: f64,
-    /// How many trials; 0 means nothing was measured.
+    /// Number of trials; 0 means that nothing was measured.
     pub trials: u32,
 }
 
 impl Interval {
-    /// From the trials' values; values that are not finite are left out.
+    /// The interval of the trials' values. Values that are not finite are left out.
     #[must_use]
     pub fn of(values: &[f64]) -> Self {
         let values = sorted(values);

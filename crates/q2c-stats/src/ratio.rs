@@ -3,20 +3,20 @@
 use crate::{Rng, percentile::median, percentile::percentile, percentile::sorted};
 use serde::{Deserialize, Serialize};
 
-/// A ratio and its interval.
+/// A ratio of two medians and its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
     /// Median of a over median of b.
     pub ratio: f64,
     /// 2.5th percentile of the resampled ratios.
     pub low: f64,
-    /// 97.5th percentile.
+    /// 97.5th percentile of the resampled ratios.
     pub high: f64,
 }
 
-/// median(a) / median(b) with a 95 % percentile-bootstrap interval (2,000 resamples, seeded).
-/// `None` when a side is empty or the median of b is 0. With few trials the interval is too narrow:
-/// print the trials beside it.
+/// median(a) / median(b) with a 95 % percentile-bootstrap interval (2,000 resamples, drawn with
+/// `seed`). `None` when a side is empty or the median of b is 0. With few trials the interval is
+/// too narrow, so print the number of trials beside it.
 #[must_use]
 pub fn ratio_of_medians(a: &[f64], b: &[f64], seed: u64) -> Option<Ratio> {
     let (a, b) = (sorted(a), sorted(b));

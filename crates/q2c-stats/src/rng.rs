@@ -1,4 +1,4 @@
-//! A small seeded generator: the same seed gives the same run.
+//! A small random generator. Equal seeds give equal sequences.
 
 /// xoshiro256++ (Blackman and Vigna, 2019), seeded by splitmix64. Not for secrets.
 #[derive(Clone, Debug)]
@@ -7,7 +7,7 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// From a seed; any seed is good.
+    /// A generator from a seed; any seed is good.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut z = seed;
@@ -36,25 +36,26 @@ impl Rng {
         out
     }
 
-    /// Uniform in `0..n` (n > 0), by multiplication (Lemire 2019, bias below 2^-32 for the ranges used here).
+    /// A uniform number in `0..n` (n > 0), by multiplication (Lemire 2019, bias below 2^-32 for the
+    /// ranges used here).
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Uniform in `[0, 1)`.
+    /// A uniform number in `[0, 1)`.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Standard normal by Box and Muller (1958).
+    /// A number of the standard normal distribution, by Box and Muller (1958).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// Fisher-Yates shuffle.
+    /// Puts the items into a random order (Fisher-Yates shuffle).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i as u64 + 1) as usize);

@@ -1,8 +1,10 @@
-//! Throughput over the number of jobs: knee, peak, collapse, what is kept, and the universal scalability law.
+//! Throughput over the number of jobs: knee, peak, collapse, the throughput that is kept behind the
+//! peak, and the universal scalability law.
 //!
-//! The shape (knee, peak, collapse) is read off the medians and their intervals and assumes nothing. The fit is
-//! smooth: it cannot describe steps (a NUMA border, SMT siblings, a device's ceiling, tags that run out), so it is
-//! given the points up to the first such step, and its residuals stand beside it.
+//! The shape (knee, peak, collapse) is read off the medians and their intervals and assumes
+//! nothing. The fitted law is smooth and cannot describe steps (a NUMA border, SMT siblings, a
+//! device's ceiling, tags that run out). It is therefore fitted to the points up to the first such
+//! step, and its residuals stand beside it.
 
 mod point;
 mod shape;
@@ -14,20 +16,21 @@ pub use usl::{FIT_POINTS, Fit, Fitted, Intervals, Range, Refused, Usl, fit};
 
 use serde::{Deserialize, Serialize};
 
-/// Everything that is told of one curve.
+/// The analysis of one curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// Knee, peak, collapse and shares.
+    /// Knee, peak and collapse, and the shares of the peak that are kept.
     pub shape: Shape,
-    /// The fit, where it can be made.
+    /// The fitted law; `None` when it cannot be fitted.
     pub usl: Option<Fit>,
-    /// Why there is none.
+    /// The reason when there is no fit.
     pub usl_refused: Option<String>,
 }
 
 impl Scaling {
-    /// Analyses a curve. `border` is the largest number of jobs before the first step of the topology, when there
-    /// is one: the fit uses the points up to it, the shape all. `seed` is the resampling's.
+    /// Analyses a curve. `border` is the largest number of jobs before the first step of the
+    /// topology, if there is one: the fit uses the points up to it, the shape all points. `seed` is
+    /// that of the resampling.
     ///
     /// # Errors
     /// See [`Bad`].

@@ -1,18 +1,25 @@
-//! Page-aligned I/O buffers in one anonymous mapping, one slot per I/O in flight.
+//! I/O buffers in one page-aligned anonymous mapping, with one slot per request in flight.
 
 use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
 use std::ptr::NonNull;
 
-/// `slots` buffers of `size` bytes each, page aligned, touched, unmapped on drop; or fewer that the slots share.
+/// The I/O buffers of one lane, in one mapping that is populated when it is made and unmapped on
+/// drop.
+///
+/// A *slot* is the number of a request in flight; a *buffer* is `size` bytes of the mapping.
+/// [`Buffers::new`] gives each slot a buffer. With [`Buffers::shared`] the slots share a pool for
+/// reads and another for writes. The pools follow each other in the mapping: first `reads` buffers,
+/// then `writes`.
 #[derive(Debug)]
 pub struct Buffers {
     base: NonNull<u8>,
     size: usize,
     slots: usize,
-    /// Buffers that reads use, by slot in turn.
+    /// Number of buffers that reads use: slot modulo this number.
     reads: usize,
-    /// Buffers behind these that writes use in the same way; 0: the same as reads.
+    /// Number of buffers after these that only writes use, by the same rule; with 0 writes use
+    /// those of reads.
     writes: usize,
 }
 
@@ -20,19 +27,23 @@ pub struct Buffers {
 unsafe impl Send for Buffers {}
 
 impl Buffers {
-    /// Maps and fills the buffers with a pattern that does not compress (writes must not be special).
+    /// Maps one buffer per slot and fills it with a pattern that does not compress, so that no
+    /// device treats writes of it as a special case.
     ///
     /// # Errors
-    /// When `size` is no multiple of 512, a count is zero, or memory is refused.
+    /// When `size` is no multiple of 512, `slots` or `size` is zero, or memory is refused.
     pub fn new(slots: usize, size: usize) -> io::Result<Self> {
         let mut buffers = Self::mapped(slots, size)?;
         (0..slots).for_each(|slot| fill(buffers.slot_mut(slot), slot as u64));
         Ok(buffers)
     }
 
-    /// `slots` that share `pool` buffers for reads, whose content means nothing then, and `pool` others for writes, which stay as they
-    /// are made: of every 4 KiB the last `compressible` percent are zeros, the rest is a pattern that does not compress and is in no
-    /// other buffer.
+    /// Maps `pool` buffers that all slots share for reads, and `pool` others that they share for
+    /// writes.
+    ///
+    /// The content of the read buffers means nothing, as reads overwrite each other. The write
+    /// buffers keep the content made here: of every 4 KiB the last `compressible` percent are
+    /// zeros, the rest is a pattern that does not compress and is in no other buffer.
     ///
     /// # Errors
     /// As [`Buffers::new`].
@@ -89,13 +100,13 @@ impl Buffers {
         self.slots
     }
 
-    /// Number of buffers: as many as slots, unless these share them.
+    /// Number of buffers: as many as slots, unless the slots share them.
     #[must_use]
     pub(crate) fn count(&self) -> usize {
         self.reads + self.writes
     }
 
-    /// The buffer of a slot's transfer.
+    /// The index of the buffer that a slot's transfer uses: a write, or a read.
     ///
     /// # Panics
     /// When the slot does not exist.
@@ -104,14 +115,15 @@ impl Buffers {
         let slot = usize::from(slot);
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);
         match (write, self.writes) {
-            // A plain set has a buffer for each slot: no division on its way.
+            // Each slot has its own buffer: this common case does without a division.
             (_, 0) => slot,
             (false, _) => slot % self.reads,
             (true, pool) => self.reads + slot % pool,
         }
     }
 
-    /// A slot's content, of reads where they are apart from writes. No I/O may be in flight on it.
+    /// The content of a slot's buffer; where reads and writes have separate buffers, that of reads.
+    /// No request may be in flight on it.
     ///
     /// # Panics
     /// When the slot does not exist.
@@ -120,7 +132,7 @@ impl Buffers {
         self.slice(index)
     }
 
-    /// The content that transfers of a slot have to this direction.
+    /// The content of the buffer that a slot's writes use (`write`), or its reads.
     pub(crate) fn transfer_mut(&mut self, slot: u16, write: bool) -> &mut [u8] {
         let index = self.of(slot, write);
         self.slice(index)
@@ -128,11 +140,12 @@ impl Buffers {
 
     fn slice(&mut self, index: usize) -> &mut [u8] {
         let start = self.address(index);
-        // SAFETY: `address` checked the slot; the mapping is readable, writable and borrowed mutably with `self`.
+        // SAFETY: `address` checked the slot; the mapping is readable, writable and borrowed
+        // mutably with `self`.
         unsafe { std::slice::from_raw_parts_mut(start, self.size) }
     }
 
-    /// Where a buffer begins, for the kernel.
+    /// The address of a buffer, for the kernel.
     pub(crate) fn address(&self, index: usize) -> *mut u8 {
         assert!(index < self.count(), "buffer {index} of {}", self.count());
         // SAFETY: the offset stays inside the mapping of `count * size` bytes, as just checked.
@@ -142,14 +155,15 @@ impl Buffers {
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        // SAFETY: base and length are those of the mapping made in `new`, and nothing borrows it any more.
+        // SAFETY: base and length are those of the mapping made in `mapped`, and nothing borrows it
+        // any more.
         let unmapped =
             unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.size * self.count()) };
         debug_assert!(unmapped.is_ok(), "{unmapped:?}");
     }
 }
 
-/// Writes a splitmix64 stream.
+/// Fills `bytes` with a pseudo-random stream after splitmix64.
 fn fill(bytes: &mut [u8], seed: u64) {
     let mut z = seed;
     for word in bytes.chunks_mut(8) {

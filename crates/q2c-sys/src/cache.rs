@@ -1,11 +1,13 @@
-//! Memory that is about to be written.
+//! Fetches memory into the cache before it is written.
 
-/// How far ahead, in values: far enough for a loop of tens of nanoseconds, near enough that nothing evicts it before.
+/// How far ahead the fetch reaches, in values: far enough for a loop of tens of nanoseconds, near
+/// enough that the line is not evicted before it is used.
 const AHEAD: usize = 8;
 
-/// Fetches the cache line some values behind `filled`, where later values of a stream will be written. A system call that
-/// follows a store to a line not yet fetched waits for it: some 90 ns per I/O with samples of 48 bytes,
-/// measured with synchronous reads of a memory device.
+/// Fetches the cache line eight values behind the end of `filled`, where later values of a stream
+/// will be written. A system call that follows a store to a line not yet fetched waits for that
+/// line: some 90 ns per I/O with samples of 48 bytes, measured with synchronous reads of a memory
+/// device.
 #[inline(always)]
 pub fn expect_writes_behind<T>(filled: &[T]) {
     fetch(filled.as_ptr_range().end.wrapping_add(AHEAD).cast());
@@ -15,7 +17,7 @@ pub fn expect_writes_behind<T>(filled: &[T]) {
 #[inline(always)]
 fn fetch(place: *const i8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a hint: whatever the address, it reads nothing that can be seen and never faults.
+    // SAFETY: the instruction is a hint: at any address it has no visible effect and never faults.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(place) }
 }
 

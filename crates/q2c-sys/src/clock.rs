@@ -1,19 +1,22 @@
 //! One clock for all times of a run: the TSC where it is invariant, else CLOCK_MONOTONIC.
 //!
-//! A time-stamp by the TSC costs about a third of `clock_gettime`, and a depth-1 loop takes three per I/O.
-//! What it is worth: the rate is fitted once per process against CLOCK_MONOTONIC over [`FIT_MS`]; a later
-//! slew of that clock (NTP, up to 500 ppm) is not followed, so two instants seconds apart may differ from
-//! CLOCK_MONOTONIC by some microseconds. Latencies are differences over microseconds and are not touched.
+//! A time stamp by the TSC costs about a third of `clock_gettime`, and a loop at depth 1 takes
+//! three per I/O.
+//!
+//! Limit: the rate is fitted once for each [`Clock`] against CLOCK_MONOTONIC over [`FIT_MS`]. A
+//! later change of that clock's rate (NTP, up to 500 ppm) is not followed, so two instants seconds
+//! apart may differ from CLOCK_MONOTONIC by some microseconds. Latencies are differences over
+//! microseconds, which this does not change.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// Length of the fit.
+/// Length of the fit, milliseconds.
 const FIT_MS: u64 = 30;
-/// Fixed-point position of the rate.
+/// Bits behind the binary point of the rate.
 const SHIFT: u32 = 32;
 
-/// CLOCK_MONOTONIC now, nanoseconds.
+/// The present time of CLOCK_MONOTONIC, nanoseconds.
 #[inline]
 #[must_use]
 pub fn monotonic_ns() -> u64 {
@@ -28,16 +31,20 @@ pub fn thread_cpu_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// A clock whose zero is its making.
+/// A clock that counts nanoseconds from the moment it was made. Copies share that moment and the
+/// rate, so a run makes one clock and gives each lane a copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
+    /// TSC ticks or nanoseconds of CLOCK_MONOTONIC at the moment the clock was made.
     base: u64,
-    /// Nanoseconds per tick, fixed point; 0 means CLOCK_MONOTONIC is used.
+    /// Nanoseconds per tick, with [`SHIFT`] bits behind the binary point; 0 means that
+    /// CLOCK_MONOTONIC is used.
     rate: u64,
 }
 
 impl Clock {
-    /// Fits the TSC's rate, which takes about 30 ms, or settles for CLOCK_MONOTONIC.
+    /// Makes a clock by the TSC, which takes about 30 ms for the fit, or by CLOCK_MONOTONIC where
+    /// the TSC is not invariant.
     #[must_use]
     pub fn new() -> Self {
         match tsc::invariant() {
@@ -73,7 +80,7 @@ impl Clock {
         }
     }
 
-    /// The source's name, for results.
+    /// The name of the time source, as results print it.
     #[must_use]
     pub fn source(&self) -> &'static str {
         if self.rate == 0 {
@@ -90,7 +97,7 @@ impl Default for Clock {
     }
 }
 
-/// TSC and CLOCK_MONOTONIC at one moment: the closest of several readings.
+/// TSC and CLOCK_MONOTONIC at one moment: of 64 readings the one that took the fewest ticks.
 fn pair() -> (u64, u64) {
     let reading = |_| {
         let before = tsc::read();
@@ -108,7 +115,8 @@ mod tsc {
 
     #[inline]
     pub fn read() -> u64 {
-        // SAFETY: every x86-64 processor has the instruction; it reads a register and touches no memory.
+        // SAFETY: every x86-64 processor has the instruction; it reads a register and touches no
+        // memory.
         unsafe { _rdtsc() }
     }
 

@@ -4,42 +4,45 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Extents asked for in one call; a file with more is asked about again from where the last call ended.
+/// Extents asked for in one call. For a file with more extents the next call begins where the last
+/// one ended.
 const BATCH: usize = 128;
 /// `_IOWR('f', 11, struct fiemap)`, a request header of 32 bytes.
 const FS_IOC_FIEMAP: u64 = 0xc020_660b;
 
-/// One extent of a file, as its file system tells it. Lengths and positions are bytes.
+/// One extent of a file, as its file system reports it. Lengths and positions are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Position in the file.
     pub logical: u64,
     /// Position on the file system's device; meaningless while `UNKNOWN` is set.
     pub physical: u64,
-    /// Length.
+    /// Bytes of the extent.
     pub length: u64,
-    /// The flags of this module's constants.
+    /// Any of the flags that are constants of this type.
     pub flags: u32,
 }
 
 impl Extent {
-    /// The file's last extent.
+    /// The extent is the file's last.
     pub const LAST: u32 = 0x1;
-    /// The place on the device is not known (yet).
+    /// The place on the device is not known, or not yet.
     pub const UNKNOWN: u32 = 0x2;
-    /// No place was given to it yet: the data are in the page cache only.
+    /// The extent has no place on the device yet: the data are in the page cache only.
     pub const DELALLOC: u32 = 0x4;
-    /// Compressed or otherwise encoded: what lies on the device is not what is read.
+    /// The data are compressed or otherwise encoded: the bytes on the device are not those that a
+    /// read returns.
     pub const ENCODED: u32 = 0x8;
-    /// Encrypted by the file system.
+    /// The file system encrypts the data.
     pub const ENCRYPTED: u32 = 0x80;
-    /// Stored within the inode.
+    /// The data are stored in the inode.
     pub const INLINE: u32 = 0x200;
-    /// Shares a block with other files' ends.
+    /// The extent shares a block with the ends of other files.
     pub const TAIL: u32 = 0x400;
-    /// Allocated and never written: reads return zeros without touching the device.
+    /// The extent is allocated and was never written: reads return zeros without touching the
+    /// device.
     pub const UNWRITTEN: u32 = 0x800;
-    /// Shared with another file (a reflink or a snapshot).
+    /// The extent is shared with another file (a reflink or a snapshot).
     pub const SHARED: u32 = 0x2000;
 
     /// Whether any of `flags` is set.
@@ -48,7 +51,7 @@ impl Extent {
         self.flags & flags != 0
     }
 
-    /// First position in the file behind the extent.
+    /// The first position in the file after the extent.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.logical.saturating_add(self.length)
@@ -79,11 +82,12 @@ struct Request {
     extents: [RawExtent; BATCH],
 }
 
-/// All extents of `file`, in the order of the file. Nothing is written back first: call `fsync` before to see
-/// delayed allocations in their final place.
+/// All extents of `file`, in the order of the file. The call writes nothing back: call `fsync`
+/// first to see delayed allocations in their final place.
 ///
 /// # Errors
-/// The system call's error; `EOPNOTSUPP` where the file system has no such call (tmpfs, most network ones).
+/// The system call's error; `EOPNOTSUPP` where the file system does not support the call (tmpfs,
+/// most network file systems).
 pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
     let mut all: Vec<Extent> = Vec::new();
     loop {
@@ -99,7 +103,7 @@ pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
     }
 }
 
-/// One call: up to [`BATCH`] extents from byte `start` on.
+/// Makes one call, which returns up to [`BATCH`] extents from byte `start` on.
 fn ask(file: &File, start: u64) -> io::Result<Vec<Extent>> {
     let mut request = Request {
         start,
@@ -110,8 +114,8 @@ fn ask(file: &File, start: u64) -> io::Result<Vec<Extent>> {
         reserved: 0,
         extents: [RawExtent::default(); BATCH],
     };
-    // SAFETY: the descriptor is open for the call's length, and the request is a `struct fiemap` followed by
-    // `extent_count` extents, all owned by this frame: the kernel writes nowhere else.
+    // SAFETY: the descriptor is open during the call, and the request is a `struct fiemap` followed
+    // by `extent_count` extents, all owned by this frame: the kernel writes nowhere else.
     let rc = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut request) };
     if rc != 0 {
         return Err(io::Error::last_os_error());

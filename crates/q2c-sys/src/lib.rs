@@ -1,6 +1,7 @@
-//! The unsafe crate, small: rings, kernel AIO, NVMe commands, aligned buffers, clocks, sleeping, affinity.
+//! All unsafe code of q2c: rings, kernel AIO, NVMe commands, aligned buffers, clocks, sleeping,
+//! affinity.
 //!
-//! Everything public here is safe to call. Each `unsafe` block names why it is sound.
+//! Every public function is safe to call. Each `unsafe` block says why it is sound.
 
 pub mod aio;
 pub mod buffer;

@@ -1,4 +1,5 @@
-//! Signals as a file: a blocked mask and a descriptor that hands the pending ones out (`signalfd`).
+//! Signals read from a file descriptor (`signalfd`) instead of by a handler: the caller blocks
+//! them, then reads those that are pending.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -6,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// A set of signals.
+/// A set of signals, for [`block`] and [`SignalFd::new`].
 #[derive(Clone, Copy)]
 pub struct SignalSet(libc::sigset_t);
 
@@ -28,11 +29,11 @@ impl SignalSet {
     }
 }
 
-/// Blocks `set` in the calling thread. Threads it starts later inherit that, so calling this before any other
-/// thread exists blocks it in all of them.
+/// Blocks `set` in the calling thread. Threads that it starts later inherit the mask, so a call
+/// before any other thread exists blocks the set in all of them.
 ///
 /// # Errors
-/// As `pthread_sigmask`.
+/// Those of `pthread_sigmask`.
 pub fn block(set: &SignalSet) -> io::Result<()> {
     mask(libc::SIG_BLOCK, set)
 }
@@ -45,7 +46,8 @@ fn mask(how: i32, set: &SignalSet) -> io::Result<()> {
     }
 }
 
-/// A descriptor from which pending signals of a set are read. The set must be blocked in every thread.
+/// A descriptor from which pending signals of a set are read. The set must be blocked in every
+/// thread.
 #[derive(Debug)]
 pub struct SignalFd(OwnedFd);
 
@@ -53,7 +55,7 @@ impl SignalFd {
     /// A new descriptor for `set`, closed on exec.
     ///
     /// # Errors
-    /// As `signalfd`.
+    /// Those of `signalfd`.
     pub fn new(set: &SignalSet) -> io::Result<SignalFd> {
         // SAFETY: -1 asks for a new descriptor; the set is initialised and only read.
         let fd = unsafe { libc::signalfd(-1, &raw const set.0, libc::SFD_CLOEXEC) };
@@ -65,7 +67,7 @@ impl SignalFd {
     /// Waits for the next signal and returns its number.
     ///
     /// # Errors
-    /// As `read`; an interrupted wait is taken up again.
+    /// Those of `read`; an interrupted wait is resumed.
     pub fn wait(&self) -> io::Result<i32> {
         const SIZE: usize = size_of::<libc::signalfd_siginfo>();
         let mut info = [0u8; SIZE];
@@ -84,16 +86,16 @@ impl SignalFd {
     }
 }
 
-/// Lets `command` start with no signal blocked. A child inherits its parent's mask through exec, and one that
-/// inherited [`block`]'s could be stopped by SIGKILL only.
+/// Lets `command` start with no signal blocked. A child inherits its parent's mask through exec; a
+/// child that inherited the mask of [`block`] could be stopped by SIGKILL only.
 ///
 /// # Errors
 /// As [`SignalSet::of`].
 pub fn unblock_in_child(command: &mut Command) -> io::Result<&mut Command> {
     let none = SignalSet::of(&[])?;
     let unblock = move || mask(libc::SIG_SETMASK, &none);
-    // SAFETY: between fork and exec the closure makes one async-signal-safe system call on memory it owns; the
-    // error it may build holds no allocation.
+    // SAFETY: between fork and exec the closure makes one async-signal-safe system call on memory
+    // it owns; the error it may build holds no allocation.
     Ok(unsafe { command.pre_exec(unblock) })
 }
 
@@ -136,7 +138,7 @@ mod tests {
         assert_eq!((inherited & 0x4000, clean), (0x4000, 0));
     }
 
-    /// The blocked mask in a `/proc/PID/status`.
+    /// The mask of blocked signals in the text of `/proc/PID/status`.
     fn blocked(status: &[u8]) -> u64 {
         let text = String::from_utf8_lossy(status).into_owned();
         let hex = text

@@ -1,6 +1,8 @@
-//! What does not fit into memory: words written one after another to a file without a name, then mapped and read like a slice.
+//! Arrays that may not fit into memory: the words are written one after another to a file without a
+//! name, which is then mapped and read like a slice.
 //!
-//! The kernel keeps of a mapping what memory there is for, and reads the rest again when it is needed.
+//! The kernel keeps as much of the mapping in memory as there is room for, and reads the rest again
+//! when it is needed.
 
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
@@ -9,9 +11,9 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::ptr::NonNull;
 
-/// Numbers of 32 bits for which every pattern of bits is a value.
+/// Numbers of 32 bits for which every bit pattern is a valid value.
 pub trait Word: Copy + Send + Sync + sealed::Sealed {
-    /// Its bytes, as memory has them.
+    /// The number's bytes in the machine's byte order.
     fn bytes(self) -> [u8; 4];
 }
 
@@ -33,10 +35,11 @@ impl Word for f32 {
     }
 }
 
-/// What is gathered before it is written.
+/// Bytes that are gathered before they are written.
 const AT_ONCE: usize = 256 * 1024;
 
-/// Words on their way to a file.
+/// Words that are being written to a file. [`Spill::map`] ends the writing and gives them back as a
+/// slice.
 #[derive(Debug)]
 pub struct Spill<T> {
     file: BufWriter<File>,
@@ -45,10 +48,11 @@ pub struct Spill<T> {
 }
 
 impl<T: Word> Spill<T> {
-    /// A file without a name in `folder`: it goes with the process, whatever becomes of that.
+    /// Makes a file without a name in `folder`. The kernel frees its space when the process ends in
+    /// any way.
     ///
     /// # Errors
-    /// When none can be made there.
+    /// When no file can be made there.
     pub fn new_in(folder: &Path) -> io::Result<Self> {
         Ok(Spill {
             file: BufWriter::with_capacity(AT_ONCE, tempfile::tempfile_in(folder)?),
@@ -60,7 +64,7 @@ impl<T: Word> Spill<T> {
     /// Appends words.
     ///
     /// # Errors
-    /// When the file system is full, or fails.
+    /// When the file system is full or fails.
     pub fn write(&mut self, words: &[T]) -> io::Result<()> {
         for word in words {
             self.file.write_all(&word.bytes())?;
@@ -69,10 +73,10 @@ impl<T: Word> Spill<T> {
         Ok(())
     }
 
-    /// All of them, to be read.
+    /// Ends the writing and maps all words for reading.
     ///
     /// # Errors
-    /// When the last cannot be written, or the file cannot be mapped.
+    /// When the last words cannot be written, or the file cannot be mapped.
     pub fn map(self) -> io::Result<Spilled<T>> {
         let file = self.file.into_inner().map_err(|e| e.into_error())?;
         let length = self.words * size_of::<T>();
@@ -94,7 +98,8 @@ impl<T: Word> Spill<T> {
     }
 }
 
-/// Words in a mapped file that nobody else has: it has no name, and its descriptor is closed.
+/// Words in a mapped file, read through `as_ref`. Nobody else can change the file: it has no name,
+/// and its descriptor is closed.
 #[derive(Debug)]
 pub struct Spilled<T> {
     base: NonNull<T>,
@@ -103,13 +108,13 @@ pub struct Spilled<T> {
 
 // SAFETY: the mapping is only ever read, and belongs to this value alone.
 unsafe impl<T: Word> Send for Spilled<T> {}
-// SAFETY: as above: shared references read.
+// SAFETY: shared references only read the mapping, which nobody writes.
 unsafe impl<T: Word> Sync for Spilled<T> {}
 
 impl<T: Word> AsRef<[T]> for Spilled<T> {
     fn as_ref(&self) -> &[T] {
-        // SAFETY: the mapping has that many words, all written before it was made, aligned to a page; every pattern is a value; nobody
-        // writes to the file or shortens it.
+        // SAFETY: the mapping is aligned to a page and holds `words` words, all written before it
+        // was made; every bit pattern is a valid word; nobody writes to the file or shortens it.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.words) }
     }
 }
@@ -118,7 +123,8 @@ impl<T> Drop for Spilled<T> {
     fn drop(&mut self) {
         if self.words > 0 {
             let length = self.words * size_of::<T>();
-            // SAFETY: base and length are those of the mapping made in `map`, and nothing borrows it any more.
+            // SAFETY: base and length are those of the mapping made in `map`, and nothing borrows
+            // it any more.
             let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), length) };
             debug_assert!(unmapped.is_ok(), "{unmapped:?}");
         }

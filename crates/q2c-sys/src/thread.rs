@@ -1,4 +1,4 @@
-//! The calling thread: where it runs, how exactly it sleeps, what it cost.
+//! The calling thread: its CPUs, exact sleeps, CPU time and context switches.
 
 use crate::clock::monotonic_ns;
 use q2c_model::CpuId;
@@ -13,7 +13,7 @@ pub fn pin(cpu: CpuId) -> io::Result<()> {
     allow(&[cpu])
 }
 
-/// Lets the calling thread run on these CPUs alone.
+/// Lets the calling thread run only on these CPUs.
 ///
 /// # Errors
 /// As [`pin`].
@@ -28,7 +28,7 @@ pub fn allow(cpus: &[CpuId]) -> io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// CPUs the calling thread may run on, ascending.
+/// The CPUs that the calling thread may run on, in ascending order.
 ///
 /// # Errors
 /// When the kernel refuses to tell.
@@ -40,19 +40,21 @@ pub fn allowed_cpus() -> io::Result<Vec<CpuId>> {
         .collect())
 }
 
-/// Sets the calling thread's timer slack to its least, 1 ns (default 50 us): sleeps end when asked.
+/// Sets the calling thread's timer slack to the smallest value, 1 ns, so that timed sleeps end when
+/// they should. The default of 50 us would let the kernel end them later.
 ///
 /// # Errors
 /// When the kernel refuses (it has no reason to).
 pub fn least_timer_slack() -> io::Result<()> {
-    // SAFETY: PR_SET_TIMERSLACK takes one integer by value and touches no memory of ours.
+    // SAFETY: PR_SET_TIMERSLACK takes one integer by value and touches no memory of this process.
     match unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Sleeps on CLOCK_MONOTONIC until the absolute instant `deadline_ns`; resumes after signals.
+/// Sleeps on CLOCK_MONOTONIC until the absolute instant `deadline_ns`. A sleep that a signal
+/// interrupted is resumed.
 #[inline]
 pub fn sleep_until(deadline_ns: u64) {
     let deadline = rustix::thread::Timespec {
@@ -72,10 +74,12 @@ pub fn id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
 
-/// CPU time of any thread of this process, exact to the present moment even while it runs.
+/// CPU time of any thread of this process in nanoseconds, exact to the present moment even while
+/// the thread runs.
 ///
-/// `/proc/self/task/TID/schedstat` is not: it lags by up to a tick for a running thread. The clock id is
-/// built as the kernel defines it (include/linux/posix-timers_types.h: `~tid << 3 | 4 | 2`).
+/// `/proc/self/task/TID/schedstat` is not exact: it lags by up to a tick for a running thread. The
+/// clock id is built as the kernel defines it (include/linux/posix-timers_types.h: `~tid << 3 | 4 |
+/// 2`).
 ///
 /// # Errors
 /// When the thread has ended.
@@ -85,7 +89,8 @@ pub fn cpu_ns_of(tid: u32) -> io::Result<u64> {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `t` is a valid timespec for the whole call; an unknown clock id is answered by EINVAL.
+    // SAFETY: `t` is a valid timespec during the whole call; the kernel answers an unknown clock id
+    // with EINVAL.
     match unsafe { libc::clock_gettime(id, &raw mut t) } {
         0 => Ok(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64),
         _ => Err(io::Error::last_os_error()),
@@ -95,18 +100,19 @@ pub fn cpu_ns_of(tid: u32) -> io::Result<u64> {
 /// Context switches of the calling thread so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
-    /// It gave the CPU up: it slept or waited.
+    /// Switches at which the thread gave up the CPU because it slept or waited.
     pub voluntary: u64,
-    /// It was preempted.
+    /// Switches at which the thread was preempted.
     pub involuntary: u64,
 }
 
-/// Counts the calling thread's context switches.
+/// Reads how often the calling thread was switched away so far.
 #[must_use]
 pub fn switches() -> Switches {
     // SAFETY: an all-zero rusage is a valid value: it holds only integers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is valid for the whole call; RUSAGE_THREAD cannot fail with a valid pointer.
+    // SAFETY: `usage` is valid during the whole call; RUSAGE_THREAD cannot fail with a valid
+    // pointer.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
     Switches {
         voluntary: usage.ru_nvcsw as u64,

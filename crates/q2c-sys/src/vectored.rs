@@ -1,4 +1,4 @@
-//! `preadv2` and `pwritev2`: one transfer per call, with the flags of the call.
+//! `preadv2` and `pwritev2`: synchronous calls of one transfer each, with per-call flags.
 
 use crate::{Act, Buffers, Done, Transfer};
 use rustix::fs::{FallocateFlags, fallocate, fdatasync};
@@ -6,16 +6,18 @@ use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut};
 
-/// Flags of every call (include/uapi/linux/fs.h).
+/// Flags that every call is given (include/uapi/linux/fs.h).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct VectoredFlags {
-    /// RWF_HIPRI: the call polls for its completion, where the device has poll queues; Linux 5.19 and later ignore it.
+    /// RWF_HIPRI: the call polls for its completion, where the device has poll queues; Linux 5.19
+    /// and later ignore it.
     pub hipri: bool,
-    /// RWF_NOWAIT: a transfer that would have to wait for something else than the device fails with EAGAIN.
+    /// RWF_NOWAIT: a transfer that would have to wait for anything but the device fails with
+    /// EAGAIN.
     pub nowait: bool,
     /// RWF_DSYNC: a write is on the medium when the call returns.
     pub dsync: bool,
-    /// RWF_SYNC: and so is what describes it.
+    /// RWF_SYNC: a write and the file's metadata are on the medium when the call returns.
     pub sync: bool,
     /// RWF_APPEND: a write goes to the end of the file, whatever its offset, and makes it longer.
     pub append: bool,
@@ -35,7 +37,7 @@ impl VectoredFlags {
     }
 }
 
-/// A file and its buffers, transferred by calls that return when the transfer is done.
+/// A file and its buffers, for transfers by calls that return when the transfer is done.
 pub struct Vectored {
     file: File,
     buffers: Buffers,
@@ -43,7 +45,7 @@ pub struct Vectored {
 }
 
 impl Vectored {
-    /// Transfers between `file` and `buffers`, each with `flags`.
+    /// Prepares transfers between `file` and `buffers`, each with `flags`.
     #[must_use]
     pub fn new(file: File, buffers: Buffers, flags: VectoredFlags) -> Self {
         let flags = flags.bits();
@@ -54,7 +56,8 @@ impl Vectored {
         }
     }
 
-    /// Does one transfer. Whatever goes wrong is its result.
+    /// Does one transfer and waits for its end. An error becomes the negative errno in
+    /// [`Done::result`]; a call that a signal interrupted is repeated.
     ///
     /// # Panics
     /// When the slot does not exist or is too small.

@@ -1,12 +1,16 @@
-//! The trace file `q2c.trace`, a Parquet file with one row per request, and the importers of other formats.
+//! The trace file `q2c.trace`, a Parquet file with one row per request, and the importers and
+//! exporters of other formats.
 //!
-//! [`TraceWriter`] streams [`q2c_model::IoRecord`]s into a file that gets its name only when it is whole;
-//! [`TraceReader`] streams them back, row group by row group, with the columns and the rows a [`Scan`]
-//! asks for. [`Counting`] sums up what it holds. [`import`] turns what other tools recorded into the same records, [`export`]
-//! writes them as other tools read them; [`recording`] takes what a probe sees, in the order of completion.
+//! [`TraceWriter`] streams [`q2c_model::IoRecord`]s into a file that gets its name only when it is
+//! whole.
+//! [`TraceReader`] streams them back, row group by row group, with the columns and the rows that a
+//! [`Scan`] asks for. [`Counting`] sums up what a trace holds. [`import`] turns what other tools
+//! recorded into records, [`export`] writes records as other tools read them, and [`recording`]
+//! takes what a probe sees, in the order of completion.
 //!
-//! The file opens in anything that reads Parquet: times are unsigned nanoseconds, null where the source
-//! had none; `op`, `layer`, `device` and `comm` are dictionary-encoded text; the device is `major:minor`.
+//! Any Parquet reader opens the file. Times are unsigned nanoseconds, null where the source had
+//! none. `op`, `layer`, `device` and `comm` are dictionary-encoded text, and the device is
+//! `major:minor`.
 
 pub mod blktrace;
 mod container;

@@ -1,5 +1,7 @@
-//! A recording, of the block layer or of a program, that comes in the order of completion, arranged as a trace: sorted by the time queued in bounded
-//! memory, numbered, merged I/Os pointing to those that carried them.
+//! Arranges a recording as a trace.
+//!
+//! A probe or a program reports I/Os in the order of completion. They are sorted by the time queued
+//! in bounded memory and numbered, and merged I/Os get the id of the I/O that carried them.
 
 use crate::TraceError;
 use crate::import::RecordSink;
@@ -12,35 +14,37 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// An I/O that is over. Id, lane, depth and `merged_into` of its span are not set yet.
+/// An I/O that is over, as a probe or program reports it. Id, lane, depth and `merged_into` of the
+/// span are not set yet; [`Recording::finish`] sets them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Times on one clock.
+    /// The I/O's times (on one clock) and properties.
     pub span: Span,
-    /// What it was known by while it was under way; used again after its end.
+    /// Name of the I/O while it was under way; other I/Os may use it again after the end.
     pub key: u64,
-    /// Key of the I/O whose request carried it, which was not queued later; 0 when it had its own.
+    /// Key of the I/O whose request carried this one and which was not queued later; 0 when the I/O
+    /// had its own request.
     pub lead: u64,
-    /// Whether others were merged into its request.
+    /// Whether other I/Os were merged into the request.
     pub carries: bool,
-    /// Thread that queued it.
+    /// Id of the thread that queued the I/O.
     pub tid: u32,
-    /// Its process's name, padded with zeros.
+    /// Name of the process, padded with zeros.
     pub comm: [u8; 16],
 }
 
 /// Why a recording could not be kept.
 #[derive(Debug, Error)]
 pub enum RecordingError {
-    /// What is sorted found no room.
+    /// The file for rows that memory does not hold could not be written or read.
     #[error("keep the recording in {}: {source}; name another folder with --spill", folder.display())]
     Spill {
-        /// Where its parts were to be kept.
+        /// The folder of the file.
         folder: PathBuf,
-        /// Why not.
+        /// The reason that the operating system gave.
         source: io::Error,
     },
-    /// More in flight than anything has.
+    /// More I/Os were in flight than any device takes, so the times cannot be right.
     #[error(
         "arrange the recording: expected at most 1048576 I/Os of a thread in flight, found more"
     )]
@@ -50,7 +54,8 @@ pub enum RecordingError {
     Trace(#[from] TraceError),
 }
 
-/// Takes I/Os until the recording's end.
+/// Takes the I/Os of a recording with [`Recording::push`] and hands them on as records with
+/// [`Recording::finish`].
 pub struct Recording {
     layer: Layer,
     sorter: Sorter<Recorded>,
@@ -59,19 +64,21 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Of the block layer. Holds about so much in memory, the rest in an unnamed file in `folder`.
+    /// A recording of the block layer. It holds about `memory` bytes in memory and the rest in an
+    /// unnamed file in `folder`.
     #[must_use]
     pub fn new(memory: Bytes, folder: &Path) -> Self {
         Self::of(Layer::Block, memory, folder)
     }
 
-    /// Of this layer. Of the user layer a span's Q is the submission, D the submission's return, C the reaping.
+    /// A recording of `layer`, otherwise as [`Recording::new`]. In the user layer Q of a span is
+    /// the submission, D the return of the submission, and C the reaping.
     #[must_use]
     pub fn of(layer: Layer, memory: Bytes, folder: &Path) -> Self {
         const ROW: u64 = size_of::<Recorded>() as u64;
         const LEAST: u64 = 1 << 12;
         const MOST: u64 = 1 << 30;
-        // The bounds keep it within a usize.
+        // The bounds keep the number within a usize.
         let rows = (memory.0 / ROW).clamp(LEAST, MOST) as usize;
         Recording {
             layer,
@@ -81,16 +88,16 @@ impl Recording {
         }
     }
 
-    /// I/Os taken.
+    /// I/Os taken so far.
     #[must_use]
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// Takes one.
+    /// Takes an I/O.
     ///
     /// # Errors
-    /// When there is no room for it.
+    /// When the file in the folder cannot take a run of I/Os.
     pub fn push(&mut self, io: Recorded) -> Result<(), RecordingError> {
         self.taken += 1;
         self.sorter
@@ -101,10 +108,12 @@ impl Recording {
             })
     }
 
-    /// Hands all on as records, in order, with times from the first; returns when that was, or `None` when there was nothing.
+    /// Hands all I/Os to `sink` as records, sorted by start, with times from the first start.
+    /// Returns that start, or `None` when there was no I/O.
     ///
     /// # Errors
-    /// When they cannot be read back or not be taken.
+    /// When the file cannot be read back, when the sink refuses a record, or when too many I/Os are
+    /// in flight.
     pub fn finish(self, sink: &mut dyn RecordSink) -> Result<Option<u64>, RecordingError> {
         let Recording {
             layer,
@@ -123,7 +132,7 @@ impl Recording {
     }
 }
 
-/// Sorted I/Os on their way to records.
+/// Turns sorted I/Os into records.
 struct Arranging<'a> {
     layer: Layer,
     sink: &'a mut dyn RecordSink,
@@ -132,13 +141,13 @@ struct Arranging<'a> {
     next: u64,
     lanes: HashMap<u32, u32>,
     depths: Depths,
-    /// Id and end of those that carry others, by key.
+    /// Id and end of the I/Os that carry others, by key.
     leads: HashMap<u64, (u64, u64)>,
 }
 
 impl<'a> Arranging<'a> {
     const BATCH: usize = 2 * 1024;
-    /// Leads that are remembered before those that are over are forgotten.
+    /// Size of `leads` at which those that are over are removed.
     const LEADS: usize = 1 << 16;
 
     fn new(layer: Layer, sink: &'a mut dyn RecordSink) -> Self {
@@ -160,7 +169,7 @@ impl<'a> Arranging<'a> {
         let origin = *self.origin.get_or_insert(start);
         span.id = self.next;
         self.next += 1;
-        // There are no more threads than 2^32.
+        // There are no more threads than 2^32, so the number fits.
         let fresh = self.lanes.len() as u32;
         span.lane = *self.lanes.entry(io.tid).or_insert(fresh);
         let end = (span.complete != NONE).then_some(Nanos(span.complete));
@@ -197,14 +206,15 @@ impl<'a> Arranging<'a> {
     }
 }
 
-/// A name up to its first zero; bytes that are not UTF-8 are replaced. `None` when empty.
+/// The name up to its first zero; bytes that are not UTF-8 are replaced. `None` when it is empty.
 fn name(comm: &[u8; 16]) -> Option<String> {
     let end = comm.iter().position(|byte| *byte == 0).unwrap_or(16);
     (end > 0).then(|| String::from_utf8_lossy(&comm[..end]).into_owned())
 }
 
 impl Packed for Recorded {
-    /// Of two queued at once the carried one comes later, else the one of the greater key.
+    /// Start, whether another I/O carried this one, key. Of two I/Os queued at once the carried one
+    /// comes later, because its carrier must be known before.
     type Key = (u64, bool, u64);
     const SIZE: usize = 138;
 
@@ -292,7 +302,7 @@ mod tests {
     use crate::span::NONE_32;
     use q2c_model::Sectors;
 
-    /// An I/O by its key, queued and complete.
+    /// An I/O with this key, queued and complete at these times.
     fn io(key: u64, queue: u64, complete: u64, tid: u32) -> Recorded {
         let op = IoRecord::new(
             0,
@@ -341,7 +351,8 @@ mod tests {
         }
     }
 
-    /// Complete in another order than queued; the key of the first is used again by the fourth, and each carries one.
+    /// The I/Os complete in another order than they were queued. The fourth uses the key of the
+    /// first again, and each of the two carries one I/O.
     #[test]
     fn sorted_numbered_and_joined() {
         let carrying = |io| Recorded {

@@ -1,4 +1,5 @@
-//! Rows in any order, sorted by their keys in bounded memory: sorted runs in an unnamed file, merged at the end.
+//! Sorts rows by key in bounded memory: sorted runs go to an unnamed file and are merged at the
+//! end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,36 +8,38 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// A row of fixed size.
+/// A row that packs into a fixed number of bytes.
 pub(crate) trait Packed: Sized {
-    /// What rows are sorted by.
+    /// The key by which rows are sorted.
     type Key: Ord + Copy;
-    /// Bytes of a packed row.
+    /// Bytes of a packed row; `pack` appends exactly as many.
     const SIZE: usize;
     fn key(&self) -> Self::Key;
-    /// The row as bytes, for a file that only this process reads.
+    /// Appends the row as bytes, for a file that only this process reads.
     fn pack(&self, into: &mut Vec<u8>);
-    /// The row of the bytes that `pack` made.
+    /// Restores the row from the bytes that `pack` made.
     fn unpack(packed: &[u8]) -> Self;
 }
 
-/// Rows that a run holds in memory while it is merged.
+/// Most rows of one run in memory while runs are merged.
 const AHEAD: usize = 512;
 
-/// Takes rows, gives them back in order. Rows of one key keep the order in which they came.
+/// Takes rows in any order and returns them sorted. Rows of one key keep the order in which they
+/// came.
 pub(crate) struct Sorter<R> {
     folder: PathBuf,
     run_rows: usize,
     rows: Vec<R>,
-    /// Made for the first run that leaves memory.
+    /// Made when the first run leaves memory.
     file: Option<File>,
     runs: Vec<Run<R>>,
-    /// Bytes in the file.
+    /// Bytes written to the file.
     written: u64,
 }
 
 impl<R: Packed> Sorter<R> {
-    /// Sorts so many rows at once in memory, and keeps them in a file in `folder` when there are more.
+    /// A sorter that holds up to `run_rows` rows in memory. When there are more, it keeps sorted
+    /// runs in a file in `folder`.
     pub(crate) fn new(folder: &Path, run_rows: usize) -> Self {
         Sorter {
             folder: folder.to_owned(),
@@ -56,7 +59,7 @@ impl<R: Packed> Sorter<R> {
         Ok(())
     }
 
-    /// Hands all rows on, in order. `failed` makes an error of one of the file's.
+    /// Hands all rows on, in order. `failed` turns an error of the file into the caller's error.
     pub(crate) fn finish<E>(
         mut self,
         failed: impl Fn(io::Error) -> E,
@@ -108,7 +111,7 @@ impl<R: Packed> Sorter<R> {
         Ok(())
     }
 
-    /// The key of the run's next row.
+    /// The key of the run's next row; `None` at the end of the run.
     fn first(&self, run: &mut Run<R>) -> io::Result<Option<R::Key>> {
         if let (true, Some(file)) = (run.ahead.is_empty(), &self.file) {
             run.read(file)?;
@@ -117,19 +120,18 @@ impl<R: Packed> Sorter<R> {
     }
 }
 
-/// A sorted part of the file.
+/// A sorted part of the file, `at..end` of it not read yet.
 struct Run<R> {
-    /// Where what was not read yet begins.
     at: u64,
     end: u64,
-    /// Rows in memory, the next one last.
+    /// Rows in memory in reverse order: the next one is last.
     ahead: Vec<R>,
 }
 
 impl<R: Packed> Run<R> {
     fn read(&mut self, file: &File) -> io::Result<()> {
         let left = (self.end - self.at) / R::SIZE as u64;
-        // At most AHEAD, so it fits.
+        // There are at most AHEAD rows, so the number fits.
         let rows = left.min(AHEAD as u64) as usize;
         let mut packed = vec![0; rows * R::SIZE];
         file.read_exact_at(&mut packed, self.at)?;
@@ -145,7 +147,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Key and number.
+    /// Key, and number in the order of arrival.
     type Row = (u64, u64);
 
     impl Packed for Row {

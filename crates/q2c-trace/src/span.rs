@@ -1,54 +1,56 @@
-//! A block-layer I/O without text: what matching makes and analysis takes, small and without allocation.
+//! An I/O without text, small enough to copy. Matching makes it and analysis takes it, without an
+//! allocation.
 
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
 
-/// A time, number or id that the source does not tell.
+/// Stands for a time, number or id that the source does not tell.
 pub const NONE: u64 = u64::MAX;
-/// The same in 32 bits.
+/// [`NONE`] for fields of 32 bits.
 pub const NONE_32: u32 = u32::MAX;
 
-/// One I/O. Times are ns on one clock, [`NONE`] where unknown.
+/// One I/O of the block layer or of a program. Times are ns on one clock, [`NONE`] where unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Unique in the trace, rising with the time queued.
+    /// Unique in the trace; rises in the order in which the I/Os first appear.
     pub id: u64,
-    /// The device.
+    /// The device that the I/O was for.
     pub device: DevId,
-    /// What it did.
+    /// Operation of the I/O.
     pub op: Op,
-    /// How.
+    /// Properties of the I/O, such as sync or FUA, and whether it was polled for.
     pub flags: OpFlags,
-    /// First sector.
+    /// First sector (512 B).
     pub sector: u64,
     /// Length, bytes.
     pub bytes: u64,
-    /// Q; of the user layer its submission.
+    /// Time of Q; of the user layer the start of the submission.
     pub queue: u64,
-    /// G; where `merged_into` is set, M: when it joined another's request.
+    /// Time of G. Where `merged_into` is set, time of M: when the I/O joined the request of
+    /// another.
     pub getrq: u64,
-    /// I.
+    /// Time of I, the insertion into the scheduler.
     pub insert: u64,
-    /// D, the last one where it was requeued.
+    /// Time of D; the last one when the request was requeued.
     pub issue: u64,
-    /// C; of the user layer its reaping.
+    /// Time of C; of the user layer the reaping.
     pub complete: u64,
-    /// Id of the I/O whose request carried it.
+    /// Id of the I/O whose request carried this one; [`NONE`] when the I/O had its own request.
     pub merged_into: u64,
-    /// Cgroup; 0 when unknown.
+    /// Cgroup id; 0 when unknown.
     pub cgroup: u64,
     /// Submitting thread, numbered from 0.
     pub lane: u32,
     /// I/Os of the lane in flight when it was queued, itself included.
     pub depth: u32,
-    /// Process, [`NONE_32`] where unknown; so the following.
+    /// Process id; [`NONE_32`] when unknown.
     pub pid: u32,
-    /// CPU of Q.
+    /// CPU of Q; [`NONE_32`] when unknown.
     pub cpu_submit: u32,
-    /// CPU of C.
+    /// CPU of C; [`NONE_32`] when unknown.
     pub cpu_complete: u32,
-    /// Hardware queue.
+    /// Hardware queue; [`NONE_32`] when unknown.
     pub hctx: u32,
-    /// Tag in it.
+    /// Tag in the hardware queue; [`NONE_32`] when unknown.
     pub tag: u32,
     /// Negative errno, or 0.
     pub error: i32,
@@ -67,7 +69,7 @@ fn known_32(value: u32) -> Option<u32> {
 }
 
 impl Span {
-    /// Where it begins: the first time it has. [`NONE`] without any.
+    /// The first known time in the order Q, G, I, D, C; [`NONE`] without any.
     #[must_use]
     pub fn start(&self) -> u64 {
         let times = [
@@ -80,7 +82,7 @@ impl Span {
         times.into_iter().find(|at| *at != NONE).unwrap_or(NONE)
     }
 
-    /// The same of a record; of the user layer submission and reaping stand for Q and C.
+    /// The span of a record. In the user layer submission and reaping stand for Q and C.
     #[must_use]
     pub fn of(record: &IoRecord) -> Span {
         let user = record.layer == Layer::User;
@@ -113,7 +115,7 @@ impl Span {
         }
     }
 
-    /// A block-layer record with times from `origin`, and the name of its process.
+    /// Makes a block-layer record with times from `origin`. `comm` is the name of the process.
     #[must_use]
     pub fn record(&self, origin: u64, comm: Option<String>) -> IoRecord {
         let at = |ns: u64| known(ns).map(|ns| Nanos(ns.saturating_sub(origin)));
@@ -142,7 +144,8 @@ impl Span {
         }
     }
 
-    /// A user-layer record with times from `origin`: Q is the submission, D its return, C the reaping.
+    /// Makes a user-layer record with times from `origin`: Q is the submission, D its return, C the
+    /// reaping.
     #[must_use]
     pub fn user_record(&self, origin: u64, comm: Option<String>) -> IoRecord {
         let block = self.record(origin, comm);

@@ -1,4 +1,4 @@
-//! What a trace holds, counted in one pass and in bounded memory.
+//! Counts what a trace holds, in one pass and in bounded memory.
 
 use crate::blktrace::{GOLDEN, IntMap};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Counts over the records of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// Records.
+    /// Number of records.
     pub records: u64,
     /// Records by layer.
     pub layers: BTreeMap<String, u64>,
@@ -16,44 +16,45 @@ pub struct Summary {
     pub ops: BTreeMap<String, u64>,
     /// Records by device (`major:minor`; `0:0` stands for unknown).
     pub devices: BTreeMap<String, u64>,
-    /// Records by length.
+    /// Records by length, bytes.
     pub sizes: BTreeMap<Bytes, u64>,
-    /// Submitting threads.
+    /// Number of lanes, that is of submitting threads.
     pub lanes: u32,
-    /// Most requests of one lane in flight.
+    /// Largest depth of a lane: requests in flight, the new one included.
     pub deepest: u32,
-    /// From the earliest to the latest time in the trace; zero without times.
+    /// Time from the earliest to the latest instant in the trace, ns; zero without times.
     pub span_ns: Nanos,
-    /// Submission to reaping; `None` without user-layer times.
+    /// Latency from submission to reaping; `None` without user-layer times.
     pub u2c: Option<Latency>,
-    /// Queued to complete; `None` without block-layer times.
+    /// Latency from queued to complete; `None` without block-layer times.
     pub q2c: Option<Latency>,
     /// Records whose request slept before it polled.
     pub slept: u64,
-    /// Of those, the ones that slept too long.
+    /// Records whose request slept and missed.
     pub missed: u64,
-    /// Records of failed requests.
+    /// Records with an error other than 0.
     pub failed: u64,
 }
 
-/// A latency over all records that have it.
+/// A latency over all records that have it, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Latency {
-    /// Records.
+    /// Records that have the latency.
     pub ios: u64,
-    /// Smallest.
+    /// Smallest value.
     pub min_ns: Nanos,
-    /// Mean.
+    /// Mean value.
     pub mean_ns: f64,
     /// Median, rounded down by less than 0.8 %.
     pub p50_ns: Nanos,
     /// 99th percentile, rounded down by less than 0.8 %.
     pub p99_ns: Nanos,
-    /// Largest.
+    /// Largest value.
     pub max_ns: Nanos,
 }
 
-/// Counts records as they come.
+/// Counts records: [`Counting::add`] takes them in any order and in parts, [`Counting::finish`]
+/// returns the sums.
 #[derive(Clone, Debug, Default)]
 pub struct Counting {
     summary: Summary,
@@ -68,12 +69,12 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Counts some records.
+    /// Counts the records of a slice.
     pub fn add(&mut self, records: &[IoRecord]) {
         records.iter().for_each(|record| self.one(record));
     }
 
-    /// What was counted.
+    /// The summary of all records taken.
     #[must_use]
     pub fn finish(self) -> Summary {
         let (first, last) = self.ends.unwrap_or_default();
@@ -125,10 +126,10 @@ impl Counting {
     }
 }
 
-/// All operations.
+/// All operations, for names in the summary.
 const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
 
-/// Counts by name instead of number.
+/// Turns counts by number into counts by name.
 fn names<T: Copy>(
     tally: Tally,
     all: impl IntoIterator<Item = T>,
@@ -145,11 +146,13 @@ fn device(number: u64) -> String {
     DevId { major, minor }.to_string()
 }
 
-/// How often each number came. Those that came lately are counted aside, so that the map is rarely asked.
+/// Counts how often each number comes. Recent numbers are counted in a small table, so that the map
+/// is rarely asked.
 #[derive(Clone, Debug)]
 struct Tally {
     counts: IntMap<u64, u64>,
-    /// Numbers and their counts since they are here, each at a place that its bits give.
+    /// Recent numbers with their counts since they entered the table. The place of a number comes
+    /// from a hash of it.
     lately: Box<[(u64, u64); Tally::LATELY]>,
 }
 
@@ -186,7 +189,7 @@ impl Tally {
     }
 }
 
-/// The instants of a record.
+/// All instants of a record.
 fn times(record: &IoRecord) -> impl Iterator<Item = Nanos> {
     let user = [record.submit_ns, record.submit_end_ns, record.reap_ns];
     let block = [
@@ -199,7 +202,7 @@ fn times(record: &IoRecord) -> impl Iterator<Item = Nanos> {
     user.into_iter().chain(block).flatten()
 }
 
-/// Latencies in classes of 8 binary digits: some thousand classes hold any trace.
+/// Latencies in classes of 8 binary digits; some thousand classes hold the latencies of any trace.
 #[derive(Clone, Debug, Default)]
 struct Latencies {
     classes: Tally,
@@ -209,7 +212,7 @@ struct Latencies {
 }
 
 impl Latencies {
-    /// Binary digits that are kept: a class is narrower than 1 / 128 of its values.
+    /// Binary digits that are kept: the width of a class is less than 1 / 128 of its values.
     const DIGITS: u32 = 8;
 
     fn add(&mut self, latency: Nanos) {
@@ -237,7 +240,7 @@ impl Latencies {
     }
 }
 
-/// The class that holds this rank.
+/// The class that holds the value of this rank, counted from 1.
 fn rank(classes: &BTreeMap<u64, u64>, rank: u64) -> u64 {
     let mut below = 0;
     let mut classes = classes.iter();

@@ -1,4 +1,4 @@
-//! Plain tables as Parquet: results for other programs, not traces.
+//! Writes plain tables as Parquet, for results that other programs read. They are not traces.
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
@@ -7,17 +7,17 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use std::sync::Arc;
 
-/// One column.
+/// One column: its name and its cells.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableColumn {
-    /// Texts.
+    /// A column of text.
     Text(String, Vec<String>),
-    /// Numbers; [`f64::NAN`] becomes null.
+    /// A column of numbers; [`f64::NAN`] becomes null.
     Number(String, Vec<f64>),
 }
 
-/// The bytes of a Parquet file with these columns. The caller writes them, and decides what
-/// happens to a file of that name.
+/// The bytes of a Parquet file with these columns. The caller writes the file and decides what
+/// happens to an existing one of that name.
 ///
 /// # Errors
 /// When the columns are not equally long.

@@ -1,4 +1,4 @@
-//! Stages, groups, seeks, queues: by hand.
+//! Stages, groups, seeks and queues against figures worked out by hand.
 
 use crate::{analyze, span};
 use q2c_model::{DevId, Layer, Op};
@@ -46,7 +46,7 @@ fn percentiles_of_a_thousand() {
     let spans: Vec<Span> = (0..1000)
         .map(|n| span(n, [n as i64, -1, -1, n as i64, n as i64 * 2 + 1]))
         .collect();
-    // D2C 1..=1000, once each.
+    // D2C takes each of the values 1 to 1000 ns once.
     let d2c = analyze(&spans).stages["D2C"];
     for (got, wanted) in [
         (d2c.p50_ns, 500.0),
@@ -103,7 +103,7 @@ fn groups_have_their_own_figures() {
     assert!(!result.groups.contains_key("hctx"));
 }
 
-/// More groups than are told apart: none is lost.
+/// There are more groups than are told apart; no I/O is lost.
 #[test]
 fn too_many_groups_become_others() {
     let one = |n: u64| Span {
@@ -137,7 +137,7 @@ fn seeks_are_distances_from_end_to_start() {
     };
     let result = analyze(&[at(0, 0), at(1, 8), at(2, 116), flush, at(4, 24)]);
     let seeks = &result.seeks[0];
-    // 8 -> 8, 16 -> 116, 124 -> 24.
+    // The seeks go 8 -> 8, 16 -> 116, 124 -> 24; the flush has no place.
     assert_eq!(
         (seeks.n, seeks.sequential, seeks.mean_sectors),
         (3, 1, 200.0 / 3.0)
@@ -162,7 +162,7 @@ fn queues_and_the_cpus_that_feed_them() {
     );
     assert_eq!(result.hctx[1].cpus, BTreeMap::from([(1, 50), (5, 50)]));
     assert_eq!(result.balance.unwrap().verdict, "even");
-    // A merged I/O is no request of its own.
+    // A merged I/O does not count as a request.
     let merged = Span {
         hctx: 0,
         merged_into: 0,

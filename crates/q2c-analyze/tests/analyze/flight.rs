@@ -1,10 +1,10 @@
-//! I/Os in flight: the sum of Q2C is the integral of their number.
+//! Tests I/Os in flight: the sum of Q2C is the integral of the number in flight.
 
 use crate::{analyze, span};
 use proptest::prelude::*;
 use q2c_trace::Span;
 
-/// Sum, integral, most, busy time: by walking over all instants.
+/// Sum of Q2C, integral, most in flight and busy time, computed by walking over all instants.
 fn walked(ios: &[(u64, u64)]) -> (u128, u128, u64, u64) {
     let end = ios.iter().map(|io| io.1).max().unwrap_or(0);
     let depth = |t: u64| {

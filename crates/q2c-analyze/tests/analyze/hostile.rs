@@ -1,4 +1,4 @@
-//! Times and lengths from a damaged trace.
+//! Feeds the analysis with times and lengths as a damaged trace may have them.
 
 use crate::{analyze, span};
 use proptest::prelude::*;
@@ -9,7 +9,8 @@ fn any_time() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    /// Whatever the times: no panic, and the two sums agree.
+    /// With any times the analysis does not panic, and the sum of Q2C is the integral of the number
+    /// in flight.
     #[test]
     fn nothing_is_assumed(
         raw in prop::collection::vec((prop::array::uniform5(any_time()), any::<u64>(), any::<u64>(), any::<bool>()), 1..40),

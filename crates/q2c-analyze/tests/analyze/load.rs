@@ -1,9 +1,10 @@
-//! The bottleneck, in all, over load and over time.
+//! Tests the bottleneck of a whole trace, over load and over time.
 
 use crate::{analyze, span};
 use q2c_trace::Span;
 
-/// A device that serves one request in 100 us, and requests that wait for one of `tags`.
+/// I/Os of `jobs` jobs on a device that serves a request in 100 us; each I/O waits for one of
+/// `tags` requests first.
 fn queue(tags: usize, jobs: usize, each: usize) -> Vec<Span> {
     let service = 100_000;
     let mut free = vec![0i64; tags];
@@ -32,7 +33,7 @@ fn too_few_tags_are_named_and_enough_are_not() {
     assert!(few.why.contains("nr_requests"), "{}", few.why);
     let enough = analyze(&queue(128, 8, 200)).bottleneck.unwrap();
     assert_eq!(enough.stage, "D2C");
-    // 500 + 1000 of 101 500 ns are before the driver.
+    // Of 101 500 ns, 500 + 1000 are before the driver.
     assert!((enough.shares["D2C"] - 100_000.0 / 101_500.0).abs() < 1e-9);
 }
 
@@ -53,7 +54,7 @@ fn shares_add_up_and_what_is_not_known_is_the_rest() {
 
 #[test]
 fn over_load_the_stage_changes() {
-    // Alone: the device; sixteen at once: each waits for its request.
+    // An I/O that is alone takes its time in the device; sixteen at once wait for their requests.
     let mut spans = Vec::new();
     for n in 0..10 {
         let at = n * 1_000_000;
@@ -85,7 +86,7 @@ fn over_load_the_stage_changes() {
     assert_eq!(found.over_load[4].mean_q2c_ns, 1000.0);
 }
 
-/// However long the trace, windows stay few, and nothing falls out of them.
+/// A long trace has few windows too, and every I/O is in one of them.
 #[test]
 fn over_time_windows_stay_few() {
     let spans: Vec<Span> = (0..5000)

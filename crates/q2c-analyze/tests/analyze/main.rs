@@ -1,4 +1,5 @@
-//! Analyses of hand-made I/Os, with figures worked out by hand or by a second, tiny implementation.
+//! Tests the analysis on hand-made I/Os. Expected figures are worked out by hand or by a second,
+//! tiny implementation.
 
 mod figures;
 mod flight;
@@ -12,7 +13,7 @@ use q2c_trace::Span;
 use q2c_trace::span::{NONE, NONE_32};
 use std::collections::BTreeMap;
 
-/// A read of 4 KiB with these times in ns, -1 for none.
+/// A read of 4 KiB with these times of Q, G, I, D and C in ns; -1 for an event that is missing.
 pub fn span(id: u64, times: [i64; 5]) -> Span {
     let [queue, getrq, insert, issue, complete] = times.map(|t| u64::try_from(t).unwrap_or(NONE));
     Span {
@@ -43,7 +44,7 @@ pub fn span(id: u64, times: [i64; 5]) -> Span {
     }
 }
 
-/// What the analysis says of these, given in small parts; process 7 is called `fio`.
+/// Analyses I/Os, which are passed in small parts; process 7 is called `fio`.
 pub fn analyze(spans: &[Span]) -> AnalyzeResult {
     let mut analyzer = Analyzer::new(Layer::Block);
     spans.chunks(3).for_each(|some| analyzer.add(some));

@@ -1,11 +1,12 @@
-//! A disk's facts from its sysfs folder.
+//! Reads a disk's facts from its sysfs folder.
 
 use super::{Interrupts, Leaf};
 use crate::{Roots, attr};
 use q2c_model::{Bytes, Sectors};
 use q2c_result::Device;
 
-/// Reads the facts of a disk. What cannot be read is `None`; without countable interrupts `irq_cpus` is empty.
+/// Reads the facts of a disk. A fact that cannot be read is `None`; without countable interrupts
+/// `irq_cpus` is empty.
 #[must_use]
 pub fn read(roots: &Roots, leaf: &Leaf) -> Device {
     let dir = &leaf.disk.dir;
@@ -38,7 +39,8 @@ fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// One folder per hardware queue; a disk without the `mq` folder takes bios and has none.
+/// The number of hardware queues: each has a folder below `mq`. A disk without that folder takes
+/// bios and has no hardware queues: `None`.
 fn hw_queues(leaf: &Leaf) -> Option<u32> {
     let mq = leaf.disk.dir.join("mq");
     mq.is_dir().then(|| attr::entries(&mq).len() as u32)

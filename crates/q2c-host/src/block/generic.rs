@@ -1,8 +1,10 @@
-//! NVMe namespaces by their character device (`/dev/ng0n1`), and the block device of the same namespace.
+//! Pairs the character device of an NVMe namespace (`/dev/ng0n1`) with the block device of the same
+//! namespace.
 //!
-//! Both stand in one folder of sysfs, the controller's, or the subsystem's where the namespace has several paths, and end with the
-//! same `n` and number. Their first numbers can differ: one counts controllers, the other may count subsystems. Therefore siblings are
-//! found by folder, never by name alone.
+//! Both devices stand in one folder of sysfs, the controller's, or the subsystem's if the namespace
+//! has several paths, and their names end with the same `n` and number. The first numbers of the
+//! names can differ: one counts controllers, the other may count subsystems. Therefore the other
+//! device of a namespace is looked for in that folder, never by name alone.
 
 use super::leaf::parse_dev;
 use super::{Disk, Leaf};
@@ -11,34 +13,34 @@ use q2c_model::DevId;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A namespace's character device.
+/// The character device of an NVMe namespace, and its block device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generic {
     /// Kernel name: `ng0n1`.
     pub name: String,
-    /// Its number, as a character device.
+    /// The character device's number.
     pub dev: DevId,
-    /// Kernel name and number of the namespace's block device; none where sysfs shows none.
+    /// Kernel name and number of the namespace's block device; `None` where sysfs shows none.
     pub block: Option<(String, DevId)>,
 }
 
-/// Why a disk has no such device.
+/// Why no character device was found for a disk.
 #[derive(Debug, thiserror::Error)]
 pub enum NoGeneric {
-    /// Not NVMe.
+    /// The disk, named here, is no NVMe namespace.
     #[error("find the NVMe character device of {0}: it is no NVMe namespace")]
     OtherDriver(String),
-    /// A part of the namespace.
+    /// The device is a partition, only a part of a namespace.
     #[error(
         "find the NVMe character device of {partition}: it is a partition, and commands address the whole namespace; name {disk}"
     )]
     Partition {
-        /// Its name.
+        /// The partition's name.
         partition: String,
-        /// The namespace's block device.
+        /// The name of the namespace's block device.
         disk: String,
     },
-    /// The kernel made none.
+    /// The kernel made no character device for the disk named here.
     #[error(
         "find the NVMe character device of {0}: sysfs shows none beside it; Linux 5.13 brought them, and commands by io_uring 5.19"
     )]
@@ -46,13 +48,14 @@ pub enum NoGeneric {
 }
 
 impl Generic {
-    /// Where udev and devtmpfs put it.
+    /// The path at which udev and devtmpfs put the character device.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         Path::new("/dev").join(&self.name)
     }
 
-    /// The one with this number; `None` when the number is of another kind of device.
+    /// The namespace whose character device has the number `dev`; `None` when that is another kind
+    /// of device.
     #[must_use]
     pub fn of_number(roots: &Roots, dev: DevId) -> Option<Generic> {
         let dir = fs::canonicalize(roots.sys(&format!("dev/char/{dev}"))).ok()?;
@@ -62,7 +65,7 @@ impl Generic {
         Some(Generic { name, dev, block })
     }
 
-    /// The one of the namespace that a disk is.
+    /// The character device of the namespace that a disk is.
     ///
     /// # Errors
     /// See [`NoGeneric`].
@@ -87,15 +90,16 @@ impl Generic {
     }
 }
 
-/// The namespace's number in `PREFIXcNUMBER`: digits, `n`, digits. A hidden path (`nvme0c1n1`) has none.
+/// The namespace's number in a name of `prefix`, digits, `n`, digits. `None` for other names, among
+/// them hidden paths (`nvme0c1n1`).
 fn namespace<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     let (first, namespace) = name.strip_prefix(prefix)?.split_once('n')?;
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     (number(first) && number(namespace)).then_some(namespace)
 }
 
-/// What stands in the folder that a device's own folder is in. Older kernels put character devices one folder deeper, below the
-/// name of their class, and disks below `block`.
+/// The folders beside a device's own folder in sysfs. Older kernels put character devices one
+/// folder deeper, below the name of their class, and disks below `block`; these are included.
 fn siblings(dir: &Path) -> impl Iterator<Item = PathBuf> {
     let class = |path: &Path| matches!(attr::name(path).as_str(), "block" | "nvme-generic");
     let above = dir.parent().unwrap_or(dir);
@@ -109,7 +113,7 @@ fn siblings(dir: &Path) -> impl Iterator<Item = PathBuf> {
         .flatten()
 }
 
-/// Name and number of a device of this kind and namespace.
+/// Name and number of the device in `dir`, if it has this prefix and this namespace number.
 fn is_of(dir: &Path, prefix: &str, wanted: &str) -> Option<(String, DevId)> {
     let name = attr::name(dir);
     let fits = namespace(&name, prefix) == Some(wanted);

@@ -10,26 +10,26 @@ use std::{fs, io};
 /// One interrupt line and how often each CPU took it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IrqLine {
-    /// Number of the line.
+    /// Number of the line in `/proc/interrupts`.
     pub irq: u32,
-    /// The driver's name for it: `nvme0q1`, `virtio1-req.0`.
+    /// The driver's name for the line: `nvme0q1`, `virtio1-req.0`.
     pub name: String,
-    /// Count by CPU.
+    /// Interrupts that each CPU took.
     pub counts: BTreeMap<CpuId, u64>,
 }
 
 /// The interrupts of one disk since boot, or their difference over an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupts {
-    /// Its lines; of a stacked disk those of all disks below it.
+    /// The disk's lines; for a stacked disk those of all disks below it.
     pub lines: Vec<IrqLine>,
 }
 
 impl Interrupts {
-    /// The lines that belong to the disk's adapter, found by the adapter's message-signalled interrupts or its one
-    /// line, or by the driver's naming. An adapter shared by several disks shares its lines too. No line at all is
-    /// an empty list: a loop device has none, and interrupts while polling can then not be disproved.
-    ///
+    /// Reads the lines that belong to the disk's adapter. They are found by the adapter's
+    /// message-signalled interrupts, by its one line, or by the names that the driver gives. Disks
+    /// that share an adapter share its lines. A disk without any line, such as a loop device, gives
+    /// an empty list; then it cannot be proved that polling was not interrupted.
     /// # Errors
     /// `/proc/interrupts` cannot be read or has no header.
     pub fn read(roots: &Roots, leaf: &Leaf) -> io::Result<Interrupts> {
@@ -56,7 +56,7 @@ impl Interrupts {
         sums
     }
 
-    /// Interrupts in all.
+    /// Interrupts on all lines and CPUs.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.per_cpu().values().sum()
@@ -70,7 +70,8 @@ impl Interrupts {
         cpus.into_iter().map(|c| c.0).collect()
     }
 
-    /// What was taken between `earlier` and this snapshot. A line or CPU that came up between counts from zero.
+    /// The interrupts between `earlier` and this reading. A line or CPU that is not in `earlier`
+    /// counts from zero.
     #[must_use]
     pub fn since(&self, earlier: &Interrupts) -> Interrupts {
         let before: BTreeMap<u32, &IrqLine> = earlier.lines.iter().map(|l| (l.irq, l)).collect();
@@ -96,7 +97,8 @@ impl Interrupts {
     }
 }
 
-/// The numbered lines of `/proc/interrupts`. Architecture lines (`LOC`, `RES`) have no number and no device.
+/// The numbered lines of `/proc/interrupts`; `None` without a header of CPUs. The lines of the
+/// architecture (`LOC`, `RES`) have no number and no device, and are left out.
 fn parse(text: &str) -> Option<Vec<IrqLine>> {
     let mut rows = text.lines();
     let cpu = |t: &str| Some(CpuId(t.strip_prefix("CPU")?.parse().ok()?));
@@ -123,7 +125,8 @@ fn line(row: &str, cpus: &[CpuId]) -> Option<IrqLine> {
     })
 }
 
-/// What follows the word for the trigger (`1-edge`, `Level`, `fasteoi`) names the handlers.
+/// The names of a line's handlers: the words after the one for the trigger (`1-edge`, `Level`,
+/// `fasteoi`), or the last word if there is no trigger.
 fn handler(words: &[&str]) -> String {
     let trigger = |w: &&str| {
         let w = w.to_ascii_lowercase();
@@ -136,7 +139,7 @@ fn handler(words: &[&str]) -> String {
     words[from..].join(" ")
 }
 
-/// The lines of the nearest ancestor that has any.
+/// The lines of a disk: those of its nearest ancestor in sysfs that has any.
 fn lines_of(roots: &Roots, disk: &Disk, all: &[IrqLine]) -> Vec<u32> {
     let devices = fs::canonicalize(roots.sys("devices")).unwrap_or_else(|_| roots.sys("devices"));
     let ancestors = disk.dir.ancestors().take_while(|d| d.starts_with(&devices));
@@ -146,6 +149,8 @@ fn lines_of(roots: &Roots, disk: &Disk, all: &[IrqLine]) -> Vec<u32> {
     found.next().unwrap_or_default()
 }
 
+/// The lines of one folder of sysfs, in the order of trust: its MSI list, its `irq`, the names of
+/// handlers.
 fn lines_at(dir: &Path, all: &[IrqLine]) -> Vec<u32> {
     let messages = attr::entries(&dir.join("msi_irqs"));
     if !messages.is_empty() {
@@ -164,14 +169,15 @@ fn lines_at(dir: &Path, all: &[IrqLine]) -> Vec<u32> {
         .collect()
 }
 
-/// `virtio1-req.0` and `nvme0q3` are named after `virtio1` and `nvme0`; `virtio10-req.0` is not after `virtio1`.
+/// Whether a handler of a line is named after a device: `virtio1-req.0` and `nvme0q3` are named
+/// after `virtio1` and `nvme0`, but `virtio10-req.0` is not named after `virtio1`.
 fn named_after(handlers: &str, device: &str) -> bool {
     let own = |name: &str| match name.strip_prefix(device) {
         Some("") => true,
         Some(rest) => rest.starts_with('-') || rest.starts_with('q'),
         None => false,
     };
-    // A folder name without a number (`block`, `pci0000:00`) names no single device.
+    // A folder's name without a device number (`block`, `pci0000:00`) names no single device.
     let numbered = device.ends_with(|c: char| c.is_ascii_digit()) && !device.contains(':');
     numbered && handlers.split(", ").any(own)
 }

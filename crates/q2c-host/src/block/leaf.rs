@@ -1,4 +1,4 @@
-//! From a device number to the disk whose queue its requests enter.
+//! Finds the disk of a path or device number: the one whose queue the requests enter.
 
 use crate::{Roots, attr};
 use q2c_model::DevId;
@@ -11,27 +11,28 @@ use std::{fs, io};
 pub struct Disk {
     /// Kernel name: `nvme0n1`.
     pub name: String,
-    /// Number; of a hidden NVMe path it is 0:0.
+    /// Device number; 0:0 for a hidden NVMe path, which has none.
     pub dev: DevId,
-    /// Its folder, links resolved.
+    /// The disk's folder in sysfs, with links resolved.
     pub dir: PathBuf,
 }
 
-/// A disk found for a path or a device number.
+/// The disk of a path or a device number, with the disks below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf {
     /// The disk whose queue takes the requests.
     pub disk: Disk,
-    /// The partition's name, when the number was a partition's.
+    /// The partition's name, if the device number is that of a partition.
     pub partition: Option<String>,
-    /// Disks below a stacked one (dm, md, NVMe multipath), each a leaf itself.
+    /// The disks below a stacked disk (dm, md, NVMe multipath), down to those with no disk below;
+    /// empty for other disks.
     pub below: Vec<Disk>,
-    /// What cannot be proved of this disk, in words.
+    /// Reasons, in words, why I/O on this disk cannot be proved by one device's counters.
     pub unproved: Vec<String>,
 }
 
 impl Leaf {
-    /// The disks that do the work: those below where there are any, else the disk itself.
+    /// The disks that do the work: those below if there are any, else the disk itself.
     #[must_use]
     pub fn disks(&self) -> &[Disk] {
         match self.below.as_slice() {
@@ -44,26 +45,27 @@ impl Leaf {
 /// Why no disk was found.
 #[derive(Debug, thiserror::Error)]
 pub enum NoLeaf {
-    /// The file system has no single device: btrfs, overlay, tmpfs, network.
+    /// The device number is anonymous: the file system (btrfs, overlay, tmpfs, network) has no
+    /// single device.
     #[error(
         "find the disk of device number {dev}: it is anonymous, as btrfs, overlay, tmpfs and network file systems \
          have; use a file on ext4 or xfs, or a block device, to have interrupts and requests counted"
     )]
     Anonymous {
-        /// The number.
+        /// The device number.
         dev: DevId,
     },
-    /// sysfs does not know the number.
+    /// sysfs does not know the device number.
     #[error("find the disk of device number {dev} at {}: {source}; is sysfs mounted there?", path.display())]
     NotInSysfs {
-        /// The number.
+        /// The device number.
         dev: DevId,
-        /// Where it was looked for.
+        /// The path in sysfs at which it was looked for.
         path: PathBuf,
-        /// The error found.
+        /// The system's error.
         source: io::Error,
     },
-    /// The path could not be asked.
+    /// The path, or a disk's folder in sysfs, could not be looked up.
     #[error("ask for the device of {}: {source}", path.display())]
     Path {
         /// The path.
@@ -73,7 +75,7 @@ pub enum NoLeaf {
     },
 }
 
-/// Splits the kernel's number as `stat` gives it.
+/// Splits a device number as `stat` gives it into major and minor.
 #[must_use]
 pub fn device_number(raw: u64) -> DevId {
     DevId {
@@ -82,7 +84,7 @@ pub fn device_number(raw: u64) -> DevId {
     }
 }
 
-/// The disk of a path: a block device's own, or that of the file system that holds the file.
+/// The disk of a path: that of a block device, or of the file system that holds the file.
 ///
 /// # Errors
 /// See [`NoLeaf`].
@@ -115,7 +117,7 @@ pub fn of_device(roots: &Roots, dev: DevId) -> Result<Leaf, NoLeaf> {
     Ok(of_folder(roots, dir))
 }
 
-/// The disk of a kernel name.
+/// The disk with a kernel name, such as `nvme0n1`.
 ///
 /// # Errors
 /// See [`NoLeaf`].
@@ -151,7 +153,7 @@ fn disk(dir: PathBuf) -> Disk {
     }
 }
 
-/// `M:m` as a number.
+/// Parses a device number of the form `MAJOR:MINOR`.
 pub(crate) fn parse_dev(text: &str) -> Option<DevId> {
     let (major, minor) = text.split_once(':')?;
     Some(DevId {
@@ -160,7 +162,8 @@ pub(crate) fn parse_dev(text: &str) -> Option<DevId> {
     })
 }
 
-/// The leaf disks a stacked disk stands on, each once.
+/// The disks that a stacked disk stands on, down to those with no disk below, each once and sorted
+/// by name.
 fn below(roots: &Roots, disk: &Disk) -> Vec<Disk> {
     let mut found: Vec<Disk> = Vec::new();
     let slaves = attr::entries(&disk.dir.join("slaves"));
@@ -173,7 +176,7 @@ fn below(roots: &Roots, disk: &Disk) -> Vec<Disk> {
     found
 }
 
-/// The hidden disks `nvme0c1n1` behind the multipath head `nvme0n1`.
+/// The hidden disks (`nvme0c1n1`) of the paths behind a multipath head (`nvme0n1`).
 fn nvme_paths(roots: &Roots, head: &str) -> Vec<Disk> {
     let Some((subsystem, namespace)) = head.strip_prefix("nvme").and_then(|n| n.split_once('n'))
     else {

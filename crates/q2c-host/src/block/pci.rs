@@ -1,10 +1,10 @@
-//! PCI addresses: `0000:04:00.0`, domain, bus, device, function.
+//! PCI addresses: domain, bus, device and function, as in `0000:04:00.0`.
 
 use super::Leaf;
 use crate::{Roots, attr};
 use std::path::Path;
 
-/// Whether a text has the form of an address.
+/// Whether a text has the form of a full PCI address, domain included.
 #[must_use]
 pub fn is_pci_address(text: &str) -> bool {
     let parts: Vec<&str> = text.split([':', '.']).collect();
@@ -19,7 +19,9 @@ pub fn is_pci_address(text: &str) -> bool {
     form && hex(domain, 4..=8) && hex(bus, 2..=2) && hex(device, 2..=2) && hex(function, 1..=1)
 }
 
-/// The address of a disk's adapter: the last one on the way to it in sysfs. Of a disk with several paths that of the first.
+/// The PCI address of a disk's adapter: the last one on the way to the disk in sysfs. For a disk
+/// without an address of its own it is that of the first disk below that has one. `None` for disks
+/// that are not on PCI.
 #[must_use]
 pub fn pci_address(leaf: &Leaf) -> Option<String> {
     let of = |dir: &Path| {
@@ -30,7 +32,7 @@ pub fn pci_address(leaf: &Leaf) -> Option<String> {
     of(&leaf.disk.dir).or(below)
 }
 
-/// The NUMA node of a PCI device; `None` where the machine has none or does not tell.
+/// The NUMA node of a PCI device; `None` where the machine has no nodes or does not tell.
 #[must_use]
 pub fn pci_node(roots: &Roots, address: &str) -> Option<u32> {
     attr::value(&roots.sys(&format!("bus/pci/devices/{address}/numa_node")))

@@ -1,22 +1,24 @@
-//! A disk's statistics: the `stat` file of sysfs.
+//! A disk's statistics, from its `stat` file in sysfs.
 
 use q2c_model::Sectors;
 use std::path::{Path, PathBuf};
 
-/// Counters of one kind of request since the disk came up, or their difference over an interval.
+/// Counters of one operation (reads, writes or discards) since the disk came up, or their
+/// difference over an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpStats {
-    /// Requests completed.
+    /// Block-layer requests completed.
     pub requests: u64,
     /// Bios merged into others before they became requests.
     pub merges: u64,
-    /// Length in all.
+    /// Sectors of all completed requests together.
     pub sectors: Sectors,
     /// Sum of the requests' times, milliseconds.
     pub time_ms: u64,
 }
 
-/// The disk's counters. With the queue's `iostats` at 0 they stand still.
+/// The disk's counters since it came up, or their difference over an interval. While the queue's
+/// `iostats` is 0 the kernel does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskStats {
     /// Reads.
@@ -27,11 +29,11 @@ pub struct DiskStats {
     pub discard: Option<OpStats>,
     /// Flushes and their summed time in milliseconds; `None` before Linux 5.5.
     pub flush: Option<(u64, u64)>,
-    /// Requests in flight at the moment (of the later snapshot, in a difference).
+    /// Requests in flight at the moment of reading; in a difference, at that of the later reading.
     pub in_flight: u64,
     /// Time with at least one request in flight, milliseconds.
     pub busy_ms: u64,
-    /// Requests in flight integrated over time, milliseconds.
+    /// The number of requests in flight, integrated over time, milliseconds.
     pub queue_ms: u64,
 }
 
@@ -41,23 +43,23 @@ pub enum StatsError {
     /// The file could not be read.
     #[error("read the disk statistics {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// The file that was to be read.
         path: PathBuf,
-        /// The error found.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Not at least eleven numbers.
+    /// The file does not hold at least eleven numbers.
     #[error("read the disk statistics {}: expected 11, 15 or 17 numbers, found {text:?}", path.display())]
     Format {
-        /// The file.
+        /// The file that was read.
         path: PathBuf,
-        /// Its text.
+        /// The file's text.
         text: String,
     },
 }
 
 impl DiskStats {
-    /// Reads `stat` of a disk's folder.
+    /// Reads `stat` in a disk's folder of sysfs.
     ///
     /// # Errors
     /// The file cannot be read or is in no known format.
@@ -70,7 +72,8 @@ impl DiskStats {
         DiskStats::parse(&text).ok_or(StatsError::Format { path, text })
     }
 
-    /// The numbers of a `stat` file: 11 of old, 15 with discards, 17 with flushes.
+    /// Parses the text of a `stat` file: 11 numbers on old kernels, 15 with discards, 17 with
+    /// flushes. `None` for fewer numbers or other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<DiskStats> {
         let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
@@ -94,7 +97,7 @@ impl DiskStats {
         })
     }
 
-    /// What happened between `earlier` and this snapshot of the same disk.
+    /// The difference between this reading and an `earlier` one of the same disk.
     #[must_use]
     pub fn since(&self, earlier: &DiskStats) -> DiskStats {
         DiskStats {
@@ -123,8 +126,8 @@ impl OpStats {
     }
 }
 
-/// The counters' step. The times are 32-bit in the kernel and start again at zero after 49.7 days; a step back
-/// is such a new start when both ends fit, as no counter here runs backwards.
+/// The step of a counter. The times have 32 bits in the kernel and start again at zero after 49.7
+/// days. No counter here runs backwards, so a smaller number is taken for one new start.
 fn moved(now: u64, before: u64) -> u64 {
     match now.checked_sub(before) {
         Some(step) => step,

@@ -1,19 +1,19 @@
-//! The difference of two readings.
+//! The busy time of the CPUs between two readings of the counters.
 
 use super::snapshot::{CpuCounters, CpuTimes, STAT_UNIT};
 use q2c_model::{CpuId, Nanos};
 
-/// Where a busy time came from.
+/// The kernel counter that a busy time was computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Window less idle and iowait of `/proc/stat`.
+    /// The window less idle and iowait of `/proc/stat`.
     ProcStat,
-    /// Window less cpuidle residency.
+    /// The window less cpuidle residency.
     CpuIdle,
 }
 
 impl Source {
-    /// Its name, as results print it.
+    /// The source's name, as results print it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -23,39 +23,41 @@ impl Source {
     }
 }
 
-/// One CPU over a window.
+/// How one CPU spent a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuBusy {
-    /// The CPU.
+    /// The CPU's number.
     pub cpu: CpuId,
-    /// Time it was not idle, steal left out; at most the window.
+    /// Time in which the CPU was neither idle nor stolen; at most the window.
     pub busy: Nanos,
-    /// Time the hypervisor gave to others.
+    /// Time that the hypervisor gave to others while this CPU had work.
     pub steal: Nanos,
-    /// Part of busy in interrupt handlers, as `/proc/stat` counts it.
+    /// The part of `busy` in interrupt handlers, as `/proc/stat` counts it.
     pub irq: Nanos,
-    /// Part of busy in softirqs (block completions among them), as `/proc/stat` counts it.
+    /// The part of `busy` in softirqs (block completions among them), as `/proc/stat` counts it.
     pub softirq: Nanos,
-    /// Busy by the source that was not chosen, where it exists.
+    /// Busy time by the source that was not chosen; `None` where this CPU lacks it.
     pub other: Option<Nanos>,
 }
 
-/// The machine over a window.
+/// How the machine's CPUs spent a window. [`CpuTimes::busy_since`] makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Busy {
     /// Length of the window.
     pub window: Nanos,
-    /// Where the busy times came from.
+    /// The source of all `busy` times.
     pub source: Source,
-    /// Uncertainty of each CPU's busy time. cpuidle's does not cover an idle period that outlasts the window's ends.
+    /// Uncertainty of each CPU's busy time. That of cpuidle does not cover an idle period that
+    /// lasts beyond an end of the window.
     pub resolution: Nanos,
-    /// Every CPU that was online at both ends.
+    /// Every CPU that was online at both ends of the window.
     pub cpus: Vec<CpuBusy>,
 }
 
 impl CpuTimes {
-    /// How busy the CPUs were between `earlier` and this reading. `/proc/stat` is taken unless the window is
-    /// shorter than 100 of its 10 ms counts and cpuidle can be trusted on this driver (see the module's text).
+    /// How busy the CPUs were between `earlier` and this reading. The source is `/proc/stat`,
+    /// unless the window is shorter than 100 of its 10 ms counts and cpuidle can be trusted with
+    /// this machine's driver (see the text of [`crate::cpu_time`]).
     #[must_use]
     pub fn busy_since(&self, earlier: &CpuTimes) -> Busy {
         let short = self.at - earlier.at < Nanos(STAT_UNIT.0 * 100);
@@ -72,7 +74,8 @@ impl CpuTimes {
             .unwrap_or_else(|| self.by_stat(earlier))
     }
 
-    /// The same by a source of the caller's choice; `None` where it does not exist on every CPU.
+    /// How busy the CPUs were between `earlier` and this reading, by a source of the caller's
+    /// choice. `None` if not every CPU has that source.
     #[must_use]
     pub fn busy_since_by(&self, earlier: &CpuTimes, source: Source) -> Option<Busy> {
         if source == Source::ProcStat {
@@ -97,7 +100,8 @@ impl CpuTimes {
         Busy {
             window,
             source: Source::ProcStat,
-            // One count at either end; the two errors cannot add up to more than one count.
+            // Each end is up to one count late; as a difference the two errors are at most one
+            // count.
             resolution: STAT_UNIT,
             cpus: both
                 .map(|(cpu, before, now)| one(cpu, before, now, window))
@@ -120,26 +124,28 @@ fn one(cpu: CpuId, before: &CpuCounters, now: &CpuCounters, window: Nanos) -> Cp
 }
 
 impl Busy {
-    /// Busy time of all CPUs together.
+    /// Busy time, summed over all CPUs.
     #[must_use]
     pub fn total(&self) -> Nanos {
         self.cpus.iter().map(|c| c.busy).sum()
     }
 
-    /// Busy CPUs: total busy time over the window; what KIOPS per core divide by. `None` for an empty window.
+    /// The number of busy CPUs: total busy time divided by the window. KIOPS/core is computed from
+    /// it. `None` for an empty window.
     #[must_use]
     pub fn cpus_busy(&self) -> Option<f64> {
         (self.window > Nanos::ZERO).then(|| self.total().as_secs_f64() / self.window.as_secs_f64())
     }
 
-    /// Steal of all CPUs together.
+    /// Stolen time, summed over all CPUs.
     #[must_use]
     pub fn steal(&self) -> Nanos {
         self.cpus.iter().map(|c| c.steal).sum()
     }
 
-    /// Softirq time of all CPUs over their busy time, 0..=1; `None` when none was busy. Where the kernel samples by
-    /// ticks (no `CONFIG_IRQ_TIME_ACCOUNTING`) it is an estimate: it misses what keeps clear of the tick.
+    /// Softirq time of all CPUs divided by their busy time, 0..=1; `None` when no CPU was busy.
+    /// Where the kernel samples by ticks (no `CONFIG_IRQ_TIME_ACCOUNTING`) it is an estimate that
+    /// misses work which keeps clear of the tick.
     #[must_use]
     pub fn softirq_share(&self) -> Option<f64> {
         let softirq: Nanos = self.cpus.iter().map(|c| c.softirq).sum();
@@ -147,14 +153,15 @@ impl Busy {
         (busy > 0.0).then(|| (softirq.as_secs_f64() / busy).min(1.0))
     }
 
-    /// Steal over all CPUs' window, 0..=1; `None` for an empty window.
+    /// Stolen time divided by the window of all CPUs together, 0..=1; `None` for an empty window.
     #[must_use]
     pub fn steal_share(&self) -> Option<f64> {
         let all = self.window.as_secs_f64() * self.cpus.len() as f64;
         (all > 0.0).then(|| self.steal().as_secs_f64() / all)
     }
 
-    /// Total by the source that was not chosen, where every CPU has it: a cross-check to print beside the total.
+    /// Total busy time by the source that was not chosen, a cross-check to print beside the total.
+    /// `None` if a CPU lacks that source.
     #[must_use]
     pub fn total_by_other(&self) -> Option<Nanos> {
         self.cpus
@@ -169,7 +176,8 @@ mod tests {
     use crate::Roots;
     use std::path::Path;
 
-    /// A tree of two CPUs: idle and iowait counts, steal count, residencies of two states in microseconds.
+    /// A made tree of two CPUs, each with its idle, iowait and steal counts and the residencies of
+    /// two idle states in microseconds.
     fn tree(dir: &Path, driver: &str, cpus: [(u64, u64, u64, [u64; 2]); 2]) -> CpuTimes {
         let roots = Roots::under(dir);
         let mut stat = String::from("cpu  1 2 3 4 5 6 7 8 9 10\n");
@@ -251,7 +259,8 @@ mod tests {
             .unwrap()
             .busy_since_by(&before, Source::ProcStat)
             .unwrap();
-        // One CPU's worth at least, less the counts' rounding and what was stolen or preempted.
+        // At least the time of one CPU, less the rounding of the counts and the time that was
+        // stolen or preempted.
         assert!(
             busy.total() + busy.steal() + busy.resolution >= Nanos::from_millis(280),
             "{busy:?}"

@@ -1,35 +1,38 @@
-//! Kernel threads that work for this process's rings. Their time is in no job's own.
+//! Kernel threads that work for this process's rings. Their CPU time is not in the CPU time of any
+//! job's thread.
 //!
-//! Since Linux 5.12 they are threads of the process, and `/proc/self/task` has them: `iou-sqp-TID` polls the submission
-//! queue of a ring that was set up with SQPOLL by thread TID, `iou-wrk-TID` is a worker that does what thread TID's
-//! requests would have to wait for. Before, they were kernel threads of their own and cannot be told apart by process.
+//! Since Linux 5.12 they are threads of the process and stand in `/proc/self/task`. `iou-sqp-TID`
+//! polls the submission queue of a ring that thread TID set up with SQPOLL. `iou-wrk-TID` is a
+//! worker that runs those requests of thread TID that would block. Before 5.12 they were separate
+//! kernel threads and cannot be assigned to a process.
 
 use super::task::{TaskTimes, tasks};
 use crate::{Roots, attr};
 use q2c_model::{CpuId, Nanos};
 
-/// What a helper does.
+/// The work of a helper thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HelperKind {
-    /// Polls a submission queue (SQPOLL).
+    /// It polls a submission queue (SQPOLL).
     Submission,
-    /// Does requests that would block (io-wq).
+    /// It runs requests that would block (io-wq).
     Worker,
 }
 
-/// A helper thread.
+/// A kernel thread that works for one of this process's rings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Helper {
-    /// What it does.
+    /// The helper's work.
     pub kind: HelperKind,
-    /// The thread it works for, as its name tells.
+    /// The id of the thread that the helper works for, from the helper's name; `None` if the name
+    /// ends without one.
     pub owner: Option<u32>,
-    /// Its counters. A polling thread that never leaves its CPU lags here by up to a tick: for its exact time, read
-    /// its CPU clock by its id.
+    /// The helper's counters. For a polling thread that never leaves its CPU they lag by up to a
+    /// tick: for its exact time, read the CPU clock of its id.
     pub times: TaskTimes,
 }
 
-/// The helper threads of this process, by id.
+/// The helper threads of this process, in ascending order of their ids.
 ///
 /// # Errors
 /// The folder of threads cannot be listed.
@@ -45,23 +48,25 @@ fn helper(times: TaskTimes) -> Option<Helper> {
     Some(Helper { kind, owner, times })
 }
 
-/// The submission thread of a ring, as the ring's own file tells.
+/// The submission thread of an SQPOLL ring, as the ring's file in `/proc/self/fdinfo` tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingThread {
     /// The ring's file descriptor.
     pub fd: u32,
-    /// Thread that polls its submission queue (its id, also of a ring that shares it).
+    /// Id of the thread that polls the ring's submission queue. Rings that share a thread have the
+    /// same id here.
     pub tid: u32,
-    /// CPU it is on.
+    /// The CPU that the thread is on; `None` if the kernel does not tell.
     pub cpu: Option<CpuId>,
-    /// Time it ran; kernels of 6.12 and newer tell (microseconds).
+    /// Time that the thread has run, counted in microseconds; `None` on kernels that do not tell
+    /// (before 6.12).
     pub total: Option<Nanos>,
-    /// Part of it in which it submitted or reaped; the same kernels.
+    /// The part of `total` in which the thread submitted or reaped; `None` where `total` is `None`.
     pub work: Option<Nanos>,
 }
 
-/// The SQPOLL rings of this process by file descriptor. Rings without a submission thread, other files, and kernels that
-/// print no `SqThread` give nothing.
+/// The SQPOLL rings of this process, in order of file descriptors. Rings without a submission
+/// thread and other files are left out. The list is empty on kernels that print no `SqThread`.
 ///
 /// # Errors
 /// The folder of descriptors cannot be listed.
@@ -83,7 +88,7 @@ fn ring_thread(fd: u32, text: &str) -> Option<RingThread> {
             .find_map(|l| l.strip_prefix(name)?.strip_prefix(':'));
         line.map(str::trim)
     };
-    // -1 stands for none.
+    // The kernel prints -1 for none, which is no u32.
     let number = |name| field(name)?.parse::<u32>().ok();
     let micros = |name| field(name)?.parse().ok().map(Nanos::from_micros);
     Some(RingThread {
@@ -101,7 +106,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// A thread's folder: name, nanoseconds on the CPU.
+    /// Makes the folder of a thread with this name and these nanoseconds on the CPU.
     fn thread(dir: &Path, tid: u32, comm: &str, cpu: u64) {
         let task = dir.join(format!("proc/self/task/{tid}"));
         fs::create_dir_all(&task).unwrap();
@@ -137,7 +142,7 @@ mod tests {
         assert!(helpers(&Roots::under(&dir.path().join("none"))).is_err());
     }
 
-    /// The head of a ring's file as Linux 6.18 prints it.
+    /// The first lines of a ring's file as Linux 6.18 prints them.
     const RING: &str = "pos:\t0\nflags:\t02000002\nSqMask:\t0x7\nSqHead:\t0\nCqTail:\t0\nSqThread:\t11326\n\
                         SqThreadCpu:\t1\nSqTotalTime:\t2100\nSqWorkTime:\t1900\nUserFiles:\t0\n";
 

@@ -1,4 +1,4 @@
-//! One reading of the counters.
+//! One reading of the CPU counters.
 
 use crate::{Roots, attr};
 use q2c_model::{CpuId, Nanos};
@@ -6,35 +6,37 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Length of one count in `/proc/stat`: USER_HZ is 100 on every architecture in use.
+/// The time that one count in `/proc/stat` stands for: USER_HZ is 100 on every architecture in use.
 pub(super) const STAT_UNIT: Nanos = Nanos::from_millis(10);
 
-/// Why no snapshot could be taken.
+/// Why the counters could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file could not be read.
     #[error("read the CPU times in {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// The file that was to be read.
         path: PathBuf,
-        /// The error found.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It holds no line of a CPU.
+    /// The file holds no line of a CPU.
     #[error("read the CPU times in {}: expected lines `cpuN user nice system idle iowait ...`, found none", path.display())]
     Format {
-        /// The file.
+        /// The file that was read.
         path: PathBuf,
     },
 }
 
-/// The counters of all CPUs at one moment.
+/// The counters of all CPUs at one moment. Two readings give the busy time between them:
+/// [`CpuTimes::busy_since`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// The moment, on a clock of the caller's choice.
+    /// The moment of the reading. Readings to be compared must be dated by one clock.
     pub(super) at: Nanos,
     pub(super) cpus: BTreeMap<CpuId, CpuCounters>,
-    /// Whether a wake-up's interrupt handler is outside the cpuidle residency.
+    /// Whether the handler of the interrupt that ends an idle state runs outside of the cpuidle
+    /// residency.
     pub(super) handlers_outside: bool,
 }
 
@@ -43,18 +45,19 @@ pub struct CpuTimes {
 pub(super) struct CpuCounters {
     /// idle + iowait of `/proc/stat`.
     pub idle: Nanos,
-    /// Time the hypervisor gave to others.
+    /// Time that the hypervisor gave to others.
     pub steal: Nanos,
     /// Time in interrupt handlers.
     pub irq: Nanos,
     /// Time in softirqs.
     pub softirq: Nanos,
-    /// Sum of the residencies of all cpuidle states.
+    /// Sum of the residencies of all cpuidle states; `None` where they cannot be read.
     pub cpuidle: Option<Nanos>,
 }
 
 impl CpuTimes {
-    /// Reads the counters now, dated on the process's monotonic clock.
+    /// Reads the counters, and dates them by the process's monotonic clock at the middle of the
+    /// reading.
     ///
     /// # Errors
     /// `/proc/stat` cannot be read or has no CPU lines.
@@ -93,14 +96,15 @@ impl CpuTimes {
         })
     }
 
-    /// When it was read.
+    /// The moment at which the counters were read.
     #[must_use]
     pub fn at(&self) -> Nanos {
         self.at
     }
 }
 
-/// `cpuN user nice system idle iowait irq softirq steal guest ...`; the line `cpu` is the sum and is left out.
+/// Parses `cpuN user nice system idle iowait irq softirq steal guest ...`. The line `cpu` is the
+/// sum of the others and is left out.
 fn stat_line(line: &str) -> Option<(CpuId, CpuCounters)> {
     let mut words = line.split_whitespace();
     let cpu = CpuId(words.next()?.strip_prefix("cpu")?.parse().ok()?);
@@ -119,7 +123,8 @@ fn stat_line(line: &str) -> Option<(CpuId, CpuCounters)> {
     ))
 }
 
-/// Sum over all states; `None` unless every state tells its time.
+/// The residency of a CPU, summed over all its states; `None` unless there are states and each
+/// tells its time.
 fn residency(roots: &Roots, cpu: CpuId) -> Option<Nanos> {
     let states = attr::entries(&roots.cpu(cpu, "cpuidle"));
     let time = |state: &PathBuf| attr::value(&state.join("time")).map(Nanos::from_micros);
@@ -129,8 +134,9 @@ fn residency(roots: &Roots, cpu: CpuId) -> Option<Nanos> {
     sum.filter(|_| !states.is_empty())
 }
 
-/// Drivers that enter their states by MWAIT or firmware calls with interrupts masked, so that the handler runs
-/// after the state was left. Others (haltpoll, acpi_idle's C1, none) may halt with interrupts open.
+/// Whether a driver enters its states with interrupts masked, by MWAIT or firmware calls, so that
+/// the handler runs after the state was left. Other drivers (haltpoll, acpi_idle in C1, none) may
+/// halt with interrupts open.
 fn masks_interrupts(driver: &str) -> bool {
     ["intel_idle", "psci_idle", "pseries_idle", "powernv_idle"].contains(&driver)
 }

@@ -1,4 +1,4 @@
-//! What the threads of this process used, from `/proc/self/task`.
+//! CPU time and context switches of threads, from `/proc/PID/task`.
 
 use super::snapshot::STAT_UNIT;
 use crate::{Roots, attr};
@@ -6,37 +6,41 @@ use q2c_model::Nanos;
 use std::fs;
 use std::path::Path;
 
-/// One thread's counters since it started, or their difference.
+/// One thread's counters since it started, or their difference over an interval
+/// ([`TaskTimes::since`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskTimes {
     /// Thread id.
     pub tid: u32,
-    /// Name.
+    /// The thread's name.
     pub comm: String,
-    /// Time on a CPU. Of a thread that is running at the moment it lags by up to one tick (1 to 10 ms).
+    /// Time on a CPU. For a thread that runs at the moment of reading it lags by up to one tick (1
+    /// to 10 ms).
     pub cpu: Nanos,
-    /// Time runnable but waiting for a CPU.
+    /// Time in which the thread could run but waited for a CPU.
     pub run_delay: Nanos,
-    /// Times it gave the CPU away by itself: it slept or waited.
+    /// How often the thread gave up the CPU because it slept or waited.
     pub voluntary: u64,
-    /// Times the CPU was taken from it.
+    /// How often the CPU was taken from the thread.
     pub involuntary: u64,
-    /// Whether `cpu` is in counts of 10 ms (from `stat`) and `run_delay` unknown: the kernel keeps no schedstat.
+    /// Whether `cpu` is in counts of 10 ms (from `stat`) and `run_delay` is unknown and 0, because
+    /// the kernel keeps no schedstat.
     pub coarse: bool,
 }
 
-/// All threads of this process, by id. A thread that ends while it is read is left out.
+/// All threads of this process, in ascending order of their ids. A thread that ends while it is
+/// read is left out.
 ///
 /// # Errors
-/// The folder cannot be listed.
+/// The folder of threads cannot be listed.
 pub fn tasks(roots: &Roots) -> std::io::Result<Vec<TaskTimes>> {
     listed(roots, "self")
 }
 
-/// All threads of the process `pid`, as [`tasks`].
+/// All threads of the process `pid`, in the same way as [`tasks`].
 ///
 /// # Errors
-/// It is gone, or its folder cannot be listed.
+/// The process is gone, or its folder of threads cannot be listed.
 pub fn tasks_of(roots: &Roots, pid: u32) -> std::io::Result<Vec<TaskTimes>> {
     listed(roots, &pid.to_string())
 }
@@ -51,13 +55,14 @@ fn listed(roots: &Roots, process: &str) -> std::io::Result<Vec<TaskTimes>> {
 }
 
 impl TaskTimes {
-    /// A thread of this process by its id; `None` when it is gone.
+    /// The counters of a thread of this process; `None` when the thread is gone.
     #[must_use]
     pub fn of(roots: &Roots, tid: u32) -> Option<TaskTimes> {
         TaskTimes::read(&roots.proc(&format!("self/task/{tid}")))
     }
 
-    /// Reads a thread's folder: `status`, and `schedstat` (nanoseconds) or else `stat` (10 ms); `None` when it is gone.
+    /// Reads a thread's folder: `status`, and `schedstat` (nanoseconds) or else `stat` (10 ms).
+    /// `None` when the thread is gone.
     #[must_use]
     pub fn read(dir: &Path) -> Option<TaskTimes> {
         let status = fs::read_to_string(dir.join("status")).ok()?;
@@ -81,7 +86,7 @@ impl TaskTimes {
         })
     }
 
-    /// What the thread used between `earlier` and this reading.
+    /// The difference between this reading and an `earlier` one of the same thread.
     #[must_use]
     pub fn since(&self, earlier: &TaskTimes) -> TaskTimes {
         TaskTimes {
@@ -94,15 +99,15 @@ impl TaskTimes {
     }
 }
 
-/// On the CPU, and waiting for one.
+/// Time on a CPU, and time waiting for one.
 fn schedstat(dir: &Path) -> Option<(Nanos, Nanos)> {
     let text = attr::text(&dir.join("schedstat"))?;
     let mut times = text.split_whitespace().map(|t| t.parse().map(Nanos));
     Some((times.next()?.ok()?, times.next()?.ok()?))
 }
 
-/// User and system time of `stat`: the 12th and 13th field behind the name, which ends at the last bracket and may
-/// hold anything.
+/// User and system time of `stat`, summed: the 12th and 13th field after the name. The name ends at
+/// the last bracket and may hold any characters.
 fn ticks(dir: &Path) -> Option<Nanos> {
     let text = attr::text(&dir.join("stat"))?;
     let behind = text.rsplit_once(')')?.1;
@@ -138,7 +143,7 @@ mod tests {
         assert_eq!(found, std::slice::from_ref(&expected));
         assert_eq!(TaskTimes::of(&Roots::under(dir.path()), 77), Some(expected));
         assert_eq!(TaskTimes::of(&Roots::under(dir.path()), 78), None);
-        // Without schedstat, the counts of stat: utime 250, stime 3.
+        // Without schedstat the counts of stat are used: utime 250, stime 3.
         fs::remove_file(task.join("schedstat")).unwrap();
         let stat = "77 (q2c) lane (0) S 1 2 3 4 5 6 7 8 9 10 250 3 14 15 20 0";
         fs::write(task.join("stat"), stat).unwrap();

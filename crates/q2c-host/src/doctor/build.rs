@@ -1,10 +1,10 @@
-//! How the kernel was built, and what it was told at boot.
+//! Checks of the kernel's build options, command line and limits.
 
 use super::finding::{Finding, write_line};
 use super::scene::Scene;
 use crate::kernel_config::KernelConfig;
 
-/// Options that check every memory access or lock: they multiply the cost of an I/O.
+/// Build options that check every memory access or lock. They multiply the cost of an I/O.
 const HEAVY: [&str; 7] = [
     "KASAN",
     "KCSAN",
@@ -14,7 +14,7 @@ const HEAVY: [&str; 7] = [
     "DEBUG_KMEMLEAK",
     "SLUB_DEBUG_ON",
 ];
-/// Options that make locks dearer.
+/// Build options that make locks slower.
 const LIGHT: [&str; 5] = [
     "LOCK_STAT",
     "DEBUG_SPINLOCK",
@@ -27,7 +27,7 @@ fn no_config() -> &'static str {
     "the kernel keeps no copy of its options (/proc/config.gz), and none lies in /boot or /lib/modules"
 }
 
-/// Checks of the kernel's own developers.
+/// Whether the kernel was built with the debugging checks of its developers, which slow every I/O.
 pub(super) fn debug(scene: &Scene) -> Option<Finding> {
     let Some(config) = &scene.config else {
         return Some(Finding::unknown(
@@ -53,7 +53,7 @@ pub(super) fn debug(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// The tick's rate: it interrupts pollers, and samples where CPU time went.
+/// The rate of the tick, which interrupts polling threads and samples where CPU time went.
 pub(super) fn tick(scene: &Scene) -> Option<Finding> {
     let Some(config) = &scene.config else {
         return Some(Finding::unknown(
@@ -75,7 +75,7 @@ pub(super) fn tick(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Whether the softirq column can be trusted.
+/// Whether the kernel measures the time in interrupts and softirqs, or only samples it.
 pub(super) fn irq_time(scene: &Scene) -> Option<Finding> {
     let Some(config) = &scene.config else {
         return Some(Finding::unknown(
@@ -96,7 +96,7 @@ pub(super) fn irq_time(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Who may take the CPU from a thread in the kernel.
+/// The preemption model: when a thread in the kernel may lose its CPU.
 pub(super) fn preempt(scene: &Scene) -> Option<Finding> {
     let Some(model) = model(scene) else {
         return Some(Finding::unknown(
@@ -123,8 +123,9 @@ pub(super) fn preempt(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// The model in force. A kernel that can change it (PREEMPT_DYNAMIC) and shows no debugfs has the one it was booted with,
-/// or else the one it was built for, unless root changed it since.
+/// The preemption model in force. For a kernel that can change it (PREEMPT_DYNAMIC) and shows no
+/// debugfs, it is the one on the command line, or else the one the kernel was built with; a later
+/// change by root is not seen.
 fn model(scene: &Scene) -> Option<String> {
     let told = scene.machine.preempt.clone()?;
     if told != "PREEMPT_DYNAMIC" {
@@ -145,7 +146,7 @@ fn model(scene: &Scene) -> Option<String> {
     Some(booted.or_else(built).unwrap_or(told))
 }
 
-/// What was asked of the kernel at boot and changes what is measured.
+/// Items of the kernel's command line that change measured results.
 pub(super) fn command_line(scene: &Scene) -> Option<Finding> {
     let items = scene.machine.other.iter().filter_map(|(key, value)| {
         let key = key.strip_prefix("command line ")?;
@@ -171,7 +172,7 @@ pub(super) fn command_line(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// SPDK lives on huge pages.
+/// Whether huge pages are set aside, which SPDK needs.
 pub(super) fn hugepages(scene: &Scene) -> Option<Finding> {
     let text = scene.proc("meminfo")?;
     let line = text
@@ -190,9 +191,9 @@ pub(super) fn hugepages(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// libaio contexts of the whole machine share one limit.
+/// Whether libaio contexts find room below the limit that all contexts of the machine share.
 pub(super) fn aio(scene: &Scene) -> Option<Finding> {
-    /// 128 jobs at depth 128 and as much again.
+    /// Requests of 128 jobs at depth 128, twice.
     const ENOUGH: u64 = 32_768;
     let number = |name: &str| scene.proc(&format!("sys/fs/{name}"))?.parse::<u64>().ok();
     let (used, limit) = (number("aio-nr")?, number("aio-max-nr")?);

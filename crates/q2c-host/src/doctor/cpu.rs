@@ -1,10 +1,10 @@
-//! Frequency, SMT, isolation and who else runs.
+//! Checks of the CPUs: frequency, SMT, isolation, and other load.
 
 use super::finding::{Finding, write_line};
 use super::scene::Scene;
 use crate::cpu_list;
 
-/// A governor that follows the load makes polling look better than it is: its load is constant.
+/// The frequency governor. One that follows the load favours polling, whose load is constant.
 pub(super) fn governor(scene: &Scene) -> Option<Finding> {
     const ALL: &str = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
     let Some(governor) = &scene.machine.governor else {
@@ -28,7 +28,8 @@ pub(super) fn governor(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// The one frequency that the limits of all CPUs leave.
+/// The only frequency, in kHz, that the limits of all CPUs allow; `None` when they allow more than
+/// one.
 fn fixed_clock(scene: &Scene) -> Option<String> {
     let [least, most] =
         ["min", "max"].map(|end| scene.of_cpus(&format!("cpufreq/scaling_{end}_freq")));
@@ -37,7 +38,7 @@ fn fixed_clock(scene: &Scene) -> Option<String> {
     (complete && least.iter().chain(&most).all(|f| *f == first)).then_some(first)
 }
 
-/// The hint by which the processor itself chooses its clock; the governor does not overrule it everywhere.
+/// The hint by which the processor itself chooses its clock. Not every governor overrules it.
 pub(super) fn preference(scene: &Scene) -> Option<Finding> {
     const ALL: &str = "/sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference";
     let mut hints = scene.of_cpus("cpufreq/energy_performance_preference");
@@ -55,7 +56,8 @@ pub(super) fn preference(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Boost lasts while few cores are busy: a fall over many jobs may be the clock's.
+/// Frequency boost. It lasts only while few cores are busy, so throughput may fall over many jobs
+/// because the clock falls.
 pub(super) fn boost(scene: &Scene) -> Option<Finding> {
     const INTEL: &str = "devices/system/cpu/intel_pstate/no_turbo";
     const OTHERS: &str = "devices/system/cpu/cpufreq/boost";
@@ -78,7 +80,7 @@ pub(super) fn boost(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Jobs on siblings share a core.
+/// SMT: jobs on siblings share a core.
 pub(super) fn smt(scene: &Scene) -> Option<Finding> {
     Some(match scene.machine.threads_per_core {
         None => Finding::unknown("the kernel does not tell", "whether jobs share a core is not known"),
@@ -94,7 +96,7 @@ pub(super) fn smt(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Whether jobs are named and no two are on one core.
+/// Whether jobs' CPUs are named and no two of them are on one core.
 fn apart(scene: &Scene) -> bool {
     let lone = |job: &q2c_model::CpuId| {
         let cpu = scene.topology.cpu(*job)?;
@@ -104,7 +106,7 @@ fn apart(scene: &Scene) -> bool {
     !scene.jobs.is_empty() && scene.jobs.iter().all(|j| lone(j) == Some(true))
 }
 
-/// Isolated and tickless CPUs.
+/// Isolated and tickless CPUs, which do not compare with the others.
 pub(super) fn isolated(scene: &Scene) -> Option<Finding> {
     let list = |name: &str| {
         let text = scene
@@ -136,7 +138,7 @@ fn shown(cpus: &[q2c_model::CpuId]) -> String {
     }
 }
 
-/// Others' work counts as ours in whole-machine CPU.
+/// The load of the last minute. Work of others counts as that of the jobs in whole-machine CPU.
 pub(super) fn load(scene: &Scene) -> Option<Finding> {
     let text = scene.proc("loadavg")?;
     let one_minute: f64 = text.split_whitespace().next()?.parse().ok()?;
@@ -150,7 +152,7 @@ pub(super) fn load(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Share of time the hypervisor gave to others, since boot.
+/// The share of CPU time since boot that the hypervisor gave to others.
 pub(super) fn steal(scene: &Scene) -> Option<Finding> {
     let text = scene.proc("stat")?;
     let line = text.lines().find_map(|l| l.strip_prefix("cpu "))?;
@@ -158,7 +160,8 @@ pub(super) fn steal(scene: &Scene) -> Option<Finding> {
         .split_whitespace()
         .map_while(|w| w.parse().ok())
         .collect();
-    // user nice system idle iowait irq softirq steal; the guest columns behind are part of user.
+    // Columns: user nice system idle iowait irq softirq steal. The guest columns after them are
+    // part of user.
     let (steal, all) = (*counts.get(7)?, counts.iter().take(8).sum::<u64>());
     let percent = 100.0 * steal as f64 / all.max(1) as f64;
     let found = format!("{percent:.2} % of all CPU time since boot was stolen");

@@ -1,8 +1,9 @@
-//! What a check finds.
+//! The result of one check, without its name and group.
 
 use q2c_result::Verdict;
 
-/// What a check found: the result's check without its name and group.
+/// The result of one check; the registry adds name and group to make a [`q2c_result::Check`], which
+/// tells what the fields mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub verdict: Verdict,
@@ -31,7 +32,7 @@ impl Finding {
         Finding::new(Verdict::Warn, found, means)
     }
 
-    /// `columns` as [`q2c_result::Check`] names them.
+    /// The columns of results that the finding makes invalid are named as in [`q2c_result::Check`].
     pub fn invalidates(columns: &[&str], found: impl Into<String>, means: &str) -> Finding {
         Finding {
             columns: columns.iter().map(|&c| c.to_owned()).collect(),
@@ -43,7 +44,7 @@ impl Finding {
         Finding::new(Verdict::Unknown, found, means)
     }
 
-    /// With the line that would change it.
+    /// Adds the line that would change the state found.
     pub fn fix(self, line: impl Into<String>) -> Finding {
         Finding {
             fix: Some(line.into()),

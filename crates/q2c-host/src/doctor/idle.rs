@@ -1,13 +1,14 @@
-//! Idle states and the counting of idle time.
+//! Checks of idle states and of how idle time is counted.
 
 use super::finding::Finding;
 use super::scene::Scene;
 use crate::attr;
 
-/// Exit latencies up to this are small beside the fastest device's time, in microseconds.
+/// Microseconds. Exit latencies up to this are small compared with the time of the fastest device.
 const SHALLOW: u64 = 10;
 
-/// Deep states lengthen every wake-up: they punish interrupts and sleeps, never polling.
+/// The deepest idle state. Deep states lengthen every wake-up, which costs interrupts and sleeps,
+/// but never polling.
 pub(super) fn states(scene: &Scene) -> Option<Finding> {
     let states = &scene.machine.idle_states;
     if states.is_empty() {
@@ -50,7 +51,7 @@ fn switched_off(scene: &Scene) -> Vec<String> {
     })
 }
 
-/// Who chooses the state, and whether it spins before it sleeps.
+/// The governor that chooses the idle state, and whether it spins before the CPU sleeps.
 pub(super) fn governor(scene: &Scene) -> Option<Finding> {
     let spin_ns = scene.sys("module/haltpoll/parameters/guest_halt_poll_ns");
     let Some(governor) = scene.machine.idle_governor.as_deref() else {
@@ -74,7 +75,7 @@ pub(super) fn governor(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Which counter the CPU accounting can trust.
+/// Whether idle time in `/proc/stat` is exact, which the CPU accounting needs.
 pub(super) fn accounting(scene: &Scene) -> Option<Finding> {
     if scene.command_line("nohz").is_some_and(|v| v == "off") {
         return Some(Finding::invalidates(

@@ -1,4 +1,4 @@
-//! Where the device's interrupts and completions go.
+//! Checks of the device's interrupts and of where completions run.
 
 use super::finding::Finding;
 use super::scene::Scene;
@@ -35,7 +35,8 @@ fn shown(lines: &Interrupts) -> String {
     format!("interrupt lines {}", irqs.join(", "))
 }
 
-/// Where the lines in use go now, as the kernel routes them; where it does not tell, where they went so far.
+/// The CPUs of the lines in use: those to which the kernel routes them now, or, if it does not
+/// tell, those that took their interrupts so far; and the verb for the sentence.
 fn routed(scene: &Scene, lines: &Interrupts) -> (Vec<CpuId>, &'static str) {
     let used = lines
         .lines
@@ -68,7 +69,7 @@ fn one_or_many(scene: &Scene, cpus: &[CpuId], found: String) -> Finding {
     }
 }
 
-/// A balancer moves interrupts in the middle of a run.
+/// Whether irqbalance runs: it moves interrupts in the middle of a run.
 pub(super) fn balancer(scene: &Scene) -> Option<Finding> {
     let processes = std::fs::read_dir(&scene.roots.proc).ok()?;
     let is_it =
@@ -83,7 +84,8 @@ pub(super) fn balancer(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// `rq_affinity`: 0 where the interrupt hits, 1 near the submitter, 2 on the submitter's CPU.
+/// Where completions run, by `rq_affinity`: with 0 on the CPU of the interrupt, with 1 near the
+/// submitter, with 2 on the submitter's CPU.
 pub(super) fn completion(scene: &Scene) -> Option<Finding> {
     let (_, value) = scene.queue("rq_affinity")?;
     let place = match value.as_str() {
@@ -103,7 +105,8 @@ pub(super) fn completion(scene: &Scene) -> Option<Finding> {
     ))
 }
 
-/// Lines that the kernel places itself stay; others a balancer or a human may move.
+/// Whether the kernel manages the lines' CPUs itself. Other lines may be moved by a balancer or a
+/// user.
 pub(super) fn managed(scene: &Scene) -> Option<Finding> {
     let lines = used_lines(scene)?;
     let state = |line: &IrqLine| {
@@ -127,7 +130,7 @@ pub(super) fn managed(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// A line that several devices share counts interrupts of all.
+/// Whether other devices share the lines: such a line counts the interrupts of all of them.
 pub(super) fn shared(scene: &Scene) -> Option<Finding> {
     let lines = used_lines(scene)?;
     let shared: Vec<String> = lines
@@ -148,7 +151,8 @@ pub(super) fn shared(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// The device's lines that have counted; `None` where there is no device or no such line.
+/// The device's lines that took at least one interrupt; `None` where there is no device or no such
+/// line.
 fn used_lines(scene: &Scene) -> Option<Vec<IrqLine>> {
     let all = Interrupts::read(scene.roots, scene.leaf.as_ref()?).ok()?;
     let used: Vec<IrqLine> = all

@@ -1,9 +1,10 @@
-//! What the kernel allows and offers.
+//! Checks of what the kernel allows and offers.
 
 use super::finding::{Finding, write_line};
 use super::scene::{RingProbe, Scene};
 
-/// io_uring may be switched off by a sysctl, or refused by a container's filter, which only a try shows.
+/// Whether rings can be made. A sysctl may forbid io_uring, or a container's filter may refuse it,
+/// which only a try shows.
 pub(super) fn io_uring(scene: &Scene) -> Option<Finding> {
     const GONE: &str =
         "no io_uring method can run: interrupt, poll, hybrid and sqpoll on io_uring are left out";
@@ -42,7 +43,7 @@ pub(super) fn io_uring(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Rings before 5.12 and registered buffers count against the limit of locked memory.
+/// The limit of locked memory. Registered buffers, and rings before Linux 5.12, count against it.
 pub(super) fn memlock(scene: &Scene) -> Option<Finding> {
     /// Enough for 1024 buffers of 64 KiB.
     const ENOUGH: u64 = 64 << 20;
@@ -65,7 +66,7 @@ pub(super) fn memlock(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// `io_poll_delay` with preadv2 and RWF_HIPRI.
+/// Whether the kernel has hybrid polling by `io_poll_delay`, with preadv2 and RWF_HIPRI.
 pub(super) fn hybrid_kernel(scene: &Scene) -> Option<Finding> {
     let found = format!("kernel {}", scene.machine.kernel);
     Some(match scene.version() {
@@ -88,7 +89,7 @@ pub(super) fn hybrid_kernel(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// IORING_SETUP_HYBRID_IOPOLL.
+/// Whether the kernel has hybrid polling in io_uring (IORING_SETUP_HYBRID_IOPOLL).
 pub(super) fn hybrid_uring(scene: &Scene) -> Option<Finding> {
     let found = format!("kernel {}", scene.machine.kernel);
     Some(match scene.version() {
@@ -100,7 +101,7 @@ pub(super) fn hybrid_uring(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Without it a completion wakes the sleeping thread early.
+/// Whether the kernel has DEFER_TASKRUN. Without it a completion wakes the sleeping thread early.
 pub(super) fn defer_taskrun(scene: &Scene) -> Option<Finding> {
     let found = format!("kernel {}", scene.machine.kernel);
     Some(match scene.version() {
@@ -117,7 +118,8 @@ pub(super) fn defer_taskrun(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// They make system calls and context switches dearer, interrupts more than polling.
+/// The mitigations in force. They make system calls and context switches slower, which costs
+/// interrupts more than polling.
 pub(super) fn mitigations(scene: &Scene) -> Option<Finding> {
     let named = scene
         .machine

@@ -1,4 +1,4 @@
-//! Where the device is, seen from the CPUs.
+//! Checks of NUMA: where the device is, seen from the CPUs.
 
 use super::finding::{Finding, write_line};
 use super::scene::Scene;
@@ -6,7 +6,7 @@ use crate::cpu_list;
 use crate::topology::device_node;
 use q2c_model::CpuId;
 
-/// The device's node against the jobs' CPUs.
+/// Whether the jobs' CPUs are on the device's node.
 pub(super) fn node(scene: &Scene) -> Option<Finding> {
     let leaf = scene.leaf.as_ref()?;
     let name = &leaf.disk.name;
@@ -60,7 +60,7 @@ fn on(scene: &Scene, cpu: CpuId, node: u32) -> bool {
         .is_some_and(|c| c.node == Some(node))
 }
 
-/// The kernel moves memory between nodes behind a run's back.
+/// NUMA balancing: the kernel moves memory between nodes during a run.
 pub(super) fn balancing(scene: &Scene) -> Option<Finding> {
     const SWITCH: &str = "sys/kernel/numa_balancing";
     if scene.topology.nodes.len() < 2 {

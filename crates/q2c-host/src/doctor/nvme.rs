@@ -1,4 +1,5 @@
-//! What the NVMe driver and the drive were told. Left out where the disk is no NVMe namespace.
+//! Checks of the settings of the NVMe driver and the drive. They are left out where the disk is no
+//! NVMe namespace.
 
 use super::finding::{Finding, write_line};
 use super::queue::POLLED;
@@ -17,13 +18,13 @@ fn parameter(scene: &Scene, module: &str, name: &str) -> Option<String> {
     scene.sys(&format!("module/{module}/parameters/{name}"))
 }
 
-/// The controller's folder: the one above the namespace that has a `state`.
+/// The controller's folder: the nearest one above the namespace that has a `state`.
 fn controller(scene: &Scene) -> Option<PathBuf> {
     let dirs = scene.device_dirs();
     dirs.into_iter().find(|d| d.join("state").is_file())
 }
 
-/// Queues set aside for polling and for writes.
+/// Hardware queues that the driver reserves for polling and for writes.
 pub(super) fn queues(scene: &Scene) -> Option<Finding> {
     let disk = disk(scene)?;
     let Some(poll) = parameter(scene, "nvme", "poll_queues") else {
@@ -72,7 +73,7 @@ fn controller_name(scene: &Scene, disk: &str) -> String {
     }
 }
 
-/// Autonomous power states: a drive that dozes between requests.
+/// Autonomous power states, in which a drive may sleep between requests.
 pub(super) fn power(scene: &Scene) -> Option<Finding> {
     disk(scene)?;
     let own =
@@ -95,7 +96,7 @@ pub(super) fn power(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// A controller that resets or is on its way out serves no honest number.
+/// The controller's state. While it resets, connects or is removed, measured numbers are worthless.
 pub(super) fn state(scene: &Scene) -> Option<Finding> {
     disk(scene)?;
     let state = attr::text(&controller(scene)?.join("state"))?;

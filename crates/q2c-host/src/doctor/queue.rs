@@ -1,4 +1,4 @@
-//! The target's request queue.
+//! Checks of the request queue of the target's disk.
 
 use super::finding::{Finding, write_line};
 use super::scene::Scene;
@@ -6,14 +6,15 @@ use crate::attr;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Columns that need poll queues.
+/// Columns of results that need poll queues.
 pub(super) const POLLED: &[&str] = &["iopoll", "hybrid-uring", "hybrid-kernel", "hipri"];
 
 fn path(disk: &str, attribute: &str) -> String {
     format!("/sys/block/{disk}/queue/{attribute}")
 }
 
-/// Without queues of their own, "polled" requests are completed by interrupts or refused.
+/// Whether the disk has poll queues. Without them "polled" requests are completed by interrupts or
+/// refused.
 pub(super) fn poll_queues(scene: &Scene) -> Option<Finding> {
     let (disk, value) = scene.queue("io_poll")?;
     if value == "1" {
@@ -43,7 +44,8 @@ pub(super) fn poll_queues(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// How each driver is told to make poll queues; both need a reload or a boot.
+/// The line that tells a disk's driver to make poll queues. It takes effect when the driver is
+/// loaded again, or at the next boot.
 fn driver_option(disk: &str) -> Option<&'static str> {
     let lines = [
         (
@@ -62,7 +64,8 @@ fn driver_option(disk: &str) -> Option<&'static str> {
         .map(|(_, line)| *line)
 }
 
-/// A scheduler costs a lock per request; one hardware queue selects one silently.
+/// The I/O scheduler. It costs a lock per request; for a disk with one hardware queue the kernel
+/// selects one by itself.
 pub(super) fn scheduler(scene: &Scene) -> Option<Finding> {
     let disk = &scene.leaf.as_ref()?.disk.name;
     let Some(name) = scene
@@ -83,7 +86,7 @@ pub(super) fn scheduler(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Merging searches cost CPU that random I/O never gets back.
+/// Merging. The search for requests to merge costs CPU, and random I/O gains nothing from it.
 pub(super) fn nomerges(scene: &Scene) -> Option<Finding> {
     let (disk, value) = scene.queue("nomerges")?;
     let found = format!("{disk}: nomerges={value}");
@@ -96,7 +99,7 @@ pub(super) fn nomerges(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// The counters that prove that I/O happened, at a small price per request.
+/// The device's request counters, which prove that I/O happened, at a small cost per request.
 pub(super) fn iostats(scene: &Scene) -> Option<Finding> {
     let (disk, value) = scene.queue("iostats")?;
     Some(match value.as_str() {
@@ -112,7 +115,7 @@ pub(super) fn iostats(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Write-back throttling holds back buffered writes in favour of reads.
+/// Write-back throttling, which holds back buffered writes in favour of reads.
 pub(super) fn write_throttling(scene: &Scene) -> Option<Finding> {
     let (disk, value) = scene.queue("wbt_lat_usec")?;
     Some(match value.as_str() {
@@ -124,9 +127,9 @@ pub(super) fn write_throttling(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Requests per hardware queue.
+/// The number of requests that a hardware queue takes.
 pub(super) fn nr_requests(scene: &Scene) -> Option<Finding> {
-    /// The least depth at which a queue does not run dry in the sweeps here.
+    /// The smallest number with which a queue does not run empty in q2c's sweeps.
     const FEW: u64 = 64;
     let (disk, value) = scene.queue("nr_requests")?;
     let found = format!("{disk}: nr_requests={value}");
@@ -145,7 +148,7 @@ pub(super) fn nr_requests(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Read-ahead fetches what nobody asked for, for buffered readers.
+/// Read-ahead. It fetches more than asked for, for buffered readers only.
 pub(super) fn read_ahead(scene: &Scene) -> Option<Finding> {
     let (disk, value) = scene.queue("read_ahead_kb")?;
     Some(Finding::pass(
@@ -154,7 +157,7 @@ pub(super) fn read_ahead(scene: &Scene) -> Option<Finding> {
     ))
 }
 
-/// One hardware queue is a lock for all CPUs.
+/// The number of hardware queues. A single one makes all CPUs share a lock.
 pub(super) fn hardware_queues(scene: &Scene) -> Option<Finding> {
     let disk = &scene.leaf.as_ref()?.disk;
     let queues = attr::entries(&disk.dir.join("mq"));
@@ -182,7 +185,8 @@ pub(super) fn hardware_queues(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// `4 queues, 1023 tags each`; what a sweep asked for and the driver cut shows here.
+/// The queues and their tags in words, as `4 queues, 1023 tags each`. If the driver made fewer than
+/// a sweep asked for, it shows here.
 fn counted(queues: &[PathBuf]) -> String {
     let tags = queues.iter().filter_map(|q| attr::text(&q.join("nr_tags")));
     let mut tags: Vec<String> = tags.collect();
@@ -197,7 +201,8 @@ fn counted(queues: &[PathBuf]) -> String {
     }
 }
 
-/// How many queues are of each type, from debugfs (root only).
+/// The number of queues of each type, in words, from debugfs (root only); empty where debugfs
+/// cannot be read.
 fn types(scene: &Scene, queues: &[PathBuf]) -> String {
     let Some(leaf) = &scene.leaf else {
         return String::new();

@@ -1,14 +1,14 @@
-//! Every check, in the order of the report.
+//! The list of all checks, in the order of the report, and the function that runs them.
 
 use super::finding::Finding;
 use super::scene::Scene;
 use super::{build, cpu, idle, irq, kernel, numa, nvme, queue, target, thermal, tool};
 use q2c_result::{Check, DoctorReport};
 
-/// A check: `None` where it does not apply.
+/// The function of a check. It returns `None` where the check does not apply.
 type Look = fn(&Scene) -> Option<Finding>;
 
-/// Group, stable name, check.
+/// Group, stable name and function of each check.
 const REGISTRY: &[(&str, &str, Look)] = &[
     ("kernel", "io-uring", kernel::io_uring),
     ("kernel", "memlock", kernel::memlock),
@@ -69,7 +69,7 @@ const REGISTRY: &[(&str, &str, Look)] = &[
     ("tool", "restore-pending", tool::restore_pending),
 ];
 
-/// Runs every check.
+/// Runs every check on `scene`. Checks that do not apply are not in the report.
 #[must_use]
 pub fn run(scene: &Scene) -> DoctorReport {
     let check = |(group, id, look): &(&str, &str, Look)| {

@@ -1,4 +1,4 @@
-//! What a check looks at.
+//! The facts that the checks look at, collected before the first check runs.
 
 use crate::block::{self, Leaf};
 use crate::kernel_config::KernelConfig;
@@ -8,51 +8,54 @@ use q2c_model::CpuId;
 use q2c_result::{Machine, Target};
 use std::path::{Path, PathBuf};
 
-/// How a real `io_uring_setup` ended. The doctor does no I/O itself: the caller tries and tells.
+/// How a real `io_uring_setup` ended. The doctor makes no ring itself: the caller tries and hands
+/// the result over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RingProbe {
-    /// A ring came up.
+    /// A ring was set up.
     Works,
-    /// It was refused, with the error's text.
+    /// The kernel refused the ring; with the error's text.
     Refused(String),
 }
 
-/// What q2c itself costs, measured by the caller.
+/// The cost of q2c's own work on this machine, measured by the caller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ToolCosts {
-    /// One reading of the clock that dates I/Os, nanoseconds.
+    /// Nanoseconds for one reading of the clock that dates I/Os.
     pub clock_ns: f64,
-    /// Thread CPU per I/O of an engine that does nothing, every sample recorded, nanoseconds.
+    /// Nanoseconds of thread CPU per I/O of an engine that does nothing, with every sample
+    /// recorded.
     pub empty_loop_ns: f64,
 }
 
-/// All that the checks look at.
+/// All facts that the checks look at. Make it with [`Scene::new`], add what is known with the
+/// `with_` methods, and hand it to [`run`](super::run).
 #[derive(Clone, Debug)]
 pub struct Scene<'a> {
     /// The kernel's trees.
     pub(super) roots: &'a Roots,
     /// The machine's facts.
     pub(super) machine: Machine,
-    /// The target's facts, when one was named.
+    /// The target's facts; `None` when no target was named.
     pub(super) target: Option<&'a Target>,
-    /// Its disk in sysfs.
+    /// The target's disk in sysfs; `None` where it has none.
     pub(super) leaf: Option<Leaf>,
-    /// A tried ring.
+    /// The result of setting up a ring; `None` when that was not tried.
     pub(super) ring: Option<RingProbe>,
-    /// The restore journals' folder.
+    /// The folder of the restore journals; `None` when it is not known.
     pub(super) journal: Option<PathBuf>,
     /// Cores, sockets and nodes.
     pub(super) topology: Topology,
     /// The CPUs of the jobs; empty when none are named.
     pub(super) jobs: Vec<CpuId>,
-    /// What q2c costs here.
+    /// The cost of q2c's own work; `None` when it was not measured.
     pub(super) costs: Option<ToolCosts>,
-    /// How the kernel was built.
+    /// The kernel's build options; `None` where the kernel tells none.
     pub(super) config: Option<KernelConfig>,
 }
 
 impl<'a> Scene<'a> {
-    /// The machine, and the target when one is named.
+    /// Reads the facts about the machine, and about the target's disk when a target is named.
     #[must_use]
     pub fn new(roots: &'a Roots, target: Option<&'a Target>) -> Scene<'a> {
         let name = target.and_then(|t| Some(t.device.as_ref()?.name.clone()));
@@ -70,7 +73,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// With the outcome of a tried ring.
+    /// Adds the result of setting up a ring.
     #[must_use]
     pub fn with_ring(self, probe: RingProbe) -> Scene<'a> {
         Scene {
@@ -79,7 +82,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// With the folder of the restore journals.
+    /// Adds the folder of the restore journals.
     #[must_use]
     pub fn with_journal(self, dir: &Path) -> Scene<'a> {
         Scene {
@@ -88,7 +91,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// With the CPUs that the jobs will run on.
+    /// Adds the CPUs that the jobs will run on.
     #[must_use]
     pub fn with_jobs(self, cpus: &[CpuId]) -> Scene<'a> {
         Scene {
@@ -97,7 +100,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// With what q2c itself costs here.
+    /// Adds the measured cost of q2c's own work.
     #[must_use]
     pub fn with_costs(self, costs: ToolCosts) -> Scene<'a> {
         Scene {
@@ -123,7 +126,7 @@ impl<'a> Scene<'a> {
         attr::text(&self.roots.proc(path))
     }
 
-    /// The disk's name and an attribute of its queue.
+    /// The name of the target's disk, and the value of an attribute of its queue.
     pub(super) fn queue(&self, attribute: &str) -> Option<(&str, String)> {
         let disk = &self.leaf.as_ref()?.disk;
         Some((
@@ -132,7 +135,8 @@ impl<'a> Scene<'a> {
         ))
     }
 
-    /// The disk's folder and those above it up to its bus; of a stacked disk, those of the first one below.
+    /// The folder of the target's disk in sysfs and all folders above it, up to the bus. For a
+    /// stacked disk they are those of the first disk below.
     pub(super) fn device_dirs(&self) -> Vec<PathBuf> {
         let Some(leaf) = &self.leaf else {
             return Vec::new();
@@ -146,13 +150,13 @@ impl<'a> Scene<'a> {
         inside.map(Path::to_owned).collect()
     }
 
-    /// An attribute of every CPU online that has it.
+    /// The values of an attribute of the online CPUs; CPUs without it are left out.
     pub(super) fn of_cpus(&self, attribute: &str) -> Vec<String> {
         let text = |&cpu: &CpuId| attr::text(&self.roots.cpu(cpu, attribute));
         self.online().iter().filter_map(text).collect()
     }
 
-    /// A command line item of the kernel.
+    /// The value of an item on the kernel's command line.
     pub(super) fn command_line(&self, item: &str) -> Option<String> {
         let line = self.proc("cmdline")?;
         let found = line

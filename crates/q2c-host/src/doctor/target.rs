@@ -1,4 +1,4 @@
-//! The target itself; whether it is fit was decided when it was opened.
+//! Checks of the target itself. Whether it is fit at all was decided when it was opened.
 
 use super::finding::Finding;
 use super::queue::POLLED;
@@ -6,7 +6,7 @@ use super::scene::Scene;
 use crate::attr;
 use crate::target::UNASKED;
 
-/// A file brings its file system's work along.
+/// The kind of target. I/O on a file includes the work of its file system.
 pub(super) fn kind(scene: &Scene) -> Option<Finding> {
     let target = scene.target?;
     let system = target.file_system.as_deref();
@@ -35,7 +35,7 @@ pub(super) fn kind(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Whether I/O on it can be traced to one device.
+/// Whether the counters of one device can prove the target's I/O.
 pub(super) fn proved(scene: &Scene) -> Option<Finding> {
     let target = scene.target?;
     Some(match (target.unproved.as_slice(), &target.device) {
@@ -55,9 +55,9 @@ pub(super) fn proved(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// A target smaller than the device's own cache is served from it.
+/// The target's size. A target that fits into the device's own cache is served from it.
 pub(super) fn size(scene: &Scene) -> Option<Finding> {
-    /// Larger than the DRAM on consumer and most data-centre drives.
+    /// Bytes; larger than the DRAM on consumer and most data-centre drives.
     const LARGE: u64 = 4 << 30;
     let target = scene.target?;
     let found = format!("{}: {}", target.path, target.size);
@@ -70,7 +70,8 @@ pub(super) fn size(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Whether reads find data, or blocks that were never written, which are answered without the medium.
+/// Whether reads find written data. Reads of blocks that were never written are answered without
+/// the medium.
 pub(super) fn written(scene: &Scene) -> Option<Finding> {
     let target = scene.target?;
     let doubt = target.unproved.iter().find(|u| u.starts_with(UNASKED));
@@ -93,7 +94,8 @@ pub(super) fn written(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// A file system's own I/O on the measured device.
+/// Whether a file system of the measured device is mounted. Its own I/O would mix with that of the
+/// jobs.
 pub(super) fn mounted(scene: &Scene) -> Option<Finding> {
     let target = scene
         .target
@@ -101,7 +103,7 @@ pub(super) fn mounted(scene: &Scene) -> Option<Finding> {
     let leaf = scene.leaf.as_ref()?;
     let table = scene.proc("self/mountinfo")?;
     let numbers = numbers(scene);
-    // ID, parent, device number, root, place.
+    // The fields of a line: id, parent, device number, root, mount point.
     let places: Vec<&str> = table
         .lines()
         .filter_map(|line| {
@@ -122,7 +124,7 @@ pub(super) fn mounted(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Device numbers of the disk and its partitions.
+/// Device numbers of the target's disk and its partitions.
 fn numbers(scene: &Scene) -> Vec<String> {
     let Some(leaf) = &scene.leaf else {
         return Vec::new();
@@ -135,7 +137,7 @@ fn numbers(scene: &Scene) -> Vec<String> {
         .collect()
 }
 
-/// A volatile cache acknowledges writes before they are safe.
+/// The device's write cache. A volatile cache acknowledges writes before they are safe.
 pub(super) fn write_cache(scene: &Scene) -> Option<Finding> {
     let (disk, value) = scene.queue("write_cache")?;
     let found = format!("{disk}: {value}");
@@ -152,7 +154,7 @@ pub(super) fn write_cache(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// The unit the medium works in against the one it is addressed in.
+/// Compares the unit in which the medium works with the unit in which it is addressed.
 pub(super) fn block_size(scene: &Scene) -> Option<Finding> {
     let (disk, logical) = scene.queue("logical_block_size")?;
     let (_, physical) = scene.queue("physical_block_size")?;
@@ -167,7 +169,8 @@ pub(super) fn block_size(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// What fits into memory may be served from it by whoever caches below.
+/// Compares the target with the machine's memory. A target that fits into memory may be served from
+/// a cache there.
 pub(super) fn memory(scene: &Scene) -> Option<Finding> {
     let (target, memory) = (scene.target?, scene.machine.memory?);
     let found = format!("{} of target, {memory} of memory", target.size);

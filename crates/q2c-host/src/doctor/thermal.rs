@@ -1,14 +1,14 @@
-//! Heat, and a link that is narrower than it could be.
+//! Checks of heat, and of the PCIe link.
 
 use super::finding::Finding;
 use super::scene::Scene;
 use crate::attr;
 use std::path::{Path, PathBuf};
 
-/// A device this near to its limit, in degrees, throttles within a long run.
+/// Degrees Celsius. A device that is nearer to its limit than this throttles within a long run.
 const NEAR_LIMIT: i64 = 5;
 
-/// Throttle events since boot.
+/// Throttle events of the CPUs since boot.
 pub(super) fn throttling(scene: &Scene) -> Option<Finding> {
     let cores = scene.of_cpus("thermal_throttle/core_throttle_count");
     let packages = scene.of_cpus("thermal_throttle/package_throttle_count");
@@ -30,7 +30,7 @@ pub(super) fn throttling(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// The device's own temperature against the limit it names.
+/// The device's temperature, compared with the limit that it names.
 pub(super) fn device(scene: &Scene) -> Option<Finding> {
     let name = &scene.leaf.as_ref()?.disk.name;
     let dirs = scene.device_dirs();
@@ -40,7 +40,7 @@ pub(super) fn device(scene: &Scene) -> Option<Finding> {
             "whether it throttles by heat cannot be told",
         ));
     };
-    // Millidegrees.
+    // The files hold thousandths of a degree Celsius.
     let degrees = |name: &str| attr::value::<i64>(&sensor.join(name)).map(|t| t / 1000);
     let now = degrees("temp1_input")?;
     let limit = degrees("temp1_max").or_else(|| degrees("temp1_crit"));
@@ -60,7 +60,8 @@ pub(super) fn device(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// `hwmonN` folders, which drivers hang directly below the device or into a folder `hwmon`.
+/// The folders `hwmonN` with a temperature. Drivers put them directly below the device or into a
+/// folder `hwmon`.
 fn sensors(dir: &Path) -> Vec<PathBuf> {
     let both = attr::entries(dir)
         .into_iter()
@@ -74,7 +75,7 @@ fn sensors(dir: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Speed and width of the device's own PCIe link; what is not on PCIe has none.
+/// Speed and width of the device's own PCIe link, compared with the best it could have.
 pub(super) fn link(scene: &Scene) -> Option<Finding> {
     let dirs = scene.device_dirs();
     let dir = dirs

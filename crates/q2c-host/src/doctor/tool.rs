@@ -1,11 +1,13 @@
-//! What q2c itself stands on.
+//! Checks of what q2c itself needs: clocks, its own cost, settings that an earlier run left
+//! changed.
 
 use super::finding::{Finding, write_line};
 use super::scene::Scene;
 use crate::machine;
 use crate::restore;
 
-/// A clock read by a system call or an emulated device costs as much as a fast I/O.
+/// The kernel's clock source. A clock that is read by a system call or from an emulated device
+/// costs as much as a fast I/O.
 pub(super) fn clock(scene: &Scene) -> Option<Finding> {
     const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let Some(clock) = &scene.machine.clocksource else {
@@ -39,7 +41,7 @@ pub(super) fn clock(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Only an invariant TSC measures time.
+/// Whether the TSC is invariant: only then it measures time.
 pub(super) fn tsc(scene: &Scene) -> Option<Finding> {
     Some(match scene.machine.tsc_invariant? {
         true => Finding::pass(
@@ -53,9 +55,10 @@ pub(super) fn tsc(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// What each time stamp adds to an I/O.
+/// The cost of a time stamp.
 pub(super) fn clock_cost(scene: &Scene) -> Option<Finding> {
-    /// A depth-1 loop takes three stamps per I/O: 1 % of 10 us.
+    /// Nanoseconds per stamp. A loop at depth 1 takes three per I/O, together 1 % of an I/O of 10
+    /// us.
     const CHEAP: f64 = 33.0;
     let ns = scene.costs?.clock_ns;
     let found = format!("{ns:.0} ns per time stamp");
@@ -71,9 +74,10 @@ pub(super) fn clock_cost(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// What the loop costs without a device: nothing faster can be measured.
+/// The cost of q2c's loop without a device. No device that is faster than this loop can be
+/// measured.
 pub(super) fn empty_loop(scene: &Scene) -> Option<Finding> {
-    /// The engine's own budget with recording on.
+    /// The engine's budget, nanoseconds per I/O with recording on.
     const BUDGET: f64 = 40.0;
     let ns = scene.costs?.empty_loop_ns;
     let found = format!(
@@ -89,7 +93,7 @@ pub(super) fn empty_loop(scene: &Scene) -> Option<Finding> {
     })
 }
 
-/// Settings that a killed run left.
+/// Settings that a killed run left changed.
 pub(super) fn restore_pending(scene: &Scene) -> Option<Finding> {
     let dir = scene.journal.as_ref()?;
     Some(match restore::pending(scene.roots, dir) {

@@ -1,35 +1,36 @@
-//! The lines of a journal.
+//! The lines of a restore journal.
 
 use super::Owner;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
-/// A change announced before it is made.
+/// A change of a setting, as the journal announces it before it is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Number within the journal, from 0.
+    /// Number of the change within the journal, from 0.
     pub seq: u64,
-    /// Who changes it.
+    /// The process that makes the change.
     #[serde(flatten)]
     pub owner: Owner,
-    /// The setting's file, links resolved.
+    /// The setting's file, with links resolved.
     pub object: PathBuf,
-    /// Value before.
+    /// The value before the change.
     pub old: String,
-    /// Value written.
+    /// The value that the owner writes.
     pub written: String,
 }
 
-/// One line of a journal.
+/// One line of a journal. A line is on the disk before the write that it announces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub(super) enum Line {
-    /// A change follows.
+    /// The owner is about to change a setting.
     Change(Change),
-    /// This value is ours, too: the kernel took it instead of the one written (rounding), or it is written next.
+    /// Change `seq` has a further value that belongs to its owner: the kernel took `value` instead
+    /// of the one written (rounding), or the owner writes it next.
     Settled { seq: u64, value: String },
-    /// The change was undone, or never came about.
+    /// Change `seq` was undone, or the kernel refused it.
     Undone { seq: u64 },
 }
 

@@ -1,44 +1,44 @@
-//! Why a setting could not be changed under the guard.
+//! The errors of changing a setting under the restore guard.
 
 use q2c_result::Exit;
 use std::io;
 use std::path::PathBuf;
 
-/// Errors of the restore guard.
+/// Errors of the restore guard: why a setting was not changed, or could not be undone.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// The owner could not be named, so nothing may be changed.
+    /// procfs does not identify this process, so no setting may be changed.
     #[error("read {} to name the owner of changed settings: {source}", path.display())]
     Owner {
-        /// The file.
+        /// The file that was read.
         path: PathBuf,
-        /// The error found.
+        /// Why it could not be read or used.
         source: io::Error,
     },
     /// The journal could not be written, so nothing was changed.
     #[error("write the restore journal {}: {source}; no setting was changed", path.display())]
     Journal {
-        /// The journal or its folder.
+        /// The journal, its folder, or a lock file.
         path: PathBuf,
-        /// The error found.
+        /// The system's error.
         source: io::Error,
     },
     /// The setting could not be read or written.
     #[error("{what} the setting {}: {source}", path.display())]
     Object {
-        /// `read`, or `write VALUE to`.
+        /// What was tried: `find`, `read`, or `write VALUE to`.
         what: String,
-        /// The setting.
+        /// The setting's file.
         path: PathBuf,
-        /// The error found.
+        /// The system's error.
         source: io::Error,
     },
     /// Another run holds the setting.
     #[error("change the setting {}: process {holder} holds it; wait for that run to end", path.display())]
     Busy {
-        /// The setting.
+        /// The setting's file.
         path: PathBuf,
-        /// Who holds it, as its lock file says.
+        /// The holder's process id from the lock file, or `unknown`.
         holder: String,
     },
     /// A killed run left the setting changed.
@@ -47,9 +47,9 @@ pub enum RestoreError {
         path.display(), journal.display()
     )]
     Pending {
-        /// The setting.
+        /// The setting's file.
         path: PathBuf,
-        /// The journal of that run.
+        /// The journal of the killed run.
         journal: PathBuf,
     },
 }

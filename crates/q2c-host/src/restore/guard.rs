@@ -1,4 +1,4 @@
-//! The guard: changes settings and puts them back.
+//! The guard that changes settings and puts them back.
 
 use super::entry::{Change, Line};
 use super::journal::Journal;
@@ -8,44 +8,55 @@ use crate::Roots;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Changes settings under a journal and undoes them last-in-first-out, at the latest when dropped.
+/// Changes settings under a journal and undoes the changes, the last first, at the latest when it
+/// is dropped.
+///
+/// A setting that the guard has changed or holds is locked against other guards until
+/// [`Guard::undo`] or the drop. The journal is made before the first change, and removed when every
+/// change is undone or needs no undoing any more.
 #[derive(Debug)]
 pub struct Guard {
     dir: PathBuf,
     owner: Owner,
     roots: Roots,
+    /// `None` until the first change is announced.
     journal: Option<Journal>,
+    /// The changes that are not undone, in the order in which they were made.
     applied: Vec<Applied>,
-    /// Settings held before, or without, a change.
+    /// Settings that [`Guard::hold`] locked, with their locks.
     held: Vec<(PathBuf, ObjectLock)>,
+    /// The number of the next change.
     next: u64,
 }
 
+/// A change in force.
 #[derive(Debug)]
 struct Applied {
     change: Change,
-    /// Further values that are ours.
+    /// Further values that this guard wrote, or that the kernel made of a written one.
     others: Vec<String>,
-    /// `None` when the lock was held before, or an earlier change of the same setting holds it.
+    /// `None` when `held` or an earlier change of the same setting has the lock.
     _lock: Option<ObjectLock>,
 }
 
-/// What became of a change.
+/// How [`Guard::set`] left a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Value before.
+    /// The value before the call.
     pub old: String,
-    /// Value asked for.
+    /// The value that was to be set.
     pub asked: String,
-    /// Value read back. Some settings round, and some take any value and do nothing: compare.
+    /// The value read back. Compare it with `asked`: some settings round, and some take any value
+    /// and do nothing.
     pub now: String,
 }
 
 impl Guard {
-    /// A guard whose journal lies in `dir`; nothing is made there before the first change.
+    /// Makes a guard whose journal will lie in `dir`. Nothing is made there before the first lock
+    /// or change.
     ///
     /// # Errors
-    /// procfs does not tell who this process is.
+    /// procfs does not identify this process.
     pub fn new(roots: &Roots, dir: &Path) -> Result<Guard, RestoreError> {
         Ok(Guard {
             dir: dir.to_owned(),
@@ -58,10 +69,11 @@ impl Guard {
         })
     }
 
-    /// Holds `object` without changing it: from now on no other run can.
+    /// Locks the setting `object` without changing it: until [`Guard::undo`] or the drop no other
+    /// run can change it.
     ///
     /// # Errors
-    /// Another run holds the setting, or a killed one left it changed.
+    /// Another run holds the setting, or a killed run left it changed.
     pub fn hold(&mut self, object: &Path) -> Result<(), RestoreError> {
         let object = find(object)?;
         if let Some(lock) = self.lock(&object)? {
@@ -70,16 +82,17 @@ impl Guard {
         Ok(())
     }
 
-    /// Sets `object` to `value`. A value that is there already is left, without a journal entry.
+    /// Sets the setting `object` to `value`. If it has that value already, nothing is written, not
+    /// even to the journal.
     ///
     /// # Errors
-    /// Another run holds the setting, a killed one left it changed, the journal cannot be written, or the kernel
-    /// refuses the value: the setting is as before. Should the journal's disk fail right after the change, it is
-    /// undone with the others.
+    /// Another run holds the setting, a killed run left it changed, the journal cannot be written,
+    /// or the kernel refuses the value: the setting is then as before. If the journal's disk fails
+    /// right after the change, the call fails, and the change is undone with the others.
     pub fn set(&mut self, object: &Path, value: &str) -> Result<Setting, RestoreError> {
         let object = find(object)?;
         let lock = self.lock(&object)?;
-        // Read under the lock: before, another run may have been putting its own value back.
+        // Read under the lock: until then another run may have been putting its old value back.
         let old = object::read(&object)?;
         let setting = |now: &str| Setting {
             old: old.clone(),
@@ -104,8 +117,9 @@ impl Guard {
         Ok(setting(&now))
     }
 
-    /// Sets `object` to `value`, time and again: the journal grows by each value's first use only, and the first change's old
-    /// value is what is put back. The value is not read back.
+    /// Sets the setting `object` to `value`, for callers that do so again and again. The journal
+    /// grows only when a value is used for the first time. The value before the first change is the
+    /// one that is put back. Only the first value is read back.
     ///
     /// # Errors
     /// As [`Guard::set`].
@@ -127,7 +141,8 @@ impl Guard {
         object::write(&found, value)
     }
 
-    /// Undoes all changes, the last first, and removes the journal when every one is final.
+    /// Undoes all changes, the last first, and releases the locks. The journal is removed when
+    /// nothing is left to do. Returns each setting's file with the outcome.
     pub fn undo(&mut self) -> Vec<(PathBuf, Outcome)> {
         let mut outcomes = Vec::new();
         let mut all_final = true;
@@ -143,7 +158,8 @@ impl Guard {
             ours.extend(applied.others.iter().map(String::as_str));
             let outcome = object::put_back(&object, &old, &ours);
             if outcome.is_final() {
-                // Should this line fail to be written, a later restore finds the old value and does nothing.
+                // If this line cannot be written, a later restore finds the old value and does
+                // nothing.
                 let _ = self.log(&Line::Undone { seq });
             }
             all_final &= outcome.is_final();
@@ -151,12 +167,15 @@ impl Guard {
         }
         self.held.clear();
         if all_final && let Some(journal) = self.journal.take() {
-            // A journal that cannot be removed holds nothing open, and `restore_all` removes it.
+            // A journal that cannot be removed has no change left to undo; `restore_all` removes it
+            // later.
             let _ = journal.remove();
         }
         outcomes
     }
 
+    /// Locks a setting; `None` when this guard has the lock already. A change that a killed run
+    /// left is an error.
     fn lock(&self, object: &Path) -> Result<Option<ObjectLock>, RestoreError> {
         let held = self.held.iter().any(|(path, _)| path == object);
         if held || self.applied.iter().any(|a| a.change.object == object) {
@@ -173,6 +192,7 @@ impl Guard {
         }
     }
 
+    /// Writes a change to the journal before it is made.
     fn announce(&mut self, object: &Path, old: &str, value: &str) -> Result<Change, RestoreError> {
         let change = Change {
             seq: self.next,
@@ -186,6 +206,8 @@ impl Guard {
         Ok(change)
     }
 
+    /// Notes the value that the kernel took, if it is not the one asked for, so that it counts as
+    /// this guard's own.
     fn settle(&mut self, now: &str, asked: &str) -> Result<(), RestoreError> {
         let Some(last) = self.applied.last_mut().filter(|_| now != asked) else {
             return Ok(());
@@ -207,7 +229,7 @@ impl Guard {
     }
 }
 
-/// A setting's file, links resolved.
+/// Resolves the links of a setting's path, so that one setting has one name.
 fn find(object: &Path) -> Result<PathBuf, RestoreError> {
     fs::canonicalize(object).map_err(|source| RestoreError::Object {
         what: "find".into(),

@@ -1,4 +1,4 @@
-//! The journal of one owner: lines of JSON, each on the disk before the change it announces.
+//! The journal of one guard: lines of JSON, each on the disk before the change that it announces.
 
 use super::entry::{Change, Line};
 use super::{Owner, RestoreError};
@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// A journal being written. Its file stays locked as long as this lives.
+/// A journal that is being written. Its file stays locked as long as this value lives.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
@@ -17,7 +17,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Makes the owner's journal in `dir`. An owner may have several guards: the first free name is taken.
+    /// Makes a journal in `dir`. An owner may have several guards, so the first free name is taken.
     pub fn create(dir: &Path, owner: &Owner) -> Result<Journal, RestoreError> {
         make_folder(dir)?;
         let mut n = 0;
@@ -46,19 +46,20 @@ impl Journal {
         })
     }
 
-    /// Removes the file: everything in it is done.
+    /// Removes the file. Call it when every change in it is undone.
     pub fn remove(self) -> Result<(), RestoreError> {
         remove(&self.path)
     }
 }
 
-/// A new file, locked; `None` when the name is taken.
+/// Makes a new file and locks it; `None` when the name is taken, or a sweep got the lock first.
 fn create_locked(path: &Path) -> io::Result<Option<File>> {
     let file = match OpenOptions::new().append(true).create_new(true).open(path) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
         other => other?,
     };
-    // A sweep that saw the file before it was locked may hold it, and remove it as an empty journal of nobody.
+    // A sweep that opened the file before it was locked may hold the lock, and remove the file as
+    // an empty journal without an owner.
     let locked = match file.try_lock() {
         Err(TryLockError::Error(e)) => return Err(e),
         other => other.is_ok(),
@@ -75,16 +76,17 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     Ok(fs::metadata(path).is_ok_and(|found| id(found) == opened))
 }
 
-/// A line that could not be used.
+/// A line of a journal that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The journal.
+    /// The journal's file.
     pub journal: PathBuf,
-    /// Line number from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// The line was cut short by a crash while it was written: what it announces was not done.
+    /// Whether the line has no end, because a crash or a full disk cut it short: the change that it
+    /// announces was not made.
     pub truncated: bool,
-    /// Its text.
+    /// The line's text.
     pub text: String,
 }
 
@@ -105,10 +107,11 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What a journal says.
+/// What a journal says: the changes that are in force, and the lines that could not be used.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    /// Changes not undone, in the order they were made, with further values that are theirs.
+    /// Changes that are not undone, in the order in which they were made, each with the further
+    /// values of its owner.
     pub open: Vec<(Change, Vec<String>)>,
     pub faults: Vec<Fault>,
 }
@@ -123,7 +126,7 @@ impl Contents {
         Contents::of(&mut file, path)
     }
 
-    /// Of a file already open; `path` is for messages.
+    /// Reads a file that is already open; `path` is for messages.
     pub fn of(file: &mut File, path: &Path) -> Result<Contents, RestoreError> {
         let mut bytes = Vec::new();
         let read = file.read_to_end(&mut bytes);
@@ -169,7 +172,7 @@ pub(super) fn make_folder(dir: &Path) -> Result<(), RestoreError> {
     })
 }
 
-/// Removes a journal and waits until the folder knows.
+/// Removes a journal and waits until that is on the disk.
 pub(super) fn remove(path: &Path) -> Result<(), RestoreError> {
     let done = fs::remove_file(path).and_then(|()| sync_folder(path.parent().unwrap_or(path)));
     done.map_err(|source| RestoreError::Journal {

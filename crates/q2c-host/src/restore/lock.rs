@@ -1,4 +1,4 @@
-//! One lock per setting, so that two runs cannot fight over it.
+//! One lock per setting, so that two runs cannot change it at the same time.
 
 use super::RestoreError;
 use super::journal::make_folder;
@@ -8,14 +8,15 @@ use std::io::{self, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The lock of one setting, held until it is dropped or the process ends, however it ends.
+/// The lock of one setting. It is held until this value is dropped or the process ends in any way.
 #[derive(Debug)]
 pub(super) struct ObjectLock {
     _file: File,
 }
 
 impl ObjectLock {
-    /// Takes the lock of `object` (links resolved) under the journal folder `dir`, without waiting.
+    /// Takes the lock of the setting `object`, a path with links resolved, in the journal folder
+    /// `dir`. It does not wait.
     pub fn take(dir: &Path, object: &Path) -> Result<ObjectLock, RestoreError> {
         let path = lock_path(dir, object);
         let journal = |source| RestoreError::Journal {
@@ -47,15 +48,16 @@ impl ObjectLock {
     }
 }
 
-/// Leaves the holder's process id in the file, for the message another run gives.
+/// Writes this process's id into the file, for the message that another run gives.
 fn sign(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
     writeln!(file, "{}", std::process::id())
 }
 
-/// Named by a hash of the path (paths can be longer than a name may be) and its last part, for the reader. Two
-/// paths with one hash would merely exclude each other.
+/// The lock file of a setting. Its name is a hash of the path, because paths can be longer than a
+/// name may be, and the path's last part, for human readers. Two paths with one hash would merely
+/// exclude each other.
 fn lock_path(dir: &Path, object: &Path) -> PathBuf {
     let name = attr::name(object);
     dir.join("locks").join(format!(

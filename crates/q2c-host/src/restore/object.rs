@@ -1,4 +1,4 @@
-//! A setting: a file whose text is a value.
+//! Reads and writes a setting: a file whose text is a value.
 
 use super::RestoreError;
 use crate::attr;
@@ -12,27 +12,29 @@ use std::path::Path;
 pub enum Outcome {
     /// The old value was written back and read back.
     Restored,
-    /// The old value was there already.
+    /// The setting had its old value already.
     AlreadyOld,
-    /// Somebody else set another value since; it was left alone.
+    /// The setting has a value that its owner did not write: somebody else set it since, so it was
+    /// left as it is.
     Foreign {
-        /// The value found.
+        /// The value that was found.
         present: String,
     },
-    /// The setting is gone, with its device or module.
+    /// The setting's file is gone, with its device or module.
     Gone,
-    /// Another run holds the setting: to be done when it has ended.
+    /// Another run holds the setting; it can be restored when that run has ended.
     Busy {
-        /// Who holds it.
+        /// The holder's process id, or `unknown`.
         holder: String,
     },
-    /// The owner still runs and will undo it itself.
+    /// The owner still runs and will undo the change itself, or another restore is at work on its
+    /// journal.
     OwnerAlive,
-    /// The change was made before the machine booted; nothing of it is left.
+    /// The change was made in an earlier boot; the reboot has reset the setting.
     OtherBoot,
     /// The old value could not be written back.
     Failed {
-        /// Why.
+        /// The reason in words.
         why: String,
     },
 }
@@ -93,7 +95,8 @@ pub(super) fn write(path: &Path, value: &str) -> Result<(), RestoreError> {
     })
 }
 
-/// Writes `old` back if the present value is one of `ours`.
+/// Writes `old` back if the present value is one of `ours`, the values that the owner of the change
+/// wrote.
 pub(super) fn put_back(path: &Path, old: &str, ours: &[&str]) -> Outcome {
     let failed = |e: RestoreError| Outcome::Failed { why: e.to_string() };
     let present = match read(path) {

@@ -1,14 +1,14 @@
-//! Who changed a setting: a process, told apart from others that get its number later.
+//! The process that changed a setting, told apart from later processes with the same id.
 
 use super::RestoreError;
 use crate::{Roots, attr};
 use serde::{Deserialize, Serialize};
 use std::io;
 
-/// A process of one boot.
+/// A process, identified for all time: by boot, id and start.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Owner {
-    /// `/proc/sys/kernel/random/boot_id`.
+    /// The boot's id, from `/proc/sys/kernel/random/boot_id`.
     pub boot_id: String,
     /// Process id.
     pub pid: u32,
@@ -17,10 +17,10 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// This process.
+    /// The running process itself.
     ///
     /// # Errors
-    /// procfs does not tell.
+    /// procfs does not tell the boot id or the start time.
     pub fn current(roots: &Roots) -> Result<Owner, RestoreError> {
         let fail = |path, what: &str| RestoreError::Owner {
             path,
@@ -36,26 +36,27 @@ impl Owner {
         })
     }
 
-    /// Whether it is of the running boot.
+    /// Whether the process was started in the present boot.
     #[must_use]
     pub fn of_this_boot(&self, roots: &Roots) -> bool {
         attr::text(&roots.proc("sys/kernel/random/boot_id")).as_ref() == Some(&self.boot_id)
     }
 
-    /// Whether it still runs: same boot, same process id, same start.
+    /// Whether the process still runs: a process of the present boot has its id and its start time.
     #[must_use]
     pub fn is_alive(&self, roots: &Roots) -> bool {
         self.of_this_boot(roots) && start_time(roots, self.pid) == Some(self.start_time)
     }
 }
 
-/// Field 22 of `stat`; a zombie has ended and gives `None`. The name in field 2 may hold spaces and brackets.
+/// Field 22 of `/proc/PID/stat`. `None` for a process that is gone, or is a zombie: that has ended.
+/// The name in field 2 may hold spaces and brackets.
 fn start_time(roots: &Roots, pid: u32) -> Option<u64> {
     let text = attr::text(&roots.proc(&format!("{pid}/stat")))?;
     let (_, after_name) = text.rsplit_once(") ")?;
     let fields: Vec<&str> = after_name.split(' ').collect();
     let ended = matches!(*fields.first()?, "Z" | "X");
-    // The state is field 3, so field 22 stands 19 further.
+    // The state is field 3, the first here, so field 22 has index 19.
     let start = fields.get(19)?.parse().ok()?;
     (!ended).then_some(start)
 }

@@ -1,4 +1,4 @@
-//! Finishing what killed owners left.
+//! Undoes the changes that killed owners left.
 
 use super::entry::Change;
 use super::journal::{self, Contents, Fault};
@@ -9,23 +9,24 @@ use std::fs::{self, File};
 use std::io::ErrorKind::NotFound;
 use std::path::{Path, PathBuf};
 
-/// One change found in a journal and what became of it.
+/// One change that [`restore_all`] found in a journal, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The journal.
+    /// The journal's file.
     pub journal: PathBuf,
-    /// The change.
+    /// The change as the journal has it.
     pub change: Change,
-    /// How its undoing ended.
+    /// How the undoing ended.
     pub outcome: Outcome,
 }
 
 /// What [`restore_all`] found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Changes, in the order they were undone.
+    /// Changes, in the order in which they were undone.
     pub items: Vec<Item>,
-    /// Lines that could not be used. A journal with a damaged one is kept as `*.damaged` for the reader.
+    /// Lines that could not be used. A journal with a line that is not understood is kept as
+    /// `*.damaged` for human readers.
     pub faults: Vec<Fault>,
 }
 
@@ -37,11 +38,12 @@ impl Report {
     }
 }
 
-/// Undoes the changes of all journals in `dir` whose owner has ended, the last change of each first. A folder that
-/// does not exist holds none.
+/// Undoes the changes of all journals in `dir` whose owner has ended, the last change of each
+/// first. A folder that does not exist counts as empty.
 ///
 /// # Errors
-/// A journal cannot be read, or removed when done. What one setting refuses is in the report instead.
+/// A journal cannot be read, or cannot be removed when it is done. A setting that cannot be
+/// restored is no error but an outcome in the report.
 pub fn restore_all(roots: &Roots, dir: &Path) -> Result<Report, RestoreError> {
     let mut report = Report::default();
     for path in journals(dir) {
@@ -50,7 +52,7 @@ pub fn restore_all(roots: &Roots, dir: &Path) -> Result<Report, RestoreError> {
     Ok(report)
 }
 
-/// Changes that owners who have ended in this boot left, each with its journal. Nothing is changed.
+/// The changes that owners of this boot left when they ended, each with its journal. It only reads.
 ///
 /// # Errors
 /// A journal cannot be read.
@@ -58,7 +60,7 @@ pub fn pending(roots: &Roots, dir: &Path) -> Result<Vec<(Change, PathBuf)>, Rest
     let mut left = Vec::new();
     for path in journals(dir) {
         let open = match Contents::read(&path) {
-            // Its owner removed it between the listing and the reading.
+            // The journal's owner removed it between the listing and the reading.
             Err(RestoreError::Journal { source, .. }) if source.kind() == NotFound => continue,
             other => other?.open,
         };
@@ -78,6 +80,8 @@ fn journals(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// Undoes the changes of one journal if its owner has ended, and removes or puts aside the journal
+/// when all are final.
 fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result<(), RestoreError> {
     let fail = |source| RestoreError::Journal {
         path: path.to_owned(),
@@ -87,10 +91,12 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
         Err(e) if e.kind() == NotFound => return Ok(()),
         other => other.map_err(fail)?,
     };
-    // The owner holds this lock as long as it lives, another restore as long as it works.
+    // The owner holds this lock as long as it lives, another restore as long as it works on the
+    // journal.
     let free = file.try_lock().is_ok();
-    // Its owner may have removed it since it was opened, and even made the next one under its name. A file that is
-    // still there now is removed by nobody else while it is locked here.
+    // The owner may have removed the file since it was opened here, and even made another journal
+    // under its name. If the file is still there now, nobody else removes it while it is locked
+    // here.
     if !journal::is_at(&file, path).map_err(fail)? {
         return Ok(());
     }
@@ -108,7 +114,7 @@ fn finish(roots: &Roots, dir: &Path, path: &Path, report: &mut Report) -> Result
             outcome,
         });
     }
-    // The last line of a live owner may be read half written.
+    // The last line of a live owner's journal may have been read before it was fully written.
     let damaged = faults.iter().any(|f| !f.truncated);
     report
         .faults

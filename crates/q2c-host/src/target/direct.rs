@@ -1,4 +1,4 @@
-//! Direct I/O: its alignment, and a read that proves it works.
+//! The alignment of direct I/O on a target, and a read that proves that direct I/O works.
 
 use super::TargetError;
 use q2c_model::Bytes;
@@ -8,21 +8,23 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What direct I/O on a target asks for.
+/// The alignment that direct I/O on a target needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alignment {
-    /// Address of the buffer.
+    /// The address of the buffer must be a multiple of this.
     pub memory: Bytes,
-    /// Offset and length.
+    /// Offset and length must be multiples of this.
     pub offset: Bytes,
-    /// The kernel told it (statx, Linux 6.1+); else it is the device's logical block size, for both.
+    /// Whether the kernel told both (statx, Linux 6.1 and later, or the NVMe namespace); else both
+    /// are the device's logical block size, or 4096.
     pub told: bool,
 }
 
-/// Larger than any sector or page in use: where nothing is known, this is right.
+/// An alignment that is safe where nothing is known: no sector or page in use is larger.
 const SAFE: Bytes = Bytes(4096);
 
-/// Asks the kernel, then the device, for the alignment.
+/// Asks the kernel for the alignment, and takes the device's logical block size if the kernel does
+/// not tell.
 ///
 /// # Errors
 /// The kernel says that the file takes no direct I/O.
@@ -56,14 +58,16 @@ pub(super) fn alignment(
     }
 }
 
-/// What the block layer makes of a device's own failures (include/linux/blk_types.h, block/blk-core.c): EIO, ENXIO, ENODEV, EBADE,
-/// ENODATA (medium), ENOLINK (transport), EILSEQ (protection), ETIMEDOUT, EREMOTEIO (target), ENOMEDIUM.
+/// The errnos by which the block layer reports a device's own failures (include/linux/blk_types.h,
+/// block/blk-core.c): EIO, ENXIO, ENODEV, EBADE, ENODATA (medium), ENOLINK (transport), EILSEQ
+/// (protection), ETIMEDOUT, EREMOTEIO (target), ENOMEDIUM.
 const DEVICE_FAILED: [i32; 10] = [5, 6, 19, 52, 61, 67, 84, 110, 121, 123];
 
-/// Reads one block of the smallest length from the beginning; `file` is open with O_DIRECT.
+/// Reads one block of the smallest length from the start of `file`, which must be open with
+/// O_DIRECT.
 ///
 /// # Errors
-/// The device failed the read; direct I/O is refused, or the read is short.
+/// The device failed the read, direct I/O is refused, or the read is short.
 pub(super) fn probe(file: &File, path: &Path, alignment: Alignment) -> Result<(), TargetError> {
     let mut buffer = AlignedBuffer::new(alignment.offset, alignment.memory);
     let length = buffer.bytes().len();
@@ -89,7 +93,7 @@ pub(super) fn probe(file: &File, path: &Path, alignment: Alignment) -> Result<()
     })
 }
 
-/// Memory at an aligned address, for single reads and writes outside of any measurement.
+/// Memory at an aligned address, for single reads and writes outside of measurements.
 pub(super) struct AlignedBuffer {
     memory: Vec<u8>,
     start: usize,
@@ -97,8 +101,9 @@ pub(super) struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// `length` zeros at a multiple of `alignment`, a power of two, and of a page: zram of Linux 6.18 says that it takes any multiple of 512
-    /// bytes, and reads whole pages around a buffer that begins within one.
+    /// Makes `length` zeros at an address that is a multiple of `alignment`, a power of two, and of
+    /// a page. The page is for zram of Linux 6.18, which says that it takes any multiple of 512
+    /// bytes, but reads whole pages around a buffer that begins within a page.
     pub fn new(length: Bytes, alignment: Bytes) -> AlignedBuffer {
         let (length, alignment) = (length.0 as usize, alignment.max(SAFE).0 as usize);
         let memory = vec![0; length + alignment];

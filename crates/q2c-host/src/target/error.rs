@@ -1,4 +1,4 @@
-//! Why a target was refused.
+//! The errors of checking and opening a target.
 
 use crate::block::NoGeneric;
 use q2c_model::Bytes;
@@ -7,119 +7,122 @@ use q2c_sys::nvme::NvmeError;
 use std::io;
 use std::path::PathBuf;
 
-/// Each says what was tried, on what, what was found and what to do.
+/// Why a target was refused. Each message says what was tried, on what, what was found and what to
+/// do.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// A call failed.
+    /// A system call on the target failed.
     #[error("{what} {}: {source}{}", path.display(), todo(source))]
     Call {
-        /// `open`, `read`, ...
+        /// What was tried: `open for reading`, `ask about`, ...
         what: &'static str,
-        /// The target.
+        /// The target's path.
         path: PathBuf,
-        /// The error found.
+        /// The system's error.
         source: io::Error,
     },
-    /// Not a file or block device.
+    /// The path is neither a regular file nor a block device nor an NVMe namespace's character
+    /// device.
     #[error("use {} as a target: it is a {kind}; name a regular file or a block device, or an NVMe namespace's character device", path.display())]
     Kind {
-        /// The target.
+        /// The target's path.
         path: PathBuf,
-        /// What it is.
+        /// The kind of file that it is.
         kind: &'static str,
     },
-    /// Passthrough on something that is no block device.
+    /// NVMe commands were asked for on a target that is no block device.
     #[error(
         "use {} for NVMe commands: they address a whole namespace, and would destroy or read around a file system; name a namespace's \
          block device (/dev/nvme0n1) or its character device (/dev/ng0n1)",
         path.display()
     )]
     NoNamespace {
-        /// The target.
+        /// The target's path.
         path: PathBuf,
     },
-    /// A disk without a character device for commands.
+    /// NVMe commands were asked for on a disk that has no character device for them.
     #[error(transparent)]
     NoGeneric(#[from] NoGeneric),
     /// The character device is no namespace that can be used.
     #[error("use {} for NVMe commands; failed to {source}", path.display())]
     Nvme {
-        /// The character device.
+        /// The character device's path.
         path: PathBuf,
-        /// Cause.
+        /// Why the namespace cannot be used.
         source: NvmeError,
     },
-    /// Character device and block device do not belong together.
+    /// The character device and the block device are not the same namespace.
     #[error("use {} for NVMe commands: {found}; they should be one namespace, so nothing was read or written", path.display())]
     OtherNamespace {
-        /// The character device.
+        /// The character device's path.
         path: PathBuf,
-        /// In what they differ.
+        /// How they differ, in words.
         found: String,
     },
-    /// Nothing tells who uses the namespace.
+    /// sysfs shows no block device of the namespace, so nothing tells who else uses it.
     #[error(
         "write to {}: sysfs shows no block device of the same namespace, so whether something else uses it cannot be told",
         path.display()
     )]
     NoSibling {
-        /// The character device.
+        /// The character device's path.
         path: PathBuf,
     },
-    /// Another file came under the name while it was checked.
+    /// Another file was put under the name while the target was checked.
     #[error("open {}: it was replaced while it was being checked; start again", path.display())]
     Replaced {
-        /// The target.
+        /// The target's path.
         path: PathBuf,
     },
-    /// Too small.
+    /// The target is too small.
     #[error(
         "use {} as a target: it has {found}, and {blocks} blocks of {block} need {needed}; use a larger one or ask for fewer",
         path.display()
     )]
     TooSmall {
-        /// The target.
+        /// The target's path.
         path: PathBuf,
-        /// Its size.
+        /// The target's size.
         found: Bytes,
         /// Blocks asked for.
         blocks: u64,
-        /// Length of a block.
+        /// Bytes per block.
         block: Bytes,
-        /// Size needed.
+        /// Bytes that these blocks need.
         needed: Bytes,
     },
-    /// No direct I/O.
+    /// Direct I/O does not work on the target.
     #[error("read {} past the page cache (O_DIRECT): {found}; use a block device, or a file on ext4 or xfs", path.display())]
     NoDirect {
-        /// The target.
+        /// The target's path.
         path: PathBuf,
-        /// What was found.
+        /// What was found, in words.
         found: String,
     },
-    /// The device failed the first read.
+    /// The device failed the first read, by an errno that the block layer uses for failures of
+    /// devices.
     #[error(
         "read the first {length} of {}: {source}: the device failed this read; the kernel log (dmesg) may tell why; mend or \
          replace it, or name another target",
         path.display()
     )]
     Failed {
-        /// The target.
+        /// The target's path.
         path: PathBuf,
-        /// Length of the read.
+        /// Bytes to be read.
         length: Bytes,
-        /// The error found.
+        /// The error that the read returned.
         source: io::Error,
     },
-    /// The block size does not fit.
+    /// A block size is no multiple of the alignment.
     #[error(
         "read blocks of {block} from {} past the page cache: blocks must be multiples of {needed}",
         path.display()
     )]
     Misaligned {
-        /// The target.
+        /// The target's path.
         path: PathBuf,
-        /// Length of a block.
+        /// Bytes per block.
         block: Bytes,
         /// Alignment of offset and length.
         needed: Bytes,
@@ -131,68 +134,69 @@ pub enum TargetError {
         path.display()
     )]
     NotWritten {
-        /// The target.
+        /// The target's path.
         path: PathBuf,
         /// `a hole of 4 KiB`, `an unwritten extent of 1 MiB`, ...
         what: String,
-        /// Where in the file.
+        /// Byte offset in the file.
         at: u64,
     },
-    /// Writing was not allowed.
+    /// There is no leave to write the target.
     #[error(
         "write to {}: q2c did not make it in this run, and writing destroys what it holds; \
          to allow that, add --allow-write {}",
         path.display(), path.display()
     )]
     NoLeave {
-        /// The target.
+        /// The target's path.
         path: PathBuf,
     },
-    /// In use by something else.
+    /// Something else uses the target.
     #[error("write to {}: {found}; writing would destroy it, and no option allows that: free it first", path.display())]
     Occupied {
-        /// The target.
+        /// The target's path.
         path: PathBuf,
-        /// Who uses it.
+        /// The user, in words.
         found: String,
     },
-    /// Whether it is in use could not be found out.
+    /// It could not be found out whether something else uses the target.
     #[error("write to {}: whether something else uses it cannot be told, as {what} cannot be read: {source}", path.display())]
     UnknownUse {
-        /// The target.
+        /// The target's path.
         path: PathBuf,
-        /// What was to be read.
+        /// The file or folder that was to be read.
         what: String,
-        /// The error found.
+        /// The system's error.
         source: io::Error,
     },
-    /// No room for a scratch file.
+    /// The file system has no room for the scratch file.
     #[error(
         "make the scratch file {} of {size}: the file system has {free} free, and {reserve} are to stay free; \
          ask for a smaller file or name another place",
         path.display()
     )]
     NoSpace {
-        /// The scratch file.
+        /// The scratch file's path.
         path: PathBuf,
         /// Size asked for.
         size: Bytes,
-        /// Free for unprivileged users.
+        /// Free space for unprivileged users.
         free: Bytes,
-        /// To stay free.
+        /// Space that must stay free.
         reserve: Bytes,
     },
     /// The caller stopped the writing of the scratch file.
     #[error("write the scratch file {}: stopped after {done} by the caller", path.display())]
     Stopped {
-        /// The scratch file.
+        /// The scratch file's path.
         path: PathBuf,
-        /// Written by then.
+        /// Bytes written before the stop.
         done: Bytes,
     },
 }
 
-/// What to do about an error of the system, where that can be told.
+/// What to do about a system's error, as the end of the message; empty where nothing can be
+/// advised.
 fn todo(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {

@@ -1,4 +1,4 @@
-//! Leave to write: never given by accident.
+//! Leave to write: the record of what q2c may write, so that nothing is overwritten by accident.
 
 use super::TargetError;
 use crate::block::device_number;
@@ -7,14 +7,14 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// A file or device, whatever name it was reached by.
+/// The identity of a file or device. It is the same for all names of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileId {
-    /// A block device by its number.
+    /// A block device, by its device number.
     Device(DevId),
-    /// A character device by its number.
+    /// A character device, by its device number.
     Character(DevId),
-    /// A file by its file system's number and its own.
+    /// Any other file, by the numbers of its file system and inode.
     File {
         /// Device number of the file system.
         dev: u64,
@@ -24,7 +24,7 @@ pub enum FileId {
 }
 
 impl FileId {
-    /// Of what `stat` found.
+    /// The identity of the file that `stat` described by `meta`.
     #[must_use]
     pub fn of(meta: &Metadata) -> FileId {
         let kind = meta.file_type();
@@ -38,31 +38,32 @@ impl FileId {
         }
     }
 
-    /// Of what lies at `path`; `None` when nothing does.
+    /// The identity of the file at `path`, links followed; `None` when it cannot be looked up.
     #[must_use]
     pub fn at(path: &Path) -> Option<FileId> {
         fs::metadata(path).ok().as_ref().map(FileId::of)
     }
 }
 
-/// What may be written: what q2c made in this run, and what the user named twice (as the target, and again with
-/// `--allow-write`). Names are resolved when leave is given, and compared by device and inode number.
+/// The files and devices that may be written: those that q2c made in this run, and those that the
+/// user named twice (as the target, and again with `--allow-write`). Names are resolved when leave
+/// is given; later only device and inode numbers are compared.
 #[derive(Clone, Debug, Default)]
 pub struct WriteLeave {
     granted: Vec<FileId>,
 }
 
 impl WriteLeave {
-    /// Leave for nothing.
+    /// Leave to write nothing.
     #[must_use]
     pub fn none() -> WriteLeave {
         WriteLeave::default()
     }
 
-    /// Leave for the paths of `--allow-write`.
+    /// Leave to write the paths of `--allow-write`.
     ///
     /// # Errors
-    /// A path leads nowhere.
+    /// A path cannot be looked up.
     pub fn for_paths(paths: &[PathBuf]) -> Result<WriteLeave, TargetError> {
         let id = |path: &PathBuf| {
             fs::metadata(path)
@@ -78,7 +79,7 @@ impl WriteLeave {
         Ok(WriteLeave { granted })
     }
 
-    /// Adds what q2c made itself in this run.
+    /// Adds a file that q2c made itself in this run.
     pub fn grant(&mut self, id: FileId) {
         self.granted.push(id);
     }

@@ -1,7 +1,10 @@
-//! An NVMe namespace by its character device: commands go past the block layer, and past its protection.
+//! Opens an NVMe namespace by its character device. Commands to it go past the block layer and past
+//! its protection.
 //!
-//! The kernel does not know that such a device and the block device beside it are one. So all that is asked before a block
-//! device is written is asked of that one, and it is held exclusively as long as the character device is open for writing.
+//! The kernel does not know that the character device and the block device beside it are one
+//! namespace. Therefore, before commands may write, the block device has to pass all checks of a
+//! block device that is to be written, and it is held exclusively as long as the character device
+//! is open for writing.
 
 use super::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
 use crate::block::{self, Generic, Leaf};
@@ -13,16 +16,17 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// An open character device, checked against its block device.
+/// The open character device of a namespace, checked against the namespace's block device.
 #[derive(Debug)]
 pub struct OpenNamespace {
-    /// Open for commands.
+    /// The character device, open for commands.
     pub file: File,
-    /// What it is.
+    /// Names and numbers of the character device and its block device.
     pub generic: Generic,
-    /// Its format.
+    /// The namespace's id and format, as the controller tells them.
     pub namespace: Namespace,
-    /// The block device, held exclusively: for writing only, and only where nobody else here holds it.
+    /// The block device, held exclusively. `None` when the namespace is only read, or when the
+    /// caller holds the block device itself ([`open_namespace`]).
     pub claim: Option<File>,
 }
 
@@ -34,10 +38,11 @@ impl OpenNamespace {
     }
 }
 
-/// Opens the character device that `path` names.
+/// Opens the character device that `wanted.path` names.
 ///
 /// # Errors
-/// It may not be written, cannot be opened, or is not the namespace that its block device is.
+/// The namespace may not be written, the device cannot be opened, or it is another namespace than
+/// its block device.
 pub(super) fn of_path(
     roots: &Roots,
     wanted: &Wanted,
@@ -53,11 +58,12 @@ pub(super) fn of_path(
     checked(roots, path, file, generic, claim)
 }
 
-/// Opens the character device of the namespace that a target, open as the block device `id`, is. Leave to write, and the
-/// exclusive hold, are the target's own.
+/// Opens the character device of a namespace whose block device `id` is open as the target already.
+/// It asks neither for leave to write nor for an exclusive hold: the caller got both with the
+/// target.
 ///
 /// # Errors
-/// The target is no NVMe namespace as a whole, or has no such device, or it cannot be opened.
+/// The target is no whole NVMe namespace, or has no character device, or that cannot be opened.
 pub fn open_namespace(
     roots: &Roots,
     path: &Path,
@@ -74,7 +80,8 @@ pub fn open_namespace(
     checked(roots, &generic.path(), file, generic, None)
 }
 
-/// The checks of [`open()`] for a block device that is to be written, on the namespace's own.
+/// Does the checks that [`open()`] makes of a block device to be written, on the namespace's block
+/// device, and holds it exclusively.
 fn claim(
     roots: &Roots,
     path: &Path,
@@ -96,7 +103,7 @@ fn claim(
 }
 
 fn open_device(path: &Path, write: bool, dev: DevId) -> Result<File, TargetError> {
-    // No O_DIRECT: character devices refuse it, and commands know no page cache.
+    // Without O_DIRECT: character devices refuse it, and commands do not use the page cache.
     let file = OpenOptions::new()
         .read(true)
         .write(write)
@@ -113,7 +120,7 @@ fn open_device(path: &Path, write: bool, dev: DevId) -> Result<File, TargetError
     }
 }
 
-/// The namespace as the controller tells it, which must be the block device's.
+/// Asks the controller for the namespace, and checks that it is that of the block device.
 fn checked(
     roots: &Roots,
     path: &Path,
@@ -140,7 +147,8 @@ fn checked(
     }
 }
 
-/// In what the namespace and its block device differ; what sysfs does not tell is not compared.
+/// How the namespace and its block device differ; `None` when they agree. Facts that sysfs does not
+/// tell are not compared.
 fn difference(roots: &Roots, open: &OpenNamespace) -> Option<String> {
     let (name, dev) = open.generic.block.as_ref()?;
     let dir = roots.sys(&format!("dev/block/{dev}"));
@@ -160,7 +168,7 @@ fn difference(roots: &Roots, open: &OpenNamespace) -> Option<String> {
     }
 }
 
-/// The disk of the namespace, for its counters and facts.
+/// The disk of the namespace's block device, for counters and facts.
 pub(super) fn leaf(roots: &Roots, generic: &Generic) -> Option<Leaf> {
     let (_, dev) = generic.block.as_ref()?;
     block::of_device(roots, *dev).ok()

@@ -1,4 +1,4 @@
-//! Who else uses a device or file: mounts, swap, loop devices, holders.
+//! Finds out who else uses a device or file: mounts, swap, loop devices, stacked devices.
 
 use super::{FileId, TargetError};
 use crate::block::{device_number, parse_dev};
@@ -9,14 +9,16 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// Refuses what is mounted, swapped on or backs a loop device: the device itself, its partitions, the disk it is a
-/// partition of, and all that stand on these (dm, md); of files, the file itself. For a namespace's character device ask about the
-/// block device of the same namespace.
+/// Refuses a device or file that is in use. A device is in use when it, one of its partitions, the
+/// disk that it is a partition of, or a device that stands on one of these (dm, md) is mounted, is
+/// swap, or backs a loop device. A file is in use when it is swap or backs a loop device. For a
+/// namespace's character device ask about the block device of the same namespace.
 ///
-/// A mount in another mount namespace is not seen here; opening exclusively, as [`super::open()`] does, finds it.
+/// A mount in another mount namespace is not seen here. Opening the device exclusively, as
+/// [`super::open()`] does, finds it.
 ///
 /// # Errors
-/// In use, or whether it is cannot be told.
+/// The device or file is in use, or it cannot be told whether it is.
 pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), TargetError> {
     let users = Users::read(roots, path)?;
     let found = match id {
@@ -40,7 +42,7 @@ pub fn refuse_occupied(roots: &Roots, path: &Path, id: FileId) -> Result<(), Tar
     }
 }
 
-/// All uses known to the kernel.
+/// All mounts, swap areas and loop devices that the kernel names.
 struct Users {
     mounts: Vec<(DevId, String)>,
     swaps_and_loops: Vec<(FileId, String)>,
@@ -54,7 +56,7 @@ impl Users {
         };
         let mounts = text("self/mountinfo")?.lines().flat_map(mounted).collect();
         let mut others: Vec<(FileId, String)> = match text("swaps") {
-            // A kernel without swap has no such file.
+            // A kernel without swap has no file `swaps`.
             Err(TargetError::UnknownUse { source, .. })
                 if source.kind() == io::ErrorKind::NotFound =>
             {
@@ -92,7 +94,8 @@ impl Users {
     }
 }
 
-/// A line of mountinfo names the device twice: as a number (anonymous for btrfs) and as the mount's source.
+/// The devices that a line of mountinfo names, with the use. It names the device twice: as a
+/// number, which is anonymous for btrfs, and as the mount's source.
 fn mounted(line: &str) -> Vec<(DevId, String)> {
     let fields: Vec<&str> = line.split(' ').collect();
     let (Some(number), Some(point)) = (fields.get(2), fields.get(4)) else {
@@ -131,7 +134,8 @@ fn loop_device(dir: &Path) -> Option<(FileId, String)> {
     ))
 }
 
-/// `\040` and its like, as procfs writes spaces in paths.
+/// Decodes the octal escapes by which procfs writes spaces and other characters in paths, such as
+/// `\040`.
 fn unescape(text: &str) -> String {
     let mut out = Vec::new();
     let mut rest = text.as_bytes();
@@ -153,14 +157,16 @@ fn unescape(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The device with its partitions, its whole disk, and everything that stands on any of them, with names.
+/// Numbers and names of the device, its partitions, its whole disk, and all devices that stand on
+/// one of these.
 fn family(roots: &Roots, target: &Path, dev: DevId) -> Result<Vec<(DevId, String)>, TargetError> {
     let link = roots.sys(&format!("dev/block/{dev}"));
     let dir = fs::canonicalize(&link).map_err(|e| unknown(target, link.display(), e))?;
     let mut members = vec![(dev, attr::name(&dir))];
     let whole = dir.parent().filter(|_| dir.join("partition").exists());
     if let Some(disk) = whole {
-        // The disk itself and what stands on all of it, not its other partitions.
+        // The disk itself and the devices that stand on the whole of it, but not its other
+        // partitions.
         members.extend(number(disk));
         join_holders(disk, &mut members);
     }

@@ -1,4 +1,4 @@
-//! Opening a target after all checks.
+//! Checks a target and opens it.
 
 use super::{
     Alignment, FileId, TargetError, WriteLeave, direct, namespace, refuse_occupied, written,
@@ -13,46 +13,49 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// What a run wants of a target.
+/// What a run needs of a target.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// The target as the user named it.
+    /// The path as the user named it.
     pub path: PathBuf,
-    /// Whether it will be written.
+    /// Whether the run will write to it.
     pub write: bool,
-    /// The largest block.
+    /// The largest block size in use.
     pub block: Bytes,
-    /// Every block size in use must be a multiple of the target's alignment: the smallest block.
+    /// The smallest block size in use. It and the largest must be multiples of the target's
+    /// alignment.
     pub smallest_block: Bytes,
-    /// How many of the largest blocks it must hold at least.
+    /// How many blocks of the largest size the target must hold at least.
     pub blocks: u64,
 }
 
-/// A target that passed all checks.
+/// An open target that passed all checks. [`open()`] makes it.
 #[derive(Debug)]
 pub struct OpenTarget {
-    /// Open for direct I/O, for writing only when that was wanted; a block device to be written also exclusively. An NVMe
-    /// namespace's character device is open for commands.
+    /// The target, open for direct I/O, and for writing only when that was wanted. A block device
+    /// to be written is open exclusively. The character device of an NVMe namespace is open for
+    /// commands.
     pub file: File,
     /// The facts that go into results.
     pub facts: Target,
-    /// What direct I/O on it asks for.
+    /// The alignment that direct I/O needs.
     pub alignment: Alignment,
-    /// Its disk, where one was found.
+    /// The target's disk; `None` where none was found.
     pub leaf: Option<Leaf>,
-    /// Which file or device it is.
+    /// The identity of the file or device.
     pub id: FileId,
-    /// The block device of a namespace that is written by commands, held exclusively.
+    /// The block device of a namespace that commands will write, held exclusively; else `None`.
     pub claim: Option<File>,
 }
 
 /// Checks a target and opens it.
 ///
 /// # Errors
-/// The first check that failed; nothing was written.
+/// The first check that failed. Nothing was written.
 pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTarget, TargetError> {
     let path = &wanted.path;
-    // Looked at without opening: opening a fifo would wait, and opening some devices does things.
+    // The file is looked at without being opened: opening a fifo would wait, and opening some
+    // devices has effects.
     let looked = look(path)?;
     let id = FileId::of(&looked);
     if let Some(generic) = generic(roots, id) {
@@ -88,7 +91,7 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
     })
 }
 
-/// The NVMe namespace that a character device is.
+/// The NVMe namespace of a character device; `None` when the target is something else.
 fn generic(roots: &Roots, id: FileId) -> Option<Generic> {
     match id {
         FileId::Character(dev) => Generic::of_number(roots, dev),
@@ -170,7 +173,7 @@ fn kind(path: &Path, meta: &Metadata) -> Result<Kind, TargetError> {
     })
 }
 
-/// Leave first, then that nobody else uses it.
+/// Checks that there is leave to write, then that nobody else uses the target.
 fn may_write(
     roots: &Roots,
     path: &Path,
@@ -188,7 +191,8 @@ fn may_write(
 fn open_direct(wanted: &Wanted, kind: Kind) -> Result<File, TargetError> {
     let mut flags = OFlags::DIRECT | OFlags::CLOEXEC;
     if wanted.write && kind == Kind::Block {
-        // On a block device without O_CREAT: fails while a file system or another exclusive user has it.
+        // O_EXCL without O_CREAT on a block device: the call fails while a file system or another
+        // exclusive user has it.
         flags |= OFlags::EXCL;
     }
     let mut options = OpenOptions::new();
@@ -211,7 +215,7 @@ fn open_direct(wanted: &Wanted, kind: Kind) -> Result<File, TargetError> {
     })
 }
 
-/// Holds a block device exclusively; `target` is what it is held for.
+/// Opens a block device exclusively, to keep others away; `target` is the path that messages name.
 pub(super) fn claim(device: &Path, target: &Path, id: FileId) -> Result<File, TargetError> {
     let flags = OFlags::CLOEXEC | OFlags::EXCL;
     let mut options = OpenOptions::new();
@@ -236,7 +240,8 @@ pub(super) fn claim(device: &Path, target: &Path, id: FileId) -> Result<File, Ta
     }
 }
 
-/// By the end's position, which block devices have as well as files.
+/// The size of a target, from the position of its end, which works for block devices as well as for
+/// files.
 fn size(mut file: &File, path: &Path) -> Result<Bytes, TargetError> {
     file.seek(SeekFrom::End(0))
         .map(Bytes)
@@ -306,7 +311,8 @@ fn facts(
     }
 }
 
-/// The type in the mount table's line with the file's device number.
+/// The type of the file system that holds a file, from the line of the mount table with the file's
+/// device number.
 fn file_system(roots: &Roots, meta: &Metadata) -> Option<String> {
     let dev = device_number(meta.dev()).to_string();
     let table = attr::text(&roots.proc("self/mountinfo"))?;

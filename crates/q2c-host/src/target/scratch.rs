@@ -9,12 +9,13 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes written at once.
+/// Bytes written by one call.
 const CHUNK: Bytes = Bytes(1 << 20);
-/// Alignment that every device's direct I/O accepts.
+/// An alignment that direct I/O accepts on every device.
 const ALIGNMENT: Bytes = Bytes(4096);
 
-/// A file made by this run, fully written with random data, removed when dropped.
+/// A file that this run made and filled with random data. Dropping the value removes the file,
+/// unless [`Scratch::keep`] was called.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -23,13 +24,14 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a file of `size` at `path`, where nothing may be yet, and writes it fully with the random data of `seed`,
-    /// past the page cache where the file system can; then it is on the device. `progress` is told the bytes
-    /// written so far about every MiB, and stops the work by returning false.
+    /// Makes a file of `size` at `path`, where nothing may be yet, and fills it with the random
+    /// data of `seed`, past the page cache where the file system can. Then it makes sure that the
+    /// data are on the device. `progress` is told the bytes written so far about every MiB; it
+    /// stops the work by returning false.
     ///
     /// # Errors
-    /// Something is at `path`; too little room (a twentieth of the file system, at most 1 GiB, stays free); the
-    /// write failed or was stopped. What was made is removed then.
+    /// Something is at `path`, there is too little room (a twentieth of the file system, at most 1
+    /// GiB, must stay free), or the writing failed or was stopped. The file is then removed.
     pub fn create(
         path: &Path,
         size: Bytes,
@@ -39,7 +41,7 @@ impl Scratch {
         check_room(path, size)?;
         let file = create_new(path).map_err(|e| call("create the scratch file", path, e))?;
         let meta = file.metadata().map_err(|e| call("ask about", path, e))?;
-        // From here on the file goes with the value, on every error.
+        // From here on every error drops the value, which removes the file.
         let scratch = Scratch {
             path: path.to_owned(),
             id: FileId::of(&meta),
@@ -49,18 +51,18 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Where it is.
+    /// The file's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Leave to write it: this run made it.
+    /// Adds the file to what may be written, as this run made it.
     pub fn grant(&self, leave: &mut WriteLeave) {
         leave.grant(self.id);
     }
 
-    /// Keeps the file when the value is dropped.
+    /// Keeps the file, and returns its path.
     pub fn keep(mut self) -> PathBuf {
         self.kept = true;
         self.path.clone()
@@ -78,7 +80,8 @@ impl Scratch {
         let mut done = 0;
         while done < size.0 {
             random.fill(buffer.bytes());
-            // The last chunk is written whole, as direct I/O takes no odd lengths, and cut afterwards.
+            // The last chunk is written whole, as direct I/O takes no odd lengths; the file is cut
+            // afterwards.
             let written = file.write_all_at(buffer.bytes(), done);
             written.map_err(|e| call("write the scratch file", &self.path, e))?;
             done = (done + CHUNK.0).min(size.0);
@@ -96,7 +99,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Only our own: somebody may have put another file under the name.
+        // Only the file made here is removed: somebody may have put another one under the name.
         if !self.kept && FileId::at(&self.path) == Some(self.id) {
             let _ = fs::remove_file(&self.path);
         }
@@ -111,7 +114,8 @@ fn call(what: &'static str, path: &Path, source: io::Error) -> TargetError {
     }
 }
 
-/// Direct where the file system can; elsewhere the final write-back brings the data to the device.
+/// Makes the file, open for direct I/O where the file system can; elsewhere the final write-back
+/// brings the data to the device.
 fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let file = options
@@ -147,7 +151,8 @@ fn check_room(path: &Path, size: Bytes) -> Result<(), TargetError> {
     }
 }
 
-/// splitmix64 (Steele, Lea and Flood, 2014): fast, and no device compresses or deduplicates its output.
+/// splitmix64 (Steele, Lea and Flood, 2014): fast, and no device compresses or deduplicates its
+/// output.
 struct SplitMix(u64);
 
 impl SplitMix {
@@ -158,7 +163,7 @@ impl SplitMix {
         x ^ (x >> 31)
     }
 
-    /// Fills whole words; `bytes` is a multiple of 8 long.
+    /// Fills `bytes`, whose length must be a multiple of 8.
     fn fill(&mut self, bytes: &mut [u8]) {
         for word in bytes.chunks_exact_mut(8) {
             word.copy_from_slice(&self.next().to_le_bytes());

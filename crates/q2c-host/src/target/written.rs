@@ -1,4 +1,4 @@
-//! Whether a file lies fully written on its device.
+//! Checks that a file lies fully written on its device.
 
 use super::TargetError;
 use q2c_model::Bytes;
@@ -7,18 +7,20 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// How the words begin that say that nobody knows.
+/// The beginning of the text that says that it is not known whether a file is fully written; the
+/// doctor looks for it.
 pub(crate) const UNASKED: &str = "whether the file is fully written";
-/// Stored within metadata: reads do not go to the file's own blocks.
+/// Flags of data that are stored within metadata: reads do not go to blocks of the file's own.
 const ELSEWHERE: u32 = Extent::INLINE | Extent::TAIL;
-/// No place on the device yet.
+/// Flags of data that have no place on the device yet.
 const UNPLACED: u32 = Extent::DELALLOC | Extent::UNKNOWN;
 
-/// Refuses a file of `size` with a hole, an unwritten extent or data not yet placed, and gives what else makes its
-/// I/O other than the device's, in words. Data not yet placed are written back first.
+/// Refuses a file of `size` bytes that has a hole, an unwritten extent or data without a place on
+/// the device. Data without a place are written back first. Returns, in words, further reasons why
+/// the file's I/O is not plainly that of the device.
 ///
 /// # Errors
-/// Not fully written, or the write-back failed.
+/// The file is not fully written, or the write-back failed.
 pub(super) fn check(file: &File, path: &Path, size: u64) -> Result<Vec<String>, TargetError> {
     let mut found = fiemap::extents(file);
     if found
@@ -51,7 +53,7 @@ fn unasked(error: &io::Error) -> String {
     format!("{UNASKED}: its file system does not tell where it lies ({error})")
 }
 
-/// The first place that a read would not find on the device.
+/// The first part of the file that a read would not find on the device, in words, and its offset.
 fn gap(extents: &[Extent], size: u64) -> Option<(String, u64)> {
     let mut covered = 0;
     for extent in extents.iter().take_while(|e| e.logical < size) {
@@ -73,6 +75,7 @@ fn hole(from: u64, to: u64) -> String {
     format!("a hole of {}", Bytes(to - from))
 }
 
+/// What makes an extent unfit as a target, in words; `None` for a fit one.
 fn unfit(extent: &Extent) -> Option<&'static str> {
     let kinds = [
         (Extent::UNWRITTEN, "an unwritten extent"),
@@ -93,6 +96,7 @@ fn unfit(extent: &Extent) -> Option<&'static str> {
         .map(|(_, what)| *what)
 }
 
+/// Sentences about data that the device does not hold as they are read: each kind once.
 fn transformed(extents: &[Extent]) -> Vec<String> {
     let kinds = [
         (Extent::ENCRYPTED, "encrypted: reads include the decryption"),
@@ -138,7 +142,8 @@ mod tests {
     fn whole_files_pass() {
         let whole = [extent(0, 8192, 0), extent(8192, 4096, Extent::LAST)];
         assert_eq!(found(&whole, 12288), None);
-        // The last block is longer than the file, and room beyond the end is nobody's loss.
+        // The last block reaches beyond the end of the file; an unwritten extent behind the end
+        // does not matter.
         let beyond = [
             extent(0, 12288, 0),
             extent(12288, 1 << 20, Extent::UNWRITTEN),
@@ -182,7 +187,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map of single blocks.
+        /// Compares the first gap with that in a map of single blocks.
         #[test]
         fn a_gap_is_found_exactly_where_one_is(blocks in proptest::collection::vec(0u8..3, 1..40)) {
             let extents: Vec<Extent> = (0u64..).zip(&blocks)

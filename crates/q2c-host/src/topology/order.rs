@@ -4,42 +4,45 @@ use super::read::{Topology, TopologyCpu};
 use crate::cpu_list;
 use q2c_model::CpuId;
 
-/// A CPU in its place in the order.
+/// A CPU and its place in the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The CPU.
+    /// The CPU's number.
     pub cpu: CpuId,
-    /// How many CPUs of its core come before it: 0 has the core for itself so far, 1 is its sibling.
+    /// How many usable CPUs of the same core come before it in the order: 0 for the core's first
+    /// CPU, 1 for its SMT sibling.
     pub sibling: u32,
-    /// Its NUMA node.
+    /// NUMA node; `None` where the kernel does not tell.
     pub node: Option<u32>,
-    /// Its socket.
+    /// Socket; `None` where the kernel does not tell.
     pub package: Option<u32>,
 }
 
-/// Where one more job begins a new kind of place: a curve may step there.
+/// A number of jobs after which the next job's CPU is of another kind (sibling, node or socket). A
+/// curve over the number of jobs may have a step there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Border {
-    /// The largest number of jobs before it.
+    /// The largest number of jobs before the border.
     pub jobs: u32,
-    /// What the next CPUs are, in words.
+    /// The kind of the CPUs after the border, in words: `SMT siblings of node 0`.
     pub next: String,
 }
 
-/// CPUs for jobs 1, 2, 3 and so on.
+/// The order in which jobs 1, 2, 3 and so on are given CPUs. [`cpu_order`] makes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuOrder {
-    /// The CPUs; job n takes the n-th, and from the start again beyond the last.
+    /// Every usable CPU once. Job n takes the n-th; beyond the last the order starts again.
     pub cpus: Vec<Placed>,
     /// The order in words.
     pub words: String,
-    /// The steps in it, ascending.
+    /// The borders between kinds of CPUs, by ascending number of jobs.
     pub borders: Vec<Border>,
 }
 
-/// Every core before any SMT sibling; among each, the device's node first, then the other nodes by distance from it,
-/// then sockets, and CPUs by number. Only CPUs that are online and `allowed`; a CPU whose sibling is not allowed has its
-/// core for itself.
+/// Orders the CPUs that are online and `allowed`: every core comes before any SMT sibling. Within
+/// the cores, and within the siblings, those of the device's node come first, then those of the
+/// other nodes by distance from it; then sockets and CPU numbers decide. A CPU whose sibling is not
+/// allowed counts as a core.
 #[must_use]
 pub fn cpu_order(topology: &Topology, device_node: Option<u32>, allowed: &[CpuId]) -> CpuOrder {
     let usable: Vec<&TopologyCpu> = topology
@@ -71,7 +74,7 @@ pub fn cpu_order(topology: &Topology, device_node: Option<u32>, allowed: &[CpuId
 }
 
 impl CpuOrder {
-    /// The CPUs of `jobs` jobs; none when no CPU may be used.
+    /// The CPUs of the first `jobs` jobs; empty when no CPU may be used.
     #[must_use]
     pub fn first(&self, jobs: usize) -> Vec<CpuId> {
         let all = self.cpus.iter().map(|p| p.cpu);
@@ -84,7 +87,8 @@ fn earlier_siblings(cpu: &TopologyCpu, usable: &[&TopologyCpu]) -> u32 {
     usable.iter().filter(shares).count() as u32
 }
 
-/// 0 for the device's node, else the distance from it; all nodes are alike when the device's is not known.
+/// The distance of `node` from the device's node, with 0 for that node itself. When the device's
+/// node is not known, all nodes have 0.
 fn far(topology: &Topology, device_node: Option<u32>, node: Option<u32>) -> u32 {
     match (device_node, node) {
         (None, _) => 0,
@@ -99,7 +103,8 @@ fn same_kind(a: &Placed, b: &Placed) -> bool {
     (a.sibling, a.node, a.package) == (b.sibling, b.node, b.package)
 }
 
-/// `0-3 (cores of node 0, the device's), then 8-11 (SMT siblings of node 0, the device's)`.
+/// The order in words: `0-3 (cores of node 0, the device's), then 8-11 (SMT siblings of node 0, the
+/// device's)`.
 fn words(groups: &[&[Placed]], device_node: Option<u32>, topology: &Topology) -> String {
     let group = |g: &&[Placed]| {
         let cpus: Vec<CpuId> = g.iter().map(|p| p.cpu).collect();

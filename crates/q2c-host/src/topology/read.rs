@@ -1,4 +1,4 @@
-//! The topology as sysfs tells it.
+//! Reads the topology from sysfs.
 
 use crate::block::Leaf;
 use crate::{Roots, attr, cpu_list, machine};
@@ -8,40 +8,42 @@ use std::collections::BTreeMap;
 /// One online CPU (hardware thread).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopologyCpu {
-    /// The CPU.
+    /// The CPU's number.
     pub id: CpuId,
-    /// Online threads of its core, itself included, ascending; itself alone where sysfs does not tell.
+    /// The online CPUs of the same core, itself included, in ascending order; only itself where
+    /// sysfs does not tell.
     pub siblings: Vec<CpuId>,
-    /// Core's number within its package.
+    /// The core's number within its socket; `None` where sysfs does not tell.
     pub core: Option<u32>,
-    /// Socket.
+    /// The socket's number; `None` where sysfs does not tell.
     pub package: Option<u32>,
-    /// NUMA node.
+    /// The NUMA node's number; `None` where sysfs does not tell.
     pub node: Option<u32>,
 }
 
 /// One NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// Its CPUs, those offline as well where the kernel lists them.
+    /// The node's CPUs, including those offline where the kernel lists them.
     pub cpus: Vec<CpuId>,
-    /// Distance to each node (10 is itself), by the order of node numbers; empty where sysfs does not tell.
+    /// Distance to each node in order of node numbers; 10 is the distance to itself. Empty where
+    /// sysfs does not tell.
     pub distances: Vec<u32>,
 }
 
 /// The machine's CPUs and nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// The CPUs online, ascending.
+    /// The CPUs that are online, in ascending order.
     pub cpus: Vec<TopologyCpu>,
     /// The nodes by number; empty on a kernel without NUMA.
     pub nodes: BTreeMap<u32, Node>,
-    /// What sysfs did not tell, in words.
+    /// The facts that sysfs did not tell, in words.
     pub untold: Vec<String>,
 }
 
 impl Topology {
-    /// Reads it. What is missing is said in `untold`, never guessed.
+    /// Reads the topology. A missing fact is named in `untold`, never guessed.
     #[must_use]
     pub fn read(roots: &Roots) -> Topology {
         let nodes = nodes(roots);
@@ -61,13 +63,13 @@ impl Topology {
         }
     }
 
-    /// A CPU by its number, when it is online.
+    /// The CPU with this number; `None` when it is not online.
     #[must_use]
     pub fn cpu(&self, id: CpuId) -> Option<&TopologyCpu> {
         self.cpus.iter().find(|c| c.id == id)
     }
 
-    /// Distance between two nodes, where sysfs tells.
+    /// Distance between two nodes; `None` where sysfs does not tell.
     #[must_use]
     pub fn distance(&self, from: u32, to: u32) -> Option<u32> {
         let at = self.nodes.keys().position(|&n| n == to)?;
@@ -75,8 +77,9 @@ impl Topology {
     }
 }
 
-/// The node of a disk: that of its nearest ancestor with one, or the one node all disks below a stacked one share.
-/// `None` where there is none: virtual devices, and firmware that does not tell (-1).
+/// The NUMA node of a disk: that of its nearest ancestor in sysfs with a node. For a stacked disk
+/// it is the node that all disks below share. `None` for virtual devices, disks on different nodes,
+/// and firmware that does not tell (-1).
 #[must_use]
 pub fn device_node(roots: &Roots, leaf: &Leaf) -> Option<u32> {
     let disks = leaf.disks();
@@ -115,7 +118,7 @@ fn nodes(roots: &Roots) -> BTreeMap<u32, Node> {
 
 fn cpu(roots: &Roots, id: CpuId, nodes: &BTreeMap<u32, Node>) -> TopologyCpu {
     let file = |name: &str| roots.cpu(id, &format!("topology/{name}"));
-    // core_cpus_list since Linux 5.2; the older name is still there beside it.
+    // core_cpus_list exists since Linux 5.2; the older name is still there beside it.
     let list =
         attr::text(&file("core_cpus_list")).or_else(|| attr::text(&file("thread_siblings_list")));
     let number = |name| attr::value::<i64>(&file(name)).and_then(|n| u32::try_from(n).ok());

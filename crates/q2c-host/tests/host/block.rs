@@ -1,4 +1,4 @@
-//! From paths to disks, on made trees and on this machine.
+//! Tests of finding disks and their interrupts, on made trees and on this machine.
 
 use crate::tree::Tree;
 use q2c_host::Roots;
@@ -81,10 +81,10 @@ fn interrupts_by_adapter_and_by_name() {
         [36, 37]
     );
     assert_eq!(lines.total(), 7101);
-    // Without message-signalled interrupts the driver's naming is left.
+    // Without message-signalled interrupts the lines are found by the names that the driver gives.
     std::fs::remove_dir_all(tree.path("sys/devices/pci0/0000:02/msi_irqs")).unwrap();
     assert_eq!(Interrupts::read(&roots, &leaf).unwrap().total(), 7101);
-    // One line in the adapter's `irq` file is taken where it stands.
+    // A line in the adapter's `irq` file comes before the names.
     tree.add("sys/devices/pci0/0000:02/virtio1/irq = 35");
     assert_eq!(Interrupts::read(&roots, &leaf).unwrap().total(), 18);
 }

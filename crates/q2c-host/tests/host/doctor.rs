@@ -1,4 +1,4 @@
-//! Every check with every verdict it can give, on made trees.
+//! Tests every check with every verdict that it can give, on made trees.
 
 mod groups;
 
@@ -11,7 +11,7 @@ use q2c_model::Bytes;
 use q2c_result::{Check, Device, Target, Verdict};
 use std::collections::BTreeSet;
 
-/// A machine with nothing to complain about.
+/// A machine on which every check passes, except [`NEVER_WELL`].
 const GOOD: &str = "
     proc/sys/kernel/osrelease = 6.13.0
     proc/sys/kernel/io_uring_disabled = 0
@@ -97,7 +97,8 @@ const CHEAP: ToolCosts = ToolCosts {
     empty_loop_ns: 31.0,
 };
 
-/// Impossible on every kernel this new; not to be known of any block device.
+/// Checks that cannot pass on the good machine: the first is impossible on so new a kernel, the
+/// second cannot be known of a block device.
 const NEVER_WELL: [&str; 2] = ["hybrid-kernel", "target-written"];
 
 fn report(tree: &Tree, target: &Target, ring: Option<RingProbe>) -> Vec<Check> {
@@ -120,7 +121,8 @@ fn find<'a>(checks: &'a [Check], id: &str) -> &'a Check {
         .unwrap_or_else(|| panic!("no check {id}"))
 }
 
-/// A change to the good machine, the check it concerns, its verdict, and a part of what it found and of its fix.
+/// A change to the good machine, the check that it concerns, the verdict, and parts of the finding
+/// and of the fix.
 type Case = (
     &'static str,
     &'static str,
@@ -293,7 +295,7 @@ const CASES: &[Case] = &[
         "1.50",
         "",
     ),
-    // 200 of 10 000 counts; the 500 guest counts are within user time.
+    // Steal is 200 of 10 000 counts; the 500 guest counts are part of the user counts.
     (
         "proc/stat = cpu  600 0 200 9000 0 0 0 200 500 0",
         "steal",

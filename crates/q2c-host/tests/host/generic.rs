@@ -1,4 +1,5 @@
-//! NVMe namespaces by their character device, on made trees. `/dev/null` (1:3) plays the character device.
+//! Tests of NVMe namespaces by their character device, on made trees. `/dev/null` (1:3) stands in
+//! for that device.
 
 use crate::tree::Tree;
 use q2c_host::block::{self, Generic, NoGeneric};
@@ -7,7 +8,8 @@ use q2c_model::{Bytes, DevId};
 use q2c_result::Exit;
 use std::path::{Path, PathBuf};
 
-/// A namespace with one path: devices in the controller's folder. Its second namespace has a hidden path beside the head.
+/// A namespace with one path, whose devices are in the controller's folder, and a second one with a
+/// hidden path beside its multipath head.
 const NVME: &str = "
     sys/devices/pci0/nvme/nvme0/ng0n1/dev = 1:3
     sys/devices/pci0/nvme/nvme0/nvme0n1/dev = 259:4
@@ -70,7 +72,7 @@ fn what_has_no_such_device_is_told_why() {
         partition.contains("nvme0n1p1: it is a partition") && partition.ends_with("name nvme0n1"),
         "{partition}"
     );
-    // As Linux 5.10 has it: the disk alone.
+    // As on Linux 5.10, which shows the disk only.
     std::fs::remove_dir_all(tree.path("sys/devices/pci0/nvme/nvme0/ng0n1")).unwrap();
     let old = refused(dev(259, 4)).to_string();
     assert!(old.contains("5.13") && old.contains("5.19"), "{old}");
@@ -89,7 +91,7 @@ fn refused(tree: &Tree, write: bool, leave: &[&str]) -> TargetError {
     open(&tree.roots(), &wanted, &leave).unwrap_err()
 }
 
-/// What protects the block device protects the character device.
+/// The checks that protect the block device also protect the character device.
 #[test]
 fn a_namespace_in_use_is_not_written_by_commands() {
     let tree = Tree::new(NVME);
@@ -110,7 +112,8 @@ fn a_namespace_in_use_is_not_written_by_commands() {
         );
         assert_eq!(mounted.exit(), Exit::Target);
     }
-    // Free: the next step is to hold the block device, which is not there.
+    // Now the namespace is free. The next step is to hold the block device, which does not exist
+    // here.
     mount("27 1 8:1 / / rw - ext4 /dev/q2c-none rw");
     if Path::new("/dev/nvme0n1").exists() {
         return crate::skip("this machine has the device that should be missing");
@@ -122,7 +125,7 @@ fn a_namespace_in_use_is_not_written_by_commands() {
     assert!(matches!(alone, TargetError::NoSibling { .. }), "{alone}");
 }
 
-/// Whatever sysfs says: the device itself is asked before anything else.
+/// A device that answers as no namespace is refused, whatever sysfs says.
 #[test]
 fn a_device_that_knows_no_namespace_is_refused() {
     let tree = Tree::new(NVME);

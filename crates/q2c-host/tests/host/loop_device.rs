@@ -1,17 +1,18 @@
-//! Loop devices for tests.
+//! Makes loop devices for tests.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A loop device over a file of its own.
+/// A loop device over a file of its own, removed on drop.
 pub struct LoopDevice {
     /// Kernel name.
     pub name: String,
 }
 
 impl LoopDevice {
-    /// `None` where loop devices cannot be had: no root, no driver, no losetup.
+    /// Makes a device of `size` bytes. `None` where that is not possible: no root, no driver, or no
+    /// losetup.
     pub fn new(dir: &Path, size: usize) -> Option<LoopDevice> {
         let backing = dir.join("backing");
         fs::write(&backing, vec![0; size]).unwrap();

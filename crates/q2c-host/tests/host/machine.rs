@@ -1,4 +1,4 @@
-//! Machine facts from a made tree.
+//! Tests of machine facts from a made tree.
 
 use crate::tree::Tree;
 use q2c_host::machine;

@@ -12,7 +12,7 @@ mod target;
 mod topology;
 mod tree;
 
-/// Leaves the rest of a test out, said aloud and counted.
+/// Reports that the rest of a test is left out, and counts it as a skip.
 fn skip(reason: &str) {
     q2c_testkit::skip("host", reason);
 }

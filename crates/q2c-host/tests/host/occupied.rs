@@ -1,4 +1,4 @@
-//! Devices and files in use, from made trees and on a real loop device.
+//! Tests of devices and files in use, on made trees and on a real loop device.
 
 use crate::loop_device::LoopDevice;
 use crate::tree::Tree;
@@ -8,7 +8,7 @@ use q2c_model::{Bytes, DevId};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// sda with two partitions; md0 on sda2, dm-0 on md0; sdb alone.
+/// sda has two partitions, md0 stands on sda2, and dm-0 on md0. sdb is alone.
 const DISKS: &str = "
     sys/block/loop0/size = 0
     sys/devices/a/block/sda/dev = 8:0
@@ -30,7 +30,7 @@ const DISKS: &str = "
     proc/swaps = Filename Type Size Used Priority
 ";
 
-/// What stands in the way of writing to each device while `mounted` is mounted.
+/// Why `device` may not be written while `mounted` is mounted; `None` if it may.
 fn found(mounted: &str, device: (u32, u32)) -> Option<String> {
     let tree = Tree::new(DISKS);
     tree.add(&format!(
@@ -53,7 +53,7 @@ fn a_mounted_device_and_its_relatives() {
     assert_eq!(found("8:1", (8, 1)), mounted("sda1"));
     assert_eq!(found("8:1", (8, 0)), mounted("sda1"));
     assert_eq!(found("8:0", (8, 1)), mounted("sda"));
-    // Another partition of the same disk is nobody's business.
+    // A mounted partition does not forbid writing to another one of the same disk.
     assert_eq!(found("8:1", (8, 2)), None);
     // dm-0 stands on md0, md0 on sda2.
     assert_eq!(found("252:0", (8, 2)), mounted("dm-0"));
@@ -133,7 +133,7 @@ fn a_real_device_mounted_and_free() {
     let roots = Roots::live();
     let refused = open(&roots, &to_write(&path), &WriteLeave::none()).unwrap_err();
     assert!(matches!(refused, TargetError::NoLeave { .. }), "{refused}");
-    // Leave is for the device, whatever name it is given by.
+    // Leave is for the device, by whatever name it was given.
     let link = dir.path().join("named otherwise");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     let leave = WriteLeave::for_paths(&[link]).unwrap();
@@ -147,7 +147,7 @@ fn a_real_device_mounted_and_free() {
         "{:?}",
         target.facts.unproved
     );
-    // Held exclusively: a second run is refused.
+    // The device is held exclusively, so a second run is refused.
     let second = open(&roots, &to_write(&path), &leave).unwrap_err();
     assert!(matches!(second, TargetError::Occupied { .. }), "{second}");
     drop(target);

@@ -1,4 +1,4 @@
-//! The restore guard on made settings.
+//! Tests of the restore guard on made settings.
 
 use crate::tree::Tree;
 use q2c_host::Roots;
@@ -8,7 +8,7 @@ use q2c_host::restore::{
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Settings in a made tree, owners from the live procfs.
+/// Settings in a made tree, with owners from the live procfs.
 struct Bench {
     tree: Tree,
     journal: PathBuf,
@@ -39,7 +39,7 @@ impl Bench {
         files.filter(|p| p.is_file()).collect()
     }
 
-    /// A journal as an owner would have left it.
+    /// Writes a journal as an owner that was killed would have left it.
     fn leave(&self, owner: &Owner, changes: &[(&str, &str, &str)], tail: &str) -> PathBuf {
         let line = |(seq, (name, old, written)): (usize, &(&str, &str, &str))| {
             let object = fs::canonicalize(self.tree.path(name)).unwrap();
@@ -69,7 +69,7 @@ impl Bench {
 }
 
 fn dead() -> Owner {
-    // This process's number with another start: an earlier process that had the same number.
+    // This process's id with another start time stands for an earlier process with the same id.
     Owner {
         start_time: u64::MAX,
         ..Owner::current(&Roots::live()).unwrap()
@@ -393,7 +393,9 @@ fn sweeps_and_runs_at_the_same_time() {
     });
 }
 
-/// A daemon's setting: a journal line per new value, the first old value is put back, and after a kill any value of its own is.
+/// A setting that its owner changes again and again: the journal grows by a line per new value, the
+/// value before the first change is put back, and after a kill that happens for every value that
+/// the owner wrote.
 #[test]
 fn a_varied_setting_is_ours_at_every_value() {
     let bench = Bench::new();

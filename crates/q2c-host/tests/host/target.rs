@@ -1,4 +1,4 @@
-//! Checks of targets on this machine's file system.
+//! Tests of the checks of targets, on this machine's file system.
 
 use q2c_host::Roots;
 use q2c_host::target::{OpenTarget, Scratch, TargetError, Wanted, WriteLeave, open};
@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A folder on the disk that the build is on: the usual temporary folder may be in memory.
+/// A folder on the disk that the build is on, as the usual temporary folder may be in memory.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -48,7 +48,8 @@ fn scratch_files_are_fit_targets() {
         ("file", Bytes(3 * (1 << 20) + 4096))
     );
     assert!(target.facts.file_system.is_some());
-    // What cannot be proved has a reason: no leaf disk, or a stacked one, or no FIEMAP.
+    // If something cannot be proved, there is a reason: no disk was found, it is stacked, or there
+    // is no FIEMAP.
     let plain = target.leaf.as_ref().is_some_and(|l| l.unproved.is_empty());
     let known = matches!(target.facts.file_system.as_deref(), Some("ext4" | "xfs"));
     assert_eq!(
@@ -61,7 +62,7 @@ fn scratch_files_are_fit_targets() {
     let kinds = bytes
         .chunks(4096)
         .map(|block| block.iter().map(|b| b.count_ones()).sum::<u32>());
-    // Random bits: 16384 +- 90.5 per block; ten standard deviations are never reached.
+    // Random bits give 16384 +- 90.5 ones per block; ten standard deviations are never reached.
     assert!(kinds.into_iter().all(|ones| ones.abs_diff(16384) < 905));
     let path = made.path().to_owned();
     drop((made, target));
@@ -121,7 +122,7 @@ fn things_that_are_no_target() {
     );
 }
 
-/// Whether FIEMAP tells about files here; else the checks that need it are left out.
+/// Whether the file system here has FIEMAP; without it the checks that need it are left out.
 fn fiemap_here(dir: &Path) -> bool {
     let made = scratch(dir);
     let told = q2c_sys::fiemap::extents(&File::open(made.path()).unwrap()).is_ok();
@@ -151,7 +152,8 @@ fn files_not_fully_written() {
         unwritten.to_string().contains("an unwritten extent"),
         "{unwritten}"
     );
-    // Written and not yet given a place: written back, then fit.
+    // Data that are written but have no place on the device yet are written back; then the file is
+    // fit.
     let mut again = File::create(&path).unwrap();
     again.write_all(&vec![5; 1 << 20]).unwrap();
     read(&path).unwrap();
@@ -170,7 +172,7 @@ fn sizes_and_alignment() {
         };
         open(&Roots::live(), &wanted, &WriteLeave::none())
     };
-    // 3 MiB and 4 KiB: 769 blocks of 4 KiB.
+    // The file has 3 MiB and 4 KiB, which are 769 blocks of 4 KiB.
     with(4096, 4096, 769).unwrap();
     let small = with(4096, 4096, 770).unwrap_err();
     assert!(

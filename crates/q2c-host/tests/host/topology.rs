@@ -1,4 +1,5 @@
-//! Topology and the order of CPUs on made trees; expected orders by hand.
+//! Tests of the topology and the order of CPUs, on made trees. The expected orders were worked out
+//! by hand.
 
 use crate::tree::Tree;
 use q2c_host::topology::{CpuOrder, Topology, cpu_order, device_node};
@@ -17,7 +18,7 @@ fn numbers(order: &CpuOrder) -> Vec<u32> {
     order.cpus.iter().map(|p| p.cpu.0).collect()
 }
 
-/// One line per CPU: its siblings, core and socket.
+/// Adds the topology files of one CPU.
 fn cpu(tree: &Tree, id: u32, siblings: &str, core: u32, package: i32) {
     let dir = format!("sys/devices/system/cpu/cpu{id}/topology");
     tree.add(&format!("{dir}/core_cpus_list = {siblings}"));
@@ -36,8 +37,8 @@ fn desktop() -> Tree {
     tree
 }
 
-/// Two sockets of two cores with two threads each, numbered as Intel firmware does: 0-3 the first threads (0, 2 in
-/// socket 0), 4-7 their siblings.
+/// Two sockets of two cores with two threads each, numbered as Intel firmware does: 0-3 are the
+/// first threads (0 and 2 in socket 0), 4-7 their siblings.
 fn server() -> Tree {
     let tree = Tree::new(
         "sys/devices/system/cpu/online = 0-7
@@ -80,7 +81,7 @@ fn two_sockets_with_smt_and_a_device_on_the_second() {
     let node = device_node(&tree.roots(), &leaf);
     assert_eq!(node, Some(1));
     let found = order(&tree, node, &[0, 1, 2, 3, 4, 5, 6, 7]);
-    // Cores of node 1, cores of node 0, siblings of node 1, siblings of node 0.
+    // The order is: cores of node 1, cores of node 0, siblings of node 1, siblings of node 0.
     assert_eq!(numbers(&found), [1, 3, 0, 2, 5, 7, 4, 6]);
     assert_eq!(
         found.words,
@@ -108,7 +109,7 @@ fn two_sockets_with_smt_and_a_device_on_the_second() {
 #[test]
 fn only_allowed_cpus_and_a_lone_sibling_has_a_core() {
     let found = order(&server(), Some(0), &[4, 2, 6, 1, 99]);
-    // 4 without 0 has its core; 6 shares with 2.
+    // CPU 4 counts as a core, as its sibling 0 is not allowed; 6 shares a core with 2.
     assert_eq!(numbers(&found), [2, 4, 1, 6]);
     assert_eq!(found.cpus[3].sibling, 1);
     let nothing = order(&server(), None, &[]);
@@ -126,7 +127,7 @@ fn nearer_nodes_come_first() {
     );
     (0..3).for_each(|id| cpu(&tree, id, &id.to_string(), 0, id as i32));
     assert_eq!(numbers(&order(&tree, Some(0), &[0, 1, 2])), [0, 2, 1]);
-    // Node 1 does not tell its distances: the others follow by number.
+    // Node 1 does not tell its distances, so the other nodes follow by number.
     assert_eq!(numbers(&order(&tree, Some(1), &[0, 1, 2])), [1, 0, 2]);
 }
 
@@ -184,7 +185,7 @@ fn nodes_of_devices() {
     tree.add("sys/devices/pci/0000:c2/numa_node = -1");
     tree.add("sys/devices/pci/0000:c2/nvme/nvme1/nvme1n1/dev = 259:1");
     assert_eq!(node("nvme1n1", "pci/0000:c2/nvme/nvme1/nvme1n1"), None);
-    // Disks on two nodes share none.
+    // A stacked disk over disks on two nodes has no node.
     tree.add("sys/devices/virtual/block/md0/slaves/nvme1n1 -> ../../../../pci/0000:c2/nvme/nvme1/nvme1n1");
     let md0 = block::of_disk_name(&tree.roots(), "md0").unwrap();
     assert_eq!(

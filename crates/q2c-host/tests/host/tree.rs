@@ -1,17 +1,18 @@
-//! Made trees of sysfs and procfs.
+//! Makes trees of sysfs and procfs for tests.
 
 use q2c_host::Roots;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-/// A folder with `sys` and `proc` in it, removed with the value.
+/// A temporary folder with `sys` and `proc` in it, removed on drop.
 pub struct Tree {
     dir: tempfile::TempDir,
 }
 
 impl Tree {
-    /// From lines `path = value`; `path -> target` makes a link, `path/` a folder.
+    /// Makes the tree from lines. `path = value` makes a file, `path -> target` a link, and `path/`
+    /// a folder.
     pub fn new(lines: &str) -> Tree {
         let tree = Tree {
             dir: tempfile::tempdir().unwrap(),
@@ -20,7 +21,7 @@ impl Tree {
         tree
     }
 
-    /// Adds or replaces entries.
+    /// Adds or replaces entries, from lines as in [`Tree::new`].
     pub fn add(&self, lines: &str) {
         for line in lines.lines().map(str::trim).filter(|l| !l.is_empty()) {
             if let Some((path, value)) = line.split_once(" = ") {

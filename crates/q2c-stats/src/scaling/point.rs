@@ -1,11 +1,11 @@
-//! What a curve is made of.
+//! The points of a curve.
 
 use crate::Interval;
 
 /// The trials at one number of jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Jobs.
+    /// Number of jobs.
     pub jobs: u32,
     /// Throughput of each trial, in any one unit.
     pub trials: Vec<f64>,
@@ -28,29 +28,29 @@ impl Point {
     }
 }
 
-/// Points that are no curve.
+/// Why points make no curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Bad {
-    /// No point at all.
+    /// There is no point.
     #[error("analyse scaling: no point was measured")]
     Empty,
-    /// No jobs, no trials, or a throughput that is no positive number.
+    /// A point has no jobs, no trials, or a throughput that is no positive number.
     #[error(
         "analyse scaling: at {jobs} jobs there is no trial, or one that is not above 0; measure the point again"
     )]
     NotPositive {
-        /// Where.
+        /// The point's number of jobs.
         jobs: u32,
     },
-    /// One number of jobs twice.
+    /// Two points have the same number of jobs.
     #[error("analyse scaling: {jobs} jobs are there twice; put their trials into one point")]
     Twice {
-        /// Which.
+        /// The number of jobs.
         jobs: u32,
     },
 }
 
-/// The points by ascending jobs.
+/// Checks the points and returns them by ascending number of jobs.
 pub(super) fn in_order(points: &[Point]) -> Result<Vec<Point>, Bad> {
     let good = |p: &Point| {
         p.jobs > 0 && !p.trials.is_empty() && p.trials.iter().all(|&x| x > 0.0 && x.is_finite())

@@ -1,45 +1,49 @@
-//! Knee, peak and collapse, by definition and not by eye.
+//! Knee, peak and collapse of a curve, each by a definition.
 
 use super::point::{Bad, Point, in_order};
 use crate::Interval;
 use serde::{Deserialize, Serialize};
 
-/// A job that adds less than this share of what one job alone does is past the knee.
+/// A job that adds less than this share of the throughput of one job alone is past the knee.
 pub const KNEE_SHARE: f64 = 0.10;
 /// A fall of the median from the peak by less than this share is no collapse.
 pub const COLLAPSE_DROP: f64 = 0.05;
 
-/// One point of a curve.
+/// One point of a curve, with what follows from its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Jobs, N.
+    /// Number of jobs, N.
     pub jobs: u32,
-    /// Throughput X(N).
+    /// Throughput X(N), in the unit of the points.
     pub x: Interval,
     /// X(N) / (N X(1)): 1 is linear scaling.
     pub efficiency: f64,
-    /// Change of the median per added job since the point before; none at the first.
+    /// Change of the median per added job since the point before; `None` at the first point.
     pub gain_per_job: Option<f64>,
 }
 
-/// The shape of a curve. Medians decide; where intervals are asked for, they are `[min, max]` of the trials: with one
-/// trial they are points and decide nothing, so the trials stand beside every number.
+/// The shape of a curve. It is decided by medians, and where intervals are asked for by `[min,
+/// max]` of the trials. With one trial an interval is a point and decides nothing, so the trials
+/// stand beside every number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
-    /// The points by ascending jobs.
+    /// The points by ascending number of jobs.
     pub steps: Vec<Step>,
     /// X(1). Where one job was not measured: throughput per job at the smallest number of jobs.
     pub one_job: f64,
-    /// First N whose gain per added job is below 10 % of X(1): the jobs up to the point before paid.
+    /// First N whose gain per added job is below 10 % of X(1): jobs paid up to the point before it.
+    /// `None` when every step paid.
     pub knee: Option<u32>,
-    /// N of the highest median; the smallest one of several.
+    /// N of the highest median; of several equal ones the smallest N.
     pub peak: u32,
     /// X at the peak.
     pub peak_x: Interval,
-    /// Smallest N above the peak whose interval lies wholly below the peak's, at least 5 % below it by the medians,
-    /// where the next point is so as well.
+    /// Smallest N above the peak where throughput collapsed: its interval lies wholly below the
+    /// peak's and its median at least 5 % below, and both hold for the next point as well. `None`
+    /// without a collapse.
     pub collapse: Option<u32>,
-    /// The last point, when it alone is so: a point behind it would confirm the collapse or not.
+    /// N of the last point, when only that one fell so far: a point behind it could confirm the
+    /// collapse.
     pub unconfirmed: Option<u32>,
     /// X(largest N) / X(peak), 0..=1.
     pub retained: f64,
@@ -48,7 +52,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of the points, in any order.
+    /// The shape of the points, which may be in any order.
     ///
     /// # Errors
     /// See [`Bad`].
@@ -76,7 +80,7 @@ impl Shape {
         })
     }
 
-    /// The point at `jobs`.
+    /// The point at `jobs`, if it was measured.
     #[must_use]
     pub fn at(&self, jobs: u32) -> Option<&Step> {
         self.steps.iter().find(|s| s.jobs == jobs)
@@ -100,7 +104,7 @@ fn steps(points: &[Point]) -> Vec<Step> {
     steps
 }
 
-/// Index of the highest median, the first of equal ones.
+/// The index of the highest median; of equal ones the first.
 fn peak(steps: &[Step]) -> usize {
     let higher = |best: usize, i: usize| match steps[i].x.median > steps[best].x.median {
         true => i,
@@ -117,7 +121,8 @@ fn knee(steps: &[Step], one_job: f64) -> Option<u32> {
     steps.iter().find(flat).map(|s| s.jobs)
 }
 
-/// Wholly below the peak's interval, and by enough to matter.
+/// Whether a point fell: its interval lies wholly below the peak's, and its median at least
+/// [`COLLAPSE_DROP`] below.
 fn fell(x: &Interval, peak: &Interval) -> bool {
     peak.above(x) && x.median <= (1.0 - COLLAPSE_DROP) * peak.median
 }

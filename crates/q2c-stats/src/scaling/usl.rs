@@ -1,13 +1,15 @@
-//! The universal scalability law (Gunther): X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)).
+//! The universal scalability law (Gunther): X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N -
+//! 1)).
 //!
-//! lambda is the rate of one job, sigma the share of serial work (jobs wait for each other), kappa the cost of
-//! keeping jobs consistent, which grows with their pairs and alone makes a curve fall. Both are costs: the fit keeps
-//! them at 0 or above.
+//! lambda is the rate of one job. sigma is the share of serial work, in which jobs wait for each
+//! other. kappa is the cost of keeping jobs consistent; it grows with the number of their pairs,
+//! and it alone makes a curve fall. sigma and kappa are costs: the fit keeps them at 0 or above.
 //!
-//! **Fit.** With y = N / X the law is linear: y = a + b (N - 1) + c N (N - 1), where a = 1/lambda, b = sigma/lambda,
-//! c = kappa/lambda. The start is the non-negative least-squares solution of that form; it is refined in X itself by
-//! Levenberg-Marquardt steps, each a non-negative least-squares problem again. Residuals are
-//! relative, (X - model) / X: throughput drifts by a share of itself, and so a point at few jobs counts as one at many.
+//! **Fit.** With y = N / X the law is linear: y = a + b (N - 1) + c N (N - 1), where a = 1/lambda,
+//! b = sigma/lambda, c = kappa/lambda. The fit starts from the non-negative least-squares solution
+//! of that form. It is refined in X itself by Levenberg-Marquardt steps, each of which is a
+//! non-negative least-squares problem again. Residuals are relative, (X - model) / X, because
+//! throughput drifts by a share of itself; so a point at few jobs counts as much as one at many.
 
 mod curve;
 mod fit;
@@ -22,7 +24,7 @@ use serde::{Deserialize, Serialize};
 /// The law's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Usl {
-    /// Throughput of one job.
+    /// Throughput of one job, in the unit of the points.
     pub lambda: f64,
     /// Contention, 0 or above.
     pub sigma: f64,
@@ -31,14 +33,15 @@ pub struct Usl {
 }
 
 impl Usl {
-    /// X at `jobs`.
+    /// The law's throughput X at `jobs`.
     #[must_use]
     pub fn at(&self, jobs: f64) -> f64 {
         let waits = self.sigma * (jobs - 1.0) + self.kappa * jobs * (jobs - 1.0);
         self.lambda * jobs / (1.0 + waits)
     }
 
-    /// Where the law is highest: sqrt((1 - sigma) / kappa), not below 1. `None` with kappa at 0: it never falls.
+    /// The number of jobs at which the law is highest: sqrt((1 - sigma) / kappa), not below 1.
+    /// `None` with kappa at 0, because then the law never falls.
     #[must_use]
     pub fn peak(&self) -> Option<f64> {
         let squared = (1.0 - self.sigma) / self.kappa;

@@ -1,4 +1,5 @@
-//! Scaling curves of known shape: published, made by the law, with steps, flat, rising.
+//! Tests on scaling curves of known shape: published ones, curves made by the law, curves with
+//! steps, flat and rising ones.
 
 mod shape;
 mod usl;
@@ -11,7 +12,7 @@ fn single(curve: &[(u32, f64)]) -> Vec<Point> {
     curve.iter().map(|&(n, x)| Point::new(n, &[x])).collect()
 }
 
-/// SPDK issue 3097: million I/Os per second at 1..22 CPUs, single runs.
+/// The curve of SPDK issue 3097: million I/Os per second at 1 to 22 CPUs, single runs.
 const SPDK: [(u32, f64); 7] = [
     (1, 2.08),
     (2, 4.37),
@@ -22,12 +23,13 @@ const SPDK: [(u32, f64); 7] = [
     (22, 6.84),
 ];
 
-/// Near to normal, mean 0, deviation 1: twelve uniform numbers less 6 (Irwin-Hall).
+/// A nearly normal number of mean 0 and deviation 1: the sum of twelve uniform numbers less 6
+/// (Irwin-Hall).
 fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-/// Trials of `truth` at each number of jobs, each off by a relative error of deviation `noise`.
+/// Trials of `truth` at each number of jobs, each with a relative error of deviation `noise`.
 fn noisy(
     jobs: &[u32],
     trials: usize,
@@ -46,7 +48,7 @@ fn noisy(
     jobs.iter().map(&mut point).collect()
 }
 
-/// The law written out as in the literature, apart from the code under test.
+/// The law as the literature writes it, independent of the code under test.
 fn law(usl: Usl) -> impl Fn(f64) -> f64 {
     move |n| {
         let Usl {

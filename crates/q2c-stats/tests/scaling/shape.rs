@@ -1,4 +1,4 @@
-//! Knee, peak and collapse.
+//! Tests of knee, peak and collapse.
 
 use crate::{SPDK, law, noisy, single};
 use proptest::prelude::*;
@@ -11,7 +11,8 @@ fn the_published_case() {
     // 6.84 / 17.78 and 5.61 / 17.78.
     assert_eq!((shape.retained * 100.0).round(), 38.0);
     assert_eq!((shape.lowest * 100.0).round(), 32.0);
-    // Gains per added CPU: 2.29, 1.92, 1.43, then -2.59: up to 10 every CPU paid more than 0.208.
+    // The gains per added CPU are 2.29, 1.92, 1.43, then -2.59: up to 10 every CPU added more than
+    // 0.208.
     assert_eq!(shape.knee, Some(14));
     // 17.78 / 20.8.
     assert!((shape.at(10).unwrap().efficiency - 0.854_8).abs() < 1e-4);
@@ -41,20 +42,21 @@ fn a_point_alone_is_no_collapse() {
 #[test]
 fn intervals_that_touch_are_no_collapse() {
     let at = |jobs, lowest: f64| Point::new(jobs, &[lowest, lowest + 1.0, lowest + 4.0]);
-    // The peak's interval is 100..104; 92..96 lies below it and its median 8 % below.
+    // The peak's interval is 100 to 104. The next one, 92 to 96, lies below it, and its median 8 %
+    // below.
     let clear = Shape::of(&[at(1, 50.0), at(2, 100.0), at(4, 92.0), at(8, 91.0)]).unwrap();
     assert_eq!(clear.collapse, Some(4));
     let wide = |jobs| Point::new(jobs, &[90.0, 92.0, 100.0]);
     let touching = Shape::of(&[at(1, 50.0), at(2, 100.0), wide(4), wide(8)]).unwrap();
     assert_eq!(touching.collapse, None);
-    // Apart, but 96 is less than 5 % below 100.
+    // The intervals are apart, but 96 is less than 5 % below 100.
     let near = Shape::of(&single(&[(1, 50.0), (2, 100.0), (4, 96.0), (8, 95.5)])).unwrap();
     assert_eq!((near.collapse, near.unconfirmed), (None, None));
 }
 
 #[test]
 fn curves_by_hand() {
-    // A ceiling of 400 000: the fifth job adds nothing.
+    // A ceiling of 400 000, so that the fifth job adds nothing.
     let ceiling = |n: u32| (n, 100e3 * f64::from(n.min(4)));
     let step = Shape::of(&single(&[1, 2, 3, 4, 5, 6, 8].map(ceiling))).unwrap();
     assert_eq!((step.knee, step.peak, step.collapse), (Some(5), 4, None));
@@ -70,7 +72,8 @@ fn curves_by_hand() {
 
 #[test]
 fn where_a_law_collapses() {
-    // sigma 0.02, kappa 0.0005: X(48) = 15 645, X(64) = 14 967 (-4.3 %), X(96) = 12 868 (-18 %), X(128) = 10 970.
+    // sigma 0.02, kappa 0.0005: X(48) = 15 645, X(64) = 14 967 (-4.3 %), X(96) = 12 868 (-18 %),
+    // X(128) = 10 970.
     let usl = Usl {
         lambda: 1_000.0,
         sigma: 0.02,
@@ -117,7 +120,7 @@ fn everything_of_one_curve() {
     let all = Scaling::of(&single(&SPDK), None, 1).unwrap();
     assert_eq!(all.shape.peak, 10);
     assert!(all.usl.is_some() && all.usl_refused.is_none());
-    // The points up to the border are too few for a fit; the shape has them all.
+    // The points up to the border are too few for a fit; the shape has all points.
     let cut = Scaling::of(&single(&SPDK), Some(10), 1).unwrap();
     assert_eq!(cut.shape, all.shape);
     assert!(cut.usl.is_none() && cut.usl_refused.unwrap().contains("4 points"));

@@ -1,11 +1,11 @@
-//! The fit against curves of known parameters and against a search over a grid.
+//! Compares the fit with curves of known parameters and with a search over a grid.
 
 use crate::{SPDK, law, noisy, single};
 use proptest::prelude::*;
 use q2c_stats::scaling::{Bad, Fit, Point, Refused, Usl, fit};
 
 const JOBS: [u32; 9] = [1, 2, 4, 8, 16, 32, 48, 64, 96];
-/// Peak at sqrt(0.98 / 0.0005) = 44.27 jobs.
+/// A law with its peak at sqrt(0.98 / 0.0005) = 44.27 jobs.
 const TRUTH: Usl = Usl {
     lambda: 1_000.0,
     sigma: 0.02,
@@ -16,13 +16,14 @@ fn near(a: f64, b: f64, share: f64) -> bool {
     (a - b).abs() <= share * b.abs()
 }
 
-/// Sum of squared relative residuals, written apart from the fit.
+/// The sum of squared relative residuals, independent of the code under test.
 fn cost(points: &[Point], usl: Usl) -> f64 {
     let residual = |p: &Point| 1.0 - law(usl)(f64::from(p.jobs)) / p.interval().median;
     points.iter().map(|p| residual(p).powi(2)).sum()
 }
 
-/// The lowest cost on a grid of sigma and kappa, with the best lambda of each in closed form.
+/// The lowest cost on a grid of sigma and kappa, with the best lambda of each grid point in closed
+/// form.
 fn by_grid(points: &[Point], top: f64) -> f64 {
     let mut least = f64::INFINITY;
     for (i, j) in (0..400).flat_map(|i| (0..400).map(move |j| (i, j))) {
@@ -65,7 +66,7 @@ fn an_exact_curve_gives_its_parameters_back() {
     assert_eq!(found.intervals, None, "single trials have no spread");
 }
 
-/// Over many noisy sweeps: how often the ranges hold the truth, by parameter.
+/// Counts over many noisy sweeps how often the range of each parameter holds the truth.
 #[test]
 fn ranges_hold_the_truth() {
     const SWEEPS: u64 = 30;
@@ -89,7 +90,8 @@ fn ranges_hold_the_truth() {
         assert!(near(found.peak.unwrap(), 44.27, 0.10), "{found:?}");
         assert!(found.rms_relative < 0.03);
     }
-    // Nominal 95 %: 30 sweeps of that hold 26 or more in 98 of 100 cases.
+    // If each range holds the truth with 95 %, then 26 or more of 30 sweeps do so in 98 of 100
+    // cases.
     assert!(held.iter().all(|&n| n >= 26), "{held:?}");
 }
 
@@ -131,7 +133,7 @@ fn a_step_is_no_law_and_the_residuals_say_so() {
     let spdk = fit(&single(&SPDK), 1).unwrap();
     assert!(spdk.rms_relative > 0.15, "{spdk:?}");
     assert_eq!(spdk.points.len(), 7);
-    // A ceiling at four jobs that leaks a little: no law bends so sharply.
+    // A ceiling at four jobs with a slow fall behind it: no law bends so sharply.
     let ceiling = |n: f64| if n <= 4.0 { 100.0 * n } else { 400.0 - n };
     let ceiling = fit(&noisy(&[1, 2, 3, 4, 6, 8, 12, 16], 1, 0.0, 1, ceiling), 1).unwrap();
     assert!(ceiling.rms_relative > 0.05, "{ceiling:?}");
@@ -139,7 +141,8 @@ fn a_step_is_no_law_and_the_residuals_say_so() {
 
 #[test]
 fn contention_alone_never_falls() {
-    // Amdahl's curve with a last point a hair lower: kappa ends at or near 0 and never below it.
+    // Amdahl's curve with a last point that is a little lower: kappa ends at or near 0 and never
+    // below it.
     let amdahl = law(Usl {
         lambda: 100.0,
         sigma: 0.2,

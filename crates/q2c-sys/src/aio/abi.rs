@@ -1,4 +1,4 @@
-//! The kernel's side of AIO (include/uapi/linux/aio_abi.h) and its four calls.
+//! The binary interface of kernel AIO (include/uapi/linux/aio_abi.h) and its four system calls.
 
 use std::io;
 use std::ptr;
@@ -8,7 +8,8 @@ use std::ptr;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Iocb {
     pub data: u64,
-    /// `aio_key`, which stays 0, and `aio_rw_flags`, in the order of the machine's bytes.
+    /// `aio_key`, which stays 0, and `aio_rw_flags`; which of the two comes first depends on the
+    /// machine's byte order.
     pub key_and_flags: [u32; 2],
     pub opcode: u16,
     pub priority: i16,
@@ -38,20 +39,20 @@ const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<Event>() == 32);
 pub(super) const READ: u16 = 0;
 /// IOCB_CMD_PWRITE.
 pub(super) const WRITE: u16 = 1;
-/// IOCB_CMD_FDSYNC (4.18 and later). Everything else of its request must be 0.
+/// IOCB_CMD_FDSYNC (4.18 and later). The buffer, length and offset of its request must be 0.
 pub(super) const FDSYNC: u16 = 3;
-/// RWF_DSYNC where `aio_rw_flags` lies.
+/// The value of `key_and_flags` with RWF_DSYNC in `aio_rw_flags`.
 pub(super) const DSYNC: [u32; 2] = if cfg!(target_endian = "little") {
     [0, 2]
 } else {
     [2, 0]
 };
 
-/// A context of the kernel, destroyed on drop, which waits for what is in flight.
+/// An AIO context of the kernel. Dropping it destroys it, which waits for the requests in flight.
 pub(super) struct Context(u64);
 
 impl Context {
-    /// With room for `depth` requests.
+    /// Makes a context with room for `depth` requests.
     pub fn new(depth: u32) -> io::Result<Self> {
         let mut context = 0u64;
         // SAFETY: the kernel writes the context's id, eight bytes, to `context`.
@@ -59,29 +60,32 @@ impl Context {
         answer(rc).map(|_| Context(context))
     }
 
-    /// The id, which is the address of the completion ring.
+    /// The context's id, which is the address of its completion ring.
     pub fn id(&self) -> u64 {
         self.0
     }
 
-    /// Submits the requests that the pointers name; how many the kernel took.
+    /// Submits the requests that the pointers name, and returns how many the kernel took.
     ///
     /// # Safety
-    /// Each pointer names an `Iocb` for the call's length, and the memory each of those names is valid until its event.
+    /// Each pointer must name an `Iocb` that is valid during the call, and the memory that each
+    /// `Iocb` names must stay valid until its event.
     #[inline]
     pub unsafe fn submit(&self, requests: &[*mut Iocb]) -> io::Result<usize> {
         let (n, first) = (requests.len() as libc::c_long, requests.as_ptr());
-        // SAFETY: `first` leads to `n` pointers, and the caller answers for what they name.
+        // SAFETY: `first` points to `n` pointers; the caller guarantees what they name.
         answer(unsafe { libc::syscall(libc::SYS_io_submit, self.0, n, first) })
     }
 
-    /// Fetches up to `events.len()` events, at least `least`: with 0 it never sleeps.
+    /// Fetches up to `events.len()` events and waits for at least `least`; with 0 it never sleeps.
+    /// Returns how many.
     #[inline]
     pub fn events(&self, least: usize, events: &mut [Event]) -> io::Result<usize> {
         self.get_events(least, events, ptr::null())
     }
 
-    /// The same, one or more, or none when so many nanoseconds are over.
+    /// Waits for at least one event, for at most `ns` nanoseconds, and fetches those that are
+    /// there: none when the time is over.
     #[inline]
     pub fn events_within(&self, ns: u64, events: &mut [Event]) -> io::Result<usize> {
         let within = libc::timespec {
@@ -100,15 +104,15 @@ impl Context {
     ) -> io::Result<usize> {
         let (least, most) = (least as libc::c_long, events.len() as libc::c_long);
         let (first, call) = (events.as_mut_ptr(), libc::SYS_io_getevents);
-        // SAFETY: the kernel writes at most `most` events to the slice, which has room for them, and reads the time, which is none or
-        // the caller's for the call's length.
+        // SAFETY: the kernel writes at most `most` events to the slice, which has room for them,
+        // and reads the time, which is null or belongs to the caller during the call.
         answer(unsafe { libc::syscall(call, self.0, least, most, first, within) })
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the id is that of a live context, which nothing uses any more.
+        // SAFETY: the id is that of a live context that nothing uses any more.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.0) };
     }
 }

@@ -1,9 +1,11 @@
-//! Kernel AIO, the interface that libaio wraps, by its four system calls.
+//! Kernel AIO, the interface that libaio wraps, called directly by its four system calls.
 //!
-//! Contract: an [`Aio`] is used by one thread. Completions become visible through [`Aio::pop`] after [`Aio::look`] (never
-//! sleeps) or [`Aio::wait`] (sleeps until there is one). A look reads the completion ring that the kernel maps into the
-//! process, or, where it was asked to or the ring's layout is not known, calls `io_getevents` with a minimum of 0. Waiting is
-//! `io_getevents` with a minimum of 1: it fetches whatever else is there as well.
+//! Contract: one thread uses an [`Aio`]. Completions become visible through [`Aio::pop`] after
+//! [`Aio::look`], which never sleeps, or [`Aio::wait`], which sleeps until there is one. A look
+//! reads the completion ring that the kernel maps into the process. Where the caller asked for
+//! [`Reap::Kernel`], or the ring's layout is not known, it calls `io_getevents` with a minimum of 0
+//! instead. A wait is `io_getevents` with a minimum of 1; it fetches all other completions that are
+//! there as well. with a minimum of 1: it fetches whatever else is there as well.
 
 mod abi;
 mod user_ring;
@@ -21,12 +23,12 @@ use user_ring::UserRing;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AioError {
-    /// No context.
+    /// The kernel gave no context.
     #[error("set up kernel AIO for {depth} requests: {source}{}", todo(source))]
     Setup {
-        /// Requests asked.
+        /// Requests that the context was to have room for.
         depth: u32,
-        /// Cause.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// Events could not be fetched.
@@ -45,41 +47,45 @@ fn todo(source: &io::Error) -> &'static str {
     }
 }
 
-/// How looks find completions.
+/// The place where a look finds completions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reap {
-    /// In the mapped ring, without a call.
+    /// The mapped ring, read without a system call.
     #[default]
     Ring,
-    /// By `io_getevents`.
+    /// The kernel, asked by `io_getevents`.
     Kernel,
 }
 
-/// One context, one file and its buffers.
+/// One AIO context with its file and buffers.
+///
+/// The order of the fields is the order of their drop, and matters: the ring belongs to the
+/// context, and dropping the context waits for the requests in flight, which use the buffers and
+/// the file.
 pub struct Aio {
-    /// Before its context: it must not be used after it.
+    /// The mapped ring, if looks read it. Before the context, because it must not be used after it.
     ring: Option<UserRing>,
-    /// Before the buffers: dropping it waits for what is in flight.
+    /// Before the buffers, because dropping it waits for the requests in flight.
     context: Context,
-    /// One per slot; the kernel reads them during the submission only.
+    /// One control block per slot; the kernel reads it during the submission only.
     blocks: Box<[Iocb]>,
-    /// Queued, not submitted.
+    /// Pointers to the `blocks` that are queued and not submitted.
     queued: Vec<*mut Iocb>,
-    /// Fetched and not popped: `events[next..fetched]`.
+    /// `events[next..fetched]` are fetched and not popped.
     events: Box<[Event]>,
     next: usize,
     fetched: usize,
-    /// Refused at the submission, to be popped.
+    /// Transfers that were refused at the submission. They wait here to be popped with an error.
     refused: Vec<Done>,
     buffers: Buffers,
     file: File,
 }
 
 impl Aio {
-    /// A context for as many requests as there are slots.
+    /// Makes a context for as many requests as there are slots.
     ///
     /// # Errors
-    /// When the kernel has none to give.
+    /// When the kernel gives no context.
     pub fn new(file: File, buffers: Buffers, reap: Reap) -> Result<Self, AioError> {
         let slots = buffers.slots();
         let depth = slots as u32;
@@ -102,7 +108,8 @@ impl Aio {
         })
     }
 
-    /// How looks find completions: what was asked for, or [`Reap::Kernel`] where the ring's layout is not known.
+    /// Where looks find completions: as asked for, or [`Reap::Kernel`] if the ring's layout is not
+    /// known.
     #[must_use]
     pub fn reap(&self) -> Reap {
         match self.ring {
@@ -111,12 +118,14 @@ impl Aio {
         }
     }
 
-    /// Queues one transfer; [`Aio::submit`] hands it to the kernel. Its slot must have no other in flight.
+    /// Queues one transfer; [`Aio::submit`] hands it to the kernel. Its slot must have no other
+    /// transfer in flight.
     ///
-    /// A discard, which AIO does not have, comes back with EOPNOTSUPP.
+    /// AIO has no discard: a discard completes with EOPNOTSUPP.
     ///
     /// # Panics
-    /// When the slot does not exist, is too small, or more transfers are queued than there are slots.
+    /// When the slot does not exist, is too small, or more transfers are queued than there are
+    /// slots.
     #[inline]
     pub fn queue(&mut self, transfer: Transfer) {
         if transfer.act == Act::Discard {
@@ -146,22 +155,25 @@ impl Aio {
                 ..common
             },
         };
-        // By way of the box's own pointer: all of these live together.
+        // Taken from the pointer to the whole array, because earlier pointers into it are still
+        // queued: a reference to one entry would invalidate them.
         let block = self.blocks.as_mut_ptr().wrapping_add(slot);
         self.queued.push(block);
     }
 
-    /// Hands everything queued to the kernel. What it refuses comes back as a failed transfer.
+    /// Hands everything queued to the kernel. A transfer that the kernel refuses completes with an
+    /// error.
     #[inline]
     pub fn submit(&mut self) {
         let mut from = 0;
         while from < self.queued.len() {
-            // SAFETY: the pointers name entries of `blocks`, and those name slots of `buffers`, checked to be large
-            // enough; both outlive the context, whose end waits for every request.
+            // SAFETY: the pointers name entries of `blocks`, and those name slots of `buffers`,
+            // checked to be large enough; both outlive the context, whose drop waits for every
+            // request.
             match unsafe { self.context.submit(&self.queued[from..]) } {
                 Ok(taken) if taken > 0 => from += taken,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                // It is the first of them that was refused.
+                // The kernel stops at the first request that it refuses.
                 refused => {
                     self.refuse(from, refused.err());
                     from += 1;
@@ -182,7 +194,7 @@ impl Aio {
         });
     }
 
-    /// One look without sleeping: whether a completion can be popped.
+    /// Looks once without sleeping, and tells whether a completion can be popped.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -212,7 +224,7 @@ impl Aio {
         Ok(())
     }
 
-    /// As [`Aio::wait`], but not beyond `deadline_ns` of CLOCK_MONOTONIC.
+    /// Waits as [`Aio::wait`] does, but not beyond `deadline_ns` of CLOCK_MONOTONIC.
     ///
     /// # Errors
     /// When the kernel refuses.

@@ -1,4 +1,4 @@
-//! Kernel AIO on files, by either way of reaping.
+//! Tests of kernel AIO on files, with both ways of reaping.
 
 use super::*;
 use std::io::Write;
@@ -24,7 +24,7 @@ fn read(offset: u64, slot: u16) -> Transfer {
     }
 }
 
-/// The one completion there is, found by looks or by waiting.
+/// Submits, finds the only completion by looks or by waiting, and checks that there is no other.
 fn finish(aio: &mut Aio, look: bool) -> Done {
     aio.submit();
     match look {
@@ -36,7 +36,7 @@ fn finish(aio: &mut Aio, look: bool) -> Done {
     done
 }
 
-/// Each block of the file holds its number; the ring has to go round several times.
+/// Each block of the file holds its own number. The completion ring wraps around several times.
 #[test]
 fn reads_come_into_their_slot_round_and_round() {
     let content: Vec<u8> = (0..8 * 4096u32).map(|i| (i / 4096) as u8).collect();
@@ -53,7 +53,8 @@ fn reads_come_into_their_slot_round_and_round() {
     }
 }
 
-/// The layout has not changed since the ring was first mapped; a kernel without it would be news.
+/// The layout of the ring has not changed since it was first mapped. The test fails on a kernel
+/// that changes it.
 #[test]
 fn the_ring_is_understood() {
     assert_eq!(aio(file(&[]), 1, Reap::Ring).reap(), Reap::Ring);
@@ -85,7 +86,8 @@ fn a_read_past_the_end_is_short_and_a_refused_one_comes_back() {
     }
 }
 
-/// More contexts than the system allows: told with the sysctl that limits them.
+/// A context with more requests than the system allows fails with the name of the sysctl that
+/// limits them.
 #[test]
 fn too_much_depth_names_the_limit() {
     let limit = std::fs::read_to_string("/proc/sys/fs/aio-max-nr").unwrap();
@@ -96,7 +98,8 @@ fn too_much_depth_names_the_limit() {
             "fs.aio-max-nr is very high",
         );
     }
-    // A context may hold 0x10000000 / 32 events at most, less than that EAGAIN.
+    // The kernel refuses 0x10000000 / 32 events or more with another error; below that the limit
+    // gives EAGAIN.
     let error = Context::new(limit as u32 + 1).err().unwrap();
     let error = AioError::Setup {
         depth: limit as u32 + 1,

@@ -1,17 +1,18 @@
-//! The completion ring that the kernel maps into the process: events can be taken out without a call.
+//! The completion ring that the kernel maps into the process: events can be taken out without a
+//! system call.
 
 use super::abi::{Context, Event};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// `struct aio_ring` (fs/aio.c); the events follow.
+/// `struct aio_ring` (fs/aio.c); the events follow it in memory.
 #[repr(C)]
 struct Header {
     id: u32,
     entries: u32,
-    /// Next to be taken: moved by whoever takes.
+    /// Index of the next event to take; the process moves it.
     head: AtomicU32,
-    /// Behind the last: moved by the kernel.
+    /// Index after the last event; the kernel moves it.
     tail: AtomicU32,
     magic: u32,
     compatible: u32,
@@ -20,21 +21,22 @@ struct Header {
 }
 
 const MAGIC: u32 = 0xa10a_10a1;
-/// The ring can be read by processes.
+/// The bit that says that a process may read the ring.
 const COMPATIBLE: u32 = 1;
 
-/// A context's ring. MUST NOT be used after its context.
+/// A context's ring, read by one thread. It MUST NOT be used after its [`Context`] is dropped: its
+/// memory belongs to the context.
 pub(super) struct UserRing {
     header: ptr::NonNull<Header>,
     entries: u32,
 }
 
 impl UserRing {
-    /// The context's ring, where its layout is the one known here.
+    /// The context's ring; `None` if its layout is not the one known here.
     pub fn of(context: &Context) -> Option<Self> {
         let header = ptr::NonNull::new(context.id() as *mut Header)?;
-        // SAFETY: a context's id is the address at which the kernel mapped its ring, a page at least, for as long as
-        // the context lives.
+        // SAFETY: a context's id is the address at which the kernel mapped its ring, at least one
+        // page, for as long as the context lives.
         let known = unsafe { header.as_ref() };
         let fits = known.magic == MAGIC
             && known.compatible & COMPATIBLE != 0
@@ -47,10 +49,12 @@ impl UserRing {
         })
     }
 
-    /// Takes what is there, as much as fits; how much that was.
+    /// Takes as many events as are there and fit into `events`, and returns their number. It never
+    /// sleeps.
     #[inline]
     pub fn take(&self, events: &mut [Event]) -> usize {
-        // SAFETY: the ring is mapped as long as the context lives, which the owner of both sees to.
+        // SAFETY: the ring is mapped as long as the context lives; their common owner keeps the
+        // context alive.
         let header = unsafe { self.header.as_ref() };
         let mut head = header.head.load(Ordering::Relaxed);
         let tail = header.tail.load(Ordering::Acquire);
@@ -61,7 +65,7 @@ impl UserRing {
             head = (head + 1) % self.entries;
         }
         if taken > 0 {
-            // Only behind the reads may the kernel write there again.
+            // The kernel may write to these entries again only after they were read.
             header.head.store(head, Ordering::Release);
         }
         taken
@@ -71,8 +75,8 @@ impl UserRing {
     fn event(&self, index: u32) -> Event {
         let events = self.header.as_ptr().wrapping_add(1).cast::<Event>();
         let event = events.wrapping_add((index % self.entries) as usize);
-        // SAFETY: the index lies within the ring's entries, all of which are mapped behind the header; the kernel has
-        // finished writing this one, as the tail has passed it.
+        // SAFETY: the index lies within the ring's entries, all of which are mapped behind the
+        // header; the kernel has finished writing this one, as the tail has passed it.
         unsafe { event.read_volatile() }
     }
 }

@@ -3,21 +3,23 @@
 use super::Namespace;
 use crate::{Act, Transfer};
 
-/// `NVME_URING_CMD_IO`, that is `_IOWR('N', 0x80, struct nvme_uring_cmd)` of 72 bytes (include/uapi/linux/nvme_ioctl.h).
+/// `NVME_URING_CMD_IO`, that is `_IOWR('N', 0x80, struct nvme_uring_cmd)` of 72 bytes
+/// (include/uapi/linux/nvme_ioctl.h).
 pub const URING_CMD_IO: u32 = 0xc048_4e80;
-/// Blocks a command can name: its count is 16 bits wide and begins with 0 for one.
+/// Most blocks that one command can name: its count is 16 bits wide, and 0 stands for one block.
 pub const MOST_BLOCKS: u32 = 1 << 16;
 
-/// NVM command set: Write and Read.
+/// Opcodes of the NVM command set.
 const WRITE: u8 = 0x01;
 const READ: u8 = 0x02;
 
-/// `struct nvme_uring_cmd` for `transfer`, with room up to a large entry's 80 bytes. `None` when the transfer is empty,
-/// not in whole blocks, too long for one command, or neither a read nor a write.
+/// The bytes of `struct nvme_uring_cmd` for `transfer`, padded to the 80 bytes of a large entry.
+/// `address` is that of the data. `None` when the transfer is empty, not in whole blocks, too long
+/// for one command, or neither a read nor a write.
 #[must_use]
 #[inline]
 pub fn rw_command(namespace: Namespace, transfer: Transfer, address: u64) -> Option<[u8; 80]> {
-    // A block is a power of two.
+    // A block's size is a power of two.
     let shift = namespace.block.trailing_zeros();
     let (start, blocks) = (transfer.offset >> shift, transfer.length >> shift);
     let odd = u64::from(namespace.block) - 1;
@@ -59,7 +61,8 @@ mod tests {
         }
     }
 
-    /// By hand: 4 KiB are 8 blocks, so the count is 7; the byte offset 0x2_4680_acf1_e000 is block 0x123_4056_78f0.
+    /// Worked out by hand: 4 KiB are 8 blocks, so the count is 7; the byte offset
+    /// 0x2_4680_acf1_e000 is block 0x123_4056_78f0.
     #[test]
     #[cfg(target_endian = "little")]
     fn a_read_is_these_bytes() {

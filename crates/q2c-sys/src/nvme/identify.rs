@@ -1,4 +1,4 @@
-//! Which namespace a character device is, and how it is formatted.
+//! Asks a character device which namespace it is and how the namespace is formatted.
 
 use super::{Namespace, NvmeError};
 use std::fs::File;
@@ -37,22 +37,23 @@ struct AdminCommand {
     result: u32,
 }
 
-/// The Identify Namespace data structure as it comes from the controller.
+/// The Identify Namespace data structure as the controller returns it.
 #[repr(C, align(4096))]
 struct Page([u8; 4096]);
 
 const _: () = assert!(size_of::<AdminCommand>() == 72 && size_of::<Page>() == 4096);
 
-/// The namespace behind a character device.
+/// Asks a character device for its namespace.
 ///
 /// # Errors
-/// When it is none, Identify is refused, or its blocks cannot be read and written alone (metadata).
+/// When the file is no namespace's character device, Identify is refused, or the blocks cannot be
+/// read and written without metadata.
 pub fn namespace(file: &File) -> Result<Namespace, NvmeError> {
     let kind = file.metadata().map_err(NvmeError::NoNamespace)?.file_type();
     if !kind.is_char_device() {
         return Err(NvmeError::NotACharacterDevice);
     }
-    // SAFETY: NVME_IOCTL_ID takes no argument and touches no memory of ours.
+    // SAFETY: NVME_IOCTL_ID takes no argument and touches no memory of this process.
     let id = unsafe { libc::ioctl(file.as_raw_fd(), ID as _) };
     let id = match id {
         1.. => id as u32,
@@ -77,22 +78,24 @@ fn identify(file: &File, id: u32) -> io::Result<Box<Page>> {
         cdw10: 0,
         ..AdminCommand::default()
     };
-    // SAFETY: the command is one `nvme_admin_cmd`, and names a live page of ours of the length it says; the kernel
-    // writes nowhere else.
+    // SAFETY: the command is one `nvme_admin_cmd`, and names a live page of `data_len` bytes that
+    // this function owns; the kernel writes nowhere else.
     let status = unsafe { libc::ioctl(file.as_raw_fd(), ADMIN_CMD as _, &raw mut command) };
     match status {
         0 => Ok(page),
-        // A status of the device.
+        // A positive result is a status of the device.
         1.. => Err(io::Error::from_raw_os_error(libc::EIO)),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Identify Namespace: size in bytes 0 to 7, format in use in byte 26, formats of four bytes from byte 128 on.
+/// Reads the Identify Namespace structure: bytes 0 to 7 hold the size in blocks, byte 26 the format
+/// in use; from byte 128 on each format has four bytes. The error says what plain commands cannot
+/// handle.
 fn parse(id: u32, page: &[u8; 4096]) -> Result<Namespace, String> {
     let size = u64::from_le_bytes(page[..8].try_into().expect("eight bytes"));
     let (highest, in_use) = (page[25], page[26]);
-    // Bits 5 and 6 came with more than 16 formats.
+    // With more than 16 formats, bits 5 and 6 are the index's upper bits.
     let high = if highest > 15 { in_use >> 5 & 3 } else { 0 };
     let format = usize::from(in_use & 0xf | high << 4);
     let entry = &page[128 + 4 * format..][..4];
@@ -118,7 +121,8 @@ fn parse(id: u32, page: &[u8; 4096]) -> Result<Namespace, String> {
 mod tests {
     use super::*;
 
-    /// A namespace of 1000 blocks whose format `n` has these metadata bytes and this block shift.
+    /// The structure of a namespace of 1000 blocks that uses format `n`, with `metadata` bytes and
+    /// blocks of 2^`shift` bytes.
     fn page(n: usize, metadata: u16, shift: u8) -> [u8; 4096] {
         let mut page = [0; 4096];
         page[..8].copy_from_slice(&1000u64.to_le_bytes());

@@ -1,6 +1,8 @@
-//! NVMe passthrough: read and write commands through a ring to the controller's character device, past the block layer.
+//! NVMe passthrough: read and write commands through a ring to the controller's character device,
+//! past the block layer.
 //!
-//! The encoding is checked against the bytes of the specification, and live in guests (`guest/tests/passthrough.sh`).
+//! The encoding is checked against the bytes of the specification, and live in guests
+//! (`guest/tests/passthrough.sh`).
 
 use super::core::Core;
 use super::{Done, RingError, RingFlags, RingOptions, Transfer, setup};
@@ -10,11 +12,13 @@ use io_uring::{cqueue, opcode, squeue, types};
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// A ring with one registered NVMe namespace and its buffers. As [`Ring`](super::Ring), but its entries are commands.
+/// A ring with one registered NVMe namespace and its buffers.
+///
+/// It has the contract of [`Ring`](super::Ring), but its entries are NVMe commands.
 pub struct CommandRing {
     core: Core<squeue::Entry128, cqueue::Entry32>,
     namespace: Namespace,
-    /// Transfers that no command can express, to be popped.
+    /// Transfers that no command can express. They wait here to be popped with an error.
     refused: Vec<Done>,
     /// Whether commands may name a registered buffer.
     fixed: bool,
@@ -23,8 +27,8 @@ pub struct CommandRing {
 }
 
 impl CommandRing {
-    /// Makes the ring on a namespace's character device (`/dev/ng0n1`); with `iopoll` completions are found by asking the
-    /// device (6.1 and later, needs poll queues).
+    /// Makes the ring on a namespace's character device (`/dev/ng0n1`). With `iopoll` completions
+    /// are found by asking the device, which needs poll queues and Linux 6.1 or later.
     ///
     /// # Errors
     /// As [`Ring::new`](super::Ring::new).
@@ -60,23 +64,24 @@ impl CommandRing {
         })
     }
 
-    /// The completion flags in force.
+    /// The completion flags that the kernel accepted.
     #[must_use]
     pub fn flags(&self) -> RingFlags {
         self.core.taskrun
     }
 
-    /// All flags in force, as the kernel names them; `none` when there are none.
+    /// The kernel's names of all flags in force; `none` when there are none.
     #[must_use]
     pub fn names(&self) -> &'static str {
         self.core.options.names(self.core.taskrun)
     }
 
-    /// Queues one transfer; [`CommandRing::submit`] hands it to the kernel. One that is not in whole blocks comes back with
-    /// EINVAL.
+    /// Queues one transfer; [`CommandRing::submit`] hands it to the kernel. A transfer that one
+    /// command cannot express (see [`rw_command`]) completes with EINVAL.
     ///
     /// # Panics
-    /// When the slot does not exist, is too small, or more transfers are queued than there are slots.
+    /// When the slot does not exist, is too small, or more transfers are queued than there are
+    /// slots.
     #[inline]
     pub fn queue(&mut self, transfer: Transfer) {
         assert!(transfer.length as usize <= self.buffers.size());
@@ -91,10 +96,10 @@ impl CommandRing {
             .buf_index(self.fixed.then_some(buffer as u16))
             .cmd(command)
             .build()
-            // The completion does not tell the length.
+            // The completion does not tell the length, so it stands above the slot.
             .user_data(u64::from(transfer.slot) | u64::from(transfer.length) << 16);
-        // SAFETY: the slot is large enough, and outlives the ring: both are fields of `self`, the ring is dropped
-        // first, and dropping waits until nothing is in flight.
+        // SAFETY: the slot is large enough and outlives the ring: both are fields of `self`, the
+        // ring is dropped first, and dropping it waits until nothing is in flight.
         unsafe { self.core.push(&entry) };
     }
 
@@ -107,7 +112,7 @@ impl CommandRing {
         self.core.submit()
     }
 
-    /// One look without sleeping.
+    /// Looks once without sleeping, and tells whether a completion can be popped.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -116,7 +121,8 @@ impl CommandRing {
         Ok(!self.refused.is_empty() || self.core.look()?)
     }
 
-    /// In the kernel until a completion can be popped: asleep, or polling with `iopoll`.
+    /// Stays in the kernel until a completion can be popped: asleep, or polling with `iopoll`. As
+    /// in [`Ring::wait`](super::Ring::wait), the kernel may return early.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -128,7 +134,7 @@ impl CommandRing {
         }
     }
 
-    /// Submits and waits: one system call.
+    /// Hands everything queued to the kernel and waits for a completion, in one system call.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -151,7 +157,8 @@ impl CommandRing {
     }
 }
 
-/// 0 is success; below an errno of the kernel; above a status of the device, which is an I/O error.
+/// Reads a completion's result: 0 is success, a negative number the kernel's errno, a positive one
+/// the device's status, which is told as EIO.
 fn done(user_data: u64, result: i32) -> Done {
     let result = match result {
         0 => (user_data >> 16) as i32,

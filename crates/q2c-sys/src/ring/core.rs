@@ -1,4 +1,4 @@
-//! The ring itself: queues, submits, looks, waits, whatever the entries are.
+//! Queueing, submitting, looking and waiting, for every kind of ring entry.
 
 use super::options::{RingFlags, RingOptions};
 use super::setup::{Made, build, register_ring, unregister_ring};
@@ -15,7 +15,12 @@ const SQ_WAKEUP: u32 = 1 << 1;
 const EXT_ARG: u32 = 1 << 3;
 const REGISTERED_RING: u32 = 1 << 4;
 
-/// A ring in use by one thread.
+/// A ring that one thread uses. [`Ring`](super::Ring) and [`CommandRing`](super::CommandRing) are
+/// built on it.
+///
+/// `in_flight` counts entries that are pushed and not popped, never more than `depth`. The drop
+/// waits until none is in flight, so the owner must drop the ring before the memory that its
+/// entries name.
 pub(super) struct Core<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
     pub ring: IoUring<S, C>,
     pub options: RingOptions,
@@ -23,11 +28,13 @@ pub(super) struct Core<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
     pub helper: Option<u32>,
     pub in_flight: u32,
     depth: u32,
-    /// What `io_uring_enter` is given: the descriptor, or the index it is registered under.
+    /// The ring as `io_uring_enter` takes it: the descriptor, or the index under which it is
+    /// registered.
     fd: i32,
-    /// [`REGISTERED_RING`] or nothing.
+    /// [`REGISTERED_RING`] when `fd` is an index, else 0.
     pub fd_flag: u32,
-    /// The index means this ring in the thread that registered it only.
+    /// Keeps the type on its thread: the index names this ring only in the thread that registered
+    /// it.
     _thread: PhantomData<*const ()>,
 }
 
@@ -38,7 +45,8 @@ where
     IoUring<S, C>: Made,
 {
     pub fn new(depth: u32, options: RingOptions) -> Result<Self, RingError> {
-        // The helper frees entries only after it has handed them on: a completion may be seen, and its slot used again, before.
+        // The helper thread gives an entry back only after it has handed it on. Before that the
+        // completion may be seen and its slot used again, so twice as many entries are needed.
         let entries = if options.sqpoll.is_some() {
             2 * depth
         } else {
@@ -65,7 +73,7 @@ where
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
-    /// Queues an entry.
+    /// Queues an entry; [`Core::submit`] hands it to the kernel.
     ///
     /// # Safety
     /// The memory that the entry names must stay valid until its completion.
@@ -75,7 +83,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
     #[inline]
     pub unsafe fn push(&mut self, entry: &S) {
         assert!(self.in_flight < self.depth, "more requests than slots");
-        // SAFETY: the caller sees to the memory; the descriptor in the entry is registered with this ring.
+        // SAFETY: the caller keeps the memory valid; the descriptor in the entry is registered with
+        // this ring.
         let pushed = unsafe { self.ring.submission().push(entry) };
         assert!(
             pushed.is_ok(),
@@ -84,7 +93,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         self.in_flight += 1;
     }
 
-    /// Hands everything queued to the kernel; runs no completions.
+    /// Hands everything queued to the kernel. It runs no completion work.
     #[inline]
     pub fn submit(&mut self) -> Result<(), RingError> {
         if self.options.sqpoll.is_some() {
@@ -92,17 +101,20 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         }
         loop {
             let queued = self.ring.submission().len() as u32;
-            // The kernel may take fewer than offered; one left behind would never complete.
+            // The kernel may take fewer entries than offered; one that is left in the queue would
+            // never complete.
             if queued == 0 || self.enter(queued, 0, 0)? >= queued {
                 return Ok(());
             }
         }
     }
 
-    /// With SQPOLL: calls the kernel only where its thread has gone to sleep, or `flags` say what else to do.
+    /// For SQPOLL: calls the kernel only if the helper thread sleeps or `flags` ask for more than a
+    /// wake-up.
     #[inline]
     fn wake(&mut self, want: u32, flags: u32) -> Result<(), RingError> {
-        // Looks at the flag behind a full barrier: either the thread sees the new entries, or we see it asleep.
+        // `need_wakeup` reads the flag after a full barrier: either the helper sees the new
+        // entries, or this thread sees that the helper sleeps.
         let wakeup = match self.ring.submission().need_wakeup() {
             true => SQ_WAKEUP,
             false => 0,
@@ -113,7 +125,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         }
     }
 
-    /// One look without sleeping: runs pending completion work, or asks the device, where nothing is there yet.
+    /// Looks once without sleeping. When no completion is there yet it runs pending completion
+    /// work, or asks the device.
     #[inline]
     pub fn look(&mut self) -> Result<bool, RingError> {
         if !self.ring.completion().is_empty() {
@@ -128,7 +141,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         Ok(!self.ring.completion().is_empty())
     }
 
-    /// In the kernel until at least one completion can be popped, or a little less: the caller looks again.
+    /// Stays in the kernel until a completion can be popped. The kernel may return earlier, so the
+    /// caller looks again.
     #[inline]
     pub fn wait(&mut self) -> Result<(), RingError> {
         match self.options.sqpoll {
@@ -142,7 +156,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         !self.options.polls_in_call() && self.ring.params().is_feature_ext_arg()
     }
 
-    /// As [`Core::wait`], but not beyond `deadline` of CLOCK_MONOTONIC. Where a wait cannot end by time it looks all the while.
+    /// Waits as [`Core::wait`] does, but not beyond `deadline` of CLOCK_MONOTONIC, in nanoseconds.
+    /// Where a wait cannot end by time it looks in a loop.
     #[inline]
     pub fn wait_until(&mut self, deadline: u64) -> Result<(), RingError> {
         let timed = self.waits_timed();
@@ -159,19 +174,20 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         Ok(())
     }
 
-    /// Sleeps until a completion, `left` nanoseconds, or a signal.
+    /// Sleeps until a completion arrives, `left` nanoseconds have passed, or a signal comes.
     fn wait_for(&mut self, left: u64) -> Result<(), RingError> {
         let left = types::Timespec::new()
             .sec(left / 1_000_000_000)
             .nsec((left % 1_000_000_000) as u32);
         let argument = types::SubmitArgs::new().timespec(&left);
-        // With SQPOLL the helper may be asleep with entries in its queue.
+        // With SQPOLL the helper may sleep although entries are in its queue.
         let wakeup = match self.options.sqpoll {
             Some(_) if self.ring.submission().need_wakeup() => SQ_WAKEUP,
             _ => 0,
         };
         let flags = GETEVENTS | EXT_ARG | wakeup | self.fd_flag;
-        // SAFETY: the argument and the time it points to live for the call's length; the kernel reads them alone.
+        // SAFETY: the argument and the time it points to live until the call returns; the kernel
+        // reads nothing else of this process's memory.
         let done = unsafe {
             libc::syscall(
                 libc::SYS_io_uring_enter,
@@ -193,7 +209,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         }
     }
 
-    /// Hands everything queued to the kernel and waits: one system call, but with SQPOLL, whose thread takes the submissions.
+    /// Hands everything queued to the kernel and waits, in one system call. With SQPOLL it only
+    /// waits: the helper thread takes the submissions.
     #[inline]
     pub fn submit_and_wait(&mut self) -> Result<(), RingError> {
         if self.options.sqpoll.is_some() {
@@ -207,7 +224,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         }
     }
 
-    /// The next completion. Call it again when [`Core::wait`] returned without one.
+    /// Takes the next completion, if there is one. [`Core::wait`] may return without one.
     #[inline]
     pub fn pop(&mut self) -> Option<C> {
         let entry = self.ring.completion().next()?;
@@ -215,7 +232,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         Some(entry)
     }
 
-    /// Takes back everything in flight: the kernel must not write into buffers that are gone.
+    /// Waits for everything in flight: the kernel must not write into buffers that no longer exist.
     pub fn drain(&mut self) {
         while self.in_flight > 0 && self.submit_and_wait().is_ok() {
             while self.pop().is_some() {}
@@ -234,12 +251,13 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         }
     }
 
-    /// How many entries the kernel took.
+    /// Calls `io_uring_enter` and returns how many entries the kernel took.
     #[inline]
     fn enter(&mut self, submit: u32, want: u32, flags: u32) -> Result<u32, RingError> {
         let flags = flags | self.fd_flag;
         let no_signals = std::ptr::null::<libc::sigset_t>();
-        // SAFETY: no memory of ours is handed over but the ring's own; counts and flags are values the kernel checks.
+        // SAFETY: the call names no memory but the ring's own; counts and flags are values that the
+        // kernel checks.
         let taken = unsafe {
             libc::syscall(
                 libc::SYS_io_uring_enter,

@@ -1,9 +1,9 @@
-//! Why a ring could not be made or used.
+//! The errors of making and using a ring.
 
 use std::io;
 use thiserror::Error;
 
-/// Ring memory is locked memory where the process has no CAP_IPC_LOCK.
+/// The kernel counts ring memory as locked memory unless the process has CAP_IPC_LOCK.
 fn todo(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::OutOfMemory => "; raise the memlock limit (ulimit -l) or free memory",
@@ -15,18 +15,18 @@ fn todo(source: &io::Error) -> &'static str {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RingError {
-    /// The kernel forbids io_uring.
+    /// The kernel or a seccomp filter forbids io_uring, or the kernel has none.
     #[error(
         "set up io_uring: {0}; it is forbidden here: see sysctl kernel.io_uring_disabled (0 allows it) and the \
          container's seccomp profile"
     )]
     Forbidden(io::Error),
-    /// Set-up failed otherwise.
+    /// `io_uring_setup` failed for another reason.
     #[error("set up io_uring with {depth} entries: {source}{}", todo(source))]
     Setup {
-        /// Entries asked.
+        /// Entries asked for, without those added for SQPOLL.
         depth: u32,
-        /// Cause.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// The kernel refuses the options asked for.
@@ -34,9 +34,9 @@ pub enum RingError {
     Options {
         /// The flags asked for, as the kernel names them.
         flags: &'static str,
-        /// Cause.
+        /// The kernel's answer.
         source: io::Error,
-        /// What they need.
+        /// What these options need: kernel versions, and options that exclude each other.
         todo: String,
     },
     /// Buffers could not be pinned.
@@ -45,11 +45,11 @@ pub enum RingError {
          smaller depth or block size"
     )]
     Memlock {
-        /// Bytes asked.
+        /// Bytes of all buffers together.
         bytes: usize,
-        /// RLIMIT_MEMLOCK in words.
+        /// RLIMIT_MEMLOCK as text: `64 KiB`, or `unlimited`.
         limit: String,
-        /// Cause.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// The file could not be registered.

@@ -1,14 +1,15 @@
-//! The kernel thread behind a ring.
+//! Finds the kernel thread of a ring with SQPOLL.
 
 use std::fs::read_to_string;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// How often the thread is looked for, a millisecond apart: it is made with the ring, and tells its number when it first runs.
+/// How often the thread is looked for, a millisecond apart. The thread is made with the ring, but
+/// the kernel tells its id only after it has run for the first time.
 const TRIES: u32 = 200;
 
-/// Thread id of the ring's SQPOLL thread, from the `SqThread:` line of `/proc/self/fdinfo`. `None` where its number means
-/// nothing here (another pid namespace).
+/// Thread id of the ring's SQPOLL thread, from the `SqThread:` line of `/proc/self/fdinfo`. `None`
+/// where that id names no such thread here, as in another pid namespace.
 pub(super) fn sq_thread(ring: &impl AsRawFd) -> Option<u32> {
     let path = format!("/proc/self/fdinfo/{}", ring.as_raw_fd());
     (0..TRIES).find_map(|_| {
@@ -20,7 +21,8 @@ pub(super) fn sq_thread(ring: &impl AsRawFd) -> Option<u32> {
     })
 }
 
-/// While the ring is busy the kernel prints -1.
+/// The id in `fdinfo`. `None` without the line, or while the ring is busy: then the kernel prints
+/// -1.
 fn parse(fdinfo: &str) -> Option<u32> {
     let line = fdinfo
         .lines()
@@ -28,7 +30,8 @@ fn parse(fdinfo: &str) -> Option<u32> {
     line.trim().parse().ok()
 }
 
-/// Before the helper has run once, the line names the thread that made the ring.
+/// Whether `tid` is an SQPOLL thread: before it has run once, the line names the thread that made
+/// the ring.
 fn is_helper(tid: u32) -> bool {
     let name = read_to_string(format!("/proc/self/task/{tid}/comm"));
     name.is_ok_and(|name| name.starts_with("iou-sqp"))

@@ -1,11 +1,13 @@
-//! One io_uring for one lane: registered file and buffers, completions run only when the lane asks for them.
+//! One io_uring for one lane, with a registered file and registered buffers.
 //!
-//! Contract: a [`Ring`] is made and used by one thread. Completions become visible through [`Ring::pop`] after
-//! [`Ring::look`] (never sleeps) or [`Ring::wait`] (in the kernel until there is one). With `DEFER_TASKRUN` nothing wakes
-//! the lane in between: a completion during a timed sleep stays pending until the next look. That is what hybrid
-//! polling needs; with the default flags task work interrupts the sleep and falsifies it.
+//! Contract: one thread makes a [`Ring`] and uses it. Completions become visible through
+//! [`Ring::pop`] after [`Ring::look`], which never sleeps, or [`Ring::wait`], which stays in the
+//! kernel until there is one. With `DEFER_TASKRUN` nothing wakes the lane in between: a request
+//! that completes during a timed sleep stays pending until the next look. Hybrid polling needs
+//! that. With the default flags task work interrupts the sleep, so the lane sleeps shorter than its
+//! rule asked.
 //!
-//! How a ring completes is a matter of its [`RingOptions`]:
+//! The [`RingOptions`] decide how completions are found:
 //!
 //! | options | look | wait |
 //! |---|---|---|
@@ -32,30 +34,33 @@ use io_uring::{cqueue, opcode, squeue, types};
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// What a transfer does.
+/// The operation of a [`Transfer`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Act {
-    /// From the file.
+    /// Reads from the file.
     #[default]
     Read,
-    /// To the file.
+    /// Writes to the file.
     Write,
-    /// To the file, on the medium when complete (RWF_DSYNC: FUA where the device has it, else a flush behind it).
+    /// Writes to the file; the data are on the medium when the transfer completes (RWF_DSYNC: the
+    /// kernel uses FUA where the device has it, else a flush after the write).
     Durable,
-    /// What was written before is on the medium when complete (fdatasync). Offset and length are 0.
+    /// Flushes: all data written before are on the medium when it completes (fdatasync). Offset and
+    /// length are 0.
     Flush,
-    /// The blocks are given back: fallocate with PUNCH_HOLE, which on a block device is a write of zeros that unmaps.
+    /// Frees the blocks: fallocate with PUNCH_HOLE, which on a block device is a write of zeros
+    /// that unmaps.
     Discard,
 }
 
 impl Act {
-    /// A read, or a write.
+    /// [`Act::Write`] when `write` is true, else [`Act::Read`].
     #[must_use]
     pub const fn writing(write: bool) -> Act {
         if write { Act::Write } else { Act::Read }
     }
 
-    /// Whether data go to the file.
+    /// Whether the transfer carries data from the buffer to the file.
     #[must_use]
     pub const fn writes(self) -> bool {
         matches!(self, Act::Write | Act::Durable)
@@ -65,13 +70,13 @@ impl Act {
 /// One transfer between the registered file and a buffer slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// What it does.
+    /// The operation.
     pub act: Act,
     /// Byte offset in the file.
     pub offset: u64,
-    /// Bytes, at most a slot's size.
+    /// Bytes, at most a slot's size; a discard, which uses no buffer, may be longer.
     pub length: u32,
-    /// Buffer slot; no other transfer may be using it.
+    /// Buffer slot; no other transfer in flight may use it.
     pub slot: u16,
 }
 
@@ -86,10 +91,11 @@ pub struct Done {
 
 /// A ring with one registered file and its buffers.
 pub struct Ring {
-    /// First, so that it is gone, with nothing in flight, before the memory and the file are.
+    /// The first field, so that it is dropped first: its drop waits until nothing is in flight, and
+    /// the memory and the file must live until then.
     core: Core<squeue::Entry, cqueue::Entry>,
     buffers: Buffers,
-    /// Kept open as long as the kernel may use it.
+    /// Kept open while the kernel may use it.
     _file: OwnedFd,
 }
 
@@ -97,7 +103,8 @@ impl Ring {
     /// Makes the ring with the best flags the kernel has, registers `file` and `buffers`.
     ///
     /// # Errors
-    /// When io_uring is forbidden or absent, memory may not be pinned, or the file cannot be registered.
+    /// When io_uring is forbidden or absent, memory may not be pinned, or the file cannot be
+    /// registered.
     pub fn new(file: File, buffers: Buffers) -> Result<Self, RingError> {
         Self::with(file, buffers, RingOptions::default())
     }
@@ -121,51 +128,55 @@ impl Ring {
         })
     }
 
-    /// The completion flags in force.
+    /// The completion flags that the kernel accepted.
     #[must_use]
     pub fn flags(&self) -> RingFlags {
         self.core.taskrun
     }
 
-    /// What was asked for.
+    /// The options that the ring was made with.
     #[must_use]
     pub fn options(&self) -> RingOptions {
         self.core.options
     }
 
-    /// All flags in force, as the kernel names them; `none` when there are none.
+    /// The kernel's names of all flags in force; `none` when there are none.
     #[must_use]
     pub fn names(&self) -> &'static str {
         self.core.options.names(self.core.taskrun)
     }
 
-    /// The helper's thread id, with SQPOLL, where it can be told.
+    /// The thread id of the SQPOLL helper. `None` without SQPOLL, or where the kernel does not tell
+    /// it.
     #[must_use]
     pub fn helper(&self) -> Option<u32> {
         self.core.helper
     }
 
-    /// Transfers queued or submitted, not yet popped.
+    /// Transfers queued or submitted and not yet popped.
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.core.in_flight
     }
 
-    /// Queues one transfer; [`Ring::submit`] hands it to the kernel. With SQPOLL its thread may take it at once.
+    /// Queues one transfer; [`Ring::submit`] hands it to the kernel. With SQPOLL the helper thread
+    /// may take it at once.
     ///
     /// # Panics
-    /// When the slot does not exist, is too small, or more transfers are queued than there are slots.
+    /// When the slot does not exist, is too small, or more transfers are queued than there are
+    /// slots.
     #[inline]
     pub fn queue(&mut self, transfer: Transfer) {
         assert!(transfer.length as usize <= self.buffers.size() || transfer.act == Act::Discard);
         let buffer = self.buffers.of(transfer.slot, transfer.act.writes());
         let entry = entry(transfer, buffer, self.buffers.address(buffer));
-        // SAFETY: the buffer slot is registered, checked to be large enough, and outlives the ring: both are
-        // fields of `self`, the ring is dropped first, and dropping waits until nothing is in flight.
+        // SAFETY: the buffer slot is registered, checked to be large enough, and outlives the ring:
+        // both are fields of `self`, the ring is dropped first, and dropping waits until nothing is
+        // in flight.
         unsafe { self.core.push(&entry) };
     }
 
-    /// Hands everything queued to the kernel; runs no completions.
+    /// Hands everything queued to the kernel. It runs no completion work.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -174,8 +185,8 @@ impl Ring {
         self.core.submit()
     }
 
-    /// One look without sleeping: runs pending completion work, or asks the device with IOPOLL, then tells whether a
-    /// completion can be popped.
+    /// Looks once without sleeping: runs pending completion work, or asks the device with IOPOLL,
+    /// then tells whether a completion can be popped.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -184,7 +195,8 @@ impl Ring {
         self.core.look()
     }
 
-    /// In the kernel until a completion can be popped: asleep, or polling with IOPOLL. A loop there may end early: look again.
+    /// Stays in the kernel until a completion can be popped: asleep, or polling with IOPOLL. The
+    /// kernel's polling loop may end early, without a completion: the caller has to look again.
     ///
     /// # Errors
     /// When the kernel refuses; interruptions by signals are resumed.
@@ -193,8 +205,9 @@ impl Ring {
         self.core.wait()
     }
 
-    /// Hands everything queued to the kernel and waits until one completion can be popped: one system call (with
-    /// SQPOLL its thread takes what is queued).
+    /// Hands everything queued to the kernel and waits until one completion can be popped, in one
+    /// system call. With SQPOLL the helper thread takes the queued transfers, and the call only
+    /// waits.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -209,7 +222,8 @@ impl Ring {
         let entry = self.core.pop()?;
         let (data, result) = (entry.user_data(), entry.result());
         let result = match result {
-            // Of a discard the length, of anything else 0.
+            // A discard completes with 0: its length stands above the slot in the user data. For
+            // the others these bits are 0.
             0 => (data >> u16::BITS) as i32,
             result => result,
         };
@@ -219,7 +233,7 @@ impl Ring {
         })
     }
 
-    /// As [`Ring::wait`], but not beyond `deadline_ns` of CLOCK_MONOTONIC.
+    /// Waits as [`Ring::wait`] does, but not beyond `deadline_ns` of CLOCK_MONOTONIC.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -228,7 +242,8 @@ impl Ring {
         self.core.wait_until(deadline_ns)
     }
 
-    /// Whether [`Ring::wait_until`] sleeps: Linux 5.11 and later, where the ring does not poll in its calls. Else it looks.
+    /// Whether [`Ring::wait_until`] sleeps: it does on Linux 5.11 and later where the ring does not
+    /// poll in its calls. Else it looks again and again until the deadline.
     #[must_use]
     pub fn waits_timed(&self) -> bool {
         self.core.waits_timed()

@@ -1,35 +1,39 @@
-//! What a ring can be asked to be, and what it became.
+//! The options a ring is made with, and the completion flags it got.
 
 use std::sync::LazyLock;
 
-/// When completion work runs: what decides whether a sleep can be disturbed.
+/// The completion flags of a ring. They decide when completion work runs, and so whether it
+/// disturbs a timed sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RingFlags {
     /// SINGLE_ISSUER, DEFER_TASKRUN, TASKRUN_FLAG (6.1 and later): completions wait for the lane.
     Deferred,
-    /// COOP_TASKRUN, TASKRUN_FLAG (5.19 and later): no interrupt is sent, yet a sleeper is woken early.
+    /// COOP_TASKRUN, TASKRUN_FLAG (5.19 and later): the kernel interrupts no running lane, but
+    /// wakes a sleeping one early.
     Cooperative,
-    /// None: task work interrupts the lane whenever it comes.
+    /// No completion flags: task work interrupts the lane whenever it comes.
     Default,
 }
 
 /// A kernel thread that takes the submissions out of the ring (SQPOLL).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SqPoll {
-    /// The CPU it is bound to; else it runs wherever the scheduler puts it.
+    /// The CPU that the thread is bound to. With `None` the scheduler chooses.
     pub cpu: Option<u32>,
 }
 
-/// What a ring is asked to be. The default: interrupts, no helper, the best [`RingFlags`] the kernel has.
+/// The options a ring is made with. The default is interrupts, no helper thread, and the best
+/// [`RingFlags`] that the kernel has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RingOptions {
     /// Completions are found by asking the device (IOPOLL); needs poll queues and direct I/O.
     pub iopoll: bool,
     /// The kernel sleeps before it polls (HYBRID_IOPOLL, 6.13 and later); only with `iopoll`.
     pub hybrid: bool,
-    /// Submission by a kernel thread.
+    /// A kernel thread submits. With `None` the lane submits by its own calls.
     pub sqpoll: Option<SqPoll>,
-    /// These and no other; not with `sqpoll`, whose thread runs all completion work.
+    /// The only completion flags to try. With `None` the ring tries them in turn, best first.
+    /// Cooperative and deferred flags exclude `sqpoll`, whose thread runs all completion work.
     pub taskrun: Option<RingFlags>,
 }
 
@@ -40,7 +44,7 @@ impl RingFlags {
         RingFlags::Default,
     ];
 
-    /// The kernel's names.
+    /// The kernel's names of these flags, joined by `|`; `none` for the default.
     #[must_use]
     pub const fn names(self) -> &'static str {
         match self {
@@ -50,7 +54,7 @@ impl RingFlags {
         }
     }
 
-    /// Whether a timed sleep lasts although the I/O completes meanwhile.
+    /// Whether a timed sleep lasts to its end although a request completes meanwhile.
     #[must_use]
     pub const fn sleeps_undisturbed(self) -> bool {
         matches!(self, RingFlags::Deferred)
@@ -98,7 +102,7 @@ impl RingOptions {
         }
     }
 
-    /// Setup bits with `taskrun`.
+    /// The bits for `io_uring_setup`: those of the options and of `taskrun`.
     pub(super) fn bits(&self, taskrun: RingFlags) -> u32 {
         let bit = |on: bool, bit: u32| if on { bit } else { 0 };
         let bound = self.sqpoll.is_some_and(|sqpoll| sqpoll.cpu.is_some());
@@ -109,7 +113,7 @@ impl RingOptions {
             | bit(bound, SQ_AFF)
     }
 
-    /// Whether waiting in the kernel is polling there, in the caller's own thread.
+    /// Whether a wait polls the device in the kernel, in the caller's own thread.
     #[must_use]
     pub const fn polls_in_call(&self) -> bool {
         self.iopoll && self.sqpoll.is_none()
@@ -123,7 +127,8 @@ impl RingOptions {
         known.map_or("unknown", |(_, names)| names)
     }
 
-    /// What the options need that the kernel may lack.
+    /// The needs of these options that the kernel or the machine may not meet, for an error
+    /// message; empty when there are none.
     pub(super) fn needs(&self) -> String {
         let mut needs = Vec::new();
         if self.hybrid {
@@ -148,7 +153,8 @@ impl RingOptions {
     }
 }
 
-/// Every set of flags there can be, with its names: made once, so that names are plain words everywhere.
+/// Every possible set of flags with its joined names, made once, so that names can be `&'static
+/// str`.
 static ALL: LazyLock<Vec<(u32, String)>> = LazyLock::new(|| {
     let ways = [0, IOPOLL, HYBRID_IOPOLL, IOPOLL | HYBRID_IOPOLL];
     let helpers = [0, SQPOLL, SQPOLL | SQ_AFF];

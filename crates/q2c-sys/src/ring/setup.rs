@@ -1,4 +1,5 @@
-//! `io_uring_setup`, with any flag the kernel has: the `io-uring` crate has no name for HYBRID_IOPOLL.
+//! `io_uring_setup` called directly, with any flag that the kernel has: the `io-uring` crate has no
+//! name for HYBRID_IOPOLL.
 
 use super::options::{RingFlags, RingOptions};
 use super::{Buffers, RingError};
@@ -24,28 +25,32 @@ struct Params {
 
 const _: () = assert!(size_of::<Params>() == 120 && size_of::<Parameters>() == 120);
 
-/// A ring of `depth` entries with these flags.
+/// A ring of `depth` entries with these setup flags; `cpu` is where the helper is bound if the
+/// flags contain SQ_AFF.
 fn plain(depth: u32, flags: u32, cpu: Option<u32>) -> io::Result<IoUring> {
     let mut params = Params {
         flags,
         sq_thread_cpu: cpu.unwrap_or(0),
         ..Params::default()
     };
-    // SAFETY: the kernel reads and writes exactly one `io_uring_params`, which `params` is, for the call's length.
+    // SAFETY: the kernel reads and writes exactly one `io_uring_params`, which `params` is, while
+    // the call runs.
     let fd = unsafe { libc::syscall(libc::SYS_io_uring_setup, depth, &raw mut params) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: `Parameters` is documented as a transparent wrapper of `io_uring_params` that may be made from its
-    // memory; the sizes are equal, as checked above, and the kernel has filled it in.
+    // SAFETY: `Parameters` is documented as a transparent wrapper of `io_uring_params` that may be
+    // made from its memory; the sizes are equal, as checked above, and the kernel has filled it in.
     let params: Parameters = unsafe { std::mem::transmute(params) };
-    // SAFETY: the descriptor is a ring just made, owned by nobody else, and the parameters are its own.
+    // SAFETY: the descriptor is a ring just made, owned by nobody else, and the parameters are its
+    // own.
     unsafe { IoUring::from_fd(fd as i32, params) }
 }
 
-/// Rings that can be made.
+/// Ring types that can be set up: those with plain entries, and those with entries that hold a
+/// device's command.
 pub(super) trait Made: Sized {
-    /// With these options and one set of completion flags.
+    /// Sets up a ring of `depth` entries with `options` and one set of completion flags.
     fn make(depth: u32, options: &RingOptions, taskrun: RingFlags) -> io::Result<Self>;
 }
 
@@ -56,7 +61,7 @@ impl Made for IoUring {
     }
 }
 
-/// Rings with room for a device's commands, without a helper thread and without HYBRID_IOPOLL.
+/// Rings whose entries hold a device's command. They have no helper thread and no HYBRID_IOPOLL.
 impl Made for IoUring<squeue::Entry128, cqueue::Entry32> {
     fn make(depth: u32, options: &RingOptions, taskrun: RingFlags) -> io::Result<Self> {
         let mut builder = IoUring::<squeue::Entry128, cqueue::Entry32>::builder();
@@ -75,7 +80,8 @@ impl Made for IoUring<squeue::Entry128, cqueue::Entry32> {
     }
 }
 
-/// The ring with the best completion flags the kernel has: older kernels answer EINVAL to flags they do not know.
+/// Makes the ring with the best completion flags that the kernel has. It tries one set after the
+/// other, because older kernels answer EINVAL to flags that they do not know.
 pub(super) fn build<R: Made>(
     depth: u32,
     options: &RingOptions,
@@ -92,7 +98,8 @@ pub(super) fn build<R: Made>(
     Err(refusal(source, depth, options, taskrun))
 }
 
-/// EINVAL: to what was asked for, or to the ring as such.
+/// The error for EINVAL. It names the options if they ask for anything that a kernel may lack, else
+/// the set-up as a whole.
 fn refusal(source: io::Error, depth: u32, options: &RingOptions, taskrun: RingFlags) -> RingError {
     let todo = options.needs();
     match todo.is_empty() {
@@ -105,7 +112,8 @@ fn refusal(source: io::Error, depth: u32, options: &RingOptions, taskrun: RingFl
     }
 }
 
-/// EPERM is no ring at all, or no helper thread for this user: a ring without one tells which.
+/// The error for anything but EINVAL. EPERM means that the user may make no ring at all, or none
+/// with a helper thread; making a plain ring tells which of the two.
 fn other(source: io::Error, depth: u32, options: &RingOptions, taskrun: RingFlags) -> RingError {
     match source.raw_os_error() {
         Some(libc::EPERM) if options.sqpoll.is_some() && plain(1, 0, None).is_ok() => {
@@ -116,7 +124,7 @@ fn other(source: io::Error, depth: u32, options: &RingOptions, taskrun: RingFlag
     }
 }
 
-/// Pins all slots as the ring's fixed buffers, each under its number.
+/// Pins all buffers in memory as the ring's fixed buffers, each under its index in `buffers`.
 pub(super) fn register_buffers<S, C>(
     ring: &IoUring<S, C>,
     buffers: &Buffers,
@@ -130,8 +138,8 @@ where
         iov_len: buffers.size(),
     };
     let vectors: Vec<libc::iovec> = (0..buffers.count()).map(slot).collect();
-    // SAFETY: the vectors describe live, distinct slots that outlive the registration: the owner of the ring keeps
-    // them until the ring is gone.
+    // SAFETY: the vectors describe live, distinct slots that outlive the registration: the owner of
+    // the ring keeps them until the ring is gone.
     let registered = unsafe { ring.submitter().register_buffers(&vectors) };
     registered.map_err(|source| RingError::Memlock {
         bytes: buffers.count() * buffers.size(),
@@ -147,8 +155,8 @@ fn memlock_limit() -> String {
     })
 }
 
-/// Registers the ring's own descriptor, which spares its look-up in every call; its index, or `None` before 5.18
-/// and when the thread has no place left (16).
+/// Registers the ring's own descriptor, so that the kernel need not look it up in every call.
+/// Returns its index, or `None` before Linux 5.18 and when all 16 places of the thread are taken.
 pub(super) fn register_ring(fd: &impl AsRawFd) -> Option<u32> {
     let mut update = RsrcUpdate {
         offset: u32::MAX,
@@ -159,7 +167,7 @@ pub(super) fn register_ring(fd: &impl AsRawFd) -> Option<u32> {
     (done == 1).then_some(update.offset)
 }
 
-/// Gives the place back: a registered ring outlives its descriptor.
+/// Gives the thread's place back. Without that the ring would outlive its descriptor.
 pub(super) fn unregister_ring(fd: &impl AsRawFd, index: u32) {
     let mut update = RsrcUpdate {
         offset: index,
@@ -184,6 +192,7 @@ const UNREGISTER_RING_FDS: libc::c_uint = 21;
 
 fn register(fd: &impl AsRawFd, operation: libc::c_uint, update: &mut RsrcUpdate) -> libc::c_long {
     let (fd, update) = (fd.as_raw_fd(), std::ptr::from_mut(update));
-    // SAFETY: both operations read and write one `io_uring_rsrc_update`, which `update` is, for the call's length.
+    // SAFETY: both operations read and write one `io_uring_rsrc_update`, which `update` is, while
+    // the call runs.
     unsafe { libc::syscall(libc::SYS_io_uring_register, fd, operation, update, 1) }
 }

@@ -1,4 +1,4 @@
-//! Rings on files.
+//! Tests of rings on files.
 
 use super::*;
 use std::io::{Read, Seek, Write};
@@ -9,7 +9,7 @@ fn file(content: &[u8]) -> File {
     file
 }
 
-/// Waits for the one transfer in flight.
+/// Submits and waits for the only transfer in flight.
 fn finish(ring: &mut Ring) -> Done {
     ring.submit().unwrap();
     ring.wait().unwrap();
@@ -115,7 +115,8 @@ fn with(options: RingOptions) -> Result<Ring, RingError> {
     Ring::with(file(&[1; 4096]), Buffers::new(2, 4096).unwrap(), options)
 }
 
-/// The first two reads find the helper awake; a second later it sleeps and has to be woken.
+/// The first two reads find the helper awake. The third comes after the helper's second of
+/// spinning: it sleeps and has to be woken.
 #[test]
 fn a_helper_takes_submissions_and_is_woken() {
     let options = RingOptions {
@@ -134,7 +135,7 @@ fn a_helper_takes_submissions_and_is_woken() {
     let spent = crate::thread::cpu_ns_of(helper).unwrap() - before;
     assert!(spent > 100_000_000, "it spins for a second: {spent} ns");
     drop(ring);
-    // The kernel ends it behind the close.
+    // The kernel ends the thread some time after the ring is closed.
     let until = crate::clock::monotonic_ns() + 5_000_000_000;
     while crate::thread::cpu_ns_of(helper).is_ok() {
         assert!(crate::clock::monotonic_ns() < until, "it outlives its ring");
@@ -142,8 +143,9 @@ fn a_helper_takes_submissions_and_is_woken() {
     }
 }
 
-/// A completion may be seen, and its slot used again, before the helper has given the entry back: seen with disks about once in
-/// 10,000 reads, too rarely to be provoked here.
+/// A completion may be seen, and its slot used again, before the helper has given the entry back.
+/// With disks that happened in about one of 10,000 reads, too rarely to provoke it here; so the
+/// test checks the number of entries.
 #[test]
 fn a_ring_with_a_helper_has_two_entries_per_slot() {
     let options = RingOptions {
@@ -163,7 +165,7 @@ fn a_helper_is_bound_where_it_was_asked_to() {
     };
     let ring = with(bound(cpu)).unwrap();
     assert_eq!(ring.names(), "SQPOLL|SQ_AFF");
-    // It binds itself, soon after it has its name.
+    // The helper binds itself, shortly after it has set its name.
     let until = crate::clock::monotonic_ns() + 5_000_000_000;
     while cpus_of(ring.helper().unwrap()) != cpu.to_string() {
         assert!(crate::clock::monotonic_ns() < until, "it is not bound");
@@ -199,7 +201,8 @@ fn options_that_exclude_each_other_say_what_they_need() {
     assert!(error.contains("no DEFER_TASKRUN"), "{error}");
 }
 
-/// A file in memory has no poll queues: from Linux 6.10 or so that is an error, before it was an interrupt.
+/// A file in memory has no poll queues: from about Linux 6.10 on that is an error, before the
+/// kernel used interrupts.
 #[test]
 fn polling_without_poll_queues_is_an_errno_or_works_by_interrupt() {
     let options = RingOptions {
@@ -218,7 +221,8 @@ fn polling_without_poll_queues_is_an_errno_or_works_by_interrupt() {
     assert!([4096, -libc::EOPNOTSUPP].contains(&done.result), "{done:?}");
 }
 
-/// Places for registered rings are given back: a thread has 16 of them, and a ring left there would never end.
+/// A thread has 16 places for registered rings. A ring that did not give its place back would never
+/// end, and later rings would get none.
 #[test]
 fn rings_leave_nothing_behind() {
     for _ in 0..40 {

@@ -1,4 +1,4 @@
-//! What goes wrong with a blktrace file.
+//! Errors of reading blktrace files.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,50 +7,50 @@ use thiserror::Error;
 /// A blktrace file that could not be read or used.
 #[derive(Debug, Error)]
 pub enum BlktraceError {
-    /// The operating system refused.
+    /// The operating system refused to open or read the file.
     #[error("read {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The reason that the operating system gave.
         source: io::Error,
     },
     /// Something else stands where a record should begin.
     #[error("read {}, offset {offset}: expected {expected}, found {found}; copy or record it again, or skip and count what is bad", path.display())]
     Record {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Byte in it.
+        /// Offset in the file, bytes.
         offset: u64,
-        /// What may stand there.
+        /// What was expected at the offset.
         expected: String,
-        /// What stands there.
+        /// What the file has at the offset.
         found: String,
     },
     /// Files of one trace differ in version or byte order.
     #[error("read {}: expected {expected} as in {}, found {found}; the files are of different traces", path.display(), first.display())]
     Mixed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The file it is compared with.
+        /// The first file of the trace.
         first: PathBuf,
-        /// Layout of the first.
+        /// Layout of the first file.
         expected: String,
-        /// Layout of this one.
+        /// Layout of this file.
         found: String,
     },
-    /// No file of that name.
+    /// There is neither a file of this name nor one of the files `BASE.blktrace.N`.
     #[error("find the files of blktrace {}: expected {}.blktrace.N or a blktrace file of that name, found none", base.display(), base.display())]
     Absent {
-        /// The base name.
+        /// The name that was asked for.
         base: PathBuf,
     },
-    /// Files without a single event.
+    /// The files hold no event.
     #[error("read blktrace {}: expected at least one event, found none in {files} files; was anything done on the device?", base.display())]
     Empty {
-        /// The base name.
+        /// The name that was asked for.
         base: PathBuf,
-        /// Files read.
+        /// Number of files read.
         files: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! One event of the block layer.
+//! One event of the block layer, with its action and category bits.
 
 use q2c_model::{DevId, Op, OpFlags};
 
@@ -6,35 +6,35 @@ use q2c_model::{DevId, Op, OpFlags};
 pub mod action {
     /// Q: the bio was queued.
     pub const QUEUE: u16 = 1;
-    /// M: the bio (or a request) was merged to the back of a request.
+    /// M: a bio or a request was merged to the back of a request.
     pub const BACK_MERGE: u16 = 2;
-    /// F: merged to the front of a request.
+    /// F: a bio or a request was merged to the front of a request.
     pub const FRONT_MERGE: u16 = 3;
     /// G: a request was allocated.
     pub const GET_REQUEST: u16 = 4;
-    /// S: slept for a free request.
+    /// S: a process slept until a request was free.
     pub const SLEEP: u16 = 5;
-    /// R: taken back by the driver.
+    /// R: the driver gave the request back.
     pub const REQUEUE: u16 = 6;
-    /// D: handed to the driver.
+    /// D: the request was handed to the driver.
     pub const ISSUE: u16 = 7;
-    /// C: completed.
+    /// C: the request, or its first part, completed.
     pub const COMPLETE: u16 = 8;
     /// P: the queue was plugged.
     pub const PLUG: u16 = 9;
-    /// U: unplugged.
+    /// U: the queue was unplugged.
     pub const UNPLUG: u16 = 10;
-    /// UT: unplugged by a timer.
+    /// UT: the queue was unplugged by a timer.
     pub const UNPLUG_TIMER: u16 = 11;
-    /// I: inserted into the scheduler.
+    /// I: the request was inserted into the scheduler.
     pub const INSERT: u16 = 12;
-    /// X: split.
+    /// X: the bio was split.
     pub const SPLIT: u16 = 13;
-    /// B: copied to memory the device can reach.
+    /// B: the bio was copied to memory that the device can reach.
     pub const BOUNCE: u16 = 14;
-    /// A: mapped from another device.
+    /// A: the bio was mapped from another device.
     pub const REMAP: u16 = 15;
-    /// In the low 16 bits: the payload begins with a cgroup id.
+    /// This bit in the low 16 bits says that the payload begins with a cgroup id.
     pub const CGROUP: u16 = 0x100;
 }
 
@@ -46,11 +46,11 @@ pub mod category {
     pub const WRITE: u32 = 1 << 1;
     /// Flush before the data.
     pub const FLUSH: u32 = 1 << 2;
-    /// Somebody waits.
+    /// Synchronous: a process waits for the request.
     pub const SYNC: u32 = 1 << 3;
     /// Passthrough command.
     pub const PC: u32 = 1 << 9;
-    /// No event but a note: process name, start time, message.
+    /// The record is no event but a note: a process name, the start time, or a message.
     pub const NOTIFY: u32 = 1 << 10;
     /// Read ahead.
     pub const AHEAD: u32 = 1 << 11;
@@ -60,48 +60,48 @@ pub mod category {
     pub const DISCARD: u32 = 1 << 13;
     /// Forced unit access.
     pub const FUA: u32 = 1 << 15;
-    /// Version 8: zone append, reset, reset all, finish, open, close.
+    /// Version 8 only: zone append, reset, reset all, finish, open, close.
     pub const ZONE: u32 = 0x3f << 16;
 }
 
 /// A record without its payload, in this machine's byte order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
-    /// ns on the traced machine's monotonic clock.
+    /// Time, ns on the traced machine's monotonic clock.
     pub time: u64,
     /// First sector (512 B).
     pub sector: u64,
     /// Length, bytes.
     pub bytes: u32,
-    /// [`action`], without the cgroup bit.
+    /// One of [`action`], without the cgroup bit.
     pub action: u16,
-    /// Completion's errno, positive or (as kernels write it) negative in 16 bits; 0 for success.
+    /// Errno of a completion, positive or (as kernels write it) negative in 16 bits; 0 for success.
     pub error: u16,
     /// [`category`] bits.
     pub category: u32,
-    /// Process; of a completion whatever was interrupted.
+    /// Process id. In a completion it is whatever process was interrupted.
     pub pid: u32,
     /// Device number as the kernel packs it: major << 20 | minor.
     pub device: u32,
     /// CPU on which it happened.
     pub cpu: u32,
-    /// Per device and CPU, from 1; 0 for notes.
+    /// Number of the record, counted from 1 for each device and CPU; 0 for notes.
     pub sequence: u32,
-    /// Of a split: first sector of the rest. Else 0.
+    /// First sector of the rest for a split, else 0.
     pub split_at: u64,
-    /// Cgroup id; 0 when not told.
+    /// Cgroup id; 0 when unknown.
     pub cgroup: u64,
 }
 
 impl Event {
-    /// First sector behind it.
+    /// First sector behind the event's range.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.sector
             .saturating_add((self.bytes as u64).div_ceil(512))
     }
 
-    /// The device.
+    /// The device number in its two parts.
     #[must_use]
     pub const fn device(&self) -> DevId {
         DevId {
@@ -111,7 +111,7 @@ impl Event {
     }
 }
 
-/// What a request does, by the bits of its event.
+/// The operation that the category bits of an event mean.
 pub(crate) const fn op(category: u32, bytes: u32) -> Op {
     if category & (category::PC | category::ZONE) != 0 {
         Op::Other
@@ -128,7 +128,7 @@ pub(crate) const fn op(category: u32, bytes: u32) -> Op {
     }
 }
 
-/// How it does it.
+/// The flags that the category bits of an event mean.
 pub(crate) const fn flags(category: u32) -> OpFlags {
     const MAP: [(u32, OpFlags); 4] = [
         (category::SYNC, OpFlags::SYNC),

@@ -1,4 +1,4 @@
-//! One file of blktrace records.
+//! Reads the records of one blktrace file.
 
 use super::error::BlktraceError;
 use super::event::{Event, action, category};
@@ -8,18 +8,18 @@ use super::notes::Notes;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// The longest record with its payload, whose length has 16 bits.
+/// Bytes of the longest record with its payload; the payload's length has 16 bits.
 const LONGEST: usize = 64 + u16::MAX as usize;
 
-/// Reads the events of one file through a buffer; no allocation per event.
+/// Reads the events of one file through a buffer, without an allocation per event.
 pub struct EventFile<R> {
     path: PathBuf,
     input: R,
     buffer: Box<[u8]>,
-    /// What of the buffer is filled and not used yet.
+    /// The bytes of the buffer that are read and not used yet: `from..to`.
     from: usize,
     to: usize,
-    /// Offset of `from` in the file.
+    /// Offset of `from` in the file, for messages.
     offset: u64,
     ended: bool,
     skip_bad: bool,
@@ -28,7 +28,9 @@ pub struct EventFile<R> {
 }
 
 impl<R: Read> EventFile<R> {
-    /// A file called `path` in messages. The buffer holds `buffer` bytes, at least two longest records (130 KiB).
+    /// Wraps an open file; `path` is its name in messages. The buffer holds `buffer` bytes, at
+    /// least two longest records (130 KiB). With `skip_bad`, bytes that are no record are passed
+    /// over and counted instead of reported.
     #[must_use]
     pub fn new(path: &Path, input: R, buffer: usize, skip_bad: bool) -> Self {
         EventFile {
@@ -45,23 +47,27 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// The layout, once a record was read.
+    /// The layout of the records; `None` until the first record was read.
     #[must_use]
     pub fn layout(&self) -> Option<Layout> {
         self.layout
     }
 
-    /// Its name.
+    /// The name that the file has in messages.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The next event; `None` at the end. Notes are taken on the way. Times never fall: one that does is raised to the time
-    /// before and counted. A record cut off by the file's end is counted.
+    /// The next event; `None` at the end.
+    ///
+    /// Notes on the way go to `notes`. Times never fall: an event earlier than the one before gets
+    /// the time of the one before, and is counted in `losses`. A record cut off by the end of the
+    /// file is counted, too.
     ///
     /// # Errors
-    /// When the file cannot be read, or something else stands where a record should (unless bad ones are skipped).
+    /// When the file cannot be read, or when something else stands where a record should (unless
+    /// bad records are skipped).
     #[inline]
     pub fn next_event(
         &mut self,
@@ -93,7 +99,8 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// The record at `from`, its length with payload, and the payload's.
+    /// The record at `from`, its length with payload, and the length of the payload; `None` at the
+    /// end.
     #[inline]
     fn record(
         &mut self,
@@ -117,7 +124,8 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// At the file's beginning, at its end, or before something that is no record. False when there is nothing more.
+    /// Handles the beginning of the file, its end, and bytes that are no record. Returns false when
+    /// no record follows.
     fn unusual(&mut self, losses: &mut Losses) -> Result<bool, BlktraceError> {
         let bytes = &self.buffer[self.from..self.to];
         if bytes.is_empty() {
@@ -136,14 +144,14 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// The last record ends behind the file.
+    /// Counts a last record that the file does not hold in full.
     fn cut_off(&mut self, losses: &mut Losses) -> Result<bool, BlktraceError> {
         losses.count("record cut off by the file's end", 1);
         self.from = self.to;
         Ok(false)
     }
 
-    /// Passes over bytes until a magic number; false when there is none before the end.
+    /// Passes over bytes to the next magic number. Returns false when there is none before the end.
     fn resume(&mut self, losses: &mut Losses) -> Result<bool, BlktraceError> {
         losses.count("no record", 1);
         loop {
@@ -182,7 +190,7 @@ impl<R: Read> EventFile<R> {
         }
     }
 
-    /// Cgroup id, split sector, or a note.
+    /// Reads the payload of a record: the cgroup id, then a note or the sector of a split.
     fn payload(&self, event: &mut Event, start: usize, len: usize, notes: &mut Notes) {
         let Some(layout) = self.layout else { return };
         let mut payload = &self.buffer[start..start + len];
@@ -193,12 +201,12 @@ impl<R: Read> EventFile<R> {
         if event.category & category::NOTIFY != 0 {
             notes.take(event.action, event.pid, event.time, payload, layout);
         } else if event.action == action::SPLIT {
-            // Big-endian whatever the rest is.
+            // The kernel writes this field big-endian on all machines.
             event.split_at = payload.first_chunk().map_or(0, |b| u64::from_be_bytes(*b));
         }
     }
 
-    /// Moves what is left to the front and reads on.
+    /// Moves the unused bytes to the front and fills the buffer.
     #[cold]
     fn fill(&mut self) -> Result<(), BlktraceError> {
         self.buffer.copy_within(self.from..self.to, 0);

@@ -1,14 +1,14 @@
-//! A fast map keyed by small integers.
+//! A fast hash map with small integers as keys.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Multiplies by an odd constant and folds: enough for process and device numbers that come from a trace, not from an attacker
-/// who could profit from slow look-ups in his own trace.
+/// Multiplies by an odd constant and folds. That is enough for process and device numbers of a
+/// trace: no attacker gains from slow look-ups in his own trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct IntHasher(u64);
 
-/// 2^64 / the golden ratio, odd.
+/// 2^64 / the golden ratio, rounded to an odd number.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Hasher for IntHasher {
@@ -31,5 +31,5 @@ impl Hasher for IntHasher {
     }
 }
 
-/// A map with [`IntHasher`].
+/// A map that hashes with [`IntHasher`].
 pub(crate) type IntMap<K, V> = HashMap<K, V, BuildHasherDefault<IntHasher>>;

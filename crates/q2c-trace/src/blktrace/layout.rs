@@ -1,17 +1,17 @@
-//! Versions and byte orders of the records.
+//! Versions and byte orders of blktrace records.
 
 use super::event::{Event, action};
 use std::fmt;
 
-/// The magic number without its version.
+/// The magic number with its lowest byte, the version, set to 0.
 const MAGIC: u32 = 0x6561_7400;
 
-/// How a file's records are laid out.
+/// Layout of a file's records: version and byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// 64-byte records of version 8, else 48-byte records of version 7.
+    /// True for 64-byte records of version 8, false for 48-byte records of version 7.
     pub version_8: bool,
-    /// Fields are big-endian.
+    /// Whether the fields are big-endian.
     pub big_endian: bool,
 }
 
@@ -22,13 +22,13 @@ impl fmt::Display for Layout {
     }
 }
 
-/// Fields at fixed places of a record.
+/// Reads the fields of a record by their offsets.
 struct Fields<'a, const BIG: bool>(&'a [u8]);
 
 impl<const BIG: bool> Fields<'_, BIG> {
     #[inline]
     fn part<const N: usize>(&self, at: usize) -> [u8; N] {
-        // Records are at least as long as their layout: see `Layout::event`.
+        // `event` cuts the record to the length of its layout, and all offsets lie within it.
         let mut part = [0; N];
         part.copy_from_slice(&self.0[at..at + N]);
         part
@@ -66,7 +66,8 @@ impl<const BIG: bool> Fields<'_, BIG> {
 }
 
 impl Layout {
-    /// The layout of a record that begins with these bytes; `None` when they are no magic number of a known version.
+    /// The layout of a record that begins with these bytes; `None` when they are not the magic
+    /// number of a known version.
     #[must_use]
     pub fn of(head: [u8; 4]) -> Option<Layout> {
         let (little, big) = (u32::from_le_bytes(head), u32::from_be_bytes(head));
@@ -92,13 +93,13 @@ impl Layout {
         if self.version_8 { 64 } else { 48 }
     }
 
-    /// The magic number of its records.
+    /// The magic number of records in this layout, version included.
     #[must_use]
     pub const fn magic(self) -> u32 {
         MAGIC | if self.version_8 { 8 } else { 7 }
     }
 
-    /// The magic number as it stands in a file.
+    /// The bytes of the magic number in a file of this layout.
     pub(super) fn magic_bytes(self) -> [u8; 4] {
         match self.big_endian {
             true => self.magic().to_be_bytes(),
@@ -106,7 +107,8 @@ impl Layout {
         }
     }
 
-    /// The event of a record of at least [`Layout::record_len`] bytes, and the length of its payload.
+    /// The event of a record of at least [`Layout::record_len`] bytes, and the length of its
+    /// payload.
     #[inline]
     pub(super) fn event(self, record: &[u8]) -> (Event, usize) {
         match (self.version_8, self.big_endian) {

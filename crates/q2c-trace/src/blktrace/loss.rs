@@ -1,17 +1,17 @@
-//! Lost records, found by the sequence numbers of each device and CPU.
+//! Finds lost records by the sequence numbers of each device and CPU.
 
 use super::event::Event;
 use super::hash::IntMap;
 use std::collections::BTreeMap;
 
-/// What was lost or strange in the files, counted.
+/// Counts of what was lost or strange in the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Records that the sequence numbers say were there.
+    /// Records that are missing by the sequence numbers.
     pub lost: u64,
     /// Records left out or corrected, by reason.
     pub reasons: BTreeMap<&'static str, u64>,
-    /// Times at which records were found missing.
+    /// Number of places at which records were missing.
     pub gaps: u64,
 }
 
@@ -21,14 +21,14 @@ impl Losses {
     }
 }
 
-/// What a sequence number says of its record.
+/// The result of checking a record's sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// The next one.
+    /// No record is missing before it.
     Next,
     /// Records before it are missing.
     AfterGap,
-    /// It was there already.
+    /// The record is a duplicate.
     Again,
 }
 
@@ -36,16 +36,17 @@ pub(crate) enum Seen {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sequences {
     last: IntMap<u64, u32>,
-    /// The one of the last event, kept out of the map.
+    /// Device and CPU of the last event with their last number. They stay out of the map while they
+    /// repeat.
     key: u64,
     current: u32,
 }
 
 impl Sequences {
-    /// Devices and CPUs that are told apart.
+    /// Most pairs of device and CPU that are remembered.
     const MOST: usize = 1 << 20;
 
-    /// Checks an event's number.
+    /// Compares an event's number with the one before of the same device and CPU.
     #[inline]
     pub(crate) fn check(&mut self, event: &Event, losses: &mut Losses) -> Seen {
         let key = u64::from(event.device) << 32 | u64::from(event.cpu);
@@ -70,7 +71,7 @@ impl Sequences {
 
     fn stepped(&mut self, sequence: u32, step: u32, losses: &mut Losses) -> Seen {
         if sequence == 0 {
-            // A tracer that does not number its records.
+            // The tracer does not number its records.
             return Seen::Next;
         }
         if step == 0 {
@@ -83,7 +84,7 @@ impl Sequences {
             self.current = sequence;
             return Seen::AfterGap;
         }
-        // Out of order: it was taken for lost when a later one came.
+        // The record is out of order: it was counted as lost when a later one came.
         losses.count("record out of sequence", 1);
         losses.lost = losses.lost.saturating_sub(1);
         Seen::Next

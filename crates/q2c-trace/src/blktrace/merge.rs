@@ -1,4 +1,4 @@
-//! Events of several files in the order of time.
+//! Merges the events of several files in the order of time.
 
 use super::error::BlktraceError;
 use super::event::{Event, action};
@@ -8,29 +8,32 @@ use super::notes::Notes;
 use super::queue::Queue;
 use std::io::Read;
 
-/// Time, place in a request's life, file, from the highest digits down: what comes first. Events at the same instant on different CPUs are
-/// ordered as a request lives.
+/// Sort key of a file's next event: from the highest bits down the time, the place in a request's
+/// life, and the number of the file. Events of one instant on different CPUs come in the order of a
+/// request's life.
 type Key = u128;
 
+/// A file with its next event.
 struct Head<R> {
     file: EventFile<R>,
     event: Event,
     sequences: Sequences,
-    /// Records were missing before the event.
+    /// Whether records were missing before the event.
     after_gap: bool,
 }
 
-/// Merges files. Each is in order by itself.
+/// Merges files that are each in order by themselves. A file without events is left out.
 pub struct Merge<R> {
     files: Vec<Head<R>>,
     waiting: Queue,
-    /// The file read from, and the key up to which it comes first.
+    /// The file that was read last, and the key up to which no other file comes before it.
     current: Option<(usize, Key)>,
     notes: Notes,
     losses: Losses,
     gaps_passed: u64,
 }
 
+/// Place of an action in the life of a request; smaller comes first.
 const fn rank(action: u16) -> u8 {
     match action {
         action::REMAP => 0,
@@ -95,10 +98,10 @@ impl<R: Read> Merge<R> {
         Ok(())
     }
 
-    /// The next event in time; `None` at the end.
+    /// The next event in the order of time; `None` at the end.
     ///
     /// # Errors
-    /// As [`EventFile::next_event`].
+    /// As for [`EventFile::next_event`].
     #[inline]
     pub fn next_event(&mut self) -> Result<Option<Event>, BlktraceError> {
         let Some((file, limit)) = self.current.or_else(|| self.earliest()) else {
@@ -124,25 +127,25 @@ impl<R: Read> Merge<R> {
         Some((first as u32 as usize, limit))
     }
 
-    /// Files with at least one event.
+    /// Number of files with at least one event.
     #[must_use]
     pub fn files(&self) -> usize {
         self.files.len()
     }
 
-    /// What notes said so far.
+    /// Notes read so far.
     #[must_use]
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
 
-    /// What was lost so far.
+    /// Losses found so far.
     #[must_use]
     pub fn losses(&self) -> &Losses {
         &self.losses
     }
 
-    /// Gaps before the events handed out so far.
+    /// Gaps before the events handed out so far; [`super::Matcher::event`] takes this number.
     #[must_use]
     pub fn gaps_passed(&self) -> u64 {
         self.gaps_passed
@@ -150,7 +153,7 @@ impl<R: Read> Merge<R> {
 }
 
 impl<R: Read> Head<R> {
-    /// Reads the next event that was not there already; false at the end.
+    /// Reads the next event and passes over duplicates. Returns false at the end.
     #[inline]
     fn advance(&mut self, notes: &mut Notes, losses: &mut Losses) -> Result<bool, BlktraceError> {
         while let Some(event) = self.file.next_event(notes, losses)? {

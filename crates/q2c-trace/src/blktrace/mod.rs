@@ -1,10 +1,12 @@
 //! Binary blktrace: the kernel's event records, and how they become I/Os.
 //!
-//! [`EventFile`] reads one file of any version and endianness, [`Merge`] several in the order of time, [`Matcher`] makes
-//! [`crate::Span`]s of the events. [`FileSet`] finds the files of a base name; [`spans`] does it all.
+//! [`EventFile`] reads one file of any version and byte order, [`Merge`] merges several in the
+//! order of time, and [`Matcher`] makes [`crate::Span`]s of the events. [`FileSet`] finds the files
+//! of a base name; [`spans`] runs all steps.
 //!
-//! Layout (include/uapi/linux/blktrace_api.h): records of 48 bytes (version 7) or 64 bytes (version 8) in the byte order of the
-//! traced machine, each followed by `pdu_len` bytes of payload.
+//! The record layout is from include/uapi/linux/blktrace_api.h: records of 48 bytes (version 7) or
+//! 64 bytes (version 8) in the byte order of the traced machine, each followed by `pdu_len` bytes
+//! of payload.
 
 mod error;
 mod event;

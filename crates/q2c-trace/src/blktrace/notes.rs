@@ -1,42 +1,43 @@
-//! Notes among the events: names of processes and the start of the trace.
+//! Notes among the events: names of processes, the start of the trace, and messages.
 
 use super::hash::IntMap;
 use super::layout::Layout;
 use std::rc::Rc;
 
-/// What notes said so far.
+/// Contents of the notes that were read so far.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     names: IntMap<u32, Rc<str>>,
-    /// Unix time of the start, ns.
+    /// Unix time of the start, ns; `None` without a timestamp note.
     pub start_unix_ns: Option<u64>,
-    /// The monotonic clock then, ns: the time of the note itself.
+    /// The monotonic clock at that moment, ns: the time of the note itself.
     pub start_ns: Option<u64>,
     /// Messages written into the trace.
     pub messages: u64,
 }
 
-/// Numbers of notes.
+/// Numbers of the notes that are read.
 const PROCESS: u16 = 0;
 const TIMESTAMP: u16 = 1;
 const MESSAGE: u16 = 2;
 
 impl Notes {
-    /// Processes whose names are kept; later ones stay nameless. The kernel has at most this many process numbers.
+    /// Most processes whose names are kept; later ones get none. The kernel has at most this many
+    /// process numbers.
     const MOST: usize = 4 << 20;
 
-    /// The name of a process as last noted.
+    /// The name of a process by its last note; `None` without one.
     #[must_use]
     pub fn name(&self, pid: u32) -> Option<&Rc<str>> {
         self.names.get(&pid)
     }
 
-    /// All names.
+    /// All process numbers with their names, in no order.
     pub fn names(&self) -> impl Iterator<Item = (u32, &Rc<str>)> {
         self.names.iter().map(|(pid, name)| (*pid, name))
     }
 
-    /// Takes the name of a process from elsewhere.
+    /// Stores the name of a process that a source tells in another way than by notes.
     pub(crate) fn name_process(&mut self, pid: u32, name: &[u8]) {
         let known = self.names.get(&pid);
         if known.is_some_and(|known| known.as_bytes() == name)
@@ -48,7 +49,7 @@ impl Notes {
         self.names.insert(pid, Rc::from(name.as_ref()));
     }
 
-    /// Takes a note. `payload` has no cgroup id any more.
+    /// Takes a note. The caller has taken a cgroup id off `payload`.
     pub(super) fn take(
         &mut self,
         number: u16,

@@ -1,18 +1,18 @@
-//! Which of several files comes next.
+//! A priority queue that tells which of several files has the next event.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// So many keys are looked through one by one: for as many files as most machines have CPUs that is faster than a heap, whose
-/// branches nobody can foresee.
+/// Up to this number, keys are looked through one by one. For as many files as most machines have
+/// CPUs that is faster than a heap, whose branches the CPU cannot predict.
 const FEW: usize = 24;
 
-/// Keys that wait, all different.
+/// Set of different keys with cheap access to the smallest.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// In no order.
+    /// Up to [`FEW`] keys, in no order.
     few: Vec<u128>,
-    /// The others.
+    /// The keys for which `few` had no room.
     many: BinaryHeap<Reverse<u128>>,
 }
 
@@ -26,7 +26,8 @@ impl Queue {
         }
     }
 
-    /// The smallest, and the smallest that is left, [`u128::MAX`] when none is.
+    /// Takes the smallest key. The second value is the smallest key that is left, [`u128::MAX`]
+    /// when none is.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(u128, u128)> {
         let (mut first, mut second, mut at) = (u128::MAX, u128::MAX, usize::MAX);
@@ -60,7 +61,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Pushes and pops in any order, few and many: as a sorted set has them.
+        /// Few or many keys, pushed and popped in any order, come out as from a sorted set.
         #[test]
         fn the_smallest_comes_first(steps in prop::collection::vec(prop::option::weighted(0.7, 0..1000u128), 0..200)) {
             let (mut queue, mut set) = (Queue::default(), BTreeSet::new());

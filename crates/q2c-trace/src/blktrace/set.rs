@@ -1,4 +1,4 @@
-//! The files of a trace, and all of it in one call.
+//! Finds the files of a trace, and turns them into I/Os in one call.
 
 use super::error::BlktraceError;
 use super::event::Event;
@@ -12,10 +12,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The files of one trace.
+/// The files of one blktrace trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSet {
-    /// What was named.
+    /// The path that the user named: a file, or the common beginning of the files' names.
     pub base: PathBuf,
     /// One file for each CPU, in the order of CPUs; or a single file, as `blkparse -d` writes it.
     pub paths: Vec<PathBuf>,
@@ -24,10 +24,10 @@ pub struct FileSet {
 }
 
 impl FileSet {
-    /// The file of this name, or the files `BASE.blktrace.N`.
+    /// Finds the file of this name or the files `BASE.blktrace.N`.
     ///
     /// # Errors
-    /// When there is neither, or the folder cannot be read.
+    /// When there is neither, or when the folder cannot be read.
     pub fn find(base: &Path) -> Result<FileSet, BlktraceError> {
         if base.is_file() {
             let (base, paths) = (base.to_owned(), vec![base.to_owned()]);
@@ -59,12 +59,12 @@ impl FileSet {
         })
     }
 
-    /// Opens all of them.
+    /// Opens all files and merges them by time. `skip_bad` is as for [`EventFile::new`].
     ///
     /// # Errors
-    /// When one cannot be read, or they do not belong together.
+    /// When a file cannot be read, or when the files do not belong together.
     pub fn open(&self, skip_bad: bool) -> Result<Merge<File>, BlktraceError> {
-        /// Of all buffers together, bytes; and of one.
+        /// Most bytes of all buffers together, and of one buffer.
         const BUFFERS: usize = 64 << 20;
         const BUFFER: usize = 1 << 20;
         let buffer = (BUFFERS / self.paths.len().max(1)).min(BUFFER);
@@ -84,6 +84,7 @@ impl FileSet {
     }
 }
 
+/// The files `BASE.blktrace.N` with their CPU numbers N, in no order.
 fn of_cpus(base: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     let Some(name) = base.file_name() else {
         return Ok(Vec::new());
@@ -105,24 +106,24 @@ fn of_cpus(base: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     Ok(found)
 }
 
-/// What a trace held beside its I/Os.
+/// The result of reading a trace, beside its I/Os: counts, losses, notes and the range of time.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
-    /// Of matching.
+    /// Counts of the matcher.
     pub counts: Counts,
-    /// Of reading.
+    /// Records that reading found missing, damaged or out of order.
     pub losses: Losses,
-    /// Names and start.
+    /// Process names and the start of the trace.
     pub notes: Notes,
     /// Time of the first event, ns on the traced machine's clock.
     pub first_ns: u64,
-    /// Time of the last.
+    /// Time of the last event, ns on the same clock.
     pub last_ns: u64,
 }
 
-/// Events in the order of time, and what their source says beside them.
+/// A source of events in the order of time, with the notes and losses met on the way.
 pub trait EventSource {
-    /// What goes wrong with it.
+    /// Error of the source.
     type Error;
 
     /// The next event; `None` at the end.
@@ -130,11 +131,11 @@ pub trait EventSource {
     /// # Errors
     /// When the source cannot be read or used.
     fn next_event(&mut self) -> Result<Option<Event>, Self::Error>;
-    /// What notes said so far.
+    /// Notes read so far.
     fn notes(&self) -> &Notes;
-    /// What was lost so far.
+    /// Losses found so far.
     fn losses(&self) -> &Losses;
-    /// Gaps before the events handed out so far.
+    /// Gaps before the events handed out so far; [`Matcher::event`] takes this number.
     fn gaps_passed(&self) -> u64;
 }
 
@@ -160,12 +161,13 @@ impl<R: Read> EventSource for Merge<R> {
     }
 }
 
-/// Spans on their way out, put in the order of their starts: the rest of a split arrives late.
+/// Spans on their way out, sorted by start. The rest of a split arrives after I/Os that start
+/// later.
 struct Batch(Vec<Span>);
 
 impl Batch {
     const LEN: usize = 4096;
-    /// Kept back for those that arrive late.
+    /// Number of spans kept back, so that late ones can still take their place.
     const KEPT: usize = 1024;
 
     #[inline]
@@ -180,8 +182,8 @@ impl Batch {
     }
 }
 
-/// Reads all events and hands the I/Os on, some thousands at a time, in the order in which they were queued. `limit` as for
-/// [`Matcher::with_limit`].
+/// Reads all events and passes the I/Os on, some thousands at a time, in the order in which they
+/// were queued. `limit` is as for [`Matcher::with_limit`].
 ///
 /// # Errors
 /// What reading or `out` meets.

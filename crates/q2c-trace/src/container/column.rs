@@ -5,25 +5,25 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// What a column's cells are.
+/// Type of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     U64,
     U32,
     I32,
     Bool,
-    /// Text from a small set of values.
+    /// Text with few distinct values.
     Text,
 }
 
-/// How a column is packed before compression.
+/// Encoding of a column's cells before compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
-    /// Few distinct values.
+    /// For few distinct values.
     Dictionary,
-    /// Rising or widely varying integers.
+    /// For rising or widely varying integers.
     Delta,
-    /// Neither pays.
+    /// For cells that neither of the others makes smaller.
     Plain,
 }
 
@@ -98,7 +98,7 @@ columns! {
 }
 
 impl Column {
-    /// The instants from which a record's start is taken: the first of these it has.
+    /// The instants that give a record's start: the first of these columns that has a value.
     pub(super) const STARTS: [Column; 4] = [
         Column::SubmitNs,
         Column::QueueNs,
@@ -112,7 +112,7 @@ impl Column {
         self.spec().name
     }
 
-    /// Whether cells may be empty: the source need not know them.
+    /// Whether cells may be null, because a source need not know the value.
     #[must_use]
     pub const fn is_optional(self) -> bool {
         self.spec().nullable
@@ -143,7 +143,7 @@ impl fmt::Display for Column {
     }
 }
 
-/// A name that is no column's.
+/// A name that no column of the trace has.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("expected a column of the trace ({all}), found `{found}`", all = names(), found = .0)]
 pub struct UnknownColumn(pub String);

@@ -1,4 +1,4 @@
-//! Arrow columns to records.
+//! Turns Arrow columns into records.
 
 use super::column::Column;
 use arrow_array::cast::AsArray;
@@ -6,7 +6,7 @@ use arrow_array::types::{Int32Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors};
 
-/// A cell that means nothing.
+/// A cell whose value has no meaning in its column.
 #[derive(Debug)]
 pub(super) struct BadCell {
     pub(super) column: Column,
@@ -14,7 +14,8 @@ pub(super) struct BadCell {
     pub(super) found: String,
 }
 
-/// The records of a batch that has every always-present column; other columns may be absent.
+/// The records of a batch, which must have every column that is never null; other columns may be
+/// absent.
 pub(super) fn records(batch: &RecordBatch) -> Result<Vec<IoRecord>, BadCell> {
     let mut records = vec![blank(); batch.num_rows()];
     for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
@@ -87,7 +88,7 @@ fn u32s(array: &dyn Array, records: &mut [IoRecord], set: impl Fn(&mut IoRecord,
     put(array.as_primitive::<UInt32Type>(), records, set);
 }
 
-/// A text column: each distinct text is parsed once.
+/// Fills in a text column. Each distinct text is parsed once.
 fn words<T: Clone>(
     column: Column,
     array: &dyn Array,
@@ -130,7 +131,7 @@ fn comm(text: &str) -> Result<String, &'static str> {
     Ok(text.to_owned())
 }
 
-/// `259:0`.
+/// Parses a device such as `259:0`.
 pub(crate) fn device(text: &str) -> Result<DevId, &'static str> {
     let numbers = || {
         let (major, minor) = text.split_once(':')?;

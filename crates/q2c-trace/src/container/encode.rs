@@ -1,4 +1,4 @@
-//! Records to Arrow columns.
+//! Turns records into Arrow columns.
 
 use super::column::Column;
 use super::schema;
@@ -13,12 +13,12 @@ use arrow_schema::{ArrowError, DataType};
 use q2c_model::{DevId, IoRecord, Layer, Nanos, Op};
 use std::sync::Arc;
 
-/// Makes columns; remembers what the next batch needs again.
+/// Makes the columns of one batch after another and keeps the arrays that batches share.
 pub(super) struct Encoder {
     layers: Arc<StringArray>,
     ops: Arc<StringArray>,
     devices: Devices,
-    /// Columns of nothing but nulls, by kind, so long as the batch before.
+    /// Length of the last batch, and its columns that hold only nulls, one for each type.
     nulls: (usize, Vec<(DataType, ArrayRef)>),
 }
 
@@ -34,7 +34,8 @@ impl Encoder {
         }
     }
 
-    /// All columns of `records`. Columns that no record has cost next to nothing: most sources have few.
+    /// All columns of `records`. A column that no record has is shared between batches and costs
+    /// next to nothing; most sources fill few columns.
     pub(super) fn batch(&mut self, records: &[IoRecord]) -> Result<RecordBatch, ArrowError> {
         let present = present(records);
         let mut arrays = Vec::with_capacity(Column::ALL.len());
@@ -63,7 +64,7 @@ impl Encoder {
         array
     }
 
-    /// A column that every record has.
+    /// Makes a column that is never null.
     fn always(&mut self, column: Column, records: &[IoRecord]) -> Result<ArrayRef, ArrowError> {
         Ok(match column {
             Column::Layer => keyed(records, &self.layers, |r| match r.layer {
@@ -83,7 +84,7 @@ impl Encoder {
     }
 }
 
-/// How many records have each optional column, found in one pass.
+/// Number of records that have each optional column, counted in one pass.
 fn present(records: &[IoRecord]) -> [usize; OPTIONAL.len()] {
     let mut present = [0; OPTIONAL.len()];
     for record in records {
@@ -94,7 +95,7 @@ fn present(records: &[IoRecord]) -> [usize; OPTIONAL.len()] {
     present
 }
 
-/// Columns that may be empty, in the order of [`has`].
+/// The columns that may be null, in the order of [`has`].
 const OPTIONAL: [Column; 20] = [
     Column::QueueNs,
     Column::GetrqNs,
@@ -118,7 +119,7 @@ const OPTIONAL: [Column; 20] = [
     Column::MergedInto,
 ];
 
-/// Which of [`OPTIONAL`] the record has.
+/// Which of the columns [`OPTIONAL`] the record has.
 fn has(r: &IoRecord) -> [bool; OPTIONAL.len()] {
     [
         r.queue_ns.is_some(),
@@ -144,7 +145,7 @@ fn has(r: &IoRecord) -> [bool; OPTIONAL.len()] {
     ]
 }
 
-/// An optional column; `all` when every record has it.
+/// Makes an optional column. `all` says that every record has it.
 fn array(column: Column, records: &[IoRecord], all: bool) -> Result<ArrayRef, ArrowError> {
     let times = |get: fn(&IoRecord) -> Option<Nanos>| u64s(records, all, |r| get(r).map(|ns| ns.0));
     let u32s = |get: fn(&IoRecord) -> Option<u32>| u32s(records, all, get);
@@ -211,7 +212,7 @@ fn texts(
     Ok(Arc::new(column.finish()))
 }
 
-/// A text column whose values are known.
+/// Makes a text column whose distinct values are known before.
 fn keyed(
     records: &[IoRecord],
     values: &Arc<StringArray>,
@@ -226,12 +227,12 @@ fn keyed(
 struct Devices {
     keys: IntMap<u64, i32>,
     texts: Vec<String>,
-    /// The texts as an array; `None` when there are new ones.
+    /// The texts as an array; `None` when a text was added since.
     values: Option<Arc<StringArray>>,
 }
 
 impl Devices {
-    /// Devices that are remembered: a batch that meets more begins anew.
+    /// Number of devices from which the next batch starts with an empty table.
     const MOST: usize = 64 * 1024;
 
     fn column(&mut self, records: &[IoRecord]) -> Result<ArrayRef, ArrowError> {
@@ -259,7 +260,7 @@ impl Devices {
         *self.keys.entry(number).or_insert_with(|| {
             texts.push(device.to_string());
             *values = None;
-            // There are no more values than records, of which a push has fewer than 2^31.
+            // There are no more texts than records, and one push has fewer than 2^31 records.
             texts.len() as i32 - 1
         })
     }

@@ -1,4 +1,4 @@
-//! What goes wrong with a trace file.
+//! Errors of writing and reading trace files.
 
 use super::column::Column;
 use parquet::errors::ParquetError;
@@ -9,160 +9,160 @@ use thiserror::Error;
 /// A trace that could not be written or read.
 #[derive(Debug, Error)]
 pub enum TraceError {
-    /// The operating system refused.
+    /// The operating system refused a call.
     #[error("{doing} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The step that failed, for the message.
         doing: &'static str,
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
-        /// Why not.
+        /// The reason that the operating system gave.
         source: io::Error,
     },
-    /// The disk or the quota is full. Nothing half-written was left.
+    /// The disk or the quota is full. No partly written file was left.
     #[error("{doing} {}: no space left on its disk; free some space and try again", path.display())]
     DiskFull {
-        /// What was tried.
+        /// The step that failed, for the message.
         doing: &'static str,
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
     },
-    /// The Parquet or Arrow library refused: damaged pages.
+    /// The Parquet or Arrow library refused the data, for example damaged pages.
     #[error("{doing} {}: {source}", path.display())]
     Parquet {
-        /// What was tried.
+        /// The step that failed, for the message.
         doing: &'static str,
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
-        /// Why not.
+        /// The reason that the library gave.
         source: ParquetError,
     },
-    /// The target is there already.
+    /// A file with the target's name exists.
     #[error("create trace {}: expected a new name, found an existing file; remove it or name another", path.display())]
     Exists {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
     },
-    /// The target appeared while the trace was written; the trace was kept beside it.
+    /// The target's name was taken while the trace was written; the trace was kept beside it.
     #[error("name the finished trace {}: {source}; it is kept whole as {}", path.display(), kept.display())]
     NotNamed {
         /// The wanted name.
         path: PathBuf,
-        /// Where it is.
+        /// The name under which the whole trace was kept.
         kept: PathBuf,
-        /// Why it could not be renamed.
+        /// The reason why the trace could not be renamed.
         source: io::Error,
     },
-    /// An earlier push failed, so the trace would have a hole.
+    /// An earlier push failed, so records would be missing from the trace.
     #[error("finish trace {}: an earlier write failed, so records are missing; record it again", path.display())]
     Incomplete {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
     },
-    /// No Parquet file at all.
+    /// The file is no Parquet file.
     #[error("open trace {}: expected a Parquet file (first bytes `PAR1`), found {found}; import other formats first", path.display())]
     NotParquet {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its first bytes.
+        /// First bytes of the file.
         found: String,
     },
-    /// A Parquet file without its end.
+    /// The file begins as a Parquet file, but its end is missing.
     #[error("open trace {}: expected `PAR1` as last bytes, found {found}: the file is cut off; copy or record it again", path.display())]
     Truncated {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its last bytes.
+        /// Last bytes of the file.
         found: String,
     },
     /// The footer names bytes that the file does not have.
     #[error("open trace {}: column `{column}`: expected bytes between 4 and {end}, found offset {offset} and length {len}: the file is damaged; copy or record it again", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The column.
+        /// Name of the column.
         column: String,
-        /// Where the footer begins.
+        /// Offset at which the footer begins.
         end: u64,
-        /// First byte by the footer.
+        /// Offset of the column's first byte by the footer.
         offset: i64,
-        /// Length by the footer.
+        /// Length of the column in bytes by the footer.
         len: i64,
     },
-    /// The Parquet library broke down over the file's content.
+    /// The Parquet library panicked over the content of the file.
     #[error("{doing} {}: expected whole pages, found some that break the Parquet reader: the file is damaged; copy or record it again", path.display())]
     BrokenPages {
-        /// What was tried.
+        /// The step that failed, for the message.
         doing: &'static str,
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
     },
-    /// A Parquet file of something else.
+    /// The file is a Parquet file, but no trace.
     #[error("open trace {}: expected metadata `{key}`, found none: the Parquet file is no q2c trace", path.display())]
     NotATrace {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The missing key.
+        /// The metadata key that is missing.
         key: &'static str,
     },
-    /// A trace of another version.
+    /// The trace has another schema version.
     #[error("open trace {}: expected schema version {expected}, found `{found}`; use the q2c that wrote it", path.display())]
     Version {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What this crate reads.
+        /// The version that this crate reads.
         expected: u32,
-        /// What the file says.
+        /// The version in the file.
         found: String,
     },
-    /// The description in the file is not readable.
+    /// The description in the file cannot be parsed.
     #[error("open trace {}: expected a trace description as JSON in metadata `{key}`, found {source}", path.display())]
     Meta {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The metadata's key.
+        /// The metadata key of the description.
         key: &'static str,
-        /// What is wrong in the JSON.
+        /// The error of the JSON parser.
         source: serde_json::Error,
     },
-    /// A column is not there.
+    /// A column of the trace is missing.
     #[error("open trace {}: expected column `{column}`, found no such column", path.display())]
     MissingColumn {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The column.
+        /// The missing column.
         column: Column,
     },
-    /// A column holds something else.
+    /// A column has another type than in a trace.
     #[error("open trace {}: column `{column}`: expected {expected}, found {found}", path.display())]
     ColumnType {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The column.
+        /// The column with the other type.
         column: Column,
-        /// Its type in a trace.
+        /// Type of the column in a trace.
         expected: String,
-        /// Its type in the file.
+        /// Type of the column in the file.
         found: String,
     },
-    /// A cell that means nothing.
+    /// A cell holds a value that has no meaning in its column.
     #[error("read trace {}: column `{column}`: expected {expected}, found `{found}`", path.display())]
     Value {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The column.
+        /// The column of the cell.
         column: Column,
-        /// What it may be.
+        /// The values that are allowed.
         expected: &'static str,
-        /// What it is.
+        /// The value in the cell.
         found: String,
     },
-    /// The metadata could not be written as JSON.
+    /// The description could not be turned into JSON.
     #[error("describe trace {}: {source}", path.display())]
     Describe {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The error of writing JSON.
         source: serde_json::Error,
     },
 }

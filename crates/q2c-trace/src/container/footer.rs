@@ -1,4 +1,4 @@
-//! What the ends of the file say: whether it is whole, and whether it is a trace.
+//! Checks the two ends of a file: whether it is whole, and whether it is a trace.
 
 use super::error::TraceError;
 use super::schema::{META_KEY, SCHEMA_VERSION, VERSION_KEY};
@@ -12,7 +12,8 @@ use std::path::Path;
 /// First and last bytes of every Parquet file.
 const MAGIC: &[u8] = b"PAR1";
 
-/// The two errors a user can act on, told apart before the library calls both "corrupt".
+/// Tells apart the two errors that a user can act on: no Parquet file, and a Parquet file that is
+/// cut off. The library calls both "corrupt".
 pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceError> {
     let size = MAGIC.len() as u64;
     let ends = [0, file.len().saturating_sub(size)].map(|at| file.peek(at, size));
@@ -36,7 +37,8 @@ pub(super) fn check_ends(file: &SharedFile, path: &Path) -> Result<(), TraceErro
     Ok(())
 }
 
-/// Every column chunk must lie between the first magic and the footer: the library trusts these numbers.
+/// Checks that every column chunk lies between the first magic bytes and the footer, because the
+/// library trusts these numbers.
 pub(super) fn check_layout(
     file: &SharedFile,
     parquet: &ParquetMetaData,
@@ -64,7 +66,7 @@ pub(super) fn check_layout(
     Ok(())
 }
 
-/// The trace's description, when the file is a trace of this version.
+/// The trace's description. Fails when the file is no trace of this version.
 pub(super) fn describe(file: &FileMetaData, path: &Path) -> Result<TraceMeta, TraceError> {
     let version = entry(file, VERSION_KEY, path)?;
     if version != SCHEMA_VERSION.to_string() {

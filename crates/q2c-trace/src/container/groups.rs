@@ -1,4 +1,4 @@
-//! Row groups encoded by several threads and appended in order.
+//! Encodes row groups in several threads and appends them in order.
 
 use super::schema::{self, ROW_GROUP_ROWS};
 use arrow_array::RecordBatch;
@@ -12,35 +12,39 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Most threads that encode: more than these the one that makes the columns cannot feed.
+/// Most threads that encode; the thread that makes the columns cannot feed more.
 const MOST_WORKERS: usize = 4;
 
-/// A row group that is to be encoded.
+/// A row group to be encoded.
 struct Group {
     number: usize,
     batches: Vec<RecordBatch>,
 }
 
-/// One thread's ends of its channels.
+/// The caller's ends of one thread's channels.
 struct Worker {
     groups: SyncSender<Group>,
     chunks: Receiver<Result<Vec<ArrowColumnChunk>>>,
 }
 
-/// A Parquet file whose row groups are encoded by threads. Only the caller's thread writes. Memory: the columns of a row group (about 15 MB) for each
-/// thread, and two more.
+/// A Parquet file whose row groups are encoded by threads. Only the caller's thread writes to the
+/// file.
+///
+/// The row group `n` goes to the worker `n` modulo their number, so that the results can be taken
+/// in order.
+/// Memory: the columns of a row group (about 15 MB) for each thread, and of two more row groups.
 pub(super) struct Groups<W: Write + Send> {
     file: SerializedFileWriter<W>,
     workers: Vec<Worker>,
     batches: Vec<RecordBatch>,
-    /// Rows in `batches`.
+    /// Number of rows in `batches`.
     rows: usize,
     sent: usize,
     appended: usize,
 }
 
 impl<W: Write + Send> Groups<W> {
-    /// Goes on with a writer that nothing was written to. The row group `n` goes to the worker `n` modulo their number.
+    /// Takes over a writer that nothing was written to, and starts the threads.
     pub(super) fn new(parquet: ArrowWriter<W>) -> Result<Self> {
         let (file, factory) = parquet.into_serialized_writer()?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -57,7 +61,8 @@ impl<W: Write + Send> Groups<W> {
         })
     }
 
-    /// Takes rows; appends what is encoded when too much is under way.
+    /// Takes rows. When all threads have work, it first waits for the oldest row group and appends
+    /// it.
     pub(super) fn write(&mut self, mut batch: RecordBatch) -> Result<()> {
         while self.rows + batch.num_rows() >= ROW_GROUP_ROWS {
             let fit = ROW_GROUP_ROWS - self.rows;
@@ -76,7 +81,7 @@ impl<W: Write + Send> Groups<W> {
         self.file.append_key_value_metadata(entry);
     }
 
-    /// Completes the file.
+    /// Encodes the remaining rows and completes the file.
     pub(super) fn into_inner(mut self) -> Result<W> {
         if !self.batches.is_empty() {
             self.send()?;
@@ -87,7 +92,7 @@ impl<W: Write + Send> Groups<W> {
         self.file.into_inner()
     }
 
-    /// Hands the rows so far to a worker.
+    /// Hands the collected rows to a worker.
     fn send(&mut self) -> Result<()> {
         if self.sent - self.appended > self.workers.len() {
             self.append()?;
@@ -102,7 +107,7 @@ impl<W: Write + Send> Groups<W> {
         worker.groups.send(group).map_err(|_| gone())
     }
 
-    /// Appends the oldest row group that is under way.
+    /// Waits for the oldest row group that is under way and appends it.
     fn append(&mut self) -> Result<()> {
         let worker = &self.workers[self.appended % self.workers.len()];
         let chunks = worker.chunks.recv().map_err(|_| gone())??;
@@ -119,7 +124,7 @@ fn gone() -> ParquetError {
     ParquetError::General("a thread that encodes ended".to_owned())
 }
 
-/// Starts a thread; it ends when its channel does.
+/// Starts a thread; it ends when one of its channels is closed.
 fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> Worker {
     let (groups, todo) = sync_channel::<Group>(1);
     let (done, chunks) = sync_channel(1);
@@ -133,7 +138,8 @@ fn worker(factory: Arc<ArrowRowGroupWriterFactory>) -> Worker {
     Worker { groups, chunks }
 }
 
-/// Column after column, so that one encoder's state at a time is in the cache.
+/// Encodes a row group column by column, so that the cache holds the state of one encoder at a
+/// time.
 fn encode(factory: &ArrowRowGroupWriterFactory, group: &Group) -> Result<Vec<ArrowColumnChunk>> {
     let schema = schema::schema();
     let writers = factory.create_column_writers(group.number)?;

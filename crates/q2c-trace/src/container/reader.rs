@@ -1,4 +1,4 @@
-//! Reads a trace.
+//! Reads a trace, whole or in parts.
 
 use super::column::Column;
 use super::decode::{self, BadCell};
@@ -32,7 +32,8 @@ impl TraceReader {
     /// Opens a trace and reads its description; no record is read yet.
     ///
     /// # Errors
-    /// When the file is absent, no Parquet file, cut off, no trace, of another schema version, or lacks columns.
+    /// When the file is absent, no Parquet file, cut off, no trace, of another schema version, or
+    /// without a column that a trace has.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
         let file = File::open(&path).and_then(SharedFile::new);
@@ -52,7 +53,7 @@ impl TraceReader {
         })
     }
 
-    /// What the trace says of itself.
+    /// The description that the trace carries.
     #[must_use]
     pub fn meta(&self) -> &TraceMeta {
         &self.meta
@@ -65,18 +66,18 @@ impl TraceReader {
         u64::try_from(rows).unwrap_or(0)
     }
 
-    /// Number of row groups, and how many of them `scan` would read.
+    /// Number of row groups in the trace, and number of those that `scan` would read.
     #[must_use]
     pub fn row_groups(&self, scan: &Scan) -> (usize, usize) {
         let all = self.parquet.metadata().num_row_groups();
         (all, self.wanted_groups(scan).len())
     }
 
-    /// Streams records. The always-present columns are read whatever the scan's columns are; an optional column
-    /// that is not among them stays `None`.
+    /// Streams records. The columns that are never null are always read; an optional column that
+    /// the scan leaves out stays `None`.
     ///
     /// # Errors
-    /// When the file's structure is damaged; damaged pages show while iterating.
+    /// When the structure of the file is damaged. Damaged pages are reported by the iterator.
     pub fn records(&self, scan: &Scan) -> Result<Records, TraceError> {
         let mut scan = scan.clone();
         if let Some(columns) = &mut scan.columns {
@@ -89,7 +90,7 @@ impl TraceReader {
     /// Streams Arrow batches with exactly the scan's columns, in the order of the file.
     ///
     /// # Errors
-    /// As [`TraceReader::records`].
+    /// As for [`TraceReader::records`].
     pub fn batches(&self, scan: &Scan) -> Result<Batches, TraceError> {
         let types = self.parquet.parquet_schema();
         let columns = scan.columns.as_deref().unwrap_or(Column::ALL);
@@ -114,13 +115,14 @@ impl TraceReader {
     }
 }
 
-/// Calls the Parquet library. It panics over some damaged pages and footers; that must not end the program.
+/// Calls the Parquet library and turns a panic into an error. The library panics over some damaged
+/// pages and footers, and that must not end the program.
 fn contained<T>(
     doing: &'static str,
     path: &Path,
     call: impl FnOnce() -> Result<T, ParquetError>,
 ) -> Result<T, TraceError> {
-    // Unwind safe: whatever the call was changing is dropped by the caller after an error.
+    // This is unwind safe: after an error the caller drops everything that the call was changing.
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(done) => done.map_err(parquet_error(doing, path)),
         Err(_) => Err(TraceError::BrokenPages {
@@ -130,10 +132,10 @@ fn contained<T>(
     }
 }
 
-/// Batches of a scan.
+/// Iterator over the Arrow batches of a scan; it ends after the first error.
 pub struct Batches {
     path: PathBuf,
-    /// Gone after an error: its state is not to be trusted then.
+    /// `None` after an error, because the reader's state is not reliable then.
     parquet: Option<ParquetRecordBatchReader>,
 }
 
@@ -150,7 +152,7 @@ impl Iterator for Batches {
     }
 }
 
-/// Records of a scan, some thousands at a time.
+/// Iterator over the records of a scan, one batch at a time (see [`Scan::batch_rows`]).
 pub struct Records(Batches);
 
 impl Iterator for Records {
@@ -158,7 +160,7 @@ impl Iterator for Records {
     fn next(&mut self) -> Option<Self::Item> {
         Some(self.0.next()?.and_then(|batch| {
             let path = &self.0.path;
-            // Damage can make an array another kind than its field says.
+            // In a damaged file an array can have another type than its field says.
             let records = contained("read trace", path, || Ok(decode::records(&batch)))?;
             records.map_err(|bad| bad_value(path.clone(), bad))
         }))

@@ -1,4 +1,4 @@
-//! Which columns and rows to read.
+//! Selects the columns and rows that a reader reads.
 
 use super::column::Column;
 use arrow_array::cast::AsArray;
@@ -13,7 +13,7 @@ use parquet::schema::types::SchemaDescriptor;
 use q2c_model::{DevId, Nanos};
 use std::ops::Range;
 
-/// What to read of a trace: everything, unless narrowed.
+/// Selects what to read of a trace: everything, unless narrowed by columns, start or device.
 #[derive(Clone, Debug)]
 pub struct Scan {
     pub(super) columns: Option<Vec<Column>>,
@@ -34,13 +34,13 @@ impl Default for Scan {
 }
 
 impl Scan {
-    /// Every column of every record.
+    /// Selects every column of every record.
     #[must_use]
     pub fn new() -> Self {
         Scan::default()
     }
 
-    /// Only these columns are read and decoded.
+    /// Reads and decodes only these columns.
     #[must_use]
     pub fn columns(mut self, columns: &[Column]) -> Self {
         self.columns = Some(columns.to_vec());
@@ -54,22 +54,24 @@ impl Scan {
         self
     }
 
-    /// Only records that start in this range. A record starts at the first it has of `submit_ns`, `queue_ns`,
-    /// `getrq_ns`, `issue_ns`; one that has none starts never.
+    /// Selects only records that start in this range. A record starts at the first time that it has
+    /// of `submit_ns`, `queue_ns`, `getrq_ns` and `issue_ns`; a record with none of them is left
+    /// out.
     #[must_use]
     pub fn starting_in(mut self, starts: Range<Nanos>) -> Self {
         self.starts = Some(starts);
         self
     }
 
-    /// Only records of this device.
+    /// Selects only records of this device.
     #[must_use]
     pub fn device(mut self, device: DevId) -> Self {
         self.device = Some(device);
         self
     }
 
-    /// Whether a row group may hold wanted records, by its statistics; yes when it has none.
+    /// Whether a row group may hold wanted records by its statistics; true when it has no
+    /// statistics.
     pub(super) fn may_hold(&self, group: &RowGroupMetaData) -> bool {
         let starts = |range: &Range<Nanos>| {
             let mut times = Column::STARTS.iter();
@@ -78,7 +80,7 @@ impl Scan {
         self.starts.as_ref().is_none_or(starts) && self.device.is_none_or(|d| may_be(group, d))
     }
 
-    /// The test of each row, on the columns it needs.
+    /// The test of each row, with the columns that it needs; `None` when all rows are wanted.
     pub(super) fn filter(&self, schema: &SchemaDescriptor) -> Option<RowFilter> {
         if self.starts.is_none() && self.device.is_none() {
             return None;
@@ -137,7 +139,8 @@ fn may_start_in(group: &RowGroupMetaData, column: Column, range: &Range<Nanos>) 
     ends.is_none_or(|(min, max)| min < range.end.0 && range.start.0 <= max)
 }
 
-/// Smallest and largest value as bytes. The deprecated kind orders unsigned numbers and text as if signed.
+/// Smallest and largest value as bytes. The deprecated kind of statistics orders unsigned numbers
+/// and text as if they were signed.
 fn ordered(found: &Statistics) -> Option<(&[u8], &[u8])> {
     let usable = !found.is_min_max_deprecated();
     usable.then_some((found.min_bytes_opt()?, found.max_bytes_opt()?))

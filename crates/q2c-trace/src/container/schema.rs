@@ -1,4 +1,4 @@
-//! The file's schema: Arrow types, Parquet properties, version.
+//! The schema of a trace file: Arrow types, Parquet properties, version.
 
 use super::column::{Column, Packing};
 use super::error::TraceError;
@@ -10,19 +10,21 @@ use parquet::schema::types::ColumnPath;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-/// The version this crate writes and reads. It changes whenever a column's name, type or meaning does.
+/// The schema version that this crate writes and reads. It changes whenever the name, the type or
+/// the meaning of a column changes.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Key of the version, a decimal number, in the file's key-value metadata.
 pub(super) const VERSION_KEY: &str = "q2c.trace.version";
 /// Key of the [`q2c_model::TraceMeta`], as JSON.
 pub(super) const META_KEY: &str = "q2c.trace.meta";
-/// Key of the words for the bits of `flags`, for readers that know Parquet and not q2c.
+/// Key of the words for the bits of `flags`, for readers that know Parquet but not q2c.
 pub(super) const FLAGS_KEY: &str = "q2c.trace.flags";
-/// The words.
+/// The words with the values of their bits.
 pub(super) const FLAGS_WORDS: &str = "sync=1 meta=2 fua=4 readahead=8 polled=16";
 
-/// Rows in a row group: what a reader skips by, and (about 10 MB) what a writer keeps in memory.
+/// Rows in a row group. A reader skips whole row groups, and a writer keeps one (about 10 MB) in
+/// memory.
 pub(super) const ROW_GROUP_ROWS: usize = 128 * 1024;
 
 pub(super) fn schema() -> SchemaRef {
@@ -41,7 +43,8 @@ pub(super) fn properties() -> Result<WriterProperties, ParquetError> {
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_statistics_enabled(EnabledStatistics::Chunk)
-        // Without indices the columns reach up to the footer, so that a lost piece shows at opening.
+        // Without indices the columns reach up to the footer, so that a lost piece is found when
+        // the file is opened.
         .set_offset_index_disabled(true);
     Ok(Column::ALL.iter().copied().fold(base, pack).build())
 }
@@ -57,7 +60,7 @@ fn pack(properties: WriterPropertiesBuilder, column: Column) -> WriterProperties
     }
 }
 
-/// Checks that a file's columns are those of the trace; columns beyond them are none of ours.
+/// Checks that a file has all columns of a trace with their types. Further columns are ignored.
 pub(super) fn check(found: &Schema, path: &Path) -> Result<(), TraceError> {
     for &column in Column::ALL {
         let Ok(field) = found.field_with_name(column.name()) else {

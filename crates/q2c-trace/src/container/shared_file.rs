@@ -1,4 +1,4 @@
-//! A file that many readers read at once, each at its own place.
+//! A file that several readers read at the same time, each at its own offset.
 
 use bytes::Bytes;
 use parquet::errors::Result;
@@ -8,8 +8,8 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// Reads by position, so that scans of one trace in several threads do not move each other's offset
-/// (duplicated file handles share theirs).
+/// Reads by offset, so that scans of one trace in several threads do not move each other's offset
+/// (duplicated file handles share one).
 #[derive(Clone, Debug)]
 pub(super) struct SharedFile {
     file: Arc<File>,
@@ -23,7 +23,7 @@ impl SharedFile {
         Ok(SharedFile { file, len })
     }
 
-    /// Up to `len` bytes from `at`, fewer at the end of the file.
+    /// Up to `len` bytes from offset `at`, fewer at the end of the file.
     pub(super) fn peek(&self, at: u64, len: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.from(at).take(len).read_to_end(&mut bytes)?;
@@ -50,7 +50,7 @@ impl ChunkReader for SharedFile {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        // Read through `take`: a damaged length must not be allocated before the bytes are seen.
+        // Read through `take`, so that a damaged length is not allocated before the bytes are seen.
         let bytes = self.peek(start, length as u64)?;
         if bytes.len() == length {
             return Ok(bytes.into());
@@ -61,7 +61,7 @@ impl ChunkReader for SharedFile {
     }
 }
 
-/// A place in the file.
+/// A reader that starts at an offset of the file.
 pub(super) struct FileAt {
     file: Arc<File>,
     at: u64,

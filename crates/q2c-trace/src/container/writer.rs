@@ -1,4 +1,4 @@
-//! Writes a trace.
+//! Writes a trace file.
 
 use super::encode::Encoder;
 use super::error::TraceError;
@@ -15,9 +15,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// What takes the rows.
+/// Encodes and writes the rows.
 enum Body {
-    /// The caller's thread does all.
+    /// The caller's thread does all the work.
     Alone(Box<ArrowWriter<NamedTempFile>>),
     Threads(Box<Groups<NamedTempFile>>),
 }
@@ -45,10 +45,12 @@ impl Body {
     }
 }
 
-/// Streams records into a trace file.
+/// Streams records into a trace file: [`TraceWriter::create`], [`TraceWriter::push`] any number of
+/// times, [`TraceWriter::finish`].
 ///
-/// The file lies under a temporary name in the target's folder until [`TraceWriter::finish`] has synced and
-/// renamed it; a writer that is dropped before that removes it. Memory: one row group, about 10 MB.
+/// The file lies under a temporary name in the target's folder until [`TraceWriter::finish`] has
+/// synced and renamed it. A writer that is dropped before that removes it. Memory: one row group,
+/// about 10 MB.
 pub struct TraceWriter {
     path: PathBuf,
     meta: TraceMeta,
@@ -62,7 +64,7 @@ impl TraceWriter {
     /// Starts the trace that will be named `path`.
     ///
     /// # Errors
-    /// [`TraceError::Exists`] when the name is taken; otherwise what the folder or the disk refuses.
+    /// [`TraceError::Exists`] when the name is taken, otherwise an error of the folder or the disk.
     pub fn create(path: impl AsRef<Path>, meta: TraceMeta) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
         if path.symlink_metadata().is_ok() {
@@ -82,8 +84,8 @@ impl TraceWriter {
         })
     }
 
-    /// Encodes with several threads from here on, before the first record: for traces that are made as fast as possible and
-    /// while nothing is measured. Memory: up to six row groups.
+    /// Encodes with several threads. Call it before the first push, for traces that are made as
+    /// fast as possible while nothing is measured. Memory: up to six row groups.
     ///
     /// # Errors
     /// When the disk refuses.
@@ -110,7 +112,8 @@ impl TraceWriter {
         done.map_err(parquet_error("write trace", &self.path))
     }
 
-    /// The description, to be completed before the end: lost and unmatched counts are known late.
+    /// The description, which may be changed until the end: lost and unmatched counts are known
+    /// late.
     pub fn meta_mut(&mut self) -> &mut TraceMeta {
         &mut self.meta
     }
@@ -118,8 +121,8 @@ impl TraceWriter {
     /// Completes the file, syncs it and gives it its name. Returns the number of records.
     ///
     /// # Errors
-    /// When a push failed before, the disk refuses, or the name was taken meanwhile (the whole trace is
-    /// then kept under the name in the error).
+    /// When a push failed before, when the disk refuses, or when the name was taken meanwhile (the
+    /// whole trace is then kept under the name in the error).
     pub fn finish(mut self) -> Result<u64, TraceError> {
         let path = self.path;
         if self.failed {
@@ -137,7 +140,7 @@ impl TraceWriter {
     }
 }
 
-/// A hidden file in the target's folder, with the permissions of a normal one.
+/// Creates a hidden file in the target's folder, with the permissions of a normal file.
 pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let name = path
         .file_name()
@@ -169,14 +172,15 @@ fn entries(meta: &TraceMeta, path: &Path) -> Result<[KeyValue; 3], TraceError> {
     ])
 }
 
-/// Renames without replacing, the file being gone when the name is taken.
+/// Renames without replacing and syncs the folder. When the name is taken, the file is removed.
 pub(crate) fn name_finished(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.persist_noclobber(path)
         .map_err(|refused| refused.error)?;
     File::open(folder(path)).and_then(|folder| folder.sync_all())
 }
 
-/// Renames without replacing; the folder is synced so that the name survives a power loss.
+/// As [`name_finished`], but keeps the trace under its temporary name when the wanted one is taken.
+/// The folder is synced so that the name survives a power loss.
 fn name(file: NamedTempFile, path: &Path) -> Result<(), TraceError> {
     if let Err(refused) = file.persist_noclobber(path) {
         let kept = refused.file.keep().map(|(_, kept)| kept);
@@ -233,7 +237,7 @@ fn is_full(error: &io::Error) -> bool {
     )
 }
 
-/// The Parquet library keeps of some system errors only the words.
+/// The Parquet library keeps only the text of some system errors, so the text is compared.
 fn says_full(error: &ParquetError) -> bool {
     const ENOSPC: i32 = 28;
     const EDQUOT: i32 = 122;

@@ -1,4 +1,5 @@
-//! CSV: all columns under their names, as the Parquet file has them; a cell is empty where it has null.
+//! CSV: all columns under the names that they have in the Parquet file. A cell is empty where the
+//! Parquet file has null.
 
 use super::run::{Exported, written};
 use super::{ExportError, ExportOptions, Format, Source};
@@ -85,7 +86,8 @@ fn some(row: &mut Vec<u8>, value: Option<impl Display>) -> io::Result<()> {
     value.map_or(Ok(()), |value| write!(row, "{value}"))
 }
 
-/// A text, in quotes where it holds what would end the cell (RFC 4180). An empty text is quoted: it is not null.
+/// Writes a text, in quotes when it holds a character that would end the cell (RFC 4180). An empty
+/// text is quoted, because an empty cell means null.
 fn quoted(row: &mut Vec<u8>, text: &str) {
     let special = |byte: u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
     if !text.is_empty() && !text.bytes().any(special) && text.trim() == text {

@@ -1,4 +1,4 @@
-//! What goes wrong with an export.
+//! Errors of exporting a trace.
 
 use crate::TraceError;
 use std::io;
@@ -11,46 +11,46 @@ pub enum ExportError {
     /// The trace could not be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// What was written was not taken.
+    /// The output could not be written.
     #[error("write the export of {}: {source}", path.display())]
     Write {
-        /// The trace.
+        /// The trace that was exported.
         path: PathBuf,
-        /// Why not.
+        /// The reason that the operating system gave.
         source: io::Error,
     },
-    /// The file to make is there already.
+    /// A file with the output's name exists.
     #[error("export to {}: expected a new name, found an existing file; remove it or name another", path.display())]
     Exists {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The file could not be made, or not get its name.
+    /// The output file could not be created, or could not get its name.
     #[error("export to {}: {source}", path.display())]
     Create {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The reason that the operating system gave.
         source: io::Error,
     },
-    /// The format cannot say what the trace holds.
+    /// The format cannot express what the trace holds.
     #[error("export {} as {format}: expected {expected}, found {found}", path.display())]
     Unfit {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
-        /// The format.
+        /// Name of the format.
         format: &'static str,
-        /// What it can say.
+        /// What the format can express.
         expected: &'static str,
-        /// What there is.
+        /// What the trace holds.
         found: &'static str,
     },
-    /// Nothing to export.
+    /// No request was written.
     #[error("export {}: expected at least one request that can be exported, found none ({left_out} left out); widen --from and --to", path.display())]
     Nothing {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
-        /// Requests that could not be.
+        /// Number of requests that were read and left out.
         left_out: u64,
     },
 }

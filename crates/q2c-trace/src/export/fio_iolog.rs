@@ -1,8 +1,9 @@
 //! fio's log of I/Os, version 3: `time name action offset length`, times in microseconds.
 //!
-//! What `fio --read_iolog` replays. A request is written at its start (submission, or Q). Times count from the window's beginning, so that fio
-//! does not wait for it. The trace's file keeps its name; a device is called `device-MAJOR-MINOR` and never by a path, so that a
-//! replay touches nothing that was not named (`--replay_redirect`).
+//! `fio --read_iolog` replays such a log. A request is written at its start (submission, or Q).
+//! Times count from the beginning of the window, so that fio does not wait for it. A file keeps the
+//! name that it has in the trace. A device is called `device-MAJOR-MINOR` and never by a path, so
+//! that a replay touches nothing that was not named (`--replay_redirect`).
 
 use super::run::{Exported, NO_START, start, written};
 use super::{ExportError, ExportOptions, Format, Source};
@@ -15,9 +16,9 @@ pub(super) const FORMAT: Format = Format {
     export,
 };
 
-/// The longest name that fio reads, bytes.
+/// Length of the longest name that fio reads, bytes.
 const LONGEST_NAME: usize = 255;
-/// Most files in a log.
+/// Most files in one log.
 const MOST_FILES: usize = 1024;
 
 fn export(
@@ -75,7 +76,8 @@ impl Log<'_> {
             self.exported.leave_out("zero length");
             return Ok(());
         }
-        // fio takes the time since the line before; one that is earlier would wrap around.
+        // fio waits for the difference to the line before; a time before that line's would wrap
+        // around.
         self.last = ((start - self.zero).0 / 1000).max(self.last);
         let Some(at) = self.file(record.device, out)? else {
             self.exported.leave_out("more than 1024 devices");
@@ -87,7 +89,8 @@ impl Log<'_> {
         writeln!(out, "{} {name} {action} {offset} {bytes}", self.last)
     }
 
-    /// The place of the device's file, which is opened when it is new.
+    /// The index of the device's file. A new file is opened in the log; `None` when there are too
+    /// many.
     fn file(&mut self, device: DevId, out: &mut dyn Write) -> io::Result<Option<usize>> {
         if let Some(at) = self.files.iter().rposition(|(known, _)| *known == device) {
             return Ok(Some(at));
@@ -102,7 +105,8 @@ impl Log<'_> {
     }
 }
 
-/// The trace's name of a device, blanks replaced; else one by its number.
+/// The name of a device: the trace's file or fact with blanks replaced, else a name made of its
+/// number.
 fn name(meta: &TraceMeta, device: DevId) -> String {
     let fact = meta.facts.get(&format!("device.{device}"));
     let by_number = || format!("device-{}-{}", device.major, device.minor);

@@ -1,7 +1,8 @@
-//! A trace as other tools read it.
+//! Writes traces in the formats of other tools.
 //!
-//! One file per format, and one line in [`FORMATS`]. Records are streamed: memory grows with the requests in flight, not with the
-//! trace. What becomes of which column is in docs/formats.md.
+//! There is one file per format, and one line in [`FORMATS`]. Records are streamed: memory grows
+//! with the requests in flight, not with the trace. docs/formats.md says how each column is
+//! written.
 
 mod blkparse;
 mod chrome;
@@ -20,9 +21,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
-/// A format that can be written.
+/// A format that can be written. The list is [`FORMATS`].
 pub struct Format {
-    /// Its name on the command line.
+    /// The name of the format on the command line.
     pub name: &'static str,
     /// One line of help.
     pub help: &'static str,
@@ -30,11 +31,11 @@ pub struct Format {
     pub export: ExportFn,
 }
 
-/// An exporter. Memory stays bounded whatever the trace holds.
+/// An exporter. Its memory is bounded for any trace.
 pub type ExportFn =
     fn(&mut Source<'_>, &ExportOptions, &mut dyn Write) -> Result<Exported, ExportError>;
 
-/// All formats.
+/// All formats that can be written.
 pub const FORMATS: &[Format] = &[
     fio_iolog::FORMAT,
     blkparse::FORMAT,
@@ -42,38 +43,38 @@ pub const FORMATS: &[Format] = &[
     chrome::FORMAT,
 ];
 
-/// The format of this name.
+/// The format of this name; `None` when there is none.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// What is exported.
+/// The trace that is exported.
 pub struct Source<'a> {
-    /// Its name, for messages.
+    /// The trace's path, for messages.
     pub path: &'a Path,
-    /// What it says of itself.
+    /// The description that the trace carries.
     pub meta: &'a TraceMeta,
-    /// Its records in the order of their starts, some thousands at a time.
+    /// The trace's records in the order of their starts, some thousands at a time.
     pub records: &'a mut dyn Iterator<Item = Result<Vec<IoRecord>, TraceError>>,
 }
 
-/// What to export, and how.
+/// Selects what to export, and how.
 #[derive(Clone, Debug, Default)]
 pub struct ExportOptions {
     /// Only requests that start in this range; all when `None`.
     pub window: Option<Range<Nanos>>,
-    /// `chrome`: what a lane is.
+    /// Lanes of the timeline; only `chrome` reads it.
     pub lanes: Lanes,
 }
 
-/// What the lanes of a timeline are.
+/// The lanes of a timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lanes {
-    /// The CPUs that submit.
+    /// One lane for each CPU that submits.
     #[default]
     Cpu,
-    /// The hardware queues of each device.
+    /// One lane for each hardware queue of each device.
     Hctx,
 }
 

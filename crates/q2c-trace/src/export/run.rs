@@ -1,4 +1,4 @@
-//! What all exporters share.
+//! Runs an exporter, and holds what all exporters share.
 
 use super::{ExportError, ExportOptions, Format, Source};
 use crate::container::{name_finished, temporary_beside};
@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// What became of the records.
+/// Counts of what an export wrote and left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Requests that were written.
     pub written: u64,
-    /// Requests that were not, by reason.
+    /// Requests that were left out, by reason.
     pub left_out: BTreeMap<&'static str, u64>,
 }
 
@@ -23,10 +23,12 @@ impl Exported {
     }
 }
 
-/// Exports a trace. Row groups outside of the window are not read. `go_on` is asked now and then whether to.
+/// Exports a trace. Row groups outside of the window are not read. `go_on` is asked once for each
+/// batch of records; false stops the export with an error.
 ///
 /// # Errors
-/// When the trace cannot be read, the format cannot say what it holds, `out` takes no more, or no request was written.
+/// When the trace cannot be read, when the format cannot express what the trace holds, when `out`
+/// cannot be written, or when no request was written.
 pub fn trace(
     format: &Format,
     path: &Path,
@@ -46,7 +48,7 @@ pub fn trace(
     };
     let records = reader.records(&scan)?;
     let records = records.map(|records| go_on().then_some(records).ok_or_else(stopped)?);
-    // Nothing is written when there is nothing to write.
+    // An empty selection must not write even a header.
     let mut records = records.peekable();
     if records.peek().is_none() {
         return Err(ExportError::Nothing {
@@ -71,10 +73,10 @@ pub fn trace(
     }
 }
 
-/// Exports a trace into a new file, which appears when it is whole.
+/// Exports a trace into a new file. The file gets its name only when it is whole.
 ///
 /// # Errors
-/// As [`trace`], and when the name is taken.
+/// As for [`trace`], and when the name is taken.
 pub fn file(
     format: &Format,
     path: &Path,
@@ -103,7 +105,7 @@ pub fn file(
     Ok(exported)
 }
 
-/// Makes an error of one in writing.
+/// Turns an error of writing into an [`ExportError`].
 pub(super) fn written(path: &Path) -> impl Fn(io::Error) -> ExportError + use<> {
     let path = path.to_owned();
     move |source| ExportError::Write {
@@ -112,10 +114,10 @@ pub(super) fn written(path: &Path) -> impl Fn(io::Error) -> ExportError + use<> 
     }
 }
 
-/// The reason of requests without any time.
+/// Reason for leaving out requests without any time.
 pub(super) const NO_START: &str = "no start";
 
-/// When a record starts: as [`Scan::starting_in`] has it.
+/// The start of a record, by the rule of [`Scan::starting_in`].
 pub(super) fn start(record: &IoRecord) -> Option<Nanos> {
     let times = [
         record.submit_ns,

@@ -1,6 +1,7 @@
 //! Alibaba Cloud block traces (2020): `device_id,opcode,offset,length,timestamp`.
 //!
-//! Offset and length in bytes, microseconds since 1970, `R` or `W`; no header.
+//! Offset and length are in bytes, the timestamp is microseconds since 1970, the opcode is `R` or
+//! `W`. There is no header.
 
 use super::Format;
 use super::arrange::Spec;

@@ -1,8 +1,9 @@
-//! Rows in the source's order to records in the order of time.
+//! Turns rows in the order of the source into records in the order of time.
 //!
-//! Rows wait in a window, so that a source that is out of order by less than the window comes out sorted. Then the first
-//! start becomes time zero, and requests in flight are counted where the source has ends. With the option to sort, any order
-//! will do: rows wait in a [`Sorter`] until all are there.
+//! Rows wait in a window, so that a source that is out of order by less than the window comes out
+//! sorted. The first start becomes time zero, and requests in flight are counted where the source
+//! has ends. With the option to sort, rows may come in any order: they wait in a [`Sorter`] until
+//! all are there.
 
 use super::depth::Depths;
 use super::error::{BadLine, ImportError};
@@ -15,25 +16,26 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a format's rows have in common.
+/// Properties that all rows of a format share.
 pub(super) struct Spec {
-    /// The format's name.
+    /// Name of the format.
     pub(super) name: &'static str,
     pub(super) layer: Layer,
-    /// The clock, in words.
+    /// Name of the clock, in words.
     pub(super) clock: &'static str,
     /// Whether times count from 1970.
     pub(super) unix: bool,
     /// Whether requests have ends.
     pub(super) ends: bool,
-    /// Whether the rows' names are hosts, each a device's major number.
+    /// Whether the names of rows are hosts. Each host then becomes a major number.
     pub(super) hosts: bool,
-    /// What a place is.
+    /// Makes the place for messages of a row's `place`: a line or an offset.
     pub(super) place: fn(u64) -> Place,
 }
 
 impl Spec {
-    /// A block trace of lines on a clock of its own, without ends.
+    /// The properties of a block trace with one request per line, on a clock of its own, without
+    /// ends.
     pub(super) const fn lines(name: &'static str, clock: &'static str) -> Spec {
         Spec {
             name,
@@ -47,15 +49,15 @@ impl Spec {
     }
 }
 
-/// Rows that wait while later ones may be earlier.
+/// Rows that wait in the window because later ones may be earlier.
 pub(super) const WINDOW: usize = 64 * 1024;
-/// Most hosts in a source.
+/// Most hosts in a source; they are searched one by one.
 const MOST_HOSTS: usize = 1024;
 
-/// Rows sorted at once, about 90 MB.
+/// Rows sorted at once in memory, about 90 MB.
 const RUN: usize = 1 << 20;
 
-/// Rows that are sorted, and where.
+/// Rows that are sorted in a folder.
 struct Sorting {
     rows: Sorter<Row>,
     path: PathBuf,
@@ -71,7 +73,7 @@ impl Sorting {
         }
     }
 
-    /// An error of the file that they lie in.
+    /// Turns an error of the sorter's file into an import error.
     fn failed(&self) -> impl Fn(io::Error) -> ImportError + use<> {
         let (path, folder) = (self.path.clone(), self.folder.clone());
         move |source| ImportError::Sort {
@@ -82,17 +84,18 @@ impl Sorting {
     }
 }
 
-/// Rows on their way to records.
+/// Takes the rows of a source and hands them on as sorted records: `push` for each row, then
+/// `finish`.
 pub(super) struct Arranged<'a> {
     spec: &'a Spec,
     intake: Intake<'a>,
     window: Vec<Row>,
-    /// Takes the window's place when all is to be sorted.
+    /// Takes the rows instead of the window when the option to sort is given.
     sorter: Option<Sorting>,
-    /// Whether the window is in order.
+    /// Whether the rows in the window are in order.
     sorted: bool,
     origin: Option<Nanos>,
-    /// Start of the row that left the window last.
+    /// Start of the last row that left the window.
     left: Nanos,
     depths: Depths,
     hosts: Vec<Name>,
@@ -123,7 +126,7 @@ impl<'a> Arranged<'a> {
         }
     }
 
-    /// Takes the source's next row.
+    /// Takes the next row of the source.
     pub(super) fn push(&mut self, mut row: Row) -> Result<(), ImportError> {
         if row.start < self.left {
             let expected = "a start not before the requests more than 65536 rows above (or import with --sort)";
@@ -151,29 +154,29 @@ impl<'a> Arranged<'a> {
         }
     }
 
-    /// Counts what was left out before it was a row.
+    /// Adds counts of lines that were left out before they became rows.
     pub(super) fn skipped(&mut self, skipped: BTreeMap<&'static str, u64>) {
         for (reason, lines) in skipped {
             self.intake.skipped(reason, lines);
         }
     }
 
-    /// The error of a line or a record that cannot be used.
+    /// The error that says that the line or record at this place cannot be used.
     pub(super) fn refused(&self, place: u64, bad: BadLine) -> ImportError {
         self.intake.refused((self.spec.place)(place), bad)
     }
 
-    /// Leaves out what cannot be used, or stops at it.
+    /// Counts a bad line or record when bad ones are skipped; returns the error otherwise.
     pub(super) fn bad(&mut self, place: u64, bad: BadLine) -> Result<(), ImportError> {
         self.intake.bad((self.spec.place)(place), bad)
     }
 
-    /// Something worth telling of the source.
+    /// Adds a fact to the trace's description.
     pub(super) fn fact(&mut self, name: &str, value: String) {
         self.facts.insert(name.to_owned(), value);
     }
 
-    /// The description, when all rows are there.
+    /// Hands the remaining rows on. Returns the description, once all rows were taken.
     pub(super) fn finish(mut self, lines: u64) -> Result<TraceMeta, ImportError> {
         self.leave(self.window.len())?;
         if let Some(sorter) = self.sorter.take() {
@@ -199,10 +202,10 @@ impl<'a> Arranged<'a> {
         Ok(meta)
     }
 
-    /// The first `count` rows of the window leave it.
+    /// Hands on the first `count` rows of the window.
     fn leave(&mut self, count: usize) -> Result<(), ImportError> {
         if !self.sorted {
-            // Stable: requests of one instant keep the source's order.
+            // The sort is stable: requests of one instant keep the order of the source.
             self.window.sort_by_key(|row| row.start);
             self.sorted = true;
         }
@@ -236,7 +239,7 @@ impl<'a> Arranged<'a> {
         origin
     }
 
-    /// When it ends, and how many requests are in flight with it.
+    /// The end of a row's request, and the requests in flight with it.
     #[inline]
     fn end_and_depth(&mut self, row: &Row, origin: Nanos) -> Result<(Option<Nanos>, u32), BadLine> {
         let start = Nanos(row.start.0 - origin.0);
@@ -248,7 +251,7 @@ impl<'a> Arranged<'a> {
         Ok((end, depth))
     }
 
-    /// Made where it is handed on: a record is large.
+    /// The record is made where it is handed on, because it is large.
     #[inline]
     fn record(
         &mut self,
@@ -280,7 +283,7 @@ impl<'a> Arranged<'a> {
         self.intake.take(record)
     }
 
-    /// Numbers the row's host by its appearance, from 1.
+    /// Replaces the row's major number by the number of its host, counted from 1 by appearance.
     fn host(&mut self, row: &mut Row) -> Result<(), BadLine> {
         let at = match self.hosts.iter().rposition(|host| *host == row.name) {
             Some(at) => at,

@@ -1,4 +1,5 @@
-//! blktrace: the kernel's binary records, one file for each CPU or all in one (`blkparse -d`).
+//! blktrace: the kernel's binary records, in one file for each CPU or all in one file (`blkparse
+//! -d`).
 
 use super::Format;
 use super::error::ImportError;
@@ -38,7 +39,7 @@ fn import(
 /// Imports the files of a trace.
 ///
 /// # Errors
-/// When one cannot be read, or the records not be taken.
+/// When a file cannot be read, or when the sink refuses the records.
 pub fn blktrace_files(
     files: &FileSet,
     options: &ImportOptions,
@@ -49,7 +50,8 @@ pub fn blktrace_files(
     Ok(meta)
 }
 
-/// The description of a trace that was read from so many of its files; `origin` is its time zero, ns.
+/// The description of a trace that was read from `count` of its files. `origin` is its time zero on
+/// the traced machine's clock, ns.
 #[must_use]
 pub fn blktrace_meta(read: &Spans, origin: u64, files: &FileSet, count: usize) -> TraceMeta {
     let mut meta = describe(read, origin, &files.base, count);
@@ -82,7 +84,7 @@ fn take_merge<R: Read>(
     })
 }
 
-/// Matches events and hands their I/Os on; `None` when there are none.
+/// Matches events and hands their I/Os on as records. Returns `None` when there is no I/O.
 pub(super) fn take<S: EventSource>(
     events: S,
     path: &Path,
@@ -112,7 +114,8 @@ where
     Ok(origin.map(|origin| describe(&read, origin, path, files)))
 }
 
-/// Of times from `zero` on: in Unix time where the trace notes it, else the traced machine's.
+/// The origin of times that count from `zero`: in Unix time when the trace has a timestamp note,
+/// else on the traced machine's clock.
 fn begin(notes: &Notes, zero: u64) -> Origin {
     let unix = unix(notes, zero);
     Origin {
@@ -122,7 +125,7 @@ fn begin(notes: &Notes, zero: u64) -> Origin {
     }
 }
 
-/// A time of the traced machine in Unix time, ns.
+/// Converts a time of the traced machine into Unix time, ns; `None` without a timestamp note.
 fn unix(notes: &Notes, time: u64) -> Option<u64> {
     let (unix, at) = notes.start_unix_ns.zip(notes.start_ns)?;
     Some(unix.saturating_add(time).saturating_sub(at))

@@ -1,9 +1,9 @@
-//! Exact decimal numbers: a time of day in nanoseconds has more digits than a float keeps.
+//! Exact decimal numbers. A time of day in nanoseconds has more digits than a float keeps.
 
 use super::error::BadLine;
 use std::str::FromStr;
 
-/// The unit of a source's times.
+/// The unit of the times in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
     /// Nanoseconds.
@@ -17,7 +17,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// Its sign: `ns`, `us`, `ms`, `s`.
+    /// The unit's symbol: `ns`, `us`, `ms`, `s`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl TimeUnit {
         }
     }
 
-    /// Nanoseconds in one.
+    /// Nanoseconds in one unit.
     pub(super) const fn nanos(self) -> u64 {
         10u64.pow(self.places() as u32)
     }
@@ -57,7 +57,7 @@ impl FromStr for TimeUnit {
     }
 }
 
-/// Why a text is no time.
+/// The reason why a text is no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotATime {
     NotANumber,
@@ -79,7 +79,8 @@ impl NotATime {
     }
 }
 
-/// `text` in `unit` as nanoseconds, rounded half up. Takes `12`, `1.5`, `.5`, `3.12e+01`.
+/// Converts `text` in `unit` into nanoseconds, rounded half up. It accepts `12`, `1.5`, `.5` and
+/// `3.12e+01`.
 pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, NotATime> {
     let (negative, text) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
@@ -105,7 +106,7 @@ pub(super) fn nanos(text: &str, unit: TimeUnit) -> Result<u64, NotATime> {
     value.ok_or(NotATime::TooLarge)
 }
 
-/// A latency in nanoseconds: a number, at least half a nanosecond.
+/// Parses a latency into nanoseconds. It must round to at least one nanosecond.
 pub(super) fn latency(text: &str, unit: TimeUnit) -> Result<u64, BadLine> {
     const EXPECTED: &str = "a latency above zero, such as 31.2";
     let bad = |reason| BadLine::new(reason, "latency", EXPECTED, text);
@@ -144,7 +145,7 @@ fn shift(digits: u128, places: i64) -> Option<u64> {
     if digits == 0 {
         return Some(0);
     }
-    // A power of ten that does not fit is above any digits.
+    // A power of ten that does not fit is larger than any digits.
     let factor = u32::try_from(places.unsigned_abs()).ok();
     let factor = factor.and_then(|places| 10u128.checked_pow(places));
     let value = match (places >= 0, factor) {

@@ -1,14 +1,14 @@
-//! How many requests of a lane are in flight, from their starts and ends.
+//! Computes how many requests of a lane are in flight, from their starts and ends.
 
 use crate::import::error::BadLine;
 use q2c_model::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Most requests in flight, in all lanes: a bound on memory, far above any device.
+/// Most requests in flight over all lanes. It bounds memory and is far above what any device takes.
 const MOST_IN_FLIGHT: usize = 1 << 20;
 
-/// The ends of the requests in flight, by lane. Starts must not go back.
+/// The ends of the requests in flight, by lane. The starts passed to `submit` must not fall.
 #[derive(Default)]
 pub(crate) struct Depths {
     lanes: HashMap<u32, BinaryHeap<Reverse<Nanos>>>,
@@ -16,8 +16,9 @@ pub(crate) struct Depths {
 }
 
 impl Depths {
-    /// Requests of the lane in flight with this one, itself included. A request that ends as another starts is not
-    /// in flight any more; one without an end is counted for itself alone.
+    /// Counts a request and returns the requests of its lane in flight, itself included. A request
+    /// that ends when another starts is no longer in flight. A request without an end counts only
+    /// at its own start.
     pub(crate) fn submit(
         &mut self,
         lane: u32,

@@ -1,7 +1,8 @@
 //! DiskSim ASCII: `time device block blocks flags`, separated by blanks.
 //!
-//! Blocks of 512 bytes. Times are milliseconds in DiskSim's own files and nanoseconds in copies of the format, so the unit
-//! must be stated. The lowest bit of the flags is 1 for reads, unless stated otherwise.
+//! Blocks have 512 bytes. Times are milliseconds in DiskSim's own files and nanoseconds in copies
+//! of the format, so the unit must be stated. The lowest bit of the flags is 1 for reads, unless
+//! stated otherwise.
 
 use super::Format;
 use super::arrange::Spec;
@@ -23,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
 const SPEC: Spec = Spec::lines("disksim", "as in the source");
 const LINE: &str = "5 numbers: time device block blocks flags";
 
-/// What the file does not say.
+/// Properties that the file does not tell.
 struct Says {
     unit: TimeUnit,
     block: Bytes,

@@ -1,4 +1,4 @@
-//! What goes wrong with a source.
+//! Errors of importing a source.
 
 use crate::TraceError;
 use crate::blktrace::BlktraceError;
@@ -9,127 +9,127 @@ use thiserror::Error;
 /// A source that could not be imported.
 #[derive(Debug, Error)]
 pub enum ImportError {
-    /// The operating system refused.
+    /// The operating system refused to open or read the source.
     #[error("read {}: {source}", path.display())]
     Read {
-        /// The source.
+        /// Path of the source.
         path: PathBuf,
-        /// Why not.
+        /// The reason that the operating system gave.
         source: io::Error,
     },
-    /// It is of no known format.
+    /// No importer recognises the source.
     #[error("read {}: it is no q2c trace, and no importer recognises it; name its format with --format", path.display())]
     Unknown {
-        /// The source.
+        /// Path of the source.
         path: PathBuf,
     },
-    /// There is nothing to import.
+    /// The source is a q2c trace, which needs no import.
     #[error("import {}: expected a recording of another tool, found a q2c trace, which needs no import", path.display())]
     Own {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
     },
-    /// A line that cannot be used; `skip_bad` leaves such lines out.
+    /// A line cannot be used. With `skip_bad` the import leaves bad lines out instead.
     #[error("import {}, line {line}, {field}: expected {expected}, found {found}; correct it, or skip and count bad lines", path.display())]
     Line {
-        /// The source.
+        /// Path of the source.
         path: PathBuf,
-        /// Counted from 1.
+        /// Number of the line, counted from 1.
         line: u64,
-        /// The field.
+        /// Name of the field in the line.
         field: String,
-        /// What it may be.
+        /// The values that are allowed.
         expected: String,
-        /// What it is.
+        /// The value in the line.
         found: String,
     },
-    /// A binary record that cannot be used; `skip_bad` leaves such records out.
+    /// A binary record cannot be used. With `skip_bad` the import leaves bad records out instead.
     #[error("import {}, record at byte {offset}, {field}: expected {expected}, found {found}; correct it, or skip and count bad records", path.display())]
     Record {
-        /// The source.
+        /// Path of the source.
         path: PathBuf,
-        /// Where it begins, counted from 0.
+        /// Offset of the record in bytes, counted from 0.
         offset: u64,
-        /// The field.
+        /// Name of the field in the record.
         field: String,
-        /// What it may be.
+        /// The values that are allowed.
         expected: String,
-        /// What it is.
+        /// The value in the record.
         found: String,
     },
     /// The header row does not fit the column map.
     #[error("import {}, line {line}, header: expected {expected}, found {found}", path.display())]
     Header {
-        /// The source.
+        /// Path of the source.
         path: PathBuf,
-        /// Counted from 1.
+        /// Number of the line, counted from 1.
         line: u64,
-        /// What is needed.
+        /// What the header row must hold.
         expected: String,
-        /// What is there.
+        /// What the header row holds.
         found: String,
     },
-    /// What is sorted found no room.
+    /// The file for rows that memory does not hold while sorting could not be written or read.
     #[error("sort {} in {}: {source}; name another folder with TMPDIR", path.display(), folder.display())]
     Sort {
-        /// The source.
+        /// Path of the source.
         path: PathBuf,
-        /// Where its parts were to be kept.
+        /// The folder of the file.
         folder: PathBuf,
-        /// Why not.
+        /// The reason that the operating system gave.
         source: io::Error,
     },
-    /// Nothing to import.
+    /// The source holds no request.
     #[error("import {}: expected at least one request, found none in {lines} lines ({skipped} skipped as bad)", path.display())]
     Empty {
-        /// The source.
+        /// Path of the source.
         path: PathBuf,
         /// Lines read.
         lines: u64,
-        /// Lines left out.
+        /// Lines left out as bad.
         skipped: u64,
     },
-    /// The source does not say it, so the user must.
+    /// The source does not tell a property, so the user must state it.
     #[error("import {}: expected the option {option}: {why}", path.display())]
     Option {
-        /// The source.
+        /// Path of the source.
         path: PathBuf,
-        /// What to state.
+        /// The option that states it.
         option: &'static str,
-        /// Why it is needed.
+        /// The reason why the option is needed.
         why: &'static str,
     },
-    /// The column map makes no sense.
+    /// The column map does not fit the importer's fields.
     #[error("import {}: column map: expected {expected}, found {found}", path.display())]
     Map {
-        /// The source.
+        /// Path of the source.
         path: PathBuf,
-        /// What it may be.
+        /// What the column map may hold.
         expected: String,
-        /// What it is.
+        /// What the column map holds.
         found: String,
     },
-    /// The given format of lines makes no sense.
+    /// The format of lines that the user gave cannot be understood or lacks a field.
     #[error("import {}: format of lines: expected {expected}, found {found}", path.display())]
     Pattern {
-        /// The source.
+        /// Path of the source.
         path: PathBuf,
-        /// What it may be.
+        /// What the format may hold, or lacks.
         expected: &'static str,
-        /// What it is.
+        /// What the format holds.
         found: String,
     },
-    /// Recordings that do not go together.
+    /// The recordings cannot be merged into one trace.
     #[error("merge {}: expected {expected}, found {found}", path.display())]
     Merge {
-        /// One of them.
+        /// The recording that does not fit.
         path: PathBuf,
-        /// What it may be.
+        /// What the recordings must have in common.
         expected: String,
-        /// What it is.
+        /// What this recording has.
         found: String,
     },
-    /// Binary records that cannot be used.
+    /// Binary blktrace records could not be read or used.
     #[error(transparent)]
     Blktrace(#[from] BlktraceError),
     /// The trace could not be written.
@@ -137,10 +137,10 @@ pub enum ImportError {
     Trace(#[from] TraceError),
 }
 
-/// Why a line cannot be used.
+/// The reason why a line or a binary record cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadLine {
-    /// A short name of the reason, under which skipped lines are counted.
+    /// Short name of the reason, under which bad lines are counted.
     pub(super) reason: &'static str,
     pub(super) field: &'static str,
     pub(super) expected: &'static str,
@@ -162,14 +162,14 @@ impl BadLine {
         }
     }
 
-    /// The same, with what was found in words instead of a quotation.
+    /// Replaces the quotation of what was found by other words.
     pub(super) fn found(mut self, words: &str) -> Self {
         words.clone_into(&mut self.found);
         self
     }
 }
 
-/// A text as it may stand in a message: at most 60 characters, control characters escaped.
+/// Quotes a text for a message: at most 60 characters, control characters escaped.
 pub(super) fn shown(text: &str) -> String {
     const LONGEST: usize = 60;
     let short: String = text.chars().take(LONGEST).collect();

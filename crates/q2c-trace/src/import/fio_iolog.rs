@@ -1,8 +1,10 @@
 //! fio iolog, versions 2 and 3.
 //!
-//! Version 2: `name action offset length`, with `name wait us` between; waits add up, as documented. Version 3: `time name action
-//! offset length`, in microseconds. Offsets are bytes in the file. Files are numbered by their appearance, from 0; their names are
-//! among the trace's facts. Times are of the program, so the records are of the user layer, with a submission only.
+//! Version 2 has lines `name action offset length`, with `name wait us` between them; waits add up,
+//! as documented. Version 3 has lines `time name action offset length`, with the time in
+//! microseconds. Offsets are bytes in the file. Files are numbered by appearance, from 0, and their
+//! names are among the trace's facts. Times are those of the program, so the records are of the
+//! user layer and have only a submission.
 
 use super::Format;
 use super::arrange::Spec;
@@ -52,11 +54,11 @@ fn import(
     Ok(meta)
 }
 
-/// What lines mean depends on those before.
+/// State of the parser: the meaning of a line depends on the lines before.
 struct Log {
     unit: TimeUnit,
     version: Option<u8>,
-    /// Version 2: the sum of the waits.
+    /// Version 2: the sum of the waits so far.
     now: Nanos,
     files: Vec<Vec<u8>>,
 }
@@ -118,7 +120,7 @@ impl Log {
         Ok(Some(Row::new(at, op, sector, bytes).on(self.file(name)?)))
     }
 
-    /// The file's number.
+    /// The number of a file; a new name gets the next number.
     fn file(&mut self, name: &[u8]) -> Result<u32, BadLine> {
         if let Some(known) = self.files.iter().rposition(|file| file == name) {
             // The bound on files keeps the number within 32 bits.

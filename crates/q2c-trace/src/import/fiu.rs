@@ -1,6 +1,7 @@
 //! FIU IODedup and SRCMap: `ts pid process lba size op major minor md5`, separated by blanks.
 //!
-//! Nanoseconds; address and size in sectors of 512 bytes; `R` or `W`. The hash, which may be missing, is not kept.
+//! Times are nanoseconds, address and size are in sectors of 512 bytes, the operation is `R` or
+//! `W`. The hash may be missing and is not kept.
 
 use super::Format;
 use super::arrange::Spec;

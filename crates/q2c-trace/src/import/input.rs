@@ -1,4 +1,4 @@
-//! What a path that a user names leads to.
+//! Finds out what kind of recording a path leads to.
 
 use super::error::ImportError;
 use super::options::ImportOptions;
@@ -15,27 +15,27 @@ use std::path::Path;
 const PARQUET: &[u8] = b"PAR1";
 const BLKTRACE: &str = "blktrace";
 
-/// A trace of one kind or another.
+/// A recording that a path leads to.
 pub enum Input {
-    /// q2c's own.
+    /// A q2c trace.
     Own,
-    /// blktrace's files, of one CPU each or all in one.
+    /// Files of blktrace: one for each CPU, or a single file.
     Blktrace(FileSet),
-    /// Anything else that can be imported, unpacked as it is read.
+    /// Another format that can be imported; packed files are unpacked while they are read.
     Foreign {
-        /// Its format.
+        /// Format of the source.
         format: &'static Format,
-        /// From its beginning.
+        /// The source from its beginning.
         source: Box<dyn BufRead>,
     },
 }
 
 impl Input {
-    /// Finds out what `path` is: by the format that is named, else by its first bytes. A path that is no file may be the base
-    /// name of blktrace files.
+    /// Finds out what `path` is: by the format that is named, else by its first bytes. A path that
+    /// is no file may be the base name of blktrace files.
     ///
     /// # Errors
-    /// When it cannot be read, or is of no known format.
+    /// When the path cannot be read, or is of no known format.
     pub fn recognise(path: &Path, format: Option<&str>) -> Result<Input, ImportError> {
         if !path.exists() || path.is_dir() {
             return base_name(path, format);
@@ -57,7 +57,7 @@ impl Input {
         Ok(Input::Foreign { format, source })
     }
 
-    /// The name of its format; `None` of q2c's own.
+    /// Name of the format; `None` for a q2c trace.
     #[must_use]
     pub fn format(&self) -> Option<&'static str> {
         match self {
@@ -67,10 +67,11 @@ impl Input {
         }
     }
 
-    /// Reads what is not q2c's own to its end. Returns the description of a trace of it.
+    /// Imports a recording of another tool to its end. Returns the description for a trace of it.
     ///
     /// # Errors
-    /// When it cannot be read or used, is q2c's own, or the records not be taken.
+    /// When the recording cannot be read or used, when it is a q2c trace, or when the sink refuses
+    /// the records.
     pub fn import(
         self,
         path: &Path,

@@ -1,7 +1,8 @@
-//! A list of latencies, one number per line: what a demonstration page or a script leaves behind.
+//! A list of latencies, one number per line, as a demonstration page or a script writes it.
 //!
-//! The requests are taken as one lane at depth 1, each submitted when the one before was reaped. Text behind `#`
-//! and blank lines are passed over. There are no offsets: sector 0 stands for unknown.
+//! The requests are taken as one lane at depth 1, each submitted when the one before was reaped.
+//! Text behind `#` and blank lines are passed over. There are no offsets: sector 0 stands for
+//! unknown.
 
 use super::Format;
 use super::decimal::{self, TimeUnit, latency};
@@ -25,13 +26,13 @@ fn sniff(head: &[u8]) -> bool {
     first.is_some_and(|first| decimal::nanos(first, TimeUnit::Nanoseconds).is_ok())
 }
 
-/// What every request of the list has in common, and where the list has got to.
+/// The properties that all requests of the list share, and the time reached so far.
 struct List {
     unit: TimeUnit,
     device: DevId,
     op: Op,
     bytes: Bytes,
-    /// When the last request was reaped.
+    /// Time at which the last request was reaped, ns.
     now: u64,
 }
 
@@ -75,7 +76,7 @@ fn import(
     Ok(meta)
 }
 
-/// A line without its comment.
+/// The line without its comment and the blanks around it.
 fn value(line: &str) -> &str {
     line.split('#').next().unwrap_or("").trim()
 }

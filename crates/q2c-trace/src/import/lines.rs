@@ -1,21 +1,21 @@
-//! Lines of a text file in bounded memory.
+//! Reads the lines of a text file in bounded memory.
 
 use super::error::BadLine;
 use std::io::{self, BufRead, Read};
 
-/// The longest line that is read, bytes.
+/// Length of the longest line that is read, bytes.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// One line, or why it is none.
+/// One line, or the reason why it cannot be used.
 pub(super) type Line<'a> = Result<&'a str, BadLine>;
 
-/// Reads lines without their ends (`\n` or `\r\n`); keeps one line, at most 64 KiB.
+/// Reads lines without their ends (`\n` or `\r\n`). It keeps one line, at most 64 KiB.
 pub(super) struct Lines<'a> {
     input: &'a mut dyn BufRead,
     line: Vec<u8>,
-    /// Whether the line returned last was cut off and its rest is still ahead.
+    /// Whether the last line was cut off, so that its rest is still to be read.
     rest_ahead: bool,
-    /// Number of the line returned last, from 1.
+    /// Number of the last line, from 1.
     pub(super) number: u64,
 }
 
@@ -29,8 +29,8 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The next line; `None` at the end. A line that is too long is `Err` at once; its rest is passed over
-    /// only when the next line is wanted.
+    /// The next line; `None` at the end. A line that is too long is returned as `Err` at once. Its
+    /// rest is passed over only when the next line is asked for.
     pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         if self.rest_ahead {
             self.pass_over_rest()?;

@@ -1,7 +1,7 @@
-//! What other tools recorded, turned into I/O records.
+//! Turns the recordings of other tools into I/O records.
 //!
-//! One file per format, and one line in [`FORMATS`]. Formats of one request per line are a parser of [`text`] each; their
-//! columns and units are in docs/formats.md.
+//! There is one file per format, and one line in [`FORMATS`]. A format with one request per line is
+//! a parser for the module `text`. docs/formats.md lists the columns and units of each format.
 
 mod alibaba;
 mod arrange;
@@ -41,23 +41,25 @@ pub use several::several;
 
 use q2c_model::TraceMeta;
 
-/// A format that can be imported.
+/// A format that can be imported. The list is [`FORMATS`].
 pub struct Format {
-    /// Its name on the command line, and as `source` in the trace.
+    /// The name of the format on the command line, and as `source` in the trace.
     pub name: &'static str,
     /// One line of help.
     pub help: &'static str,
-    /// Whether a file that begins with these bytes (some thousands, maybe cut anywhere) looks like it.
+    /// Whether a file that begins with these bytes looks like this format. The caller passes some
+    /// thousand bytes, which may end anywhere.
     pub sniff: fn(&[u8]) -> bool,
-    /// Reads the source to its end, hands the records on in the source's order, and returns the description.
+    /// Reads the source to its end, hands the records on in the order of the source, and returns
+    /// the description.
     pub import: ImportFn,
 }
 
-/// An importer. Memory stays bounded whatever the source holds.
+/// An importer. Its memory is bounded for any source.
 pub type ImportFn =
     fn(&mut Source<'_>, &ImportOptions, &mut dyn RecordSink) -> Result<TraceMeta, ImportError>;
 
-/// All formats; the first that recognises a file is the one.
+/// All formats. A file is of the first format that recognises it.
 pub const FORMATS: &[Format] = &[
     blktrace::FORMAT,
     latency_list::FORMAT,
@@ -76,13 +78,13 @@ pub const FORMATS: &[Format] = &[
     csv::FORMAT,
 ];
 
-/// The format of this name.
+/// The format of this name; `None` when there is none.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// The format of a file that begins with `head`.
+/// The format of a file that begins with `head`; `None` when no format recognises it.
 #[must_use]
 pub fn sniff(head: &[u8]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.sniff)(head))

@@ -1,8 +1,10 @@
 //! Microsoft production and TPC-E traces: the CSV that Windows event tracing is dumped to.
 //!
-//! `DiskRead` and `DiskWrite`: event, TimeStamp, process (PID), thread, IRP, ByteOffset, IOSize, ElapsedTime, DiskNum, and more that
-//! is not kept; `DiskFlush` has neither offset nor size. Microseconds; offset and size in hexadecimal bytes. The event is taken to be
-//! logged at the completion, so a request starts its elapsed time before. `*Init` events and the header block are passed over.
+//! The cells of `DiskRead` and `DiskWrite` are event, TimeStamp, process (PID), thread, IRP,
+//! ByteOffset, IOSize, ElapsedTime, DiskNum, and more that are not kept. `DiskFlush` has neither
+//! offset nor size. Times are microseconds; offset and size are hexadecimal bytes. An event is
+//! taken to be logged at the completion, so a request starts its elapsed time before. `*Init`
+//! events and the header block are passed over.
 
 use super::Format;
 use super::arrange::Spec;
@@ -42,7 +44,7 @@ fn import(
     text::import_in_order(source, options, sink, &SPEC, |line| events.line(line))
 }
 
-/// Lines mean nothing within the header block.
+/// Parses events. Lines within the header block are passed over.
 struct Events {
     unit: TimeUnit,
     in_header: bool,
@@ -96,7 +98,7 @@ impl Events {
         self.row(Op::Flush, (Sectors(0), Bytes(0)), cells, 5)
     }
 
-    /// The row of an event whose elapsed time is in the cell `elapsed`, and the disk in the next.
+    /// The row of an event. The cell `elapsed` holds the elapsed time, and the next cell the disk.
     fn row(
         &self,
         op: Op,
@@ -138,7 +140,7 @@ fn enough(
     }
 }
 
-/// `name.exe ( 1234)`; the number may be missing, or -1 where it is not known.
+/// Parses `name.exe ( 1234)`. The number may be missing, or -1 where it is unknown.
 fn process(cell: &[u8]) -> Result<(Name, Option<u32>), BadLine> {
     let Some(open) = cell.iter().rposition(|byte| *byte == b'(') else {
         return Ok((Name::cut(cell), None));
@@ -154,7 +156,7 @@ fn process(cell: &[u8]) -> Result<(Name, Option<u32>), BadLine> {
 fn hexadecimal(cell: &[u8], field: &'static str) -> Result<u64, BadLine> {
     let digits = cell.strip_prefix(b"0x").or(cell.strip_prefix(b"0X"));
     let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-    // The standard library would take a sign.
+    // The standard library would accept a sign.
     let digits = digits.filter(|digits| !digits.starts_with('+'));
     let number = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
     number.ok_or_else(|| bad(field, "a hexadecimal number, such as 0x1000", cell))

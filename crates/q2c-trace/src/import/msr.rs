@@ -1,7 +1,8 @@
 //! MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
 //!
-//! Times in Windows file time (100 ns since 1601), the response in 100 ns, offset and size in bytes. A host is a device's major
-//! number by its appearance, from 1; the disk is the minor.
+//! Times are Windows file times (100 ns since 1601), the response is in 100 ns, offset and size are
+//! in bytes. A device's major number is the number of its host by appearance, from 1; the minor
+//! number is that of the disk.
 
 use super::Format;
 use super::arrange::Spec;

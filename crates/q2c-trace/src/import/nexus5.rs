@@ -1,7 +1,9 @@
-//! Nexus 5 BIOtracer: `address sectors bytes type generated processed submitted [finished]`, separated by tabs.
+//! Nexus 5 BIOtracer: `address sectors bytes type generated processed submitted [finished]`,
+//! separated by tabs.
 //!
-//! Seconds. An odd type is a write. Readers of the set differ in the address's unit, so it must be stated. A request begins
-//! when it was generated; it ends when it was finished, where the file says so.
+//! Times are seconds. An odd type is a write. Readers of the set disagree on the unit of the
+//! address, so it must be stated. A request begins when it was generated, and ends when it was
+//! finished where the file tells that.
 
 use super::Format;
 use super::arrange::Spec;

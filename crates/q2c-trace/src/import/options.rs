@@ -1,47 +1,50 @@
-//! What a source does not say and the user must.
+//! Properties that a source does not tell and that the user states.
 
 use super::decimal::TimeUnit;
 use q2c_model::{Bytes, DevId, Op};
 use std::path::PathBuf;
 
-/// Options of all importers; each says in its help which ones it reads.
+/// Options of all importers. The help of each format says which options it reads.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
-    /// The unit of every time and latency in the source. Never guessed.
+    /// The unit of every time and latency in the source; it is never guessed.
     pub unit: Option<TimeUnit>,
-    /// The operation of requests whose source does not tell.
+    /// The operation of all requests, where the source does not tell it.
     pub op: Option<Op>,
-    /// The length of requests whose source does not tell.
+    /// The length of all requests, where the source does not tell it.
     pub bytes: Option<Bytes>,
-    /// The device of requests whose source does not tell; 0:0 stands for unknown.
+    /// The device of all requests, where the source does not tell it; 0:0 stands for unknown.
     pub device: DevId,
-    /// Bytes per unit of the source's offsets; the format's own when `None`.
+    /// Bytes per unit of the source's offsets; `None` for the unit of the format.
     pub offset_unit: Option<Bytes>,
-    /// `disksim`: the lowest bit of the flags of reads, 0 or 1; 1 when `None`.
+    /// `disksim`: the lowest bit of a read's flags, 0 or 1; `None` means 1.
     pub read_flag: Option<u8>,
-    /// `csv`: which header holds which field.
+    /// `csv`: the headers of the columns that hold the fields.
     pub columns: Vec<ColumnMap>,
-    /// `csv`: the byte between cells; a comma when `None`.
+    /// `csv`: the byte between cells; `None` means a comma.
     pub delimiter: Option<u8>,
-    /// `blkparse`: the format given to `blkparse -f`; its default format when `None`.
+    /// `blkparse`: the format that was given to `blkparse -f`; `None` means blkparse's default
+    /// format.
     pub blkparse_format: Option<String>,
-    /// Sort a source that is out of order by any distance, with what memory has no room for in an unnamed file in this folder.
+    /// Sorts a source that is out of order by any distance. Rows that memory does not hold go to an
+    /// unnamed file in this folder.
     pub sort: Option<PathBuf>,
-    /// Leave out lines that cannot be read, counted by reason in the trace's `unmatched`, instead of stopping.
+    /// Leaves out lines that cannot be read instead of stopping, and counts them by reason in the
+    /// trace's `unmatched`.
     pub skip_bad: bool,
 }
 
-/// `field=header`: the cells under `header` are the trace's `field`.
+/// One pair `field=header` of a column map: the cells under `header` hold `field`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnMap {
-    /// A field of the importer's list.
+    /// A field that the importer knows.
     pub field: String,
-    /// A header of the source.
+    /// A header of the source's first row.
     pub header: String,
 }
 
 impl ColumnMap {
-    /// Reads `field=header,field=header`; `None` when a part has no `=`.
+    /// Parses `field=header,field=header`; `None` when a part has no `=`.
     #[must_use]
     pub fn parse_list(text: &str) -> Option<Vec<ColumnMap>> {
         let pair = |part: &str| {

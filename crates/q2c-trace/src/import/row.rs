@@ -1,12 +1,12 @@
-//! One request as recordings of devices have it: small, without memory of its own.
+//! A request as recordings of devices hold it: small, and without memory on the heap.
 
 use crate::sorter::Packed;
 use q2c_model::{Bytes, DevId, Nanos, Op, OpFlags, Sectors};
 
-/// Longest name kept, bytes.
+/// Length of the longest name kept, bytes.
 const NAME: usize = 16;
 
-/// A process or a host, up to 16 bytes, padded with zeros.
+/// Name of a process or a host, up to 16 bytes, padded with zeros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Name([u8; NAME]);
 
@@ -19,25 +19,25 @@ impl Name {
         Name(name)
     }
 
-    /// A name that fits whole.
+    /// The whole name; `None` when it is longer than 16 bytes.
     pub(super) fn whole(text: &[u8]) -> Option<Name> {
         (text.len() <= NAME).then(|| Name::cut(text))
     }
 
-    /// As text; bytes that are not UTF-8 are replaced. `None` when empty.
+    /// The name as text; bytes that are not UTF-8 are replaced. `None` when the name is empty.
     pub(super) fn text(&self) -> Option<String> {
         let end = self.0.iter().position(|b| *b == 0).unwrap_or(NAME);
         (end > 0).then(|| String::from_utf8_lossy(&self.0[..end]).into_owned())
     }
 }
 
-/// A request, its times still on the source's clock.
+/// A request with its times on the source's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     /// Line (from 1) or byte offset in the source.
     pub(super) place: u64,
     pub(super) start: Nanos,
-    /// From the start to the end; `None` when the source does not tell.
+    /// Time from the start to the end; `None` when the source does not tell it.
     pub(super) latency: Option<Nanos>,
     pub(super) device: DevId,
     pub(super) op: Op,
@@ -45,7 +45,7 @@ pub(super) struct Row {
     pub(super) sector: Sectors,
     pub(super) bytes: Bytes,
     pub(super) pid: Option<u32>,
-    /// The process, or (as the format says) the host.
+    /// Name of the process, or of the host in formats that name hosts.
     pub(super) name: Name,
 }
 
@@ -65,7 +65,7 @@ impl Row {
         }
     }
 
-    /// On the disk that the source gives this number.
+    /// Puts the request on the disk that has this number in the source.
     pub(super) fn on(mut self, number: u32) -> Row {
         self.device = numbered(number);
         self
@@ -109,7 +109,7 @@ impl Packed for Row {
             latency: told(long(16)).map(Nanos),
             sector: Sectors(long(24)),
             bytes: Bytes(long(32)),
-            // It was a u32 before.
+            // The value was a u32 when it was packed.
             pid: told(long(40)).map(|pid| pid as u32),
             device: DevId {
                 major: word(48),
@@ -122,7 +122,8 @@ impl Packed for Row {
     }
 }
 
-/// A disk that the source numbers itself: major 1 says so, as 0:0 stands for an unknown device.
+/// The device of a disk that the source numbers itself. The major number is 1, because 0:0 stands
+/// for an unknown device.
 pub(super) fn numbered(minor: u32) -> DevId {
     DevId { major: 1, minor }
 }

@@ -1,4 +1,4 @@
-//! What all importers share: where records come from and go to, and the count of bad lines.
+//! Code that all importers share: where records come from and go to, and the count of bad lines.
 
 use super::Format;
 use super::error::{BadLine, ImportError};
@@ -10,31 +10,31 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 use std::path::Path;
 
-/// What is imported.
+/// The source of an import.
 pub struct Source<'a> {
-    /// Its name, for messages.
+    /// Path of the source, for messages.
     pub path: &'a Path,
-    /// Its bytes.
+    /// Bytes of the source, unpacked.
     pub input: &'a mut dyn BufRead,
 }
 
 /// Time zero of the records of a source, on the source's own clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The clock, in words.
+    /// Name of the clock, in words.
     pub clock: String,
-    /// Whether it counts from 1970.
+    /// Whether the clock is Unix time (counts from 1970).
     pub unix: bool,
-    /// What it shows at time zero, ns.
+    /// Time of the clock at the records' time zero, ns.
     pub zero_ns: u64,
 }
 
-/// Where imported records go.
+/// Takes imported records: first `begin` once, then `push` any number of times.
 pub trait RecordSink {
-    /// Told once, before the first records: what their times count from.
+    /// Takes the time zero of the records. It is called once, before the first `push`.
     ///
     /// # Errors
-    /// When no records are wanted.
+    /// When the sink wants no records.
     fn begin(&mut self, _: &Origin) -> Result<(), TraceError> {
         Ok(())
     }
@@ -42,7 +42,7 @@ pub trait RecordSink {
     /// Takes records, in the order of the source.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// When the records cannot be written.
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError>;
 }
 
@@ -59,11 +59,12 @@ impl RecordSink for Vec<IoRecord> {
     }
 }
 
-/// Imports a file into a new trace. Returns the trace's description; its `unmatched` holds the lines that were
-/// left out.
+/// Imports a file into a new trace. Returns the trace's description; its `unmatched` holds the
+/// lines that were left out.
 ///
 /// # Errors
-/// When the source cannot be read or used, or the trace not be written; no trace appears then.
+/// When the source cannot be read or used, or when the trace cannot be written. No trace appears
+/// then.
 pub fn file(
     format: &Format,
     path: &Path,
@@ -90,16 +91,16 @@ pub(super) fn read_error(path: &Path) -> impl Fn(io::Error) -> ImportError + use
     }
 }
 
-/// Where in a source something is.
+/// A place in a source, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In a line, from 1.
+    /// Number of a line, from 1.
     Line(u64),
-    /// In the record at this byte, from 0.
+    /// Offset of a record in bytes, from 0.
     Offset(u64),
 }
 
-/// The error of a line or a record that cannot be used.
+/// The error that says that a line or a record cannot be used.
 pub(super) fn refused(path: &Path, place: Place, bad: BadLine) -> ImportError {
     let (path, field) = (path.to_owned(), bad.field.to_owned());
     let (expected, found) = (bad.expected.to_owned(), bad.found);
@@ -121,13 +122,13 @@ pub(super) fn refused(path: &Path, place: Place, bad: BadLine) -> ImportError {
     }
 }
 
-/// Records on their way to the sink, and lines that did not become any.
+/// Numbers records, hands them to the sink in batches, and counts bad lines by reason.
 pub(super) struct Intake<'a> {
     path: &'a Path,
     sink: &'a mut dyn RecordSink,
     skip_bad: bool,
     batch: Vec<IoRecord>,
-    /// Until the sink was told.
+    /// Time zero of the records; `None` when the sink was told it.
     origin: Option<Origin>,
     taken: u64,
     skipped: BTreeMap<String, u64>,
@@ -149,12 +150,12 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Says what times count from; before the first record is taken.
+    /// Sets what times count from. It must be called before the first record is taken.
     pub(super) fn begin(&mut self, origin: Origin) {
         self.origin = Some(origin);
     }
 
-    /// Takes a record and numbers it.
+    /// Numbers a record and takes it.
     #[inline]
     pub(super) fn take(&mut self, mut record: IoRecord) -> Result<(), ImportError> {
         record.id = self.taken;
@@ -166,7 +167,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Counts a bad line or record, or stops at it.
+    /// Counts a bad line or record when bad ones are skipped; returns the error otherwise.
     pub(super) fn bad(&mut self, place: Place, bad: BadLine) -> Result<(), ImportError> {
         if self.skip_bad {
             self.skipped(bad.reason, 1);
@@ -175,17 +176,17 @@ impl<'a> Intake<'a> {
         Err(self.refused(place, bad))
     }
 
-    /// Counts what was left out for a reason.
+    /// Adds to the count of lines or records that were left out for a reason.
     pub(super) fn skipped(&mut self, reason: &str, count: u64) {
         *self.skipped.entry(reason.to_owned()).or_default() += count;
     }
 
-    /// The error of a line or a record that cannot be used.
+    /// The error that says that a line or a record cannot be used.
     pub(super) fn refused(&self, place: Place, bad: BadLine) -> ImportError {
         refused(self.path, place, bad)
     }
 
-    /// The description of an import that is done, with the counts of skipped lines.
+    /// Hands the last records on. Returns the description, with the counts of skipped lines.
     pub(super) fn finish(
         mut self,
         source: &str,
@@ -220,7 +221,7 @@ impl<'a> Intake<'a> {
     }
 }
 
-/// An option that this source needs.
+/// The value of an option that this source needs, or the error that asks for it.
 pub(super) fn needed<T>(
     given: Option<T>,
     path: &Path,

@@ -1,6 +1,8 @@
-//! SPC trace file format 1.0.1 (Financial, WebSearch): `ASU,LBA,size,opcode,timestamp`, more cells allowed.
+//! SPC trace file format 1.0.1 (Financial, WebSearch): `ASU,LBA,size,opcode,timestamp`, further
+//! cells allowed.
 //!
-//! The address is in blocks, 512 bytes by convention; the size in bytes; seconds from the start; `R` or `W` in either case.
+//! The address is in blocks, 512 bytes by convention, and the size in bytes. The timestamp is in
+//! seconds from the start. The opcode is `R` or `W` in either case.
 
 use super::Format;
 use super::arrange::Spec;

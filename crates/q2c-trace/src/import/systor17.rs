@@ -1,7 +1,8 @@
 //! SYSTOR'17 (enterprise VDI): `Timestamp,Response,IOType,LUN,Offset,Size`, with a header.
 //!
-//! Unix seconds with 9 digits, of which 6 mean something; response in seconds, blank where it was lost; bytes. A type that was lost
-//! with the response becomes `other`. Header lines may come again where files were put together.
+//! The timestamp is Unix seconds with 9 decimals, of which 6 are valid. The response is in seconds,
+//! and blank where it was lost. Offset and size are in bytes. A type that was lost with the
+//! response becomes `other`. Header lines may repeat where files were joined.
 
 use super::Format;
 use super::arrange::Spec;

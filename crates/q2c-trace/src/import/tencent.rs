@@ -1,7 +1,8 @@
 //! Tencent CBS traces: `Timestamp,Offset,Size,IOType,VolumeID`.
 //!
-//! Whole seconds since 1970, offset and size in sectors of 512 bytes, `0` read, `1` write. A copy of the set has its offsets
-//! in bytes: the offset unit says so.
+//! The timestamp is whole seconds since 1970, offset and size are in sectors of 512 bytes, the type
+//! is `0` for a read and `1` for a write. One copy of the set has its offsets in bytes; the option
+//! for the offset unit reads it.
 
 use super::Format;
 use super::arrange::Spec;

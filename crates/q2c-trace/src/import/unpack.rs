@@ -1,4 +1,4 @@
-//! Sources that are packed: gzip and Zstandard, recognised by their first bytes.
+//! Opens sources that may be packed. gzip and Zstandard are recognised by their first bytes.
 
 use super::error::ImportError;
 use super::run::read_error;
@@ -10,25 +10,25 @@ use std::path::Path;
 use std::rc::Rc;
 
 const BUFFER: usize = 256 * 1024;
-/// What is looked at to recognise a format.
+/// Bytes that are looked at to recognise a format.
 const HEAD: usize = 4096;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTANDARD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-/// Opens a source and says whether it is packed; what is packed is unpacked as it is read. Packed data that ends in the middle is a read error which
-/// says at which byte of the file.
+/// Opens a source and says whether it is packed; packed data is unpacked while it is read. Packed
+/// data that ends in the middle gives a read error with the byte of the file.
 ///
 /// # Errors
-/// [`ImportError::Read`].
+/// [`ImportError::Read`] when the file cannot be opened or read.
 pub(super) fn open(path: &Path) -> Result<(bool, Box<dyn BufRead>), ImportError> {
     let file = File::open(path).map_err(read_error(path))?;
     unpacked(BufReader::with_capacity(BUFFER, file)).map_err(read_error(path))
 }
 
-/// What a source begins with, enough to recognise its format.
+/// The beginning of a source, long enough to recognise its format.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the source cannot be read.
 pub(super) fn head(input: &mut dyn BufRead) -> io::Result<&[u8]> {
     let head = input.fill_buf()?;
     Ok(&head[..head.len().min(HEAD)])
@@ -54,7 +54,7 @@ fn unpacked(mut input: impl BufRead + 'static) -> io::Result<(bool, Box<dyn BufR
     Ok((true, Box::new(BufReader::with_capacity(BUFFER, unpacked))))
 }
 
-/// Counts what is taken from a file.
+/// Counts the bytes that are taken from a file.
 struct Counted<R> {
     input: R,
     at: Rc<Cell<u64>>,
@@ -79,7 +79,7 @@ impl<R: BufRead> BufRead for Counted<R> {
     }
 }
 
-/// Unpacked data whose errors say where in the file they are.
+/// Unpacked data. Its errors name the byte of the file at which they were found.
 struct Unpacked {
     reader: Box<dyn Read>,
     name: &'static str,

@@ -1,8 +1,12 @@
-//! CloudPhysics vscsi traces: binary, little-endian, records of 32 (version 1) or 40 bytes (version 2).
+//! CloudPhysics vscsi traces: binary, little-endian, records of 32 bytes (version 1) or 40 bytes
+//! (version 2).
 //!
-//! Version 1: serial u32, length u32, scatter-gather entries u32, command u16, version u16, block u64, time u64. Version 2:
-//! command u16, version u16, serial u32, length u32, entries u32, block u64, time u64, response u64. The version is in the high
-//! byte. Microseconds; blocks of 512 bytes; the length is in bytes, as consecutive blocks in the public sample of version 1 show.
+//! Version 1: serial u32, length u32, scatter-gather entries u32, command u16, version u16, block
+//! u64, time u64.
+//! Version 2: command u16, version u16, serial u32, length u32, entries u32, block u64, time u64,
+//! response u64.
+//! The version is in the high byte of its field. Times are microseconds, blocks have 512 bytes, and
+//! the length is in bytes, as consecutive blocks in the public sample of version 1 show.
 
 use super::Format;
 use super::arrange::{Arranged, Spec};
@@ -27,10 +31,10 @@ const V1: Spec = Spec {
 };
 const V2: Spec = Spec { ends: true, ..V1 };
 const SECTOR: Bytes = Bytes(512);
-/// Records read at once.
+/// Number of records read at once.
 const RECORDS: usize = 4096;
 
-/// The two layouts.
+/// The two layouts of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
     One,
@@ -38,7 +42,7 @@ enum Version {
 }
 
 impl Version {
-    /// By the version field, which the two have in different places.
+    /// The version of a record by its version field, whose offset differs between the two.
     fn of(record: &[u8]) -> Option<Version> {
         let high = |at: usize| record.get(at + 1).copied();
         match (high(14), high(2)) {
@@ -55,7 +59,7 @@ impl Version {
         }
     }
 
-    /// Where the version, command, length, block and time are.
+    /// Offsets of version, command, length, block and time in a record, bytes.
     const fn places(self) -> [usize; 5] {
         match self {
             Version::One => [14, 12, 4, 16, 24],
@@ -64,7 +68,7 @@ impl Version {
     }
 }
 
-/// Binary records of one version, of known commands at first.
+/// Whether the first records are all of one version and have known commands.
 fn sniff(head: &[u8]) -> bool {
     let Some(version) = Version::of(head) else {
         return false;
@@ -87,7 +91,7 @@ fn import(
     let read = |input: &mut dyn BufRead, block: &mut Vec<u8>, size| {
         fill(input, block, size).map_err(read_error(path))
     };
-    // The first record tells the size of all.
+    // The first record tells the size of all records.
     read(source.input, &mut block, Version::One.size())?;
     let version = match Version::of(&block) {
         None if !block.is_empty() => return Err(no_version(source, options, sink)),
@@ -194,7 +198,7 @@ fn nanos(us: u64, field: &'static str) -> Result<Nanos, BadLine> {
     })
 }
 
-/// Of a SCSI command.
+/// The operation of a SCSI command.
 const fn operation(command: u16) -> Op {
     match command {
         0x08 | 0x28 | 0xa8 | 0x88 => Op::Read,

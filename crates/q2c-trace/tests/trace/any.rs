@@ -1,4 +1,4 @@
-//! Any record, for property tests.
+//! Generates records for property tests.
 
 use proptest::option::of;
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Any record: every optional column empty or not, extreme values included.
+/// Any record: each optional column is empty or not, and extreme values occur.
 pub fn any_record() -> impl Strategy<Value = IoRecord> {
     let head = (
         any::<u64>(),

@@ -1,4 +1,5 @@
-//! What the fuzzers started from and what they found: none of it may panic, and what is accepted keeps the fuzz targets' promises.
+//! Runs the inputs that the fuzzers started from and those that they found. None may panic, and
+//! accepted input keeps the promises of the fuzz targets.
 
 #[path = "../../../../fuzz/fuzz_targets/common.rs"]
 mod common;
@@ -8,7 +9,8 @@ use q2c_trace::import::{FORMATS, Format, ImportOptions, Source, TimeUnit};
 use std::fs;
 use std::path::Path;
 
-/// Those whose records are requests as they were submitted: [`common::check`] is their fuzz target.
+/// Formats whose records are requests as they were submitted. [`common::check`] is their fuzz
+/// target.
 const CHECKED: [&str; 11] = [
     "alibaba",
     "disksim",
@@ -23,7 +25,7 @@ const CHECKED: [&str; 11] = [
     "vscsi",
 ];
 
-/// What `fuzz/seeds/NAME` and `fuzz/kept/NAME.tar.zst` hold.
+/// The inputs in `fuzz/seeds/NAME` and `fuzz/kept/NAME.tar.zst`.
 fn inputs(name: &str) -> Vec<Vec<u8>> {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let name = name.replace('-', "_");
@@ -42,7 +44,8 @@ fn inputs(name: &str) -> Vec<Vec<u8>> {
     inputs
 }
 
-/// Files of a tar archive: a header of 512 bytes with the length in octal at 124 and the kind at 156, the bytes, up to a multiple of 512.
+/// The files of a tar archive. Each has a header of 512 bytes with the length in octal at 124 and
+/// the kind at 156, then its bytes, padded to a multiple of 512.
 fn members(mut tar: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     while let Some((header, rest)) = tar.split_at_checked(512)
@@ -58,7 +61,7 @@ fn members(mut tar: &[u8]) -> Vec<Vec<u8>> {
     found
 }
 
-/// Only that it comes back.
+/// Checks only that the import returns.
 fn import(format: &Format, skip_bad: bool, mut input: &[u8]) {
     let options = ImportOptions {
         unit: Some(TimeUnit::Microseconds),

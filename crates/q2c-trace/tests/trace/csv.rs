@@ -1,4 +1,4 @@
-//! CSV: a golden file, and every way a source can be wrong.
+//! CSV import: a golden file, and every way in which a source can be wrong.
 
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
 use q2c_trace::import::{ColumnMap, ImportOptions, Source, TimeUnit, by_name, sniff};
@@ -31,9 +31,10 @@ fn import(
     Ok((records, meta))
 }
 
-/// The file by hand. Times from the first start: 0, 2.5 us, 4 us, 10 us. Lanes by appearance: 71 is 0, 70 is 1.
-/// The third request starts while the first (0 to 10 us) of its lane runs: depth 2. The fourth starts just when
-/// the first ends, and the third has ended at 5 us: depth 1.
+/// The records are worked out by hand. Times from the first start: 0, 2.5 us, 4 us, 10 us. Lanes by
+/// appearance: 71 is 0, 70 is 1.
+/// The third request starts while the first request of its lane (0 to 10 us) runs: depth 2. The
+/// fourth starts just when the first ends, and the third has ended at 5 us: depth 1.
 #[test]
 fn the_small_file_gives_the_records_written_by_hand() {
     let text = include_bytes!("data/small.csv");
@@ -86,7 +87,8 @@ fn block_layer_times_make_block_records() {
     assert_eq!(records, [expected]);
 }
 
-/// Lines after the header `s,e,n`, mapped to submit_ns, reap_ns and bytes, in us; the message and the reason.
+/// Lines after the header `s,e,n`, mapped to submit_ns, reap_ns and bytes, in us; then the message
+/// and the reason.
 const BAD_ROWS: &[(&str, &str, &str)] = &[
     (
         "x,2,1",

@@ -1,4 +1,4 @@
-//! Files that are no whole trace are refused with a reason, and never panic.
+//! Files that are no whole trace are refused with a reason and never cause a panic.
 
 use crate::support::{block_read, place, read, write};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
@@ -34,7 +34,7 @@ fn every_sixteenth_is_refused() {
     }
 }
 
-/// The end kept, a piece of the middle lost: what a broken copy leaves.
+/// A piece in the middle is missing and the end is there, as a broken copy leaves it.
 #[test]
 fn a_hole_in_the_middle_is_refused() {
     let (_folder, path) = place();

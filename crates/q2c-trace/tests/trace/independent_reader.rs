@@ -1,5 +1,5 @@
-//! The trace as another implementation of Parquet reads it: pyarrow, DuckDB or Polars, by python3 (or the
-//! interpreter that `Q2C_PYTHON` names).
+//! The trace as another implementation of Parquet reads it: pyarrow, DuckDB or Polars, run by
+//! python3 (or by the interpreter that `Q2C_PYTHON` names).
 
 use crate::support::{block_read, place, write};
 use q2c_model::{IoRecord, Nanos, TraceMeta};

@@ -125,7 +125,7 @@ fn unit_operation_and_size_must_be_stated() {
     }
 }
 
-/// Ten GB without a line break, made on the fly; counts what is read.
+/// Ten GB without a line break, generated while it is read. It counts the bytes that are read.
 struct Endless {
     left: u64,
     read: std::rc::Rc<std::cell::Cell<u64>>,
@@ -202,7 +202,8 @@ fn no_trace_appears_when_the_import_fails() {
     assert_eq!(TraceReader::open(&trace).unwrap().meta(), &meta);
 }
 
-/// Count, smallest, largest and sum by a reading of its own (floats); 1 ns per value for their rounding.
+/// Compares the count, each latency and the sum with a second reading as floats, which may differ
+/// by 1 ns per value through rounding.
 #[test]
 fn a_public_list_comes_back_whole() {
     let test = "a_public_list_comes_back_whole";

@@ -1,4 +1,4 @@
-//! The trace file and the importers, from outside.
+//! Tests of the trace file, the importers and the exporters through the public interface.
 
 #[cfg(test)]
 mod any;

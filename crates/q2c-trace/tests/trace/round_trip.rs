@@ -1,4 +1,4 @@
-//! What is written is what is read.
+//! Records that are written are read back unchanged.
 
 use crate::any::any_record;
 use crate::support::{block_read, place, read, write};

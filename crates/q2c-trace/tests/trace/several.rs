@@ -1,4 +1,4 @@
-//! Several recordings as one trace.
+//! Merging several recordings into one trace.
 
 use crate::support::{block_read, place, write};
 use q2c_model::{DevId, IoRecord, Nanos, TraceMeta};
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-/// Files of these texts, imported together.
+/// Imports files with these texts together.
 fn together(texts: &[&str]) -> Result<(Vec<IoRecord>, TraceMeta), String> {
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = (0..texts.len())
@@ -21,7 +21,8 @@ fn together(texts: &[&str]) -> Result<(Vec<IoRecord>, TraceMeta), String> {
     Ok((records, meta.map_err(|error| error.to_string())?))
 }
 
-/// 50 000 rows of Alibaba's, every third in each of three files, which begin at different times.
+/// 50 000 rows of Alibaba's format, dealt to three files in turn, so that the files begin at
+/// different times.
 #[test]
 fn parts_of_a_trace_are_the_trace() {
     let line = |n: u64| {
@@ -105,7 +106,8 @@ fn the_error_of_one_is_told() {
     assert!(matches!(error, Err(ImportError::Read { .. })));
 }
 
-/// q2c traces as parts: what was merged into what is still so, whatever the ids have become.
+/// q2c traces as parts: an I/O that was merged points to the same carrier as before, although the
+/// ids are new.
 #[test]
 fn traces_can_be_merged_again() {
     let parts: Vec<_> = [0u64, 1]
@@ -137,7 +139,7 @@ fn traces_can_be_merged_again() {
     let mut records: Vec<IoRecord> = Vec::new();
     let meta = import::several(&paths, None, &ImportOptions::default(), &mut records).unwrap();
     assert_eq!((records.len(), meta.lost), (2_000, 6));
-    // The second begins 7 + 5 ns later.
+    // The second part begins 7 + 5 ns after the first.
     let starts: Vec<u64> = records
         .iter()
         .map(|record| record.queue_ns.unwrap().0)

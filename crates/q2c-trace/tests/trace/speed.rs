@@ -1,4 +1,5 @@
-//! How fast a large file is imported: by hand, `cargo test --release -p q2c-trace --test trace speed -- --ignored --nocapture`.
+//! Measures how fast a large file is imported. Run it by hand: `cargo test --release -p q2c-trace
+//! --test trace speed -- --ignored --nocapture`.
 
 use q2c_model::IoRecord;
 use q2c_trace::import::{self, ImportOptions, Input, RecordSink, by_name};
@@ -10,7 +11,8 @@ use std::time::Instant;
 
 const ROWS: u64 = 20_000_000;
 
-/// 20 M rows, 0.8 GB, in the order of time: 1000 devices, offsets over 40 GiB each, four sizes.
+/// Writes 20 M rows (0.8 GB) in the order of time: 1000 devices with offsets over 40 GiB each, and
+/// four sizes.
 fn generate(path: &Path) {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path).unwrap());
     let mut state = 1u64;

@@ -4,7 +4,7 @@ use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 use q2c_trace::{Scan, TraceError, TraceReader, TraceWriter};
 use std::path::{Path, PathBuf};
 
-/// Writes `records` in pushes of `push` records.
+/// Writes `records` to a new trace, `push` records at a time.
 pub fn write(path: &Path, meta: &TraceMeta, records: &[IoRecord], push: usize) {
     let mut writer = TraceWriter::create(path, meta.clone()).unwrap();
     for some in records.chunks(push) {
@@ -20,7 +20,7 @@ pub fn read(path: &Path, scan: &Scan) -> Result<Vec<IoRecord>, TraceError> {
     Ok(parts?.concat())
 }
 
-/// A folder and a file name in it.
+/// A temporary folder, and a file name in it.
 pub fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.parquet");

@@ -1,4 +1,5 @@
-//! Build, clock, heat, nodes, interrupts, queues, NVMe, and the state of the target.
+//! Tests of the groups of checks: build options, clock, heat, nodes, interrupts, queues, NVMe,
+//! state of the target.
 
 use super::{CHEAP, Case, GOOD, find, good_target, report};
 use crate::tree::Tree;
@@ -10,7 +11,7 @@ use q2c_result::{Target, Verdict};
 const PREFERENCE: &str = "sys/devices/system/cpu/cpu0/cpufreq/energy_performance_preference";
 const NVME: &str = "sys/devices/pci0/nvme0";
 
-/// A case's change with its short words written out.
+/// A case's change with its abbreviations expanded.
 pub fn spelled(change: &str) -> String {
     change
         .replace("QUEUE", super::QUEUE)
@@ -327,7 +328,7 @@ pub const CASES: &[Case] = &[
     ),
 ];
 
-/// The good machine, changed.
+/// The good machine with a change.
 fn changed(lines: &str) -> Tree {
     let tree = Tree::new(GOOD);
     tree.add(lines);
@@ -354,7 +355,7 @@ fn polled_columns_need_queues_of_their_own() {
             .unwrap()
             .starts_with("nvme.poll_queues=2")
     );
-    // Another driver's disk has no checks of NVMe.
+    // A disk of another driver has no NVMe checks.
     let tree = Tree::new(&GOOD.replace("nvme0n1", "vdb"));
     let mut target = good_target();
     target.device.as_mut().unwrap().name = "vdb".into();
@@ -405,7 +406,8 @@ fn files_were_checked_when_they_were_opened() {
     );
 }
 
-/// Two sockets, four threads: 0 and 2 are one core of node 0, 1 and 3 one of node 1; the device is on node 0.
+/// Two sockets with four threads: 0 and 2 are one core on node 0, 1 and 3 one core on node 1. The
+/// device is on node 0.
 fn two_nodes() -> Tree {
     let mut lines = String::from(
         "sys/devices/system/cpu/online = 0-3
@@ -466,7 +468,7 @@ fn a_clock_that_cannot_move_needs_no_governor() {
     assert_eq!(verdict(&changed(fixed), &good_target(), "governor"), Pass);
     let free = changed(&fixed.replace("max_freq = 2400000", "max_freq = 3600000"));
     assert_eq!(verdict(&free, &good_target(), "governor"), Warn);
-    // Another CPU that does not tell may run as it likes.
+    // If one CPU does not tell its limits, the frequency of all is not known to be fixed.
     let unsure = changed(&fixed.replace("online = 0", "online = 0-1"));
     assert_eq!(verdict(&unsure, &good_target(), "governor"), Warn);
 }
@@ -480,7 +482,7 @@ fn idle_states_that_are_off_do_not_count() {
     assert_eq!(verdict(&changed(deep), &good_target(), "idle-states"), Pass);
     let open = changed(&deep.replace("disable = 1", "disable = 0"));
     assert_eq!(verdict(&open, &good_target(), "idle-states"), Warn);
-    // Off on one CPU only.
+    // The deepest state is off on one CPU only.
     let half = changed(&deep.replace("online = 0", "online = 0-1"));
     assert_eq!(verdict(&half, &good_target(), "idle-states"), Warn);
 }
@@ -503,7 +505,7 @@ fn the_tools_own_costs() {
         let check = find(&report.checks, id);
         (check.verdict, check.found.clone())
     };
-    // 31 ns are 32.3 million per second.
+    // 31 ns per I/O are 32.3 million I/Os per second.
     assert_eq!(
         with(CHEAP, "empty-loop"),
         (Pass, "31 ns of CPU per empty I/O, 32.3 M/s per core".into())

@@ -1,21 +1,22 @@
-//! From points to the nearest law.
+//! Finds the law nearest to the points.
 
 use super::Usl;
 use super::least_squares::{Row, non_negative};
 use crate::mean;
 
-/// Steps of the refinement; it ends before, when no step helps.
+/// The largest number of refining steps; the refinement ends earlier when no step helps.
 const MOST_STEPS: usize = 300;
 /// Damping of the first step, as a share of each column's size.
 const FIRST_DAMPING: f64 = 1e-3;
-/// With this much a step moves nothing that counts.
+/// The largest damping: beyond it a step moves the parameters by nothing that matters.
 const MOST_DAMPING: f64 = 1e6;
 /// A gain of less than this share of the cost ends the refinement.
 const LEAST_GAIN: f64 = 1e-12;
 
-/// The law nearest to (jobs, X) by relative residuals.
+/// The law nearest to the points (jobs, X) by relative residuals; `None` when there is none with
+/// costs at 0 or above.
 pub(super) fn curve(data: &[(f64, f64)]) -> Option<Usl> {
-    // In units of the mean of y, so that X per second and X in millions are one problem.
+    // y is taken in units of its mean, so that the unit of X does not matter.
     let y: Vec<f64> = data.iter().map(|(n, x)| n / x).collect();
     let unit = mean(&y);
     let data: Vec<(f64, f64)> = data
@@ -50,7 +51,8 @@ fn cost(data: &[(f64, f64)], p: &[f64; 3]) -> f64 {
         .sum()
 }
 
-/// Levenberg-Marquardt on 1 - y/m, until no step helps: little damping near the solution, more where a step was bad.
+/// Levenberg-Marquardt steps on 1 - y/m until none helps, with little damping near the solution and
+/// more after a bad step.
 fn refined(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
     let (mut p, mut now, mut damping) = (start, cost(data, &start), FIRST_DAMPING);
     for _ in 0..MOST_STEPS {
@@ -65,8 +67,9 @@ fn refined(data: &[(f64, f64)], start: [f64; 3]) -> [f64; 3] {
     p
 }
 
-/// The slope of 1 - y/m over the parameters is (y / m^2) terms, so the undamped next point solves
-/// (y / m^2) terms p = 2 y / m - 1. Damping adds, for each parameter in the size of its column, that it stay.
+/// One step. The slope of 1 - y/m over the parameters is (y / m^2) terms, so the undamped next
+/// point solves (y / m^2) terms p = 2 y / m - 1. Damping adds an equation for each parameter, in
+/// the size of its column, that the parameter stays as it is.
 fn step(data: &[(f64, f64)], p: &[f64; 3], damping: f64) -> Option<[f64; 3]> {
     let row = |&(n, y): &(f64, f64)| {
         let m = model(p, n);

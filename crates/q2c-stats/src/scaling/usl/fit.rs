@@ -1,4 +1,4 @@
-//! The fit, and when there is none.
+//! The fit of the law, and the reasons for making none.
 
 use super::Usl;
 use super::curve::curve;
@@ -8,21 +8,21 @@ use crate::scaling::shape::Shape;
 use crate::{Interval, mean};
 use serde::{Deserialize, Serialize};
 
-/// Fewer points say nothing about three parameters.
+/// The smallest number of points for a fit; fewer say nothing about three parameters.
 pub const FIT_POINTS: usize = 6;
 
 /// Why no fit was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The data are no curve.
+    /// The points make no curve.
     #[error(transparent)]
     Bad(#[from] Bad),
-    /// Too few numbers of jobs.
+    /// There are too few numbers of jobs.
     #[error(
         "fit the scalability law: {found} points, and it needs {FIT_POINTS}; measure more numbers of jobs"
     )]
     FewPoints {
-        /// Points.
+        /// Number of points.
         found: usize,
     },
     /// The curve still rises at its end.
@@ -31,7 +31,7 @@ pub enum Refused {
          that only rises fits many); measure more jobs"
     )]
     NothingBehindPeak {
-        /// The last point.
+        /// Jobs at the peak, which is the last point.
         peak: u32,
     },
     /// The curve falls from its start, which is not one job.
@@ -40,7 +40,7 @@ pub enum Refused {
          identified; measure fewer jobs"
     )]
     NothingBeforePeak {
-        /// The first point.
+        /// Jobs at the peak, which is the first point.
         peak: u32,
     },
     /// No law with costs at 0 or above comes near the data.
@@ -50,36 +50,38 @@ pub enum Refused {
     NoSolution,
 }
 
-/// A point beside its fit.
+/// A point of the curve beside the fitted law.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fitted {
-    /// Jobs.
+    /// Number of jobs.
     pub jobs: u32,
-    /// The law's X.
+    /// The law's throughput X at this number of jobs.
     pub x: f64,
     /// (measured median - law) / measured median.
     pub relative_residual: f64,
 }
 
-/// A fit. It describes the points it was made from; how well, the residuals say.
+/// A fitted law. It describes the points from which it was made; the residuals say how well.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
-    /// The parameters.
+    /// The law's parameters.
     pub usl: Usl,
-    /// The law's own peak in jobs, between points too; none with kappa at 0.
+    /// The law's own peak in jobs, which may lie between points; `None` with kappa at 0.
     pub peak: Option<f64>,
-    /// Every point with its residual.
+    /// Every point used, with its residual.
     pub points: Vec<Fitted>,
-    /// Root mean square of the relative residuals. Far above the spread of trials: the curve has a step, and the
-    /// parameters mean nothing.
+    /// Root mean square of the relative residuals. If it is far above the spread of the trials, the
+    /// curve has a step and the parameters mean nothing.
     pub rms_relative: f64,
-    /// 1 - residual sum of squares / total sum of squares, of the medians; below 0 when a constant would be nearer.
+    /// 1 - residual sum of squares / total sum of squares, of the medians. Below 0 when a constant
+    /// would be nearer.
     pub r_squared: f64,
-    /// Ranges of the parameters; none where a point has fewer than three trials.
+    /// Ranges of the parameters; `None` when a point has fewer than three trials.
     pub intervals: Option<Intervals>,
 }
 
-/// Fits the law to the medians of the points, in any order. The ranges come from resampling the trials, with `seed`.
+/// Fits the law to the medians of the points, which may be in any order. The ranges come from
+/// resampling the trials with `seed`.
 ///
 /// # Errors
 /// See [`Refused`].
@@ -100,7 +102,8 @@ pub fn fit(points: &[Point], seed: u64) -> Result<Fit, Refused> {
     Ok(judged(usl, &points, intervals))
 }
 
-/// Points on both sides of the peak. One job tells lambda by itself, so nothing is missed before it.
+/// Checks that there are points on both sides of the peak. A point at one job gives lambda by
+/// itself, so a peak there needs no point before it.
 fn identified(points: &[Point], peak: u32) -> Result<(), Refused> {
     let (first, last) = (points[0].jobs, points[points.len() - 1].jobs);
     match peak {

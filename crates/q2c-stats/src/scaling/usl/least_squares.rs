@@ -1,10 +1,11 @@
-//! Linear least squares with three unknowns, the second and third not negative.
+//! Linear least squares with three unknowns, of which the second and third must not be negative.
 
 /// One equation: its three factors and its right side.
 pub(super) type Row = ([f64; 3], f64);
 
-/// Which unknowns may differ from 0. Of the best solutions within each set, the best that is nowhere negative is the
-/// constrained one: the problem is convex, and every face of the constraint is tried.
+/// The sets of unknowns that may differ from 0. Of the best solutions within each set, the best one
+/// without a negative number is the constrained solution: the problem is convex, and every face of
+/// the constraint is tried.
 const SETS: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
 
 /// The solution with all unknowns at 0 or above and the first above it; `None` when there is none.
@@ -22,8 +23,9 @@ fn cost(rows: &[Row], x: &[f64; 3]) -> f64 {
         .sum()
 }
 
-/// The free solution with the unknowns outside `set` at 0: Gram-Schmidt on the columns (modified, each pass done
-/// twice: the columns of large numbers of jobs are nearly parallel), then back substitution.
+/// The unconstrained solution with the unknowns outside `set` at 0, by Gram-Schmidt on the columns
+/// and back substitution. Gram-Schmidt is the modified form, and each pass is done twice because
+/// the columns of large numbers of jobs are nearly parallel.
 fn solve(rows: &[Row], set: &[usize]) -> Option<[f64; 3]> {
     let mut columns: Vec<Vec<f64>> = set
         .iter()
@@ -66,7 +68,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Removes from `v` its part along the unit vector `direction`, and gives the part's length.
+/// Removes from `v` its part along the unit vector `direction`, and returns the part's length.
 fn take_out(direction: &[f64], v: &mut [f64]) -> f64 {
     let along = dot(direction, v);
     v.iter_mut()

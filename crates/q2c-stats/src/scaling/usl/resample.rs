@@ -1,4 +1,4 @@
-//! How far the parameters move with the trials.
+//! Ranges of the parameters, by resampling the trials.
 
 use super::Usl;
 use super::curve::curve;
@@ -6,9 +6,10 @@ use crate::scaling::point::Point;
 use crate::{Rng, median, percentile, sorted};
 use serde::{Deserialize, Serialize};
 
-/// With fewer trials at a point the ranges would be too narrow (see [`Intervals`]).
+/// The smallest number of trials at a point: with fewer the ranges would be too narrow (see
+/// [`Intervals`]).
 const LEAST_TRIALS: usize = 3;
-/// Resampled curves.
+/// Number of resampled curves.
 const RESAMPLES: usize = 1_000;
 
 /// A range of resampled values.
@@ -20,22 +21,23 @@ pub struct Range {
     pub high: f64,
 }
 
-/// Ranges of the parameters: 95 % percentile bootstrap, each point's trials drawn anew with replacement. Drift over the
-/// whole sweep is not in it. On made sweeps (nine points, trials off by 2 %) they held the true lambda, sigma and kappa in
-/// 57 to 60 of 60 sweeps with 3, 4, 5 or 9 trials, and in 43 to 45 of 60 with two.
+/// Ranges of the parameters by a 95 % percentile bootstrap, in which each point's trials are drawn
+/// anew with replacement. They do not contain drift over the whole sweep. On made-up sweeps (nine
+/// points, trials off by 2 %) they held the true lambda, sigma and kappa in 57 to 60 of 60 sweeps
+/// with 3, 4, 5 or 9 trials, and in 43 to 45 of 60 with two.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Intervals {
-    /// Of lambda.
+    /// Range of lambda.
     pub lambda: Range,
-    /// Of sigma.
+    /// Range of sigma.
     pub sigma: Range,
-    /// Of kappa.
+    /// Range of kappa.
     pub kappa: Range,
-    /// Of the law's peak; none where some of the resampled laws never fall.
+    /// Range of the law's peak in jobs; `None` when some of the resampled laws never fall.
     pub peak: Option<Range>,
 }
 
-/// `None` where a point has too few trials.
+/// The ranges of the parameters; `None` when a point has fewer than [`LEAST_TRIALS`] trials.
 pub(super) fn intervals(points: &[Point], seed: u64) -> Option<Intervals> {
     if points.iter().any(|p| p.trials.len() < LEAST_TRIALS) {
         return None;

@@ -1,7 +1,8 @@
 //! Flushes without sectors.
 //!
-//! A flush that is asked for (a write without data) is carried out by a request of the kernel's own, which serves several at once
-//! and has no direction. Its D is theirs; its C is not: each has its own.
+//! A flush that is asked for is a write without data. The kernel carries it out by a request of its
+//! own, which serves several flushes at once and has no direction. The D of the kernel's request is
+//! the D of all these flushes, but each flush has its own C.
 
 use super::super::event::{Event, category};
 use super::Matcher;
@@ -14,7 +15,8 @@ const fn is_internal(event: &Event) -> bool {
 }
 
 impl Matcher {
-    /// Takes the D of the kernel's own flush; false when the event is none.
+    /// Takes the D of a kernel's own flush for all flushes that wait for it. Returns false for any
+    /// other event.
     pub(super) fn internal_flush_issued(&mut self, event: &Event) -> bool {
         if !is_internal(event) || !self.expects_queue(event) {
             return false;
@@ -43,7 +45,7 @@ impl Matcher {
         true
     }
 
-    /// Takes the C of the kernel's own flush; false when the event is none.
+    /// Takes the C of a kernel's own flush, which ends no I/O. Returns false for any other event.
     pub(super) fn internal_flush_completed(&mut self, event: &Event) -> bool {
         if !is_internal(event) {
             return false;

@@ -1,17 +1,18 @@
-//! Slots by device and sector: a multimap whose entries of one key keep their order of arrival.
+//! Index of the slots by device and sector: a multimap that keeps the entries of one key in their
+//! order of arrival.
 
 use super::super::hash::GOLDEN;
 use super::slot::{Links, NIL, Slot, Window};
 
-/// Which sector of a slot is the key.
+/// Says which sector of a slot is the key, and where the slot keeps its links.
 pub(super) trait Edge {
     fn sector(slot: &Slot) -> u64;
     fn links(slot: &mut Slot) -> &mut Links;
 }
 
-/// By the first sector.
+/// Key: the first sector of the request.
 pub(super) struct Start;
-/// By the first sector behind.
+/// Key: the first sector behind the request.
 pub(super) struct End;
 
 impl Edge for Start {
@@ -32,9 +33,12 @@ impl Edge for End {
     }
 }
 
-/// Buckets of doubly linked lists through the slots.
+/// Hash table whose buckets are doubly linked lists through the slots.
+///
+/// A slot's key must not change while the slot is listed: remove it, change the key, insert it
+/// again.
 pub(super) struct Index<E> {
-    /// First and last of each.
+    /// First and last slot of each bucket.
     buckets: Vec<(u32, u32)>,
     shift: u32,
     listed: usize,
@@ -59,13 +63,14 @@ impl<E: Edge> Index<E> {
         (mixed >> self.shift) as usize
     }
 
-    /// The first slot that may have this key; the others behind it in their links.
+    /// The first slot of the key's bucket. The caller follows the links and compares keys, because
+    /// a bucket also holds slots of other keys.
     #[inline]
     pub(super) fn first(&self, device: u32, sector: u64) -> u32 {
         self.buckets[self.bucket(device, sector)].0
     }
 
-    /// Lists a slot behind all others of its key.
+    /// Appends a slot to its bucket, behind all others of its key.
     pub(super) fn insert(&mut self, window: &mut Window, id: u32) {
         if self.listed >= self.buckets.len() {
             self.grow(window);
@@ -90,7 +95,7 @@ impl<E: Edge> Index<E> {
         self.buckets[bucket].1 = id;
     }
 
-    /// Takes a slot out, if it is listed. Its key must be the one it was listed by.
+    /// Takes a slot out, if it is listed. The key must be the one it was inserted by.
     pub(super) fn remove(&mut self, window: &mut Window, id: u32) {
         let slot = window.get_mut(id);
         let links = std::mem::take(E::links(slot));
@@ -110,7 +115,7 @@ impl<E: Edge> Index<E> {
         }
     }
 
-    /// Doubles the buckets. Slots are listed again in the order of arrival.
+    /// Doubles the number of buckets. Slots are listed again in the order of arrival.
     fn grow(&mut self, window: &mut Window) {
         self.buckets = vec![(NIL, NIL); self.buckets.len() * 2];
         self.shift -= 1;

@@ -1,4 +1,4 @@
-//! Submitting threads: numbered from 0, and how many I/Os each has in flight.
+//! Lanes: processes numbered from 0 in the order of their first I/O, with their I/Os in flight.
 
 use super::super::hash::IntMap;
 
@@ -6,15 +6,16 @@ use super::super::hash::IntMap;
 pub(super) struct Lanes {
     numbers: IntMap<u32, u32>,
     in_flight: Vec<u32>,
-    /// The last process and its number.
+    /// The process of the last I/O and its lane; saves the look-up for a run of one process.
     last: Option<(u32, u32)>,
 }
 
 impl Lanes {
-    /// Lanes that are told apart; processes beyond them share the last.
+    /// Most lanes; all processes beyond share the last lane.
     const MOST: usize = 4 << 20;
 
-    /// An I/O of this process: its lane, and how many it has in flight now.
+    /// Counts a new I/O of a process. Returns its lane and the I/Os of the lane in flight, the new
+    /// one included.
     pub(super) fn enter(&mut self, pid: u32) -> (u32, u32) {
         let lane = match self.last {
             Some((last, lane)) if last == pid => lane,
@@ -38,7 +39,7 @@ impl Lanes {
         lane
     }
 
-    /// One of its I/Os is over.
+    /// Counts an I/O of the lane as over.
     pub(super) fn leave(&mut self, lane: u32) {
         let depth = &mut self.in_flight[lane as usize];
         *depth = depth.saturating_sub(1);

@@ -1,11 +1,11 @@
-//! I/Os that share a request, and bios that become several.
+//! I/Os that share a request, and bios that are cut into several I/Os.
 
 use super::super::event::Event;
 use super::Matcher;
 use super::slot::{Links, MERGED, NIL, QUEUED, Slot, WAITING, kind};
 
 impl Matcher {
-    /// What is merged by this event: a bio, or a request with all it carries.
+    /// Finds what the event merges: a bio, or a request with all its members.
     fn merging(&mut self, event: &Event) -> Option<u32> {
         let bio = self.find_exact(event, QUEUED);
         let found = bio.or_else(|| self.find_exact(event, WAITING));
@@ -39,7 +39,8 @@ impl Matcher {
         }
     }
 
-    /// The youngest request that ends where the event begins: what is merged into lies on top of the plug list.
+    /// Finds the youngest request that ends where the event begins: the kernel merges into the one
+    /// on top of the plug list.
     fn ending_at(&self, event: &Event, member: u32) -> Option<u32> {
         let mut found = None;
         let mut id = self.ends.first(event.device, event.sector);
@@ -57,7 +58,7 @@ impl Matcher {
         found
     }
 
-    /// Puts `member` and all it carries into the request `carrier`, to which it is adjacent.
+    /// Puts `member` and all I/Os that it carries into the adjacent request `carrier`.
     fn attach(&mut self, carrier: u32, member: u32, time: u64) {
         self.counts.merged += 1;
         self.window.get_mut(member).getrq = time;
@@ -65,6 +66,8 @@ impl Matcher {
         self.join(carrier, member);
     }
 
+    /// Links `member` and its chain to `carrier`. The carrier leaves the indexes while its sectors
+    /// change.
     fn join(&mut self, carrier: u32, member: u32) {
         self.delist(member);
         self.delist(carrier);
@@ -83,7 +86,8 @@ impl Matcher {
         self.extend(carrier, (from, to), (member, last));
     }
 
-    /// Lengthens a request by sectors beside it and a chain of slots.
+    /// Extends a request by the adjacent sectors `from..to` and by the chain of slots
+    /// `first..=last`.
     fn extend(&mut self, carrier: u32, (from, to): (u64, u64), (first, last): (u32, u32)) {
         let slot = self.window.get_mut(carrier);
         slot.from = slot.from.min(from);
@@ -101,7 +105,8 @@ impl Matcher {
         }
     }
 
-    /// Makes the I/O as long as the event says: what is longer was split, what is shorter merged, and the record of it lost.
+    /// Makes the I/O end where the event does. A longer I/O was split and a shorter one merged, and
+    /// the record of that was lost.
     pub(super) fn fit(&mut self, id: u32, event: &Event) {
         let (end, slot) = (event.end(), self.window.get(id));
         if slot.to == end {
@@ -120,7 +125,8 @@ impl Matcher {
         }
     }
 
-    /// Merges the I/O that follows the request's sectors; false when there is none or it goes beyond the event's.
+    /// Merges the I/O that begins where the request ends. Returns false when there is none or when
+    /// it ends behind the event.
     fn absorb(&mut self, id: u32, event: &Event) -> bool {
         let behind = Event {
             sector: self.window.get(id).to,
@@ -152,7 +158,8 @@ impl Matcher {
         }
     }
 
-    /// Cuts a queued bio at a sector within it. The rest is an I/O of its own, queued when the whole was.
+    /// Cuts a queued bio at a sector within it. The rest becomes an I/O with the queue time of the
+    /// whole bio.
     pub(super) fn cut(&mut self, id: u32, at: u64) {
         self.counts.splits += 1;
         self.counts.ios += 1;

@@ -1,9 +1,10 @@
-//! Events to I/Os.
+//! Matches block-layer events to I/Os.
 //!
-//! An event names sectors, not a request. I/Os that are under way at the same sectors are told apart by direction, length and
-//! how far they have come, and among equals the oldest is taken: a device that completes two equal requests in another
-//! order has their times exchanged, their sum is right. I/Os under way when records were lost stand back behind younger ones: a
-//! completion that was lost must not shift all later ones on the same sector.
+//! An event names sectors, not a request. I/Os under way at the same sectors are told apart by
+//! direction, length and how far they have come. Among equals the oldest is taken: when a device
+//! completes two equal requests in another order, their times are exchanged, but the sum is right.
+//! I/Os that were under way when records were lost rank behind younger ones, because a lost
+//! completion must not shift all later completions on the same sector.
 
 mod flush;
 mod index;
@@ -19,64 +20,69 @@ use lanes::Lanes;
 use slot::{INSERTED, ISSUED, MERGED, NIL, OVER, QUEUED, REQUESTED, Slot, State, WAITING, Window};
 use std::collections::BTreeMap;
 
-/// What was seen beside the I/Os themselves.
+/// Counts of the matcher, beside the I/Os that it hands out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Events taken.
+    /// Events taken by [`Matcher::event`], those that fit no I/O included.
     pub events: u64,
     /// I/Os found: queued bios, rests of splits, requests without Q.
     pub ios: u64,
-    /// Times a request was handed to the driver.
+    /// Times a request was handed to the driver (D); more than once for a requeued request.
     pub issued: u64,
     /// I/Os that completed.
     pub completed: u64,
-    /// I/Os merged into another's request.
+    /// I/Os merged into the request of another I/O.
     pub merged: u64,
-    /// Bios cut in two.
+    /// Bios cut in two, lost split records included.
     pub splits: u64,
-    /// Requests taken back by the driver.
+    /// Times the driver gave a request back.
     pub requeues: u64,
-    /// Bios mapped from another device.
+    /// Bios that were mapped from another device (A).
     pub remaps: u64,
-    /// Waits for a free request.
+    /// Waits for a free request (S).
     pub sleeps: u64,
-    /// Bios copied.
+    /// Bios copied to memory that the device can reach (B).
     pub bounces: u64,
-    /// Pluggings.
+    /// Times a queue was plugged (P).
     pub plugs: u64,
-    /// Unpluggings.
+    /// Times a queue was unplugged (U and UT).
     pub unplugs: u64,
-    /// Of them by a timer.
+    /// Unpluggings by a timer (UT), also counted in `unplugs`.
     pub timer_unplugs: u64,
-    /// The kernel's own flush requests, which carry out those that were asked for.
+    /// The kernel's own flush requests, which carry out the flushes that were asked for.
     pub internal_flushes: u64,
-    /// Completions of a request's first part.
+    /// Completions of only the first part of a request.
     pub partial_completions: u64,
-    /// I/Os that completed without D: bios of stacked devices, or D was lost.
+    /// I/Os that completed without D: bios of stacked devices, or I/Os whose D was lost.
     pub without_issue: u64,
-    /// Events that fit no I/O and I/Os without an end, by reason.
+    /// Events that fit no I/O, repaired losses and I/Os without an end, by reason.
     pub unmatched: BTreeMap<&'static str, u64>,
 }
 
-/// Makes I/Os of events that come in the order of time. An I/O leaves when it and all before it are over, so they
-/// leave in the order in which they were queued.
+/// Makes I/Os of events.
 ///
-/// Memory: some 200 bytes for each I/O between the oldest unfinished one and the youngest, up to the limit; beyond it the oldest
-/// is given up, leaves without completion and is counted as `never completed`.
+/// The caller passes events in the order of time to [`Matcher::event`] and calls
+/// [`Matcher::finish`] once at the end. An I/O is handed out when it and all I/Os before it are
+/// over, so I/Os are handed out in the order in which they were queued; only the rest of a split
+/// stands behind I/Os that were queued after the whole bio.
+///
+/// Memory: some 200 bytes for each I/O between the oldest unfinished one and the youngest, up to
+/// the limit. Beyond the limit the oldest I/O is given up: it is handed out without completion and
+/// counted as `never completed`.
 pub struct Matcher {
     window: Window,
     starts: Index<Start>,
-    /// Of requests that can still be merged into.
+    /// Holds requests that can still be merged into, by their ends.
     ends: Index<End>,
     lanes: Lanes,
     limit: usize,
     epoch: u32,
-    /// Queued rests of splits.
+    /// Number of slots with [`Slot::rest`] set; while it is 0, `queue` skips a search.
     rests: u64,
-    /// Devices of which a Q was seen; the last in front.
+    /// Devices with at least one Q; `last_device` saves the look-up for a run of one device.
     queued_on: IntMap<u32, ()>,
     last_device: Option<u32>,
-    /// The kernel's own flushes under way, by device.
+    /// The kernel's own flushes under way, by device number.
     flushing: IntMap<u32, u64>,
     counts: Counts,
 }
@@ -88,14 +94,14 @@ impl Default for Matcher {
 }
 
 impl Matcher {
-    /// I/Os between the oldest unfinished one and the youngest.
+    /// Default limit: I/Os between the oldest unfinished one and the youngest.
     pub const LIMIT: usize = (1 << 20) - 1;
-    /// Devices that are remembered to have had a Q.
+    /// Most devices in `queued_on`; a damaged trace could name any number of them.
     const DEVICES: usize = 1 << 20;
-    /// I/Os at one sector that are looked at for an event.
+    /// Most slots of one bucket that are looked at for an event; it bounds the time per event.
     const REACH: usize = 4096;
 
-    /// With another limit, at least 1.
+    /// A matcher with its own limit (see [`Matcher::LIMIT`]), at least 1.
     #[must_use]
     pub fn with_limit(limit: usize) -> Self {
         Matcher {
@@ -113,13 +119,14 @@ impl Matcher {
         }
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Takes an event; `gaps` is the number of places before it at which records were lost. I/Os that leave go to `out`.
+    /// Takes an event; `gaps` is the number of places before it at which records were lost. I/Os
+    /// that can be handed out go to `out`.
     #[inline]
     pub fn event(&mut self, event: &Event, gaps: u64, out: &mut impl FnMut(&Span)) {
         self.epoch = gaps as u32;
@@ -143,7 +150,7 @@ impl Matcher {
         self.let_go(out);
     }
 
-    /// The trace is at its end: what is unfinished leaves without completion. Returns what was counted.
+    /// Ends the trace: unfinished I/Os are handed out without completion. Returns the final counts.
     pub fn finish(mut self, out: &mut impl FnMut(&Span)) -> Counts {
         while self.window.len() > 0 {
             self.give_up_oldest();
@@ -152,6 +159,7 @@ impl Matcher {
         self.counts
     }
 
+    /// Hands out the finished I/Os at the front of the window.
     #[inline]
     fn let_go(&mut self, out: &mut impl FnMut(&Span)) {
         while self.window.len() > 0 {
@@ -169,8 +177,8 @@ impl Matcher {
         *self.counts.unmatched.entry(reason).or_default() += 1;
     }
 
-    /// The oldest I/O in one of `states` that begins where the event does; equal length counts most, then having come after
-    /// the last gap.
+    /// Finds the oldest I/O in one of `states` that begins where the event does. Equal length
+    /// counts most, then whether the I/O came after the last gap.
     #[inline]
     fn find(&self, event: &Event, states: State) -> Option<u32> {
         let mut best: Option<(u8, u32)> = None;
@@ -195,13 +203,13 @@ impl Matcher {
         best.map(|(_, id)| id)
     }
 
-    /// As [`Matcher::find`], of the same length.
+    /// As [`Matcher::find`], but only an I/O of the event's length.
     fn find_exact(&self, event: &Event, states: State) -> Option<u32> {
         let found = self.find(event, states);
         found.filter(|id| self.window.get(*id).to == event.end())
     }
 
-    /// A new I/O.
+    /// Makes a new I/O in the lane of the event's process.
     fn arrive(&mut self, event: &Event, state: State) -> u32 {
         let mut slot = Slot::new(event, state, self.epoch);
         (slot.lane, slot.depth) = self.lanes.enter(event.pid);
@@ -242,12 +250,13 @@ impl Matcher {
         self.window.get_mut(id).queue = event.time;
     }
 
-    /// Whether its Q should have been seen.
+    /// Whether a request should have had a Q: not for passthrough, nor on a device without any Q.
     fn expects_queue(&self, event: &Event) -> bool {
         event.category & category::PC == 0 && self.queued_on.contains_key(&event.device)
     }
 
-    /// A request that comes from nowhere: passthrough, traces without Q, or Q was lost.
+    /// Makes an I/O of a request whose Q was not seen: passthrough, a trace without Q, or a lost Q.
+    /// Only a lost Q counts as `reason`.
     fn appear(&mut self, event: &Event, state: State, reason: &'static str) -> u32 {
         if self.expects_queue(event) {
             self.unmatched(reason);
@@ -280,7 +289,7 @@ impl Matcher {
             .or_else(|| self.find(event, QUEUED));
         let id = match found {
             Some(id) => id,
-            // A request that was requeued, and was inserted before.
+            // A request that was requeued; it was inserted before.
             None if self.find(event, INSERTED).is_some() => return,
             None => self.appear(event, INSERTED, "insert without queue"),
         };
@@ -322,7 +331,7 @@ impl Matcher {
         };
         self.counts.requeues += 1;
         let slot = self.window.get_mut(id);
-        // Its only time stays: an I/O has one.
+        // The issue time stays when it is the only one: every I/O needs one for its start.
         if slot.queue != NONE || slot.getrq != NONE || slot.insert != NONE {
             slot.issue = NONE;
         }
@@ -362,7 +371,7 @@ impl Matcher {
         self.counts.without_issue += if issued { 0 } else { ios };
     }
 
-    /// The first part of a request is done; it goes on with the rest.
+    /// Shortens a request whose first part is complete to the rest.
     fn complete_part(&mut self, id: u32, event: &Event) {
         self.counts.partial_completions += 1;
         self.starts.remove(&mut self.window, id);
@@ -370,7 +379,7 @@ impl Matcher {
         self.starts.insert(&mut self.window, id);
     }
 
-    /// Ends a request: it and all that it carries. Returns how many I/Os that were.
+    /// Ends a request with all I/Os that it carries. Returns how many I/Os those were.
     fn end(&mut self, id: u32, with: impl Fn(&mut Slot)) -> u64 {
         self.delist(id);
         let number = self.window.number(id);
@@ -378,7 +387,8 @@ impl Matcher {
         let (mut next, mut ios) = (id, 0);
         while next != NIL {
             let slot = self.window.get_mut(next);
-            // As when it was requeued: an only time stays.
+            // All take the carrier's issue time. As in `requeue`, an I/O keeps its issue time when
+            // it has no other.
             if issue != NONE || slot.issue != slot.start() {
                 slot.issue = issue;
             }

@@ -1,29 +1,30 @@
-//! An I/O in flight, and the window that holds all of them in the order of arrival.
+//! An I/O from its first event to its end, and the window that holds all of them in the order of
+//! arrival.
 
 use super::super::event::{self, Event, category};
 use crate::span::{NONE, NONE_32, Span};
 
-/// No slot.
+/// Name that stands for no slot.
 pub(super) const NIL: u32 = u32::MAX;
 
-/// How far an I/O has come, as bits so that several can be asked for.
+/// Stage that an I/O has reached, as a bit, so that a search can ask for several stages.
 pub(super) type State = u8;
-/// A bio without a request.
+/// A bio that has no request yet.
 pub(super) const QUEUED: State = 1;
-/// Has its request.
+/// The I/O has its own request.
 pub(super) const REQUESTED: State = 2;
 /// The request is in the scheduler.
 pub(super) const INSERTED: State = 4;
 /// The request is with the driver.
 pub(super) const ISSUED: State = 8;
-/// In the request of another.
+/// The bio is in the request of another I/O, its `carrier`.
 pub(super) const MERGED: State = 16;
-/// Over: completed, or given up.
+/// The I/O completed or was given up.
 pub(super) const OVER: State = 32;
-/// Has a request of its own that the driver has not got.
+/// The I/O has its own request, and the driver has not got it.
 pub(super) const WAITING: State = REQUESTED | INSERTED;
 
-/// Neighbours in the list of one bucket.
+/// Neighbours of a slot in the list of its bucket in an index; [`NIL`] at either end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Links {
     pub(super) before: u32,
@@ -41,7 +42,11 @@ impl Default for Links {
     }
 }
 
-/// One bio; while it has a request of its own also that request.
+/// One bio, and its request while it has its own.
+///
+/// A request with merged bios is a chain: the carrier's `first` and `last` name the ends, each
+/// member's `next` the following member, and each member's `carrier` the carrier. Only the carrier
+/// is in the indexes. Times are ns, [`NONE`] where no event was seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     pub(super) queue: u64,
@@ -49,10 +54,10 @@ pub(super) struct Slot {
     pub(super) insert: u64,
     pub(super) issue: u64,
     pub(super) complete: u64,
-    /// What is left of the request: first sector, and first behind.
+    /// Sectors of the request that are not complete: the first, and the first behind the last.
     pub(super) from: u64,
     pub(super) to: u64,
-    /// The bio's own.
+    /// First sector of the bio; merging and partial completion leave it as it is.
     pub(super) sector: u64,
     pub(super) bytes: u64,
     pub(super) cgroup: u64,
@@ -63,12 +68,12 @@ pub(super) struct Slot {
     pub(super) cpu_complete: u32,
     pub(super) lane: u32,
     pub(super) depth: u32,
-    /// Gaps in the trace when it came.
+    /// Number of gaps in the trace before the I/O's first event.
     pub(super) epoch: u32,
-    /// The slot that carries it, while merged; and that one's number at the end.
+    /// While merged: the slot of the carrier. At the end: the carrier's number, as the I/O's id.
     pub(super) carrier: u32,
     pub(super) merged_into: u64,
-    /// First and last slot merged into it, and the next one beside it.
+    /// First and last slot merged into this one, and the next member of the chain it is in.
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) next: u32,
@@ -76,11 +81,11 @@ pub(super) struct Slot {
     pub(super) by_end: Links,
     pub(super) error: u16,
     pub(super) state: State,
-    /// The rest of a split, whose Q may be told again.
+    /// True for the rest of a split until its next event: older kernels report its Q again.
     pub(super) rest: bool,
 }
 
-/// What must agree between the events of one request: direction, discard, passthrough.
+/// The category bits that all events of one request share: direction, discard, passthrough, zone.
 pub(super) const fn kind(category: u32) -> u32 {
     category & (category::WRITE | category::DISCARD | category::PC | category::ZONE)
 }
@@ -119,7 +124,8 @@ impl Slot {
         }
     }
 
-    /// Whether an event of these sectors' beginning and this kind can be of its request.
+    /// Whether the event can belong to this I/O: it is in one of `states`, begins at the event's
+    /// sector and is of the event's kind.
     pub(super) fn fits(&self, event: &Event, states: State) -> bool {
         self.state & states != 0
             && self.device == event.device
@@ -128,7 +134,7 @@ impl Slot {
             && kind(self.category) == kind(event.category)
     }
 
-    /// Its first time; [`NONE`] for a slot that is no I/O.
+    /// Time of the first event; [`NONE`] for a slot that is no I/O.
     pub(super) fn start(&self) -> u64 {
         let times = [
             self.queue,
@@ -166,17 +172,22 @@ impl Slot {
             cpu_complete: self.cpu_complete,
             hctx: NONE_32,
             tag: NONE_32,
-            // The kernel writes the negative errno in 16 bits, other tracers the positive one.
+            // The kernel writes the negative errno in 16 bits; other tracers write the positive
+            // one.
             error: -i32::from((self.error as i16).unsigned_abs()),
         }
     }
 }
 
-/// Slots in the order of arrival, named by the low 32 bits of their number.
+/// Ring of slots in the order of arrival.
+///
+/// A slot has a number that rises by one, and a name, the low 32 bits of the number. The ring's
+/// length is a power of two and doubles when it is full, so a name stays valid until `first` has
+/// passed its slot.
 pub(super) struct Window {
     slots: Vec<Slot>,
     mask: u32,
-    /// Numbers of the first slot and of the one behind the last.
+    /// Number of the oldest slot, and the number of the next one to come.
     pub(super) first: u64,
     pub(super) end: u64,
 }
@@ -211,7 +222,7 @@ impl Window {
     /// Appends a slot and returns its name.
     pub(super) fn push(&mut self, slot: Slot) -> u32 {
         if self.end as u32 == NIL {
-            // That name means no slot.
+            // The next name would be NIL: a slot that is over takes it.
             self.put(Slot {
                 state: OVER,
                 queue: NONE,
@@ -243,7 +254,7 @@ impl Window {
         }
     }
 
-    /// The whole number of a slot in the window.
+    /// The full number of a slot in the window.
     pub(super) fn number(&self, id: u32) -> u64 {
         self.first + u64::from(id.wrapping_sub(self.first as u32))
     }

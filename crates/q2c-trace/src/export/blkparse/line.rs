@@ -1,4 +1,4 @@
-//! One line.
+//! One event as a line of blkparse's text.
 
 use q2c_model::{DevId, IoRecord, Op, OpFlags};
 use std::cmp::Ordering;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// What happened, in the order of a request's life.
+/// Kind of an event. The order is that of a request's life, which sorts events of one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Queue,
@@ -17,15 +17,16 @@ pub(super) enum Kind {
     Complete,
 }
 
-/// One event, as much of its record as its line says.
+/// One event, with the parts of its record that the line shows.
 pub(super) struct Event {
     pub(super) time: u64,
     pub(super) kind: Kind,
     order: u64,
     pub(super) id: u64,
-    /// Of a merge: the id of the request it joins.
+    /// For a merge: the id of the request that the I/O joins.
     pub(super) carrier: u64,
-    /// Of a merge: it comes before the request's first sector.
+    /// For a merge: whether the I/O ends where the request begins, so that the line is F instead of
+    /// M.
     pub(super) in_front: bool,
     device: DevId,
     cpu: u32,
@@ -60,7 +61,8 @@ impl Event {
             in_front: false,
             device: record.device,
             cpu: cpu.unwrap_or(0),
-            // A completion's process is whatever was interrupted: not known here.
+            // The process of a completion is whatever process was interrupted; a trace does not
+            // know it.
             pid: record.pid.filter(|_| !complete).unwrap_or(0),
             op: record.op,
             flags: record.flags,
@@ -71,12 +73,12 @@ impl Event {
         }
     }
 
-    /// First sector behind it.
+    /// First sector behind the event's range.
     pub(super) fn end(&self) -> u64 {
         self.sector.saturating_add(self.sectors)
     }
 
-    /// Of a request that carries others: all of them.
+    /// Replaces the event's range by the whole extent of a request that carries others.
     pub(super) fn cover(&mut self, extent: Option<(u64, u64)>) {
         if let Some((from, to)) = extent {
             (self.sector, self.sectors) = (from, to - from);
@@ -95,7 +97,7 @@ impl Event {
         }
     }
 
-    /// The column RWBS.
+    /// The letters of the RWBS column.
     fn rwbs(&self) -> String {
         let op = match self.op {
             Op::Read => "R",
@@ -171,12 +173,13 @@ impl Ord for Event {
     }
 }
 
-/// Numbers of lines, by device and CPU.
+/// Last line number of each device and CPU.
 #[derive(Default)]
 pub(super) struct Numbers(HashMap<(DevId, u32), u32>);
 
 impl Numbers {
-    /// Devices and CPUs that are told apart; lines beyond them have the number 0, as of a tracer that does not count.
+    /// Most pairs of device and CPU that are numbered. Lines of further pairs get the number 0, as
+    /// from a tracer that does not count.
     const MOST: usize = 1 << 20;
 
     pub(super) fn next(&mut self, event: &Event) -> u32 {

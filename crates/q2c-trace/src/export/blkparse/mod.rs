@@ -1,8 +1,10 @@
-//! The text that blkparse prints: a line per event, in the order of time.
+//! The text that blkparse prints: one line per event, in the order of time.
 //!
-//! A request is told by its Q, G (or M, F where it joined another's request), I, D and C, as far as the trace has them. The I, D and C of
-//! a request that carries others cover those that joined it before, and those have none of their own. Times count from the trace's start. Lines of one
-//! device and CPU are numbered from 1. Events wait until no later record can be earlier; at most [`MOST_WAITING`] do.
+//! A request becomes the lines Q, G (or M or F where it joined the request of another), I, D and C,
+//! as far as the trace has their times. When a request carries others, its I, D and C cover those
+//! that joined it before, and the others have no I, D and C of their own.
+//! Times count from the trace's start. Lines of one device and CPU are numbered from 1. An event
+//! waits until no later record can bring an earlier one; at most [`MOST_WAITING`] events wait.
 
 mod line;
 
@@ -21,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
     export,
 };
 
-/// Events that wait for their time, at most: far above any device's requests in flight.
+/// Most events that wait; far above the requests in flight of any device.
 const MOST_WAITING: usize = 4 << 20;
 
 fn export(
@@ -59,13 +61,14 @@ fn export(
     Ok(told.exported)
 }
 
-/// Events on their way out.
+/// Events that wait to be written.
 #[derive(Default)]
 struct Told {
     waiting: BinaryHeap<Reverse<Event>>,
-    /// Events so far, to keep those of one instant in order.
+    /// Number of events so far; it keeps the events of one instant in order.
     events: u64,
-    /// First and first behind last sector of requests under way that will complete, by id.
+    /// First sector, and first sector behind the last, of requests under way that will complete, by
+    /// id.
     extents: HashMap<u64, (u64, u64)>,
     numbers: Numbers,
     exported: Exported,
@@ -101,7 +104,7 @@ impl Told {
         self.exported.written += 1;
     }
 
-    /// Writes what happened before `time`; at the end of time everything.
+    /// Writes the events before `time`; for the largest time, all events.
     fn until(&mut self, Nanos(time): Nanos, out: &mut dyn Write) -> io::Result<()> {
         while let Some(Reverse(next)) = self.waiting.peek() {
             if next.time >= time && time != u64::MAX {
@@ -116,7 +119,7 @@ impl Told {
         Ok(())
     }
 
-    /// Lets a merge extend its carrier, and gives the carrier's I, D and C the whole extent.
+    /// Extends the carrier's extent by a merge, and gives I, D and C of a carrier the whole extent.
     fn fit(&mut self, event: &mut Event) {
         match event.kind {
             Kind::Merge => {

@@ -1,8 +1,10 @@
 //! Chrome's trace JSON, which Perfetto and chrome://tracing open.
 //!
-//! A lane (a CPU, or a hardware queue of a device) is a process; its threads are as many rows as it ever has requests in flight. A request takes the
-//! first row that is free, so that slices of one row never overlap, whatever requests do. Its slice holds one slice per stage, named and
-//! coloured as the stage. A request without an end is an instant event. Times are microseconds with three decimals.
+//! A lane (a CPU, or a hardware queue of a device) is a process of the JSON. Its threads are rows,
+//! as many as the lane ever has requests in flight. A request takes the first row that is free, so
+//! that the slices of one row never overlap. The slice of a request holds one slice for each stage,
+//! with the name and the colour of the stage. A request without an end is an instant event. Times
+//! are microseconds with three decimals.
 
 mod request;
 mod rows;
@@ -46,7 +48,7 @@ fn export(
 struct Timeline {
     lanes: Lanes,
     rows: Rows,
-    /// No event is written yet.
+    /// Whether no event is written yet.
     first: bool,
     exported: Exported,
 }
@@ -101,7 +103,7 @@ impl Timeline {
         Ok(())
     }
 
-    /// Writes an event, or several, behind the comma it needs.
+    /// Writes an event, or several, with a comma before unless it is the first.
     fn event(
         &mut self,
         out: &mut dyn Write,

@@ -1,10 +1,10 @@
-//! One request as events.
+//! One request as events of the JSON.
 
 use super::rows::Row;
 use q2c_model::{IoRecord, Layer, Nanos};
 use std::io::{self, Write};
 
-/// A request and its place.
+/// A request and the row in which it is drawn.
 pub(super) struct Request<'a> {
     pub(super) record: &'a IoRecord,
     pub(super) start: Nanos,
@@ -12,7 +12,7 @@ pub(super) struct Request<'a> {
     pub(super) row: &'a Row,
 }
 
-/// A stage's name, and its colour in chrome://tracing (Perfetto colours by the name).
+/// Name of a stage, and its colour in chrome://tracing (Perfetto takes the colour from the name).
 type Stage = (&'static str, &'static str);
 
 const Q2G: Stage = ("Q2G", "terrible");
@@ -46,7 +46,8 @@ impl Request<'_> {
         Ok(())
     }
 
-    /// Stages that the record has, each with its end; they follow each other.
+    /// The stages that the record has times for, each with its end, in order. A stage begins where
+    /// the one before ends.
     fn stages(&self) -> Vec<(Stage, Nanos)> {
         let r = self.record;
         if r.layer == Layer::User {
@@ -84,7 +85,7 @@ impl Request<'_> {
             .collect()
     }
 
-    /// The members that all events have, the closing brace left to the caller.
+    /// Writes the members that all events have, without the closing brace.
     fn head(
         &self,
         out: &mut dyn Write,
@@ -105,7 +106,7 @@ impl Request<'_> {
         }
     }
 
-    /// What the record says beside its times.
+    /// Writes the facts of the record beside its times, and closes the event.
     fn arguments(&self, out: &mut dyn Write) -> io::Result<()> {
         let r = self.record;
         let (id, device, sector, bytes) = (r.id, r.device, r.sector.0, r.bytes.0);
@@ -137,7 +138,7 @@ impl Request<'_> {
     }
 }
 
-/// Microseconds with three decimals.
+/// Displays a time as microseconds with three decimals.
 struct Micros(Nanos);
 
 impl std::fmt::Display for Micros {

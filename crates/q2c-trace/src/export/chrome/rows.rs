@@ -1,10 +1,10 @@
-//! Rows of a lane: requests that overlap stand on different ones.
+//! Assigns the requests of a lane to rows, so that requests that overlap stand in different rows.
 
 use q2c_model::{DevId, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// What a request is drawn in.
+/// The lane in which a request is drawn; `None` when the trace does not tell the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Lane {
     Cpu(Option<u32>),
@@ -21,7 +21,7 @@ impl Lane {
         }
     }
 
-    /// Where it stands among the lanes.
+    /// Sort key among the lanes; a lane without a number is last.
     pub(super) fn order(&self) -> u64 {
         let number = match self {
             Lane::Cpu(number) | Lane::Hctx(_, number) => number,
@@ -30,17 +30,17 @@ impl Lane {
     }
 }
 
-/// Where a request is drawn.
+/// The row in which a request is drawn.
 pub(super) struct Row {
     /// Number of the lane, from 1.
     pub(super) lane: usize,
-    /// Number in the lane, from 1.
+    /// Number of the row in its lane, from 1.
     pub(super) row: usize,
     pub(super) new_lane: bool,
     pub(super) new_row: bool,
 }
 
-/// All lanes.
+/// The rows of all lanes.
 #[derive(Default)]
 pub(super) struct Rows {
     numbers: HashMap<Lane, usize>,
@@ -49,7 +49,7 @@ pub(super) struct Rows {
 
 #[derive(Default)]
 struct InFlight {
-    /// When rows become free.
+    /// Rows that are taken, with the time at which each becomes free.
     taken: BinaryHeap<Reverse<(Nanos, usize)>>,
     free: BinaryHeap<Reverse<usize>>,
     rows: usize,
@@ -58,7 +58,8 @@ struct InFlight {
 impl Rows {
     const MOST_LANES: usize = 65_536;
 
-    /// The first row of the lane that is free at `start`, taken until `end`. `None` when there are too many lanes.
+    /// Takes the first row of the lane that is free at `start`, until `end`. Returns `None` when
+    /// there are too many lanes.
     pub(super) fn take(&mut self, lane: Lane, start: Nanos, end: Nanos) -> Option<Row> {
         let next = self.lanes.len();
         if next == Self::MOST_LANES && !self.numbers.contains_key(&lane) {

@@ -1,4 +1,4 @@
-//! The lines of a text as events in the order of time.
+//! Turns the lines of a text into events in the order of time.
 
 use super::line::{self, Line};
 use super::pattern::Pattern;
@@ -9,23 +9,24 @@ use crate::import::run::{Place, Source, read_error, refused};
 use crate::import::text::{BOM, Blocks, LONGEST_LINE};
 use std::path::Path;
 
-/// Times that go back by less are of events on two CPUs that blkparse printed the wrong way round; ns.
+/// A time that goes back by no more than this (ns) belongs to events of two CPUs that blkparse
+/// printed in the wrong order.
 const SLIGHTLY: u64 = 1_000_000_000;
 
-/// Reads events.
+/// Reads events from the text of one source.
 pub(super) struct TextEvents<'a> {
     path: &'a Path,
     pattern: Pattern,
-    /// Whether lines end as blkparse's own format has it.
+    /// Whether lines end as in blkparse's default format.
     default: bool,
     skip_bad: bool,
     blocks: Blocks<'a>,
-    /// Lines not read yet begin at `at`.
+    /// The block of text at hand. Lines that are not read yet begin at `at`.
     block: Vec<u8>,
     at: usize,
     line: u64,
     skipped: u64,
-    /// Where the numbers of lines go at the end.
+    /// Receives the numbers of lines read and of lines left out, at the end of the source.
     counts: Option<(&'a mut u64, &'a mut u64)>,
     notes: Notes,
     losses: Losses,
@@ -58,13 +59,14 @@ impl<'a> TextEvents<'a> {
         }
     }
 
-    /// Puts the number of lines, and of those left out, there.
+    /// Sets where the numbers of lines read and of lines left out are stored at the end of the
+    /// source.
     pub(super) fn counted(mut self, lines: &'a mut u64, skipped: &'a mut u64) -> Self {
         self.counts = Some((lines, skipped));
         self
     }
 
-    /// Reads on; false at the end.
+    /// Reads the next block; false at the end.
     fn fill(&mut self) -> Result<bool, ImportError> {
         let first = self.line == 0 && self.block.is_empty();
         let memory = std::mem::take(&mut self.block);
@@ -78,7 +80,7 @@ impl<'a> TextEvents<'a> {
         Ok(true)
     }
 
-    /// The event of the next line, when it has one.
+    /// The event of the next line; `None` when the line has no event that can be matched.
     fn next_line(&mut self) -> Result<Option<Event>, BadLine> {
         let rest = &self.block[self.at..];
         let end = memchr::memchr(b'\n', rest);

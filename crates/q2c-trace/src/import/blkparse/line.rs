@@ -1,22 +1,22 @@
-//! A line to an event.
+//! Parses a line into an event.
 
 use super::pattern::{Field, Pattern};
 use crate::blktrace::{Event, action, category};
 use crate::import::error::BadLine;
 use crate::import::text::{bad, whole};
 
-/// What a line is.
+/// The kinds of lines.
 #[derive(Debug)]
 pub(super) enum Line<'a> {
-    /// An event, and the name of its process (empty when not told).
+    /// An event, and the name of its process (empty when the line has none).
     Event(Event, &'a [u8]),
-    /// An event whose text does not say where it is.
+    /// An event whose text has no range of sectors.
     Nowhere(Event),
-    /// A message, or a part of the summary.
+    /// A message, or a line of the summary.
     Nothing,
 }
 
-/// Reads a line; `default` when its end is as blkparse's own format has it.
+/// Parses a line. `default` says that its end is as in blkparse's default format.
 pub(super) fn of<'a>(
     line: &'a [u8],
     pattern: &Pattern,
@@ -39,7 +39,7 @@ pub(super) fn of<'a>(
     }
 }
 
-/// What a line told so far.
+/// The parts of a line that were read so far.
 #[derive(Default)]
 struct Parts<'a> {
     event: Event,
@@ -48,7 +48,7 @@ struct Parts<'a> {
     comm: &'a [u8],
     major: u64,
     minor: u64,
-    /// Length in bytes, where told.
+    /// Length in bytes, where the line tells it.
     bytes: u64,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// The event, when all of it is known.
+    /// The event, once all parts are read.
     fn line(mut self) -> Result<Line<'a>, BadLine> {
         let event = &mut self.event;
         let small = |value: u64, limit: u32| u32::try_from(value).ok().filter(|v| *v < limit);
@@ -114,13 +114,14 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Whether the action is of a request, which is somewhere.
+/// Whether the action is of a request and so has a range of sectors.
 const fn places(action: u16) -> bool {
     use action::{PLUG, REMAP, SLEEP, SPLIT, UNPLUG, UNPLUG_TIMER};
     !matches!(action, PLUG | UNPLUG | UNPLUG_TIMER | REMAP | SPLIT | SLEEP)
 }
 
-/// What blkparse puts behind the columns, by action.
+/// Parses the text that blkparse's default format puts behind the columns. It depends on the
+/// action.
 fn tail<'a>(mut parts: Parts<'a>, text: &'a [u8]) -> Result<Line<'a>, BadLine> {
     let event = &mut parts.event;
     match event.action {
@@ -132,7 +133,7 @@ fn tail<'a>(mut parts: Parts<'a>, text: &'a [u8]) -> Result<Line<'a>, BadLine> {
             let rest = rest.strip_prefix(b"/").unwrap_or_default();
             event.sector = sector;
             event.split_at = leading(rest.trim_ascii_start(), "sector of the rest")?.0;
-            // The length is not told; it only must not be zero.
+            // The text does not tell the length; it only must not be zero.
             parts.bytes = 512;
             return parts.line();
         }
@@ -149,8 +150,9 @@ fn tail<'a>(mut parts: Parts<'a>, text: &'a [u8]) -> Result<Line<'a>, BadLine> {
     parts.line()
 }
 
-/// Sector and bytes, and what follows: `8 + 4 [...]`, with -t `8 + 4 ( 12) [...]`; a completion without data has its sector alone,
-/// another event none.
+/// The sector, the length in bytes, and the rest of the line. The text is `8 + 4 [...]`, or `8 + 4
+/// ( 12) [...]` with -t. A completion without data has only its sector, another event without data
+/// has neither.
 fn place(text: &[u8], ends: bool) -> Result<((u64, u64), &[u8]), BadLine> {
     if !text.first().is_some_and(u8::is_ascii_digit) {
         return Ok(((0, 0), text));
@@ -163,20 +165,20 @@ fn place(text: &[u8], ends: bool) -> Result<((u64, u64), &[u8]), BadLine> {
             let (count, rest) = rest.split_at(end.unwrap_or(rest.len()));
             Ok(((sector, blocks(count)?), rest))
         }
-        // Of a passthrough command it is the length, and the command follows.
+        // In a passthrough command the number is the length, and the command follows.
         None if !ends => Ok(((0, 0), rest)),
         None => Ok(((sector, 0), rest)),
     }
 }
 
-/// A number and what follows it, blanks taken off.
+/// A number and the text behind it, without blanks between them.
 fn leading<'a>(text: &'a [u8], field: &'static str) -> Result<(u64, &'a [u8]), BadLine> {
     let end = text.iter().position(|byte| !byte.is_ascii_digit());
     let (number, rest) = text.split_at(end.unwrap_or(text.len()));
     Ok((whole(number, field)?, rest.trim_ascii_start()))
 }
 
-/// The process or the error at the line's end.
+/// The process or the error in brackets at the line's end.
 fn in_brackets(text: &[u8], ends: bool) -> Result<&[u8], BadLine> {
     let inside = || {
         let from = memchr::memchr(b'[', text)?;
@@ -195,13 +197,13 @@ fn number(text: &[u8], field: &'static str) -> Result<u32, BadLine> {
     number.map_err(|_| bad(field, "a whole number below 2^32", text))
 }
 
-/// Blocks of 512 bytes as bytes.
+/// Converts a number of 512-byte blocks into bytes.
 fn blocks(text: &[u8]) -> Result<u64, BadLine> {
     let bytes = whole(text, "blocks")?.checked_mul(512);
     bytes.ok_or_else(|| bad("blocks", "a length below 4 GiB", text))
 }
 
-/// The errno as the record has it: in 16 bits, negative or not.
+/// The errno without its sign, as it fits the 16 bits of a record.
 fn errno(text: &[u8]) -> Result<u16, BadLine> {
     let expected = "an errno, 0 for success";
     let digits = text.strip_prefix(b"-").unwrap_or(text);
@@ -216,7 +218,8 @@ fn device(text: &[u8]) -> Result<(u64, u64), BadLine> {
     Ok((whole(&text[..comma], "major")?, whole(minor, "minor")?))
 }
 
-/// The action's number; `None` of a message and of zone plugs, which are none.
+/// The number of an action; `None` for a message and for zone plugs, which are no events of a
+/// request.
 fn action_number(text: &[u8]) -> Result<Option<u16>, BadLine> {
     Ok(Some(match text {
         b"Q" => action::QUEUE,
@@ -242,7 +245,8 @@ fn action_number(text: &[u8]) -> Result<Option<u16>, BadLine> {
     }))
 }
 
-/// The column RWBS: F for a flush before, one of R W D N, then F A S M; zone operations begin with Z.
+/// The category bits of the RWBS column: F for a flush before, one of R W D N, then F A S M. Zone
+/// operations begin with Z.
 fn kinds(text: &[u8]) -> Result<u32, BadLine> {
     let wrong = || bad("RWBS", "letters of FDWRNASMZ, such as R, WS or FWFS", text);
     if let Some(rest) = text.strip_prefix(b"Z") {
@@ -270,7 +274,7 @@ fn kinds(text: &[u8]) -> Result<u32, BadLine> {
             b'A' => category::AHEAD,
             b'S' => category::SYNC,
             b'M' => category::META,
-            // Secure erase, and what later versions may add to discards.
+            // Secure erase has no category bit.
             b'E' => 0,
             _ => return Err(wrong()),
         };
@@ -278,7 +282,7 @@ fn kinds(text: &[u8]) -> Result<u32, BadLine> {
     Ok(kinds)
 }
 
-/// Lines that blkparse puts around the events.
+/// Whether the line is one of those that blkparse puts around the events.
 fn is_summary(line: &[u8]) -> bool {
     const BEGIN: [&[u8]; 16] = [
         b"CPU",

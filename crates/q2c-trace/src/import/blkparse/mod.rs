@@ -1,8 +1,9 @@
 //! The text that blkparse prints, in its default format or in one that was given to `blkparse -f`.
 //!
-//! Lines become the events that they were printed from, and these I/Os, as those of binary blktrace do. What the text does not say: where
-//! passthrough commands are (they are left out and counted), how long a bio was before a split, the start in Unix time. The text that
-//! was published with the YCSB and RocksDB traces (ssdtrace) is of this kind.
+//! Lines become the events from which they were printed, and the events become I/Os, as for binary
+//! blktrace. The text does not tell the sectors of passthrough commands (they are left out and
+//! counted), the length of a bio before a split, or the start in Unix time. The text that was
+//! published with the YCSB and RocksDB traces (ssdtrace) is of this kind.
 
 mod events;
 mod line;
@@ -25,10 +26,10 @@ pub(super) const FORMAT: Format = Format {
     import,
 };
 
-/// What a line begins with unless another format was given.
+/// blkparse's default format, for the columns with which all lines begin.
 const DEFAULT: &str = "%D %2c %8s %5T.%9t %5p %2a %3d ";
 
-/// The first lines are all of the default format, and one at least is an event.
+/// Whether the first lines all fit the default format and at least one of them is an event.
 fn sniff(head: &[u8]) -> bool {
     const LINES: usize = 8;
     let Ok(pattern) = Pattern::of(DEFAULT) else {

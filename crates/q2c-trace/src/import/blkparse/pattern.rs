@@ -2,7 +2,7 @@
 
 use crate::import::error::{BadLine, shown};
 
-/// What a line may tell.
+/// A field of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     /// `%a`
@@ -13,7 +13,7 @@ pub(super) enum Field {
     Comm,
     /// `%d`
     Rwbs,
-    /// `%D`: major and minor, a comma between them.
+    /// `%D`: major and minor number with a comma between them.
     Device,
     /// `%e`
     Error,
@@ -21,9 +21,9 @@ pub(super) enum Field {
     Major,
     /// `%m`
     Minor,
-    /// `%n`: in 512-byte blocks.
+    /// `%n`: length in 512-byte blocks.
     Blocks,
-    /// `%N`: in bytes.
+    /// `%N`: length in bytes.
     Bytes,
     /// `%p`
     Pid,
@@ -35,7 +35,7 @@ pub(super) enum Field {
     Seconds,
     /// `%t`
     Nanos,
-    /// `%P`, `%u`, `%U`, `%g`, `%G`: passed over.
+    /// `%P`, `%u`, `%U`, `%g`, `%G`: fields that are passed over.
     Other,
 }
 
@@ -64,22 +64,22 @@ const LETTERS: [(char, Field); 20] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Item {
-    /// Any number of blanks, none as well: fields are padded with them.
+    /// Any number of blanks, also none, because fields are padded with blanks.
     Blanks,
-    /// This character.
+    /// Exactly this character.
     Byte(u8),
     Field(Field),
 }
 
-/// A format that was understood.
+/// A parsed format.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern(Vec<Item>);
 
-/// Expected, found.
+/// An error of a format: what was expected, and what was found.
 type Wrong = (&'static str, String);
 
 impl Pattern {
-    /// Reads a format; `\n`, `\t` and `\\` are escapes, as for blkparse.
+    /// Parses a format. `\n`, `\t` and `\\` are escapes, as for blkparse.
     pub(super) fn of(text: &str) -> Result<Pattern, Wrong> {
         let mut items = Vec::new();
         let mut rest = text.chars();
@@ -100,7 +100,8 @@ impl Pattern {
         Ok(Pattern(items))
     }
 
-    /// The same, when it has all that an event needs; `whole` when nothing follows it on the line.
+    /// Checks that the format has every field that an event needs. `whole` says that nothing
+    /// follows the format on a line.
     pub(super) fn with_all_needed(self, whole: bool) -> Result<Pattern, Wrong> {
         let has = |field| self.0.contains(&Item::Field(field));
         let needed = [
@@ -122,7 +123,7 @@ impl Pattern {
         }
     }
 
-    /// Takes a line apart; `take` gets each field's text. Returns what follows on the line.
+    /// Splits a line; `take` gets the text of each field. Returns the text behind the last item.
     pub(super) fn split<'a>(
         &self,
         line: &'a [u8],
@@ -146,7 +147,7 @@ impl Pattern {
         Ok(rest)
     }
 
-    /// How long the field's text is.
+    /// Length of a field's text.
     fn length(&self, field: Field, rest: &[u8], at: usize) -> usize {
         match field {
             Field::Action | Field::Rwbs | Field::Comm | Field::Other => {}
@@ -154,7 +155,8 @@ impl Pattern {
             _ => return digits(rest, usize::from(rest.first() == Some(&b'-'))),
         }
         let end = match self.0.get(at + 1) {
-            // A name may hold anything: it ends at the last such character, when no field follows.
+            // A name may hold any character. When no field follows, the name ends at the last
+            // occurrence of the character behind it.
             Some(Item::Byte(byte)) if field == Field::Comm && !self.field_after(at) => {
                 rest.iter().rposition(|found| found == byte)
             }
@@ -180,7 +182,7 @@ fn unlike(line: &[u8]) -> BadLine {
     BadLine::new("not of the format", "line", "a line of the format", &found)
 }
 
-/// Behind the percent sign: a minus for left, a width, a letter.
+/// Parses what stands behind the percent sign: a minus for left alignment, a width, a letter.
 fn field(rest: &mut std::str::Chars<'_>) -> Result<Item, Wrong> {
     const EXPECTED: &str = "% with a width and one of a c C d D e g G m M n N p P s S t T u U";
     let padding = |c: &char| matches!(c, '-' | '0'..='9');
@@ -194,13 +196,13 @@ fn field(rest: &mut std::str::Chars<'_>) -> Result<Item, Wrong> {
     Ok(Item::Field(field.1))
 }
 
-/// Where the digits from `from` on end.
+/// Index behind the digits that begin at `from`.
 fn digits(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// `8,0` and what it is padded with behind the comma.
+/// Length of a device such as `8,0`, with the padding behind the comma.
 fn device_length(text: &[u8]) -> usize {
     let mut end = digits(text, 0);
     if text.get(end) == Some(&b',') {

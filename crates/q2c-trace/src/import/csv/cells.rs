@@ -1,4 +1,4 @@
-//! The cells of one line.
+//! Splits one line of CSV into its cells.
 
 use crate::import::error::{BadLine, ImportError};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
@@ -7,7 +7,7 @@ use std::path::Path;
 /// Most cells in a line.
 const MOST_CELLS: usize = 4096;
 
-/// Splits lines; reuses its memory.
+/// The cells of the last line; the memory is used again for each line.
 pub(super) struct Cells {
     reader: Reader,
     text: Vec<u8>,
@@ -25,7 +25,7 @@ impl Cells {
             });
         }
         let mut builder = ReaderBuilder::new();
-        // The line's own end is gone already; a carriage return within it is text.
+        // The end of the line is taken off before; a carriage return within the line is text.
         builder
             .delimiter(delimiter)
             .terminator(Terminator::Any(b'\n'));
@@ -64,7 +64,7 @@ impl Cells {
         })
     }
 
-    /// The cell at `at`, without blanks around it.
+    /// The cell at `at`, without the blanks around it.
     pub(super) fn get(&self, at: usize) -> Option<&str> {
         let ends = &self.ends[..self.count];
         let end = *ends.get(at)?;

@@ -1,4 +1,4 @@
-//! The fields that a CSV column may hold, and how a cell becomes one.
+//! The fields that a CSV column may hold, and how a cell is parsed into one.
 
 use crate::Column;
 use crate::container::parse_device;
@@ -7,19 +7,19 @@ use crate::import::error::BadLine;
 use q2c_model::{Bytes, IoRecord, Nanos, OpFlags, Sectors};
 use std::str::FromStr;
 
-/// What a CSV column may hold.
+/// A field that a CSV column may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     /// A column of the trace.
     Column(Column),
-    /// The place in bytes, where the source has no sectors.
+    /// Offset in bytes, for sources without sector numbers.
     Offset,
-    /// From the start to the end, where the source has no end.
+    /// Time from the start to the end, for sources without the end.
     Latency,
 }
 
 impl Field {
-    /// The field of this name; `None` also for those that the importer assigns itself.
+    /// The field of this name. `None` also for fields that the importer assigns itself.
     pub(super) fn by_name(name: &str) -> Option<Field> {
         match name {
             "offset" => Some(Field::Offset),
@@ -39,7 +39,7 @@ impl Field {
         }
     }
 
-    /// All names.
+    /// The names of all fields, for messages.
     pub(super) fn names() -> String {
         let columns = Column::ALL.iter().map(|column| column.name());
         let all = columns.chain(["offset", "latency"]);
@@ -48,9 +48,9 @@ impl Field {
     }
 }
 
-/// Instants of the user layer, in their order in a request's life.
+/// Instants of the user layer, in the order of a request's life.
 pub(super) const USER: &[Column] = &[Column::SubmitNs, Column::SubmitEndNs, Column::ReapNs];
-/// Instants of the block layer, in theirs.
+/// Instants of the block layer, in the order of a request's life.
 pub(super) const BLOCK: &[Column] = &[
     Column::QueueNs,
     Column::GetrqNs,
@@ -59,7 +59,7 @@ pub(super) const BLOCK: &[Column] = &[
     Column::CompleteNs,
 ];
 
-/// The cell of an instant.
+/// The field of the record for an instant; `None` for other columns.
 pub(super) fn instant(record: &mut IoRecord, column: Column) -> Option<&mut Option<Nanos>> {
     Some(match column {
         Column::SubmitNs => &mut record.submit_ns,
@@ -74,7 +74,8 @@ pub(super) fn instant(record: &mut IoRecord, column: Column) -> Option<&mut Opti
     })
 }
 
-/// Puts a cell that is not empty into the record. Lanes and latencies are the row's business.
+/// Parses a cell that is not empty into the record. Lanes and latencies are left to the module
+/// `row`.
 pub(super) fn set(
     record: &mut IoRecord,
     field: Field,
@@ -125,7 +126,7 @@ fn parse<T: FromStr>(field: Field, expected: &'static str, cell: &str) -> Result
     cell.parse().map_err(|_| bad(field, expected, cell))
 }
 
-/// A whole number that fits the field.
+/// Parses a whole number that fits the type of the field.
 pub(super) fn whole<T: FromStr>(field: Field, cell: &str) -> Result<T, BadLine> {
     parse(field, "a whole number in the field's range", cell)
 }
@@ -157,7 +158,7 @@ fn truth(cell: &str) -> Result<bool, BadLine> {
     }
 }
 
-/// `sync|fua`, or the bits as a number.
+/// Parses `sync|fua`, or the bits as a number.
 fn flags(cell: &str) -> Result<OpFlags, BadLine> {
     if let Ok(bits) = cell.parse() {
         return Ok(OpFlags(bits));

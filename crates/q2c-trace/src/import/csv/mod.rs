@@ -1,7 +1,7 @@
 //! CSV with a header row and a column map.
 //!
-//! Each line is one record: a quoted cell may hold delimiters and quotes, not line breaks. Rows are sorted by their
-//! start. Times become times since the first row's start.
+//! Each line is one record: a quoted cell may hold delimiters and quotes, but no line breaks. Rows
+//! must be sorted by their start. Times become times since the first row's start.
 
 mod cells;
 mod field;
@@ -25,10 +25,11 @@ pub(super) const FORMAT: Format = Format {
     import,
 };
 
-/// What is known of its clock.
+/// The clock's description, because the source does not tell its clock.
 const CLOCK: &str = "as in the source";
 
-/// Two cells at least, and none of them a number: a header row.
+/// Whether the first line looks like a header row: at least two cells, none of them empty or a
+/// number.
 fn sniff(head: &[u8]) -> bool {
     let head = String::from_utf8_lossy(head);
     let first = head.lines().next().unwrap_or("");
@@ -76,7 +77,7 @@ fn import(
     Ok(meta)
 }
 
-/// The plan by the first line that is not blank; `None` when there is none.
+/// Makes the plan from the first line that is not blank; `None` when there is none.
 fn header(
     lines: &mut Lines<'_>,
     cells: &mut Cells,

@@ -1,4 +1,4 @@
-//! Which cell of a row holds which field.
+//! The plan of an import: which cell of a row holds which field.
 
 use super::cells::Cells;
 use super::field::{BLOCK, Field, USER};
@@ -13,18 +13,18 @@ use std::path::Path;
 /// A column map that was checked against the header row.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Fields and the places of their cells.
+    /// Fields with the indexes of their cells.
     pub(super) fields: Vec<(Field, usize)>,
-    /// Cells in the header row.
+    /// Number of cells in the header row.
     pub(super) width: usize,
     pub(super) unit: TimeUnit,
-    /// The layer's instants, in their order.
+    /// Instants of the layer, in the order of a request's life.
     pub(super) instants: &'static [Column],
-    /// The first instant that is mapped: rows are sorted by it.
+    /// The first instant that is mapped; rows must be sorted by it.
     pub(super) start: Column,
-    /// A record before its cells are put in.
+    /// A record with the values stated for all rows, into which each row's cells are put.
     pub(super) blank: IoRecord,
-    /// What the user stated for the whole source.
+    /// Facts that the user stated for the whole source.
     pub(super) stated: Facts,
 }
 
@@ -93,10 +93,10 @@ fn place(header: &Cells, name: &str, line: u64, path: &Path) -> Result<usize, Im
     })
 }
 
-/// What is wrong with a map: expected, found.
+/// An error of a map: what was expected, and what was found.
 type Wrong = (String, String);
 
-/// Finds the layer; refuses fields that contradict each other.
+/// Finds the layer, and refuses fields that contradict each other.
 fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
     let wrong = |expected: &str, found: &str| Err((expected.to_owned(), shown(found)));
     for (at, (field, _)) in fields.iter().enumerate() {
@@ -121,10 +121,10 @@ fn check(fields: &[(Field, usize)]) -> Result<Layer, Wrong> {
     Ok(if block { Layer::Block } else { Layer::User })
 }
 
-/// Facts for the trace's description.
+/// Facts for the trace's description: name and value.
 pub(super) type Facts = Vec<(&'static str, String)>;
 
-/// The record that holds what is stated for all rows, and the list of what is.
+/// Makes the record that holds what is stated for all rows, and the facts that list what is stated.
 fn blank(
     layer: Layer,
     fields: &[(Field, usize)],

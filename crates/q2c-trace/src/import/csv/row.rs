@@ -1,4 +1,4 @@
-//! One row to one record.
+//! Turns a row into a record.
 
 use super::cells::Cells;
 use super::field::{self, Field};
@@ -11,17 +11,17 @@ use crate::import::run::Origin;
 use q2c_model::{IoRecord, Nanos};
 use std::collections::HashMap;
 
-/// Most lanes in a source.
+/// Most lanes in a source; it bounds the map of lane names.
 const MOST_LANES: usize = 65_536;
 
-/// Turns rows into records; knows what depends on the rows before.
+/// Turns rows into records, with the state that depends on the rows before.
 pub(super) struct Rows<'a> {
     plan: &'a Plan,
-    /// The first start: time zero of the trace.
+    /// The start of the first row, which is time zero of the trace.
     origin: Option<Nanos>,
     last_start: Nanos,
     lanes: HashMap<u64, u32>,
-    /// `None` when the source gives the depth, or no end to compute it from.
+    /// `None` when the source gives the depth, or when it has no end to compute the depth from.
     depths: Option<Depths>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The record of the row. State changes only when the row is good.
+    /// The record of a row. The state changes only when the row is good.
     pub(super) fn record(&mut self, cells: &Cells) -> Result<IoRecord, BadLine> {
         let mut record = self.plan.blank.clone();
         self.fill(&mut record, cells)?;
@@ -62,7 +62,7 @@ impl<'a> Rows<'a> {
         Ok(record)
     }
 
-    /// What times count from, once there was a row.
+    /// Time zero of the records on the source's clock; call it after the first row.
     pub(super) fn origin(&self) -> Origin {
         Origin {
             clock: super::CLOCK.to_owned(),
@@ -71,7 +71,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// What the trace should say of the source.
+    /// Facts on the source for the trace's description.
     pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
         let origin = self.origin.unwrap_or_default().0.to_string();
         let unit = self.plan.unit.name().to_owned();
@@ -124,7 +124,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Times must not go back, neither within a request nor from row to row. Returns the start.
+    /// Checks that times do not go back, neither within a request nor from row to row. Returns the
+    /// start.
     fn check_order(&self, record: &mut IoRecord) -> Result<Nanos, BadLine> {
         let plan = self.plan;
         let back = |column: Column, expected, time: Nanos| {
@@ -189,7 +190,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A lane's number; its name in the source when it is new.
+/// Number of a lane, and its name in the source when the lane is new.
 struct Lane {
     number: u32,
     name: Option<u64>,

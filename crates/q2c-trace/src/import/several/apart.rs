@@ -1,15 +1,15 @@
-//! What must not be taken for the same in two recordings.
+//! Keeps ids, lanes and devices of several recordings apart by new numbers.
 
 use super::feed::{Feed, Numbers};
 use crate::import::error::ImportError;
 use q2c_model::{DevId, IoRecord};
 use std::collections::{BTreeMap, HashMap};
 
-/// New numbers for ids, lanes and devices.
+/// Maps ids, lanes and devices to new numbers. A single recording keeps its own.
 pub(super) struct Apart {
     recordings: u64,
     lanes: HashMap<(usize, u32), u32>,
-    /// By recording and its own number.
+    /// New numbers of devices, by recording and number in the recording.
     devices: BTreeMap<(usize, DevId), DevId>,
 }
 
@@ -22,7 +22,7 @@ impl Apart {
         }
     }
 
-    /// Renumbers a record of the recording at `at`.
+    /// Renumbers a record of the recording `at`.
     pub(super) fn place(
         &mut self,
         record: &mut IoRecord,
@@ -41,7 +41,7 @@ impl Apart {
         })?;
         record.merged_into = record.merged_into.and_then(number);
         let lane = self.lanes.len();
-        // There are fewer lanes than records in memory would allow for: each importer bounds its own.
+        // The number fits, because each importer bounds its own lanes.
         record.lane = *self.lanes.entry((at, record.lane)).or_insert(lane as u32);
         if feed.numbers == Numbers::Own || record.device == DevId::default() {
             let next = self.devices.len() as u32 + 1;
@@ -54,7 +54,7 @@ impl Apart {
         Ok(())
     }
 
-    /// Devices with new numbers, and what they were: recording and number.
+    /// Devices with a new number: the new number, then the recording and the number in it.
     pub(super) fn devices(&self) -> impl Iterator<Item = (&DevId, &(usize, DevId))> {
         self.devices.iter().map(|(was, now)| (now, was))
     }

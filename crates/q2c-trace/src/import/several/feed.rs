@@ -1,4 +1,4 @@
-//! One recording of several, read by a thread of its own.
+//! One of several recordings, read by its own thread.
 
 use super::start;
 use crate::import::error::ImportError;
@@ -12,37 +12,38 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};
 
-/// Batches that wait to be merged.
+/// Most batches of one recording that wait to be merged.
 const WAITING: usize = 2;
 
-/// What a thread sends.
+/// Messages from a reading thread.
 enum Sent {
-    /// First.
+    /// The first message.
     Begin(Origin, Numbers),
     Records(Vec<IoRecord>),
 }
 
-/// Whose the numbers of devices are.
+/// Origin of the device numbers in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Numbers {
-    /// The recorded system's: equal numbers are one device.
+    /// By the recorded system: equal numbers in two recordings are one device.
     System,
-    /// The importer's, by appearance.
+    /// By the importer, in order of appearance: equal numbers in two recordings are different
+    /// devices.
     Own,
 }
 
-/// The receiving end.
+/// The merging side of a recording: `begin` first, then `peek` and `next` in turns, then `finish`.
 pub(super) struct Feed<'scope> {
     pub(super) path: &'scope Path,
     thread: Option<ScopedJoinHandle<'scope, Result<TraceMeta, ImportError>>>,
     sent: Receiver<Sent>,
     records: std::vec::IntoIter<IoRecord>,
     next: Option<IoRecord>,
-    /// Start of the record before.
+    /// Start of the record before, in the merged trace's time.
     last: u64,
-    /// Its time zero on its clock, ns.
+    /// Time zero of the recording on its clock, ns.
     pub(super) zero_ns: u64,
-    /// What its times are raised by, ns.
+    /// Time that is added to all times of the recording, ns.
     pub(super) shift: u64,
     pub(super) numbers: Numbers,
     ended: Option<TraceMeta>,
@@ -80,7 +81,7 @@ impl<'scope> Feed<'scope> {
         }
     }
 
-    /// Waits for its time zero; `None` when it is empty.
+    /// Waits for the recording's time zero; `None` when the recording is empty.
     pub(super) fn begin(&mut self) -> Result<Option<Origin>, ImportError> {
         match self.sent.recv() {
             Ok(Sent::Begin(origin, numbers)) => {
@@ -91,7 +92,7 @@ impl<'scope> Feed<'scope> {
         }
     }
 
-    /// The start of the next record in the merged trace's time; `None` at the end.
+    /// Start of the next record in the merged trace's time; `None` at the end.
     pub(super) fn peek(&mut self) -> Result<Option<u64>, ImportError> {
         while self.next.is_none() {
             self.next = self.records.next();
@@ -105,7 +106,7 @@ impl<'scope> Feed<'scope> {
             }
         }
         Ok(self.next.as_ref().map(|record| {
-            // A feed that is out of order stays so; it must not hold the others up.
+            // A recording that is out of order stays so, but it must not hold up the others.
             let start = start(record).map_or(0, |start| start.saturating_add(self.shift));
             start.max(self.last)
         }))
@@ -118,7 +119,7 @@ impl<'scope> Feed<'scope> {
         Some(record)
     }
 
-    /// Takes what the thread returned.
+    /// Waits for the thread's end and takes its result.
     fn end(&mut self) -> Result<(), ImportError> {
         let Some(thread) = self.thread.take() else {
             return Ok(());
@@ -130,14 +131,14 @@ impl<'scope> Feed<'scope> {
         Ok(())
     }
 
-    /// The description of what was read.
+    /// The description of the recording.
     pub(super) fn finish(mut self) -> Result<TraceMeta, ImportError> {
         self.end()?;
         Ok(self.ended.unwrap_or_default())
     }
 }
 
-/// The sending end.
+/// The reading thread's side of a recording.
 struct Sending {
     sender: SyncSender<Sent>,
     numbers: Numbers,
@@ -145,7 +146,7 @@ struct Sending {
 
 impl Sending {
     fn send(&self, sent: Sent) -> Result<(), TraceError> {
-        // Nobody listens after an error elsewhere, which is the one that is told.
+        // Nobody receives after an error elsewhere, and that error is the one to report.
         self.sender.send(sent).map_err(|_| TraceError::Io {
             doing: "merge into",
             path: PathBuf::from("the trace"),
@@ -164,7 +165,7 @@ impl RecordSink for Sending {
     }
 }
 
-/// Formats whose importers number devices by their appearance.
+/// Formats whose importers number devices in order of appearance.
 const OWN_NUMBERS: [&str; 2] = ["fio-iolog", "msr"];
 
 fn read(

@@ -1,8 +1,10 @@
-//! Several recordings as one trace, merged by time.
+//! Merges several recordings by time into one trace.
 //!
-//! Each is imported by a thread of its own, which hands its records on in small batches: what is merged is sorted already. Times must be of one
-//! clock: that of Unix, or one that all name alike; then they are taken as they stand. Lanes are kept apart, and so are devices that a source only
-//! numbers itself. Memory: what one import needs (some 20 MB), for each.
+//! Each recording is imported by its own thread, which hands its records on in small batches; the
+//! records of one recording are sorted already. All times must be of one clock: Unix time, or a
+//! clock that all recordings describe by the same words. Times are then taken as they are. Lanes
+//! are kept apart, and so are devices that a source only numbers itself. Memory: what one import
+//! needs (some 20 MB), for each recording.
 
 mod apart;
 mod feed;
@@ -19,16 +21,19 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// Most recordings at once. A trace that was merged can be merged again.
+/// Most recordings at once. A merged trace can be merged again.
 const MOST: usize = 256;
-/// Records handed on at once.
+/// Number of records handed on at once.
 const BATCH: usize = 2048;
 
-/// Imports recordings, q2c traces among them, and hands their records on in the order of time. The number of a record is that in its
-/// own recording times the count of recordings, plus the recording's place among them. Returns the description of a trace of all.
+/// Imports recordings, q2c traces among them, and hands their records on in the order of time.
+///
+/// The id of a record is its id in its own recording times the number of recordings, plus the index
+/// of the recording. Returns the description for a trace of all recordings.
 ///
 /// # Errors
-/// When one cannot be read or used, their clocks differ, or the records not be taken.
+/// When a recording cannot be read or used, when the clocks differ, or when the sink refuses the
+/// records.
 pub fn several(
     paths: &[PathBuf],
     format: Option<&str>,
@@ -63,7 +68,7 @@ pub fn several(
     })
 }
 
-/// The clock that all have in common, at the earliest of their time zeros.
+/// The clock that all recordings have in common, at the earliest of their time zeros.
 fn base(feeds: &mut [Feed<'_>]) -> Result<Origin, ImportError> {
     let mut base: Option<(&Path, Origin)> = None;
     for feed in feeds {
@@ -110,7 +115,7 @@ impl Merged<'_> {
             next.extend(feed.peek()?.map(|start| Reverse((start, at))));
         }
         while let Some(Reverse((_, at))) = next.pop() {
-            // Up to the next of another feed, without the heap.
+            // Up to the next record of another recording the heap is not needed.
             let limit = next.peek().map(|Reverse(other)| *other);
             let feed = &mut feeds[at];
             while let Some(start) = feed.peek()? {
@@ -137,7 +142,7 @@ impl Merged<'_> {
     }
 }
 
-/// Where a record begins; one without any time stays behind the one before.
+/// The start of a record; `None` for a record without any time, which then follows the one before.
 fn start(record: &IoRecord) -> Option<u64> {
     Some(Span::of(record).start()).filter(|start| *start != NONE)
 }
@@ -190,7 +195,7 @@ fn joined(names: &BTreeSet<&str>) -> String {
     names.join(" and ")
 }
 
-/// What the devices are that were kept apart.
+/// Facts that name the devices with new numbers.
 fn devices(apart: &Apart, metas: &[(&Path, TraceMeta)]) -> BTreeMap<String, String> {
     let name = |(at, was): &(usize, q2c_model::DevId)| {
         let (path, meta) = &metas[*at];

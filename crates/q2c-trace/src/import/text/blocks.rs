@@ -1,20 +1,20 @@
-//! Text in blocks that end at line breaks, in bounded memory.
+//! Reads text in blocks that end at line breaks, in bounded memory.
 
 use std::io::{self, BufRead, Read};
 
-/// A block's size, bytes.
+/// Size of a block, bytes.
 const BLOCK: usize = 512 * 1024;
-/// The longest line that is read, bytes.
+/// Length of the longest line that is read, bytes.
 pub(in crate::import) const LONGEST_LINE: usize = 64 * 1024;
-/// What some editors put before UTF-8 text.
+/// The byte order mark that some editors put before UTF-8 text.
 pub(in crate::import) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads blocks of whole lines.
 pub(in crate::import) struct Blocks<'a> {
     input: &'a mut dyn BufRead,
-    /// The beginning of the line that the last block had no room for.
+    /// The beginning of a line for which the last block had no room.
     rest: Vec<u8>,
-    /// Whether the last line was cut off and the rest of it is still ahead.
+    /// Whether the last line was cut off, so that its rest is still to be read.
     rest_ahead: bool,
 }
 
@@ -27,8 +27,9 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The next block, in the memory of `block`; `None` at the end. A line that no block has room for is a block of its own,
-    /// cut off behind the limit; its rest is passed over only when the next block is wanted.
+    /// The next block, in the memory of `block`; `None` at the end. A line that is longer than a
+    /// block becomes a block of its own, cut off behind [`LONGEST_LINE`]. Its rest is passed over
+    /// only when the next block is asked for.
     pub(in crate::import) fn next(&mut self, mut block: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         if self.rest_ahead {
             self.pass_over_rest()?;

@@ -1,13 +1,13 @@
-//! The cells of a line, and what they mean. Nothing here takes memory for a line that is good.
+//! Splits a line into cells and parses them. A good line needs no allocation.
 
 use crate::import::decimal::{self, TimeUnit};
 use crate::import::error::BadLine;
 use q2c_model::{Bytes, Nanos, Op, Sectors};
 
-/// What stands between cells.
+/// The separator between cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::import) enum Separator {
-    /// A comma, blanks around it allowed.
+    /// A comma, with or without blanks around it.
     Comma,
     /// Any number of blanks or tabs.
     Blanks,
@@ -47,7 +47,7 @@ impl<'a, const N: usize> Cells<'a, N> {
         Cells { cells, count }
     }
 
-    /// Cells of a line that has at least `least` of them and at most `most`.
+    /// Splits a line that has at least `least` and at most `most` cells.
     pub(in crate::import) fn of(
         line: &'a [u8],
         separator: Separator,
@@ -66,26 +66,26 @@ impl<'a, const N: usize> Cells<'a, N> {
         }
     }
 
-    /// The cell at `at`; empty where the line has none.
+    /// The cell at `at`; empty when the line has no such cell.
     pub(in crate::import) fn get(&self, at: usize) -> &'a [u8] {
         self.cells.get(at).copied().unwrap_or_default()
     }
 }
 
-/// A cell that is no value of its field.
+/// The error for a cell that holds no value of its field.
 #[cold]
 pub(in crate::import) fn bad(field: &'static str, expected: &'static str, cell: &[u8]) -> BadLine {
     let found = String::from_utf8_lossy(cell);
     BadLine::new("not a value of the field", field, expected, &found)
 }
 
-/// A whole number in decimal digits.
+/// Parses a whole number in decimal digits.
 pub(in crate::import) fn whole(cell: &[u8], field: &'static str) -> Result<u64, BadLine> {
     digits(cell).ok_or_else(|| bad(field, "a whole number below 2^64", cell))
 }
 
 fn digits(cell: &[u8]) -> Option<u64> {
-    /// So many digits always fit.
+    /// A number of this many digits fits into a u64.
     const FIT: usize = 19;
     if cell.is_empty() {
         return None;
@@ -113,13 +113,13 @@ fn digits(cell: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// A number of a disk, a process or a kind.
+/// Parses a number below 2^32, such as that of a disk or a process.
 pub(in crate::import) fn device(cell: &[u8], field: &'static str) -> Result<u32, BadLine> {
     let number = digits(cell).and_then(|number| u32::try_from(number).ok());
     number.ok_or_else(|| bad(field, "a whole number below 2^32", cell))
 }
 
-/// A time or a duration.
+/// Parses a time or a duration.
 pub(in crate::import) fn time(
     cell: &[u8],
     unit: TimeUnit,
@@ -138,7 +138,7 @@ pub(in crate::import) fn time(
     Ok(Nanos(ns))
 }
 
-/// A place in units of so many bytes.
+/// Parses an offset in units of `unit` bytes.
 pub(in crate::import) fn address(
     cell: &[u8],
     unit: Bytes,
@@ -149,13 +149,13 @@ pub(in crate::import) fn address(
         .ok_or_else(|| bad(field, "a multiple of 512 bytes below 2^64 bytes", cell))
 }
 
-/// `offset` units as sectors.
+/// Turns `offset` units into sectors; `None` when it is no multiple of a sector or too large.
 pub(in crate::import) fn sectors(offset: u64, unit: Bytes) -> Option<Sectors> {
     let offset = Bytes(offset.checked_mul(unit.0)?);
     offset.0.is_multiple_of(512).then(|| offset.sectors())
 }
 
-/// A length in units of so many bytes, above zero.
+/// Parses a length above zero in units of `unit` bytes.
 pub(in crate::import) fn length(
     cell: &[u8],
     unit: Bytes,
@@ -170,7 +170,7 @@ pub(in crate::import) fn length(
     bytes.ok_or_else(|| bad(field, "a length below 2^64 bytes", cell))
 }
 
-/// Read or write, by its first letter or its whole word.
+/// Parses read or write, by the first letter or the whole word.
 pub(in crate::import) fn letter(cell: &[u8], field: &'static str) -> Result<Op, BadLine> {
     match cell {
         b"R" | b"r" => Ok(Op::Read),

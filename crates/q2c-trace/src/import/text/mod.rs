@@ -1,7 +1,8 @@
-//! Text with one request per line, read in blocks and parsed by several threads.
+//! Imports text with one request per line, read in blocks and parsed by several threads.
 //!
-//! Blocks end at line breaks and come back in the order in which they were read, so that the result is the same with any number of
-//! threads. Memory: two blocks of 512 KiB per thread with their rows, and the window of [`Arranged`].
+//! Blocks end at line breaks and come back in the order in which they were read, so the result is
+//! the same with any number of threads. Memory: two blocks of 512 KiB per thread with their rows,
+//! and the window of [`Arranged`].
 
 mod blocks;
 mod cells;
@@ -23,13 +24,13 @@ use std::thread;
 
 use super::row::Row;
 
-/// A line's request; `None` for a line that is none, such as a header.
+/// The request of a line; `None` for a line without a request, such as a header.
 pub(super) type Parse = Result<Option<Row>, BadLine>;
 
 /// Most threads that parse.
 const MOST_WORKERS: usize = 8;
 
-/// Imports lines that can be understood one by one.
+/// Imports lines of which each can be parsed without the others.
 pub(super) fn import(
     source: &mut Source<'_>,
     options: &ImportOptions,
@@ -40,7 +41,7 @@ pub(super) fn import(
     let path = source.path;
     let mut out = Output::new(path, options, sink, spec);
     let mut blocks = Blocks::new(source.input);
-    // What fits into one block needs no threads.
+    // A source that fits into one block needs no threads.
     let first = blocks.next(Vec::new()).map_err(read_error(path))?;
     if let Some(block) = first {
         let parsed = Parsed::of(block, true, options.skip_bad, &mut |line| parse(line));
@@ -53,7 +54,7 @@ pub(super) fn import(
     out.finish()
 }
 
-/// Imports lines whose meaning depends on the lines before.
+/// Imports lines whose meaning depends on the lines before them.
 pub(super) fn import_in_order(
     source: &mut Source<'_>,
     options: &ImportOptions,
@@ -72,7 +73,7 @@ pub(super) fn import_in_order(
     out.finish()
 }
 
-/// Whether the first lines of a file are all of the format, and one at least is a request.
+/// Whether the first lines of a file all fit the format and at least one of them is a request.
 pub(super) fn sniff(head: &[u8], mut parse: impl FnMut(&[u8]) -> Parse) -> bool {
     const LINES: usize = 8;
     let head = head.strip_prefix(BOM).unwrap_or(head);
@@ -92,13 +93,14 @@ pub(super) fn sniff(head: &[u8], mut parse: impl FnMut(&[u8]) -> Parse) -> bool 
     }) && requests > 0
 }
 
-/// One thread's ends of its channels.
+/// The caller's ends of one thread's channels.
 struct Worker {
     blocks: SyncSender<Vec<u8>>,
     parsed: Receiver<Parsed>,
 }
 
-/// The block `n` goes to the worker `n` modulo their number, and so comes back in order.
+/// Parses the remaining blocks in threads. The block `n` goes to the worker `n` modulo their
+/// number, so that the results can be taken in order.
 fn in_parallel(
     first: Vec<u8>,
     blocks: &mut Blocks<'_>,
@@ -138,7 +140,7 @@ fn feed(
     let (mut sent, mut taken) = (0, 0);
     let mut next = Some(first);
     while let Some(block) = next {
-        // A worker that is gone has panicked; the scope says so.
+        // A worker that is gone has panicked; the thread scope reports that.
         if workers[sent % workers.len()].blocks.send(block).is_err() {
             return Ok(());
         }
@@ -157,7 +159,7 @@ fn feed(
     Ok(())
 }
 
-/// Where parsed blocks go.
+/// Takes parsed blocks in order and passes their rows on.
 struct Output<'a> {
     path: &'a std::path::Path,
     arranged: Arranged<'a>,
@@ -185,7 +187,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Takes a block's rows; gives its memory back.
+    /// Takes a block's rows. Returns the block's memory for the next block.
     fn take(&mut self, parsed: Parsed) -> Result<Vec<u8>, ImportError> {
         self.arranged.skipped(parsed.skipped);
         for mut row in parsed.rows {

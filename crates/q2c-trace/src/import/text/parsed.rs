@@ -1,4 +1,4 @@
-//! A block of text as rows.
+//! A block of text, parsed into rows.
 
 use super::Parse;
 use super::blocks::{BOM, LONGEST_LINE};
@@ -6,21 +6,22 @@ use crate::import::error::BadLine;
 use crate::import::row::Row;
 use std::collections::BTreeMap;
 
-/// What became of a block. Lines count from 1 within it.
+/// The result of parsing a block. Lines count from 1 within the block.
 pub(super) struct Parsed {
     pub(super) rows: Vec<Row>,
     /// Lines in the block.
     pub(super) lines: u64,
     /// Lines that were left out, by reason.
     pub(super) skipped: BTreeMap<&'static str, u64>,
-    /// The line that nothing was read behind, and why.
+    /// The bad line at which parsing stopped, and the reason.
     pub(super) stopped: Option<(u64, BadLine)>,
-    /// The block's memory.
+    /// Memory of the block, to be used again.
     pub(super) memory: Vec<u8>,
 }
 
 impl Parsed {
-    /// Parses a block; `first` is the first of its source.
+    /// Parses a block. `first` says that it is the first block of its source, which may begin with
+    /// a byte order mark.
     pub(super) fn of(
         block: Vec<u8>,
         first: bool,

@@ -1,4 +1,4 @@
-//! Files that are not as they should be.
+//! Files that are damaged or incomplete.
 
 use super::encode::{E, LITTLE_7, e, file};
 use super::{read_files, times};
@@ -92,7 +92,7 @@ fn gaps_and_duplicates_are_counted_by_device_and_cpu() {
         e(5, "C", 8, 8).dev(8, 0).seq(2),
     ];
     let (spans, read) = read_files(&[file(LITTLE_7, &events)], false).unwrap();
-    // Of CPU 0 the numbers 2, 3, 4; of CPU 1 1 and 2.
+    // CPU 0 lacks the numbers 2, 3 and 4; CPU 1 lacks 1 and 2.
     assert_eq!((read.losses.lost, read.losses.gaps), (5, 2));
     assert_eq!(read.losses.reasons["duplicate record"], 1);
     assert_eq!(spans.len(), 3);
@@ -138,7 +138,7 @@ fn files_are_found_by_their_base_and_missing_ones_named() {
     assert_eq!((single.paths.len(), single.missing.len()), (1, 0));
 }
 
-/// Names of processes may hold any bytes, sixteen of them at most.
+/// A process name may hold any bytes; at most sixteen of them are kept.
 #[test]
 fn a_name_that_is_no_text_is_kept_readable() {
     let unknown = "\u{fffd}".repeat(16);

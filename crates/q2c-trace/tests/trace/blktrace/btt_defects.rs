@@ -1,10 +1,11 @@
-//! What btt gets wrong, each with its truth: 20 % of overlapping I/Os lost, D2C 14 % off, requests without Insert without a
-//! stage, virtio disks taken for remappers, cgroup-tagged events lost, 1 ns for no time.
+//! Cases that btt gets wrong, each with its expected result: 20 % of overlapping I/Os lost, D2C 14
+//! % off, requests without Insert without a stage, virtio disks taken for remappers, cgroup-tagged
+//! events lost, 1 ns for no time.
 
 use super::encode::{E, WRITE, e, file};
 use super::{lives, read_files, times, unmatched};
 
-/// I/Os of constant D2C over few blocks, many at a time: none is lost, all have their D2C.
+/// I/Os of constant D2C over few blocks, many at a time: none is lost, and all have their D2C.
 #[test]
 fn overlapping_ios_over_hot_blocks_keep_their_d2c() {
     const D2C: u64 = 80;
@@ -23,7 +24,7 @@ fn overlapping_ios_over_hot_blocks_keep_their_d2c() {
             one(at + 1 + D2C, "C"),
         ]);
     }
-    // About 40 in flight over 64 blocks.
+    // About 40 I/Os are in flight over 64 blocks.
     events.sort_by_key(|(us, n, _)| (*us, *n));
     let events: Vec<E> = events.into_iter().map(|(_, _, event)| event).collect();
     let (spans, read) = lives(&events);

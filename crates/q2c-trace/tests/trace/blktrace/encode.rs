@@ -1,11 +1,11 @@
-//! Records by the table of the format, independent of the reader.
+//! Encodes records by the table of the format, independently of the reader.
 
-/// An event in the tests' own words.
+/// An event as the tests state it.
 #[derive(Clone, Debug)]
 pub struct E {
     pub us: u64,
     pub cpu: u32,
-    /// Action's number.
+    /// Number of the action.
     pub action: u16,
     /// Category bits: read 1, write 2, flush 4, discard 0x2000, ...
     pub category: u32,
@@ -19,7 +19,7 @@ pub struct E {
     pub cgroup: Option<u64>,
 }
 
-/// Version 8, big-endian.
+/// Whether the record has version 8, and whether it is big-endian.
 pub type Form = (bool, bool);
 pub const LITTLE_7: Form = (false, false);
 
@@ -28,7 +28,8 @@ pub const WRITE: u32 = 2;
 pub const FLUSH: u32 = 4;
 pub const DISCARD: u32 = 0x2000;
 
-/// `letter` of blkparse at `us`, a read of `sectors` from `sector` by process 100 on CPU 0 and device 259:0.
+/// An event with blkparse's `letter` at `us`: a read of `sectors` from `sector` by process 100 on
+/// CPU 0 and device 259:0.
 pub fn e(us: u64, letter: &str, sector: u64, sectors: u32) -> E {
     let numbers = [
         ("Q", 1),
@@ -102,7 +103,7 @@ pub fn split(us: u64, sector: u64, sectors: u32, at: u64) -> E {
     e(us, "X", sector, sectors).pay(&at.to_be_bytes())
 }
 
-/// One record.
+/// Encodes one record.
 pub fn record((v8, big): Form, event: &E, sequence: u32) -> Vec<u8> {
     let u16 = |v: u16| {
         if big {
@@ -153,7 +154,7 @@ pub fn record((v8, big): Form, event: &E, sequence: u32) -> Vec<u8> {
     out
 }
 
-/// A file; events without a number of their own are numbered by device and CPU from 1.
+/// Encodes a file. Events without a number are numbered by device and CPU from 1.
 pub fn file(form: Form, events: &[E]) -> Vec<u8> {
     let mut numbers = std::collections::BTreeMap::new();
     let one = |event: &E| {

@@ -1,4 +1,4 @@
-//! The four layouts tell the same.
+//! The four layouts give the same events.
 
 use super::encode::{E, FLUSH, WRITE, e, file, record};
 use super::{read_files, times};

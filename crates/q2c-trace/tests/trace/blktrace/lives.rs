@@ -1,4 +1,4 @@
-//! Lives of requests, each with the truth beside it.
+//! Lives of requests, each with its expected times beside it.
 
 use super::encode::{DISCARD, FLUSH, WRITE, e, file, split};
 use super::{lives, read_limited, times, unmatched};
@@ -22,7 +22,7 @@ fn all_stages_of_one_read() {
     assert!(read.counts.unmatched.is_empty());
 }
 
-/// A request of which only a D is known stays an I/O when it is taken back.
+/// A request of which only D is known stays an I/O when the driver gives it back.
 #[test]
 fn a_requeue_takes_no_request_away() {
     let (spans, read) = lives(&[e(1, "D", 8, 8), e(2, "R", 8, 8)]);
@@ -38,7 +38,8 @@ fn a_requeue_takes_no_request_away() {
     assert_eq!(times(&spans[0]), [-1, -1, -1, 5, 9]);
 }
 
-/// Nor when it then goes into another request, of which the trace tells no end.
+/// The request also stays an I/O when it is then merged into a request of which the trace tells no
+/// end.
 #[test]
 fn a_requeue_and_a_merge_take_no_request_away() {
     let events = [
@@ -104,7 +105,7 @@ fn a_request_merged_into_another_brings_what_it_carries() {
         e(3, "M", 24, 8),
         e(4, "Q", 8, 8),
         e(4, "M", 8, 8),
-        // The request 16+16 goes behind 0+16.
+        // The request 16+16 is merged behind 0+16.
         e(5, "M", 16, 16),
         e(9, "D", 0, 32),
         e(30, "C", 0, 32),
@@ -204,7 +205,7 @@ fn flushes_without_sectors_share_the_kernels_own() {
     let (spans, read) = lives(&[
         e(1, "Q", 0, 0).cat(asked),
         e(2, "G", 0, 0).cat(asked),
-        // A write of sector 0 beside them is none of theirs.
+        // A write of sector 0 at the same time is not part of the flush.
         e(3, "Q", 0, 8).cat(WRITE),
         e(3, "G", 0, 8).cat(WRITE),
         e(4, "D", 0, 8).cat(WRITE),
@@ -290,7 +291,8 @@ fn only_issue_and_completion_recorded() {
     assert!(unmatched(&read).is_empty());
 }
 
-/// With a limit of 4, the unfinished first read leaves when the fifth I/O comes, and its completion fits nothing.
+/// With a limit of 4, the unfinished first read is handed out when the fifth I/O comes, and its
+/// completion fits no I/O.
 #[test]
 fn what_never_completes_is_given_up_at_the_limit() {
     let mut events = vec![e(0, "Q", 1_000_000, 8), e(0, "D", 1_000_000, 8)];

@@ -1,4 +1,4 @@
-//! Records lost in the middle: what is left is right, what is missing is counted.
+//! Records lost in the middle: the times that are left are right, and the loss is counted.
 
 use super::encode::{E, e, split};
 use super::{lives, times, unmatched};
@@ -12,7 +12,7 @@ fn life() -> Vec<E> {
         .collect()
 }
 
-/// Which event is lost, the times of the I/O then, what is counted as unmatched.
+/// Index of the lost event, the times that the I/O then has, and the reasons counted as unmatched.
 type Wanted = (usize, [i64; 5], &'static [(&'static str, u64)]);
 
 #[test]
@@ -25,7 +25,7 @@ fn any_one_record_of_a_life_may_be_lost() {
         (4, [1, 2, 3, 4, -1], &[("never completed", 1)]),
     ];
     for (lost, times_wanted, reasons) in wanted {
-        // Another life before it tells that this device's Q are recorded.
+        // An I/O before it shows that the trace records Q for this device.
         let mut events: Vec<E> = vec![e(0, "Q", 800, 8), e(0, "C", 800, 8)];
         events.extend(life());
         for (at, event) in events.iter_mut().enumerate() {
@@ -58,7 +58,7 @@ fn nothing_known_of_a_completion() {
     assert_eq!(unmatched(&read), wanted);
 }
 
-/// After the completion of one read was lost, the later reads of the same block keep their own times.
+/// When the completion of one read is lost, later reads of the same block keep their own times.
 #[test]
 fn a_lost_completion_does_not_shift_later_ones() {
     let mut events = vec![e(0, "Q", 8, 8).seq(1), e(0, "D", 8, 8).seq(2)];
@@ -126,7 +126,7 @@ fn lost_merges_and_splits_are_seen_by_the_lengths() {
     assert_eq!(unmatched(&read), wanted);
 }
 
-/// The same request issued again without a requeue between: one request.
+/// A request that is issued again without a requeue stays one request.
 #[test]
 fn an_issue_twice_is_one_request() {
     let (spans, read) = lives(&[

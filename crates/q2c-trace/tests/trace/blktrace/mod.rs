@@ -1,4 +1,5 @@
-//! Binary blktrace: records written here by the layout's table, I/Os compared with what the lists say.
+//! Binary blktrace: the tests encode records by the table of the layout and compare the I/Os with
+//! lists of expected times.
 
 mod bad;
 mod btt_defects;
@@ -14,7 +15,7 @@ use q2c_trace::Span;
 use q2c_trace::blktrace::{BlktraceError, EventFile, Matcher, Merge, Spans, spans};
 use std::path::Path;
 
-/// Reads files given as bytes.
+/// Reads files that are given as bytes.
 pub fn read_files(files: &[Vec<u8>], skip_bad: bool) -> Result<(Vec<Span>, Spans), BlktraceError> {
     read_limited(files, skip_bad, Matcher::LIMIT)
 }
@@ -35,12 +36,12 @@ pub fn read_limited(
     Ok((all, read))
 }
 
-/// Events of one CPU in the order given, version 7, little-endian.
+/// The I/Os of events of one CPU in the order given, in version 7, little-endian.
 pub fn lives(events: &[E]) -> (Vec<Span>, Spans) {
     read_files(&[file(LITTLE_7, events)], false).unwrap()
 }
 
-/// Queue, getrq, insert, issue, complete in us; -1 where unknown.
+/// Times of queue, getrq, insert, issue and complete in us; -1 where unknown.
 pub fn times(span: &Span) -> [i64; 5] {
     let us = |ns: u64| {
         if ns == u64::MAX {
@@ -59,7 +60,7 @@ pub fn times(span: &Span) -> [i64; 5] {
     .map(us)
 }
 
-/// Reasons with their counts.
+/// The reasons counted as unmatched, with their counts.
 pub fn unmatched(read: &Spans) -> Vec<(&'static str, u64)> {
     read.counts
         .unmatched

@@ -1,10 +1,11 @@
-//! Lives made at random, told on several CPUs: matching gives them back.
+//! Lives generated at random and recorded on several CPUs come back from matching.
 
 use super::encode::{E, WRITE, e, file};
 use super::{read_files, times};
 use proptest::prelude::*;
 
-/// One I/O: block, length, whether it writes, whether inserted, start and the times between its events.
+/// One I/O: block, length, whether it writes, whether it is inserted, start, and the times between
+/// its events.
 type Life = (u64, u32, bool, bool, u64, [u64; 4]);
 
 fn life() -> impl Strategy<Value = Life> {
@@ -34,7 +35,8 @@ fn truth(life: &Life) -> [i64; 5] {
     times
 }
 
-/// Lives that share block, length and direction must not overlap: which of two is meant is not in the trace.
+/// Drops lives so that those of one block, length and direction do not overlap, because a trace
+/// does not tell which of two an event belongs to.
 fn told_apart(lives: Vec<Life>) -> Vec<Life> {
     let mut kept: Vec<Life> = Vec::new();
     for life in lives {
@@ -88,7 +90,7 @@ proptest! {
         prop_assert!(spans.is_sorted_by_key(|s| s.queue));
     }
 
-    /// Any events in any order: nothing panics, every I/O leaves once.
+    /// Any events in any order cause no panic, and every I/O is handed out once.
     #[test]
     fn nonsense_is_counted(
         raw in prop::collection::vec((0..16u16, 0..6u64, 0..4u32, 0..16u32, 0..8u64), 0..300),

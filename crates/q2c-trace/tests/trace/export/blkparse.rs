@@ -1,4 +1,4 @@
-//! blkparse's text, read back by the importer.
+//! blkparse's text, read back by the importer and compared with blkparse itself.
 
 use super::{block, export, three, window};
 use crate::blktrace::encode::{DISCARD, E, FLUSH, LITTLE_7, WRITE, e, file, split};
@@ -184,7 +184,8 @@ fn events_come_in_the_order_of_time_however_long_requests_last() {
     assert_eq!(lives(&back), lives(&records));
 }
 
-/// blkparse's own output; `None`, said and counted, where it is not installed.
+/// The output of blkparse for these records; `None`, reported and counted as a skip, where blkparse
+/// is not installed.
 fn printed_by_blkparse(test: &str, binary: &[u8], options: &[&str]) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("t.blktrace.0"), binary).unwrap();
@@ -209,7 +210,8 @@ fn printed_by_blkparse(test: &str, binary: &[u8], options: &[&str]) -> Option<St
     }
 }
 
-/// The same I/Os, process names from notes included, by the records themselves and by what blkparse makes of them.
+/// The binary records and the text that blkparse prints from them give the same I/Os, with process
+/// names from notes.
 #[test]
 fn blkparse_itself_tells_the_same() {
     let test = "export::blkparse::blkparse_itself_tells_the_same";
@@ -243,7 +245,7 @@ fn blkparse_itself_tells_the_same() {
         (of_text.unmatched, of_text.lost),
         (meta.unmatched, meta.lost)
     );
-    // With a format of one's own, and with the times from Q and D to C.
+    // The same with a format of the user's, and with the times from Q and D to C (-t).
     let format = "%T.%t %D %c %a %d %S+%n %p %s %e %C\\n";
     let Some(text) = printed_by_blkparse(test, &binary, &["-f", format]) else {
         return;
@@ -279,7 +281,8 @@ fn blkparse_itself_tells_the_same() {
     assert_eq!(back, records, "{text}");
 }
 
-/// Line for line what blkparse prints, but for plugging, splits and the numbers of lines.
+/// The text is the one that blkparse prints, line for line, except for plugging, splits and the
+/// numbers of lines.
 #[test]
 fn blkparse_itself_prints_the_same() {
     let test = "export::blkparse::blkparse_itself_prints_the_same";
@@ -293,13 +296,13 @@ fn blkparse_itself_prints_the_same() {
     let Some(theirs) = printed_by_blkparse(test, &binary, &["-q"]) else {
         return;
     };
-    // Not the words around the events.
+    // The summary around the events is left out.
     let events = theirs
         .lines()
         .filter(|line| line.starts_with(|c: char| c == ' ' || c.is_ascii_digit()));
     let theirs: String = events.map(|line| format!("{line}\n")).collect();
     let ours = text(&import("blktrace", &binary).0);
-    // Of completions we do not keep what they interrupted.
+    // A trace does not keep the process that a completion interrupted.
     let columns = |text: &str| -> Vec<String> {
         let line = |line: &str| {
             let cells: Vec<&str> = line.split_whitespace().collect();

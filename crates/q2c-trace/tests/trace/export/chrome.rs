@@ -1,4 +1,4 @@
-//! Chrome's trace JSON.
+//! The timeline in Chrome's trace JSON.
 
 use super::{block, export, three, window};
 use q2c_model::{IoRecord, Layer, Nanos, Op, TraceMeta};
@@ -15,7 +15,7 @@ fn events(records: &[IoRecord], options: &ExportOptions) -> Vec<Value> {
     }
 }
 
-/// Names of slices with their times, ns.
+/// Slices: name, process, thread, start and duration (ns).
 fn slices(events: &[Value]) -> Vec<(&str, u64, u64, u64, u64)> {
     let ns = |value: &Value| (value.as_f64().unwrap() * 1e3).round() as u64;
     let slices = events.iter().filter(|event| event["ph"] == "X");
@@ -109,7 +109,8 @@ fn the_user_layer_has_two_stages() {
     );
 }
 
-/// Requests of all lengths: slices of a row lie in each other or apart, and the stages of a request make it up.
+/// With requests of all lengths, the slices of a row contain each other or do not overlap, and the
+/// stages of a request fill its slice.
 #[test]
 fn no_two_slices_of_a_row_overlap() {
     let one = |id: u64| {
@@ -143,7 +144,8 @@ fn no_two_slices_of_a_row_overlap() {
     for row in rows.values() {
         assert!(row.windows(2).all(|two| two[0].1 <= two[1].0));
     }
-    // As many rows as requests in flight at most, which a second count finds.
+    // A lane has as many rows as its largest number of requests in flight, which is counted here a
+    // second time.
     let lane = |pid: u64| {
         let mut edges: Vec<(u64, i32)> = rows
             .iter()

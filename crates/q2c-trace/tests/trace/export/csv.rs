@@ -1,4 +1,4 @@
-//! CSV.
+//! Export to CSV.
 
 use super::{block, export, three, window};
 use q2c_model::{IoRecord, Nanos, Op, TraceMeta};
@@ -31,7 +31,7 @@ fn lines_by_hand() {
     assert_eq!(text.lines().collect::<Vec<_>>(), [HEADER, wanted[2]]);
 }
 
-/// All that a block record has, through the CSV importer.
+/// Reads the given columns of an export back with the CSV importer.
 fn back(text: &str, columns: &str) -> Vec<IoRecord> {
     let maps: Vec<String> = columns
         .split(',')
@@ -76,7 +76,7 @@ fn the_importer_reads_it_back() {
             .then(|| "kworker/u8:2+flush".to_owned());
         records.push(record);
     }
-    // The importer numbers lanes by their appearance.
+    // The importer numbers lanes by appearance.
     for (at, record) in records.iter_mut().enumerate() {
         record.lane = u32::try_from(at % 3).unwrap();
     }

@@ -1,4 +1,5 @@
-//! Traces as other tools read them: lines worked out by hand, and read back by the importers and by the tools.
+//! Traces in the formats of other tools: lines worked out by hand, and exports read back by the
+//! importers and by the tools.
 
 mod blkparse;
 mod chrome;
@@ -10,7 +11,7 @@ use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, OpFlags, Sectors, Trac
 use q2c_trace::TraceReader;
 use q2c_trace::export::{ExportError, ExportOptions, Exported, by_name, trace};
 
-/// An export as text.
+/// Exports records and returns the text.
 fn export(
     format: &str,
     meta: &TraceMeta,
@@ -33,7 +34,7 @@ fn window(from: u64, to: u64) -> ExportOptions {
     }
 }
 
-/// A record of the block layer on 259:3, with Q, G, I, D and C; -1 for none.
+/// A record of the block layer on 259:3 with the times of Q, G, I, D and C; -1 for none.
 fn block(id: u64, op: Op, sector: u64, bytes: u64, times: [i64; 5]) -> IoRecord {
     let device = DevId {
         major: 259,

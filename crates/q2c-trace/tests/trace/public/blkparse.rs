@@ -1,4 +1,4 @@
-//! The text of blkparse: the I/Os of a file written by hand, given formats, bad lines.
+//! The text of blkparse: the I/Os of a file written by hand, given formats, and bad lines.
 
 use super::{import, options};
 use q2c_model::{DevId, IoRecord, Nanos, Op, OpFlags};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const TEXT: &[u8] = include_bytes!("../data/public/blkparse.txt");
 
-/// Sector, bytes, and Q, G, I, D, C in units of 100 ns, -1 for none.
+/// Sector, bytes, and the times of Q, G, I, D and C in units of 100 ns, -1 for none.
 fn life(record: &IoRecord) -> (u64, u64, [i64; 5]) {
     let times = [
         record.queue_ns,
@@ -29,7 +29,7 @@ fn the_lives_of_a_text() {
     let wanted = [
         (2048, 4096, [0, 10, -1, 70, 470]),
         (4096, 8192, [30, 35, 60, 80, 580]),
-        // Merged: with the other's D and C.
+        // The merged I/O has the D and C of its carrier.
         (4112, 4096, [40, 45, -1, 80, 580]),
         (0, 0, [600, 610, 620, 630, 1640]),
         (8, 1 << 20, [1900, -1, -1, -1, -1]),
@@ -96,7 +96,7 @@ fn a_given_format() {
     );
     assert_eq!((record.cpu_submit, record.cpu_complete), (Some(3), Some(4)));
     assert!(meta.unmatched.is_empty());
-    // Lengths in bytes, padding, left and right.
+    // Lengths in bytes, and fields padded on the left and on the right.
     let given = with_format("%-4a%5d %8N @%S %3T.%09t");
     let text = "Q      W     1024 @9   0.000000000\nC      W     1024 @9   1.000000000\n";
     let (records, _) = import("blkparse", text.as_bytes(), &given).unwrap();
@@ -122,7 +122,7 @@ fn formats_that_say_too_little_are_refused() {
 
 const GOOD: &str = "8,0 1 1 0.000000000 9 Q R 8 + 8 [a]";
 
-/// A bad line, its field, part of what was expected.
+/// A bad line, its field, and a part of what was expected.
 const BAD: [(&str, &str, &str); 10] = [
     ("8;0 1 2 0.5 9 Q R 8 + 8 [a]", "device", "major,minor"),
     (

@@ -1,10 +1,11 @@
-//! One small file per format; the records are worked out by hand from the format's description.
+//! One small file per format. The expected records are worked out by hand from the format's
+//! description.
 
 use super::{import, in_sectors, milliseconds, options};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
 use q2c_trace::import::{ImportOptions, sniff};
 
-/// Device, operation, sector, bytes, start and end, the times in nanoseconds from the first start.
+/// Device, operation, sector, bytes, start and end; times in nanoseconds from the first start.
 type Request = ((u32, u32), Op, u64, u64, u64, Option<u64>);
 
 fn record(id: u64, layer: Layer, request: Request) -> IoRecord {
@@ -20,7 +21,8 @@ fn record(id: u64, layer: Layer, request: Request) -> IoRecord {
     record
 }
 
-/// Imports, checks that the format is recognised, and compares; `depths` are the requests in flight.
+/// Checks that the format is recognised, imports the text, and compares. `depths` are the expected
+/// depths, 1 where missing.
 fn check(format: &str, text: &[u8], options: &ImportOptions, requests: &[Request], depths: &[u32]) {
     assert_eq!(sniff(text).map(|f| f.name), Some(format));
     let (records, meta) = import(format, text, options).unwrap();
@@ -69,7 +71,7 @@ fn tencent() {
         ((1, 1063), Op::Read, 0, 512, 3_000_000_000, None),
     ];
     check("tencent", text, &options(), &requests, &[]);
-    // The same file with offsets in 4 KiB.
+    // The same file, read with offsets in units of 4 KiB.
     let mut options = options();
     options.offset_unit = Some(Bytes(4096));
     (requests[0].2, requests[1].2) = (103_287_616, 50_709_504);
@@ -87,7 +89,7 @@ fn spc() {
     check("spc", text, &options(), &requests, &[]);
 }
 
-/// The second and third start together: the third finds the second in flight.
+/// The second and the third request start together, so the third finds the second in flight.
 #[test]
 fn msr() {
     let text = include_bytes!("../data/public/msr.csv");
@@ -105,7 +107,7 @@ fn msr() {
     assert_eq!(meta.facts["device.major.2"], "host proj");
 }
 
-/// A lost response leaves no end and no type; a header in the middle is none of the requests.
+/// A lost response leaves no end and no type. A header line in the middle is no request.
 #[test]
 fn systor17() {
     let text = include_bytes!("../data/public/systor17.csv");
@@ -117,7 +119,7 @@ fn systor17() {
     check("systor17", text, &options(), &requests, &[1, 2, 2]);
 }
 
-/// A name that is not UTF-8 is kept as well as it can be.
+/// A name that is not UTF-8 is kept with its bad bytes replaced.
 #[test]
 fn fiu() {
     let text = include_bytes!("../data/public/fiu.txt");
@@ -156,7 +158,7 @@ fn nexus5() {
     check("nexus5", text, &in_sectors(), &requests, &[1, 2]);
 }
 
-/// Events stand in the order of completion; requests come out in the order of their starts.
+/// The events are in the order of completion; the requests come out in the order of their starts.
 #[test]
 fn ms_etw() {
     let text = include_bytes!("../data/public/ms-etw.csv");
@@ -201,7 +203,8 @@ fn fio_iolog_2() {
     assert_eq!(meta.facts["device.1:1"], "/tmp/b");
 }
 
-/// Two records of 40 bytes: a read of 4 KiB at block 5 from 1000 to 1250 us, and a write of 512 bytes at 1200 us.
+/// Two records of 40 bytes: a read of 4 KiB at block 5 from 1000 to 1250 us, and a write of 512
+/// bytes at 1200 us.
 #[test]
 fn vscsi_2() {
     let one = |command: u16, length: u32, block: u64, at: u64, took: u64| {

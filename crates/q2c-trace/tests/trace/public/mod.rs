@@ -1,4 +1,5 @@
-//! The formats of public traces and of other tools: golden files, sniffing, every way a source can be wrong.
+//! The formats of public traces and of other tools: golden files, recognition, and every way in
+//! which a source can be wrong.
 
 mod blkparse;
 mod golden;
@@ -10,7 +11,7 @@ use q2c_model::{Bytes, IoRecord, TraceMeta};
 use q2c_trace::import::{ImportOptions, Source, TimeUnit, by_name};
 use std::path::Path;
 
-/// What the formats need that do not say everything.
+/// Options for formats that tell everything themselves.
 fn options() -> ImportOptions {
     ImportOptions {
         unit: None,
@@ -19,7 +20,7 @@ fn options() -> ImportOptions {
     }
 }
 
-/// For DiskSim's own files.
+/// Options for DiskSim's own files.
 fn milliseconds() -> ImportOptions {
     ImportOptions {
         unit: Some(TimeUnit::Milliseconds),
@@ -27,7 +28,7 @@ fn milliseconds() -> ImportOptions {
     }
 }
 
-/// For addresses in sectors.
+/// Options for addresses in sectors.
 fn in_sectors() -> ImportOptions {
     ImportOptions {
         offset_unit: Some(Bytes(512)),

@@ -1,4 +1,4 @@
-//! Sources larger than a block, packed sources, sources out of order.
+//! Sources larger than a block, packed sources, and sources out of order.
 
 use super::{import, options};
 use crate::support::{place, read};
@@ -8,7 +8,8 @@ use q2c_trace::import::{self, by_name};
 use std::fs;
 use std::io::Write;
 
-/// More lines than the window holds, in some blocks; each request's sector and time are its number.
+/// More lines than the window holds, in several blocks. The sector and the time of each request are
+/// its number.
 const LINES: u64 = 200_000;
 
 fn line(number: u64) -> String {
@@ -48,7 +49,7 @@ fn a_bad_line_far_inside_is_named() {
     assert_eq!(meta.unmatched["not a value of the field"], 1);
 }
 
-/// Lines in pairs the wrong way round, and the very first request 50 000 lines late.
+/// The lines of each pair are exchanged, and the very first request comes 50 000 lines late.
 #[test]
 fn what_is_a_little_out_of_order_is_sorted() {
     let mut order: Vec<u64> = (0..LINES).collect();

@@ -1,4 +1,4 @@
-//! Real files, read a second time by a few lines of code here.
+//! Real files, read a second time by a few lines of code in this module.
 
 use super::options;
 use crate::support::{place, read};
@@ -14,7 +14,7 @@ fn through_a_trace(format: &str, path: &Path, options: &ImportOptions) -> Vec<Io
     read(&trace, &Scan::new()).unwrap()
 }
 
-/// Time, device, sector, bytes, whether it reads.
+/// Time, device, sector, bytes, and whether the request reads.
 type Plain = (u64, u32, u64, u64, bool);
 
 fn plain(records: &[IoRecord]) -> Vec<Plain> {
@@ -46,7 +46,7 @@ fn disksim(test: &str, name: &str, requests: usize, reads: usize) {
     assert_eq!(found.iter().filter(|request| request.4).count(), reads);
 }
 
-/// The counts are those that awk gave.
+/// The counts are from awk.
 #[test]
 fn web_search() {
     disksim("web_search", "websearch-small.disksim", 24_783, 24_779);
@@ -57,7 +57,8 @@ fn tpc_c() {
     disksim("tpc_c", "tpcc-small.disksim", 6_999, 4_381);
 }
 
-/// Counts and sum by a Python script of five lines: 66 898 writes, 46 974 reads, 4 205 978 112 bytes.
+/// The counts and the sum are from a Python script of five lines: 66 898 writes, 46 974 reads, 4
+/// 205 978 112 bytes.
 #[test]
 fn cloud_physics() {
     let test = "cloud_physics";
@@ -74,7 +75,7 @@ fn cloud_physics() {
         found.last().unwrap().0,
         (5_641_098_458_687 - 5_633_898_368_802) * 1_000
     );
-    // The first two records, from a hexadecimal dump.
+    // The first two records are from a hexadecimal dump.
     assert_eq!(found[0], (0, 0, 0x028f_1a09, 512, false));
     let second = (0x051f_be86_82f1 - 0x051f_be82_cf22) * 1_000;
     assert_eq!(found[1], (second, 0, 0x028f_1a0a, 512, false));

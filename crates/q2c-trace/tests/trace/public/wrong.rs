@@ -1,11 +1,11 @@
-//! Bad input: the error names line or byte, field, expected and found; or it is counted.
+//! Bad input. The error names line or byte, field, expected and found; or the input is counted.
 
 use super::{import, in_sectors, milliseconds, options};
 use q2c_trace::import::{FORMATS, ImportOptions, Source, TimeUnit, by_name};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-/// A format, a good line of it, and its bad lines: text, field, part of what was expected.
+/// A format, a good line of it, and bad lines: text, field, and a part of what was expected.
 type Case = (
     &'static str,
     &'static str,
@@ -233,7 +233,7 @@ fn every_option_of_the_unit_is_heard() {
     assert_eq!(records[1].submit_ns.unwrap().0, 7);
 }
 
-/// A record of version 1 by hand.
+/// A record of version 1, built by hand.
 fn vscsi(command: u16, version: u16, length: u32, at: u64) -> Vec<u8> {
     let words = [1u32, length, 1].map(u32::to_le_bytes).concat();
     let kind = [command, version].map(u16::to_le_bytes).concat();
@@ -279,7 +279,7 @@ fn bad_records_are_told_with_their_byte_or_counted() {
     assert!(told.contains("record at byte 0, version: "), "{told}");
 }
 
-/// Ten GB without a line break, made on the fly; counts what is read.
+/// Ten GB without a line break, generated while it is read. It counts the bytes that are read.
 struct Endless<'a> {
     left: u64,
     read: &'a mut u64,
