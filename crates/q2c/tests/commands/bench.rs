@@ -17,39 +17,43 @@ fn cell<'a>(result: &'a Value, method: &str, jobs: u64, depth: u64) -> &'a Value
         .unwrap_or_else(|| panic!("no {method} {jobs} {depth}: {result:#}"))
 }
 
-/// Each job has a device of its own that serves two requests at once, 5 ms each: 200 per second at depth 1, 400 from depth 2 on,
-/// twice that for two jobs.
+/// Jobs, depth, and what devices that serve two requests of 5 ms at once give them.
+const POINTS: [(u64, u64, f64); 5] = [
+    (1, 1, 200.0),
+    (1, 2, 400.0),
+    (1, 4, 400.0),
+    (2, 1, 400.0),
+    (4, 2, 1600.0),
+];
+
+fn slow_devices() -> Value {
+    let device = ["sim:5ms,servers=2", "--method", "interrupt", "--json"];
+    let axes = ["--jobs", "1,2,4", "--depth", "1,2,4"];
+    bench(&[&device[..], &axes].concat()).json()
+}
+
+/// Whether no neighbour held the CPU for long: a timer that wakes late makes a device slower.
+fn undisturbed(result: &Value) -> bool {
+    POINTS.iter().all(|&(jobs, depth, wanted)| {
+        number(cell(result, "interrupt", jobs, depth), "/iops/median") > wanted * 0.8
+    })
+}
+
+/// Each job has a device of its own that serves two requests at once, 5 ms each: 200 per second at
+/// depth 1, 400 from depth 2 on, twice that for two jobs. A run that was disturbed is repeated.
 #[test]
 fn throughput_is_that_of_the_device() {
-    let result = bench(&[
-        "sim:5ms,servers=2",
-        "--method",
-        "interrupt",
-        "--jobs",
-        "1,2,4",
-        "--depth",
-        "1,2,4",
-        "--json",
-    ])
-    .json();
+    let mut runs = std::iter::repeat_with(slow_devices).take(4);
+    let result = runs.find(undisturbed);
+    let result = result.expect("one of four runs in which the devices are not slower than told");
     assert_eq!(result["schema"], "q2c.bench/1");
     assert_eq!(result["cells"].as_array().unwrap().len(), 9);
-    for (jobs, depth, wanted) in [
-        (1, 1, 200.0),
-        (1, 2, 400.0),
-        (1, 4, 400.0),
-        (2, 1, 400.0),
-        (4, 2, 1600.0),
-    ] {
+    for (jobs, depth, wanted) in POINTS {
         let cell = cell(&result, "interrupt", jobs, depth);
         let iops = number(cell, "/iops/median");
-        // A timer wakes late, never early.
-        assert!(
-            iops <= wanted * 1.02 && iops > wanted * 0.8,
-            "{jobs} x {depth}: {iops}"
-        );
+        assert!(iops <= wanted * 1.02, "{jobs} x {depth}: {iops}");
         let mean = number(cell, "/lat_ns/mean");
-        let little = f64::from(jobs as u32) * depth as f64 / iops * 1e9;
+        let little = jobs as f64 * depth as f64 / iops * 1e9;
         assert!(
             (mean / little - 1.0).abs() < 0.05,
             "Little's law: {mean} against {little}"
@@ -57,7 +61,7 @@ fn throughput_is_that_of_the_device() {
         assert_eq!(cell["iops"]["trials"], 2);
         assert_eq!(cell["effective_mode"]["was"], "interrupt");
         assert!(number(cell, "/lat_ns/p99") >= number(cell, "/lat_ns/p50"));
-        assert!(number(cell, "/cpu/job_s/median") < 0.5 * f64::from(jobs as u32));
+        assert!(number(cell, "/cpu/job_s/median") < 0.5 * jobs as f64);
     }
     let curves = result["scaling"].as_array().unwrap();
     assert_eq!(curves.len(), 3, "one per depth");
