@@ -1,4 +1,4 @@
-//! Compiles every `probes/NAME/NAME.bpf.c` with clang to `NAME.bpf.o` in the build's folder.
+//! Compiles every `probes/NAME/NAME.bpf.c` with clang to `NAME.bpf.o` in cargo's `OUT_DIR`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ fn main() {
     }
 }
 
-/// One probe's program.
+/// Compiles the program of one probe.
 fn compile(folder: &Path, out: &Path) -> Result<(), String> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let source = folder.join(format!("{name}.bpf.c"));
@@ -38,7 +38,8 @@ fn compile(folder: &Path, out: &Path) -> Result<(), String> {
     match command.output() {
         Ok(done) if done.status.success() => Ok(()),
         Ok(done) => {
-            // The compiler's own words, a line each: cargo shows them with the error.
+            // Each line of the compiler's messages becomes a warning, which cargo shows with the
+            // error.
             for line in String::from_utf8_lossy(&done.stderr).lines() {
                 println!("cargo::warning={line}");
             }
@@ -54,7 +55,8 @@ fn compile(folder: &Path, out: &Path) -> Result<(), String> {
     }
 }
 
-/// What the programs call the processor: they read a kernel function's arguments from its registers.
+/// The macro that names the processor in `bpf/q2c.h`. The programs need it because they read a
+/// kernel function's arguments from the processor's registers.
 fn target() -> Result<&'static str, String> {
     let arch = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     match arch.as_str() {

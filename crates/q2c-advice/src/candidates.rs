@@ -30,7 +30,7 @@ pub enum Role {
     Sharp,
     /// Best of its family by simulation.
     Family,
-    /// The nearest below the floor by simulation: it may be above it in truth.
+    /// The best of those that simulation puts up to 8 % below the floor: in truth it may keep it.
     BelowFloor,
     /// On the front of IOPS against CPU, between the others.
     Front,

@@ -5,9 +5,9 @@
 
 use crate::evidence::{Estimate, Noise, Trial, middle, per_core};
 use crate::goal::{Goal, SAVING, WORTH};
-use crate::method::Method;
 use crate::referee::LINUX;
 use q2c_model::Bytes;
+use q2c_policy::LaneMethod;
 use q2c_result::tune::{MethodName, Recommendation, Verdict};
 use q2c_sim::Objective;
 use q2c_stats::{Ratio, median, ratio_of_medians, sorted};
@@ -16,7 +16,7 @@ use q2c_stats::{Ratio, median, ratio_of_medians, sorted};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contender {
     /// The method.
-    pub method: Method,
+    pub method: LaneMethod,
     /// Its trials.
     pub trials: Vec<Trial>,
     /// What the corrected simulation expects: IOPS and KIOPS/core over polling's.
@@ -74,7 +74,7 @@ pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32)
         .collect();
     let floor = goal.floor(median(&sorted(&poll_iops)));
     let tried = contenders.iter().enumerate();
-    let tried = tried.filter(|(_, c)| !c.trials.is_empty() && c.method != Method::Poll);
+    let tried = tried.filter(|(_, c)| !c.trials.is_empty() && c.method != LaneMethod::Poll);
     let views: Vec<View> = tried
         .filter_map(|(index, c)| View::of(index, c, goal, noise, (floor, wanted)))
         .collect();
@@ -257,7 +257,7 @@ fn best<'a>(views: impl Iterator<Item = &'a View> + Clone) -> Option<&'a View> {
 fn verdict(contenders: &[Contender], views: &[View], winner: Option<&View>) -> Verdict {
     let paying = || views.iter().filter(|v| v.sleeps && v.pays);
     match winner.map(|w| &contenders[w.index].method) {
-        Some(Method::Interrupt) => Verdict::Interrupt,
+        Some(LaneMethod::Interrupt) => Verdict::Interrupt,
         Some(_) => Verdict::Rule,
         None if views.iter().all(|v| !v.sleeps) => Verdict::Unverified,
         None if paying().count() == 0 => Verdict::NoRoom,
@@ -321,13 +321,14 @@ impl Decision {
         noise: &Noise,
         asked: &str,
     ) -> Recommendation {
-        let named = |index: usize| name(&contenders[index].method);
-        let MethodName { method, policy } = self.chosen.map_or_else(|| name(&Method::Poll), named);
+        let named = |index: usize| MethodName(contenders[index].method.clone().into());
+        let method = self
+            .chosen
+            .map_or(LaneMethod::Poll, |i| contenders[i].method.clone());
         Recommendation {
             bs,
             verdict: self.verdict,
-            method,
-            policy,
+            method: method.into(),
             floor: self.floor,
             floor_asked: asked.to_owned(),
             nearest: self.nearest.map(named),
@@ -342,21 +343,9 @@ impl Decision {
     }
 }
 
-fn name(method: &Method) -> MethodName {
-    let (method, policy) = match method {
-        Method::Interrupt => ("interrupt", String::new()),
-        Method::Poll => ("poll", String::new()),
-        Method::Hybrid(policy) => ("hybrid", policy.to_string()),
-    };
-    MethodName {
-        method: method.to_owned(),
-        policy,
-    }
-}
-
 /// KIOPS/core over polling's of the chosen rule, over that of Linux's rule.
 fn over_linux(contenders: &[Contender], chosen: usize) -> Option<Ratio> {
-    let linux = Method::Hybrid(LINUX.parse().expect("Linux's rule is in the registry"));
+    let linux = LaneMethod::Hybrid(LINUX.parse().expect("Linux's rule is in the registry"));
     let theirs = contenders.iter().find(|c| c.method == linux)?;
     let own = &contenders[chosen];
     own.method.policy().filter(|_| own.method != linux)?;

@@ -5,12 +5,11 @@ use crate::correction::{Correction, TERMS};
 use crate::evidence::Estimate;
 use crate::fit::Fitted;
 use crate::goal::Goal;
-use crate::method::follows;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_sim::answers::sensitivity;
 use q2c_sim::{
-    Arrival, Configuration, Drive, Grid, Method, Objective, Outcome, Recording, simulate, sweep,
+    Arrival, Configuration, Drive, Grid, Objective, Outcome, Recording, Waiting, simulate, sweep,
 };
 use q2c_stats::{Rng, mean};
 
@@ -108,7 +107,7 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &Fitted, goal: &Goal) -> Vec<O
     let form_sd = fitted.form_sd;
     let of = |(i, policy): (usize, &PolicySpec)| Outlook {
         policy: policy.clone(),
-        follows: follows(policy),
+        follows: policy.follows_the_device(),
         iops: estimate(draws.iter().map(|d| relative(d, i).0), form_sd),
         per_core: estimate(draws.iter().map(|d| relative(d, i).1), 2.0 * form_sd),
         cpu_pct: over(&draws, |d| d.cells[i].cpu_pct),
@@ -145,7 +144,7 @@ fn draw(setting: &Setting, fitted: &Fitted, grid: &Grid, n: usize, rng: &mut Rng
         arrival: Arrival::Think,
     };
     let cells: Vec<Outcome> = sweep(grid, &on).into_iter().map(|c| c.outcome).collect();
-    let poll = simulate(&lanes, &cost, Method::Poll, drive);
+    let poll = simulate(&lanes, &cost, Waiting::poll(lanes.len()), drive);
     Draw { cells, poll }
 }
 

@@ -1,9 +1,8 @@
 //! What the simulator says of a method on polled recordings.
 
-use crate::method::Method;
 use q2c_model::{CostModel, CpuId, Nanos};
-use q2c_policy::PolicySpec;
-use q2c_sim::{Drive, Outcome, Recording, simulate};
+use q2c_policy::{LaneMethod, PolicySpec};
+use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
 
 /// Rounds of a windowed rule's period that are dropped at the start.
 const SETTLE_PERIODS: u64 = 2;
@@ -25,25 +24,18 @@ pub fn settling(policy: &PolicySpec) -> Nanos {
 /// settled.
 #[must_use]
 pub fn predict(
-    method: &Method,
+    method: &LaneMethod,
     lanes: &[Recording],
     cpus: &[CpuId],
     cost: &CostModel,
     measure: Nanos,
     seed: u64,
 ) -> Outcome {
-    let (method, warm_up) = match method {
-        Method::Poll => (q2c_sim::Method::Poll, Nanos::ZERO),
-        Method::Interrupt => (q2c_sim::Method::Interrupt, Nanos::ZERO),
-        Method::Hybrid(policy) => (
-            q2c_sim::Method::Hybrid(policy.build_on(cpus)),
-            settling(policy),
-        ),
-    };
+    let warm_up = method.policy().map_or(Nanos::ZERO, settling);
     let drive = Drive {
         warm_up,
         measure,
         seed,
     };
-    simulate(lanes, cost, method, drive)
+    simulate(lanes, cost, Waiting::Lanes(method.build_on(cpus)), drive)
 }

@@ -6,11 +6,10 @@ use crate::decide::{Contender, Decision, decide};
 use crate::evidence::{Noise, Trial};
 use crate::fit::{Figures, Fitted, Observed, fit};
 use crate::goal::{Goal, WORTH};
-use crate::method::Method;
 use crate::outlook::{Outlook, Setting, outlooks};
 use crate::predict::predict;
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
-use q2c_policy::PolicySpec;
+use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::tune::{Recommendation, Verdict};
 use q2c_sim::{Objective, Recording};
 use q2c_stats::{median, sorted};
@@ -33,7 +32,7 @@ pub struct Subject {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     /// The method.
-    pub method: Method,
+    pub method: LaneMethod,
     /// Why it is tried at all.
     pub role: Role,
     /// How often in this round.
@@ -41,7 +40,7 @@ pub struct Order {
 }
 
 struct Tried {
-    method: Method,
+    method: LaneMethod,
     role: Role,
     trials: Vec<Trial>,
 }
@@ -124,7 +123,7 @@ impl Referee {
 
     /// What one trial of a method that was ordered measured. A trial that cannot be compared is
     /// spent all the same.
-    pub fn take(&mut self, method: &Method, trial: Trial) {
+    pub fn take(&mut self, method: &LaneMethod, trial: Trial) {
         self.spent += 1;
         let ordered = trial.is_whole() && trial.round <= self.round();
         let tried = self.tried.iter_mut().find(|t| t.method == *method);
@@ -164,7 +163,7 @@ impl Referee {
     }
 
     /// The methods tried, in the order of their first trial, with their roles.
-    pub fn tried(&self) -> impl Iterator<Item = (&Method, Role, &[Trial])> {
+    pub fn tried(&self) -> impl Iterator<Item = (&LaneMethod, Role, &[Trial])> {
         let tried = self.tried.iter();
         tried.map(|t| (&t.method, t.role, t.trials.as_slice()))
     }
@@ -204,7 +203,7 @@ impl Referee {
     }
 
     fn contenders(&self) -> Vec<Contender> {
-        let belief = |method: &Method| {
+        let belief = |method: &LaneMethod| {
             let policy = method.policy()?;
             let known = self.outlooks.iter().find(|o| o.policy == *policy)?;
             Some((known.iops, known.per_core))
@@ -270,11 +269,11 @@ impl Referee {
         let simulate = |correction: &Correction| -> Vec<Figures> {
             let cost = self.corrected(correction);
             let seed = self.subject.setting.seed;
-            let run = |method: &Method| {
+            let run = |method: &LaneMethod| {
                 predict(method, recording, &self.subject.cpus, &cost, FIT_FOR, seed)
             };
-            let poll = run(&Method::Poll);
-            let figures = |method: &&Method| {
+            let poll = run(&LaneMethod::Poll);
+            let figures = |method: &&LaneMethod| {
                 let outcome = run(method);
                 let relative = (outcome.iops / poll.iops).max(f64::MIN_POSITIVE);
                 [relative.ln(), outcome.cpu_pct / 100.0, outcome.miss_rate]
@@ -288,7 +287,7 @@ impl Referee {
     }
 
     /// The sleeping methods tried, and their trials beside their predictions.
-    fn observed(&self) -> (Vec<&Method>, Vec<Observed>) {
+    fn observed(&self) -> (Vec<&LaneMethod>, Vec<Observed>) {
         let noise = self.noise();
         let sd = [noise.iops, MODEL_SD[0], MODEL_SD[1]];
         let sleeping = self.tried.iter().filter(|t| t.method.policy().is_some());
@@ -318,10 +317,10 @@ impl Referee {
 
     fn opening(&self) -> Vec<Order> {
         let hybrid =
-            |text: &str| Method::Hybrid(text.parse().expect("the standard rules are valid"));
+            |text: &str| LaneMethod::Hybrid(text.parse().expect("the standard rules are valid"));
         let mut orders = vec![
-            once(Method::Interrupt, Role::Baseline),
-            once(Method::Poll, Role::Baseline),
+            once(LaneMethod::Interrupt, Role::Baseline),
+            once(LaneMethod::Poll, Role::Baseline),
             once(hybrid(LINUX), Role::Linux),
             once(hybrid(PUBLISHED), Role::Published),
         ];
@@ -341,7 +340,7 @@ impl Referee {
         };
         let found = candidates(&self.outlooks, floor, &setting.own, taken).into_iter();
         found
-            .map(|(policy, role)| once(Method::Hybrid(policy), role))
+            .map(|(policy, role)| once(LaneMethod::Hybrid(policy), role))
             .collect()
     }
 
@@ -350,7 +349,7 @@ impl Referee {
         let Subject { setting, cpus, .. } = &self.subject;
         setting.recordings.first().map_or(0.0, |lanes| {
             predict(
-                &Method::Poll,
+                &LaneMethod::Poll,
                 lanes,
                 cpus,
                 &setting.cost,
@@ -428,7 +427,7 @@ impl Referee {
     }
 }
 
-fn once(method: Method, role: Role) -> Order {
+fn once(method: LaneMethod, role: Role) -> Order {
     Order {
         method,
         role,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What q2c's BPF programs need of the kernel's interface, and no header of
- * the system: helpers by their numbers, maps, registers, and the fields of
- * kernel types that are read (their places come from the running kernel's
- * type information when a program is loaded).
+ * The parts of the kernel's interface that q2c's BPF programs use: helpers by
+ * their numbers, map types, registers, and the fields of kernel types that are
+ * read. The offsets of fields come from the running kernel's type information
+ * when a program is loaded. No header of the system is included, so that a
+ * build needs clang and nothing else.
  */
 #ifndef Q2C_H
 #define Q2C_H
@@ -47,7 +48,7 @@ static long (*probe_read_kernel)(void *to, u32 size,
 static long (*ringbuf_output)(void *ring, void *data, u64 size,
 			      u64 flags) = (void *)130;
 
-/* A field of a kernel type, at the place it has in the running kernel. */
+/* Reads a field of a kernel type, at its offset in the running kernel. */
 #define READ(from, field)                                                    \
 	({                                                                   \
 		typeof((from)->field) __value = 0;                           \
@@ -70,7 +71,7 @@ struct registers {
 };
 #define ARG1(regs) ((regs)->di)
 #define ARG2(regs) ((regs)->si)
-/* At a function's entry its return address is on top of the stack. */
+/* At a function's entry the return address is on top of the stack. */
 #define RETURNS_TO(regs)                                                     \
 	({                                                                   \
 		u64 __to = 0;                                                \
@@ -123,13 +124,13 @@ struct request___disk { /* until 5.16 */
 };
 #pragma clang attribute pop
 
-/* The device asked for, set before the program is loaded. */
+/* The device to watch; set before the program is loaded. */
 volatile const u32 wanted_major = 0;
 volatile const u32 wanted_minor = 0;
 
 /*
- * Its queue, known from the first request seen: a look at one pointer is all
- * that requests of other devices cost then.
+ * The request queue of that device, learnt from its first request; 0 before.
+ * From then on a request of another device costs one comparison.
  */
 u64 wanted_queue = 0;
 

@@ -1,7 +1,8 @@
-//! Every I/O of some disks, from queued to complete: one record each, made in the kernel when it is complete
-//! (`probes/block_io`). From Linux 5.8.
+//! Records every I/O of some disks, from queued to complete. The BPF program (`probes/block_io`)
+//! makes one record of each I/O when it is complete. It needs Linux 5.8.
 //!
-//! Records come through a ring for each CPU; [`BlockIo::drain`] must be called often enough that none is full. What is lost is counted.
+//! Records come through one ring per CPU. [`BlockIo::drain`] must be called often enough that no
+//! ring fills; records that found no room are counted.
 
 mod counts;
 mod raw;
@@ -24,35 +25,41 @@ use std::error::Error;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The compiled program.
+/// The BPF program as `build.rs` compiled it.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/block_io.bpf.o"));
 
-/// Programs in the order in which they begin, by what they are on. The first to see an I/O begins last, so that none
-/// is seen in part. First those that are given a request.
+/// Programs whose tracepoint passes a request: program and tracepoint. Programs are attached from
+/// the end of an I/O to its start: the completion first, then these, then [`OF_BIOS`] and
+/// [`MERGES`], the queueing last. So no I/O is seen in part.
 const OF_REQUESTS: [(&str, &str); 3] = [
     ("requeue", "block_rq_requeue"),
     ("issue", "block_rq_issue"),
     ("insert", "block_rq_insert"),
 ];
-/// Those that are given a bio.
+/// Programs whose tracepoint passes a bio: program and tracepoint.
 const OF_BIOS: [(&str, &str); 2] = [("gets_request", "block_getrq"), ("split", "block_split")];
 const MERGES: [&str; 2] = ["block_bio_backmerge", "block_bio_frontmerge"];
 
-/// The probe at work.
+/// An attached recording of block I/O.
+///
+/// Order of calls: [`BlockIo::attach`], [`BlockIo::drain`] again and again, [`BlockIo::end`] once.
+/// Afterwards [`BlockIo::lost`] is final.
 pub struct BlockIo {
     object: Object,
     rings: Vec<RingBuf<MapData>>,
     ring: u32,
-    /// The program that sees I/Os begin.
+    /// The program on `block_bio_queue`, which sees I/Os begin; the end of the recording unloads it
+    /// first.
     first: &'static str,
     missed: Option<u64>,
 }
 
 impl BlockIo {
-    /// Begins to record some disks, at most 8.
+    /// Begins to record 1 to 8 disks.
     ///
     /// # Errors
-    /// There are more disks, or one without a number; a permission is lacking, or the kernel refuses.
+    /// There are more disks or none, or a disk has no device number; a permission is lacking, or
+    /// the kernel refuses.
     pub fn attach(roots: &Roots, disks: &[Disk], wanted: &Wanted) -> Result<Self, ProbeError> {
         permission::check(roots)?;
         let settings = Settings::new(numbers(disks)?, wanted);
@@ -74,10 +81,10 @@ impl BlockIo {
         })
     }
 
-    /// Hands on what has completed so far, in order by CPU.
+    /// Hands on the I/Os that have completed since the last call, CPU by CPU, each CPU's in order.
     ///
     /// # Errors
-    /// That of `take`; the record is lost then.
+    /// The error of `take`; the record it was given is lost.
     pub fn drain<E>(
         &mut self,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
@@ -96,11 +103,12 @@ impl BlockIo {
         Ok(drained)
     }
 
-    /// Ends the recording: no I/O is seen any more that is queued now, those in flight have a moment to end. Afterwards
-    /// [`BlockIo::drain`] gives the last records, [`BlockIo::lost`] what is missing.
+    /// Ends the recording. I/Os queued from now on are not seen; those in flight have 200 ms to
+    /// complete. All remaining records are handed on. Afterwards [`BlockIo::lost`] says what the
+    /// recording lacks.
     ///
     /// # Errors
-    /// A map cannot be read.
+    /// The outer error: a map cannot be read. The inner error is that of `take`.
     pub fn end<E>(
         &mut self,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
@@ -125,7 +133,7 @@ impl BlockIo {
         Ok(self.drain(&mut take).map(|_| ()))
     }
 
-    /// What is missing so far.
+    /// What the recording lacks so far.
     ///
     /// # Errors
     /// A map cannot be read.
@@ -144,7 +152,7 @@ impl BlockIo {
         })
     }
 
-    /// The same in words.
+    /// What the recording lacks so far, with the reasons in words.
     ///
     /// # Errors
     /// A map cannot be read.
@@ -158,7 +166,7 @@ impl BlockIo {
         })
     }
 
-    /// I/Os seen queued and not over.
+    /// How many I/Os were seen queued and are not complete.
     ///
     /// # Errors
     /// A map cannot be read.
@@ -171,7 +179,7 @@ impl BlockIo {
         Ok(queued + requested + issued)
     }
 
-    /// I/Os seen queued and not over: without a request, with one, handed to the driver.
+    /// The I/Os that were seen queued and are not complete, by how far they have come.
     fn in_flight(&self) -> Result<Unfinished, ProbeError> {
         let map = self.object.ebpf.map("ios").expect("a map of the object");
         let ios = HashMap::<&MapData, u64, [u64; raw::SIZE / 8]>::try_from(map);
@@ -184,7 +192,7 @@ impl BlockIo {
     }
 }
 
-/// The program's constants.
+/// Values for the constants of the BPF program.
 struct Settings {
     devices: [u32; DISKS],
     ops: u32,
@@ -220,7 +228,7 @@ impl Settings {
     }
 }
 
-/// A ring for each CPU, known to the program.
+/// Makes one ring for each CPU and puts it into the program's table `rings`.
 fn make_rings(
     object: &mut Object,
     cpus: impl Iterator<Item = u32>,
@@ -243,10 +251,12 @@ fn make_rings(
     made.map_err(|error| object.refused("make the rings of the BPF program", &*error))
 }
 
-/// Puts the programs on their tracepoints. Returns the one that sees I/Os begin.
+/// Puts the programs on their tracepoints. Returns the program that sees I/Os begin.
 fn begin(object: &mut Object, disks: &[Disk]) -> Result<&'static str, ProbeError> {
-    // Until 5.10 tracepoints had the queue as their first argument; later stable releases of 5.10 have it for bios alone. The kernel
-    // refuses a program that reads an argument that its tracepoint does not have.
+    // Until 5.10 tracepoints had the queue as their first argument; later stable releases of 5.10
+    // have it for bios alone. The kernel refuses a program that reads an argument that its
+    // tracepoint does not have; attaching a program that reads two arguments therefore tells which
+    // form this kernel has.
     let mut takes_queue = |program: &str, point: &str| -> Result<bool, ProbeError> {
         let takes = object.on_tracepoint(program, point)?;
         object.unload(program);

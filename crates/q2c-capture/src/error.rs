@@ -1,9 +1,9 @@
-//! Why a probe cannot be had.
+//! Errors of attaching and reading probes.
 
 use q2c_result::Exit;
 use std::path::PathBuf;
 
-/// Errors of the probes.
+/// Why a probe could not be attached or read. The message says what was tried and what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// The process may not load BPF programs.
@@ -12,27 +12,27 @@ pub enum ProbeError {
          (unprivileged BPF cannot do it, whatever kernel.unprivileged_bpf_disabled says)"
     )]
     Capability {
-        /// The capabilities, named.
+        /// Names of the missing capabilities.
         lacking: String,
     },
-    /// The kernel tells no types.
+    /// The kernel has no type information (BTF).
     #[error("read the kernel's types at {}: there are none; it needs CONFIG_DEBUG_INFO_BTF=y", path.display())]
     NoTypes {
-        /// Where they would be.
+        /// The file in which a kernel with type information has it.
         path: PathBuf,
     },
     /// The kernel cannot put probes on its functions.
     #[error("put probes on kernel functions: {} does not exist; the kernel needs CONFIG_KPROBE_EVENTS=y", path.display())]
     NoKprobes {
-        /// What such a kernel has.
+        /// The file that a kernel with kprobes has.
         path: PathBuf,
     },
-    /// A function of the kernel was not found.
+    /// A kernel function was not found.
     #[error("find the kernel function {wanted} in {}: {found}", path.display())]
     Symbol {
-        /// Its name, or names.
+        /// Its name, or its possible names.
         wanted: String,
-        /// The list of functions.
+        /// The list of functions that was searched.
         path: PathBuf,
         /// What was found instead, and what to do.
         found: String,
@@ -40,28 +40,29 @@ pub enum ProbeError {
     /// The kernel or the device has no hybrid polling of its own that could be watched or steered.
     #[error("use the kernel's own hybrid polling of {disk}: {reason}")]
     NoHybrid {
-        /// The disk.
+        /// Name of the disk.
         disk: String,
-        /// Why.
+        /// Why there is none, and on which kernels there is.
         reason: String,
     },
-    /// Not the disks that can be recorded.
+    /// The disks that were named cannot be recorded: there are none or more than 8, or one has no
+    /// device number.
     #[error(
         "record the I/Os of {names}: expected 1 to 8 disks with device numbers; name one of the disks below (/dev/...)"
     )]
     Disks {
-        /// Their names.
+        /// Names of the disks.
         names: String,
     },
-    /// tracefs is not there, or refuses.
+    /// tracefs is not mounted, or refused an access.
     #[error("use the kernel's tracing files: {what}: {source}")]
     Tracefs {
-        /// What was tried.
+        /// The access that was tried.
         what: String,
         /// The error found.
         source: std::io::Error,
     },
-    /// Neither way of recording is there.
+    /// Recording is possible neither by BPF nor by tracefs.
     #[error("record by BPF: {bpf}; and by tracefs: {tracefs}")]
     Neither {
         /// Why not by BPF.
@@ -69,10 +70,10 @@ pub enum ProbeError {
         /// Why not by tracefs.
         tracefs: Box<ProbeError>,
     },
-    /// A file could not be read.
+    /// A file of procfs or sysfs could not be read.
     #[error("read {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// The file that could not be read.
         path: PathBuf,
         /// The error found.
         source: std::io::Error,

@@ -1,8 +1,11 @@
-//! The kernel's own hybrid polling of one device, watched (Linux 5.8 to 5.18): what the sleeps of `io_poll_delay` do.
+//! Watches the kernel's own hybrid polling of one device (Linux 5.8 to 5.18), whose sleep is set by
+//! `io_poll_delay`.
 //!
-//! Everything is counted when a polled request completes, so that the counts of an interval are of the same requests. A *miss* is a
-//! request that was complete by the end of the first poll after its sleep: `probes/kernel_hybrid/pairing.h`. The device is known by
-//! its first completion: of that request no sleep is seen.
+//! Everything is counted when a polled request completes, so that all counts of an interval are of
+//! the same requests. A
+//! *miss* is a request that was complete by the end of the first poll after its sleep;
+//! `probes/kernel_hybrid/pairing.h` says how it is found. The program learns the device's queue
+//! from the first request that completes; the sleep of that request is not seen.
 
 mod counts;
 mod support;
@@ -20,13 +23,15 @@ use q2c_host::Roots;
 use q2c_host::block::Disk;
 use std::collections::BTreeMap;
 
-/// The compiled program.
+/// The BPF program as `build.rs` compiled it.
 static OBJECT: &[u8] =
     aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/kernel_hybrid.bpf.o"));
 
-/// The block layer's poll function: until 5.15, since 5.16. Queue and cookie are its first arguments.
+/// Names of the block layer's poll function: until 5.15, and since 5.16. Its first arguments are
+/// queue and cookie.
 const POLL: [&str; 2] = ["blk_poll", "blk_mq_poll"];
-/// What of it may begin the sleep; the compiler puts some into others.
+/// Functions from whose code the sleep may begin. The compiler may inline one into another, so all
+/// are looked for.
 const SLEEPERS: [&str; 4] = [
     "blk_poll",
     "blk_mq_poll",
@@ -34,7 +39,7 @@ const SLEEPERS: [&str; 4] = [
     "blk_mq_poll_hybrid_sleep",
 ];
 const TIMER: &str = "hrtimer_sleeper_start_expires";
-/// The drivers' poll functions.
+/// Poll functions of the drivers; each call is one look for completions.
 const DRIVERS: [&str; 6] = [
     "nvme_poll",
     "nvme_tcp_poll",
@@ -43,13 +48,15 @@ const DRIVERS: [&str; 6] = [
     "null_poll",
     "virtblk_poll",
 ];
-/// Places of code that the program's table holds.
+/// Length of the program's table `callers`.
 const CALLERS: usize = 8;
 
-/// The program's `struct task`: polls of the driver so far, the queue and the cookie polled for, whether asleep.
+/// The program's `struct task`: polls of the driver so far, queue and cookie of the request polled
+/// for, and 1 while the thread has not been seen again since its last sleep began.
 pub type Polling = [u64; 4];
 
-/// The probe at work.
+/// An attached probe of the kernel's hybrid polling. The counts are running sums; [`Counts::since`]
+/// takes those of an interval.
 pub struct KernelHybrid {
     object: Object,
 }
@@ -58,7 +65,8 @@ impl KernelHybrid {
     /// Begins to watch a disk.
     ///
     /// # Errors
-    /// The kernel or the disk has no hybrid polling of its own, a permission is lacking, or the kernel refuses.
+    /// The kernel or the disk has no hybrid polling of its own, a permission is lacking, or the
+    /// kernel refuses.
     pub fn attach(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         check(roots, disk)?;
         permission::check(roots)?;
@@ -86,7 +94,7 @@ impl KernelHybrid {
         Ok(KernelHybrid { object })
     }
 
-    /// What was counted since the beginning.
+    /// The counts since the probe was attached, summed over all CPUs.
     ///
     /// # Errors
     /// The kernel's map cannot be read.
@@ -104,8 +112,9 @@ impl KernelHybrid {
         Ok(cpus.iter().copied().map(Counts::from).sum())
     }
 
-    /// Threads that polled the device so far, by id; the kernel forgets the oldest of some thousands. What stands beside an id
-    /// changes when the thread polls again.
+    /// Threads that polled the device so far, by thread id. The kernel's table holds 8192 and drops
+    /// those used least recently. A thread's value changes whenever it polls, so two equal values
+    /// mean that it did not poll between.
     ///
     /// # Errors
     /// The kernel's map cannot be read.

@@ -1,5 +1,6 @@
-//! Every completed request of one device with its time from the hand-over to the driver to the completion, as the kernel's own
-//! statistics count it. From Linux 5.8.
+//! Watches every completed request of one device, with its latency: the time from the hand-over to
+//! the driver to the completion, which is what the kernel's own statistics count. It needs Linux
+//! 5.8.
 
 use crate::ProbeError;
 use crate::object::Object;
@@ -9,32 +10,34 @@ use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::{Nanos, Op};
 
-/// The compiled program.
+/// The BPF program as `build.rs` compiled it.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/latency.bpf.o"));
 
 /// A request that completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// When, on CLOCK_MONOTONIC.
+    /// Time of the completion on CLOCK_MONOTONIC.
     pub at: Nanos,
-    /// From its hand-over to the driver.
+    /// Time from the hand-over to the driver to the completion.
     pub latency: Nanos,
-    /// Bytes that completed.
+    /// Bytes that this completion covered.
     pub bytes: u32,
-    /// What it did.
+    /// Operation of the request.
     pub op: Op,
 }
 
-/// What was not seen, so far.
+/// Counts of requests for which there is no [`Completion`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// There was no room for it.
+    /// Requests for which there was no room, in the table of requests in flight or in the ring.
     pub no_room: u64,
-    /// Completed without having been seen issued: in flight when the probe began, or without room then.
+    /// Requests that completed without having been seen issued: they were in flight when the probe
+    /// began, or found no room when they were issued.
     pub unpaired: u64,
 }
 
-/// The probe at work.
+/// An attached probe. [`Latency::completed`] must be called often enough that the ring (1 MiB) does
+/// not fill.
 pub struct Latency {
     object: Object,
     ring: RingBuf<MapData>,
@@ -59,13 +62,14 @@ impl Latency {
         Ok(Latency { object, ring })
     }
 
-    /// The next request that completed; `None` when there is none yet. In the order of their places in the ring: times of
-    /// different CPUs may be some microseconds out of order.
+    /// The next request that completed; `None` when there is none yet. Requests come in the order
+    /// of their places in the ring, so that times of different CPUs may be some microseconds out of
+    /// order.
     pub fn completed(&mut self) -> Option<Completion> {
         self.ring.next().and_then(|item| decoded(&item))
     }
 
-    /// What was not seen since the beginning.
+    /// Counts of requests that were not seen since the probe was attached.
     ///
     /// # Errors
     /// The kernel's map cannot be read.
@@ -84,7 +88,7 @@ impl Latency {
     }
 }
 
-/// The program's `struct completion`; `None` when it is cut short.
+/// Decodes the program's `struct completion`; `None` when the item is too short.
 fn decoded(item: &[u8]) -> Option<Completion> {
     let long = |at: usize| Some(u64::from_ne_bytes(item.get(at..at + 8)?.try_into().ok()?));
     let short = |at: usize| Some(u32::from_ne_bytes(item.get(at..at + 4)?.try_into().ok()?));
@@ -96,7 +100,8 @@ fn decoded(item: &[u8]) -> Option<Completion> {
     })
 }
 
-/// `enum req_op` (include/linux/blk_types.h): 3 and 5 are the discards, 2 the flush.
+/// The operation of a code of `enum req_op` (include/linux/blk_types.h): 2 is the flush, 3 and 5
+/// are discards.
 fn op(code: u32) -> Op {
     match code {
         0 => Op::Read,

@@ -1,9 +1,11 @@
-//! BPF probes of the block layer, one folder each in `probes/`: the program in C, compiled by `build.rs`, and here the
-//! Rust that loads it, attaches it and reads what it counted.
+//! BPF probes of the block layer. Each probe has a folder in `probes/` with its program in C,
+//! compiled by `build.rs`, and a module here that loads the program, attaches it and reads what it
+//! counted.
 //!
-//! Kernel types are read at the places that the running kernel's own type information (BTF) gives. What is
-//! missing, a permission or a feature of the kernel, is named before anything is loaded. Probes are gone with their value, also
-//! when the process is killed: the kernel drops them with its last file descriptor.
+//! Fields of kernel types are read at the offsets that the running kernel's own type information
+//! (BTF) gives. A missing permission or kernel feature is named before anything is loaded. Dropping
+//! a probe's value removes the probe from the kernel. It goes also when the process is killed,
+//! because the kernel drops a program with its last file descriptor.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -1,4 +1,4 @@
-//! Loading and attaching, with errors in words.
+//! Loads and attaches BPF programs, and puts their errors into words.
 
 use crate::{ProbeError, permission};
 use aya::programs::{KProbe, Program, ProgramError, RawTracePoint};
@@ -9,14 +9,16 @@ use std::error::Error;
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// A loaded object.
+/// A compiled BPF object: its maps are made, its programs are loaded and attached one by one.
+/// Dropping it removes all of them from the kernel.
 pub struct Object {
     pub ebpf: Ebpf,
     roots: Roots,
 }
 
 impl Object {
-    /// Makes an object's maps for one device. `callers`, where the program has such a table, are code ranges.
+    /// Makes an object's maps for one device. `callers` are the ranges of kernel code from which a
+    /// sleep may begin, for programs that have a table of that name.
     pub fn load(
         roots: &Roots,
         bytes: &[u8],
@@ -32,7 +34,7 @@ impl Object {
         })
     }
 
-    /// Makes an object's maps, with its settings as `set` makes them.
+    /// Makes an object's maps. `set` sets the program's constants and the sizes of its maps first.
     pub fn load_with<'a>(
         roots: &Roots,
         bytes: &[u8],
@@ -63,12 +65,14 @@ impl Object {
         Ok(())
     }
 
-    /// Loads a program and puts it on a tracepoint. False when the tracepoint has fewer arguments than the program reads.
+    /// Loads a program, unless it is loaded already, and puts it on a tracepoint. Returns false
+    /// when the tracepoint has fewer arguments than the program reads: the kernel refuses to attach
+    /// it then.
     pub fn on_tracepoint(&mut self, program: &str, point: &str) -> Result<bool, ProbeError> {
         let what = format!("load the BPF program {program}");
         let probe: &mut RawTracePoint = found(&mut self.ebpf, program);
         match probe.load() {
-            // It is on another tracepoint already.
+            // A program may be on several tracepoints; it is loaded with the first.
             Ok(()) | Err(ProgramError::AlreadyLoaded) => {}
             Err(error) => return Err(refused(&self.roots, &what, &error)),
         }
@@ -82,7 +86,8 @@ impl Object {
         }
     }
 
-    /// As [`Object::on_tracepoint`], where fewer arguments are an error, too: nothing would ever be counted.
+    /// Does as [`Object::on_tracepoint`], but takes a tracepoint with fewer arguments as an error,
+    /// because nothing would ever be counted.
     pub fn on_known_tracepoint(&mut self, program: &str, point: &str) -> Result<(), ProbeError> {
         match self.on_tracepoint(program, point)? {
             true => Ok(()),
@@ -93,13 +98,14 @@ impl Object {
         }
     }
 
-    /// Takes a program off its tracepoints and out of the kernel, if it is there.
+    /// Takes a program off its tracepoints and out of the kernel. A program that is not loaded is
+    /// left alone.
     pub fn unload(&mut self, program: &str) {
         let probe: &mut RawTracePoint = found(&mut self.ebpf, program);
         probe.unload().ok();
     }
 
-    /// All of them that are on tracepoints.
+    /// Does as [`Object::unload`] for all tracepoint programs of the object.
     pub fn unload_all(&mut self) {
         for (_, program) in self.ebpf.programs_mut() {
             if let Program::RawTracePoint(probe) = program {
@@ -108,8 +114,9 @@ impl Object {
         }
     }
 
-    /// How often the kernel left loaded programs out, because one of them was at work on that CPU already; `None` where it does
-    /// not count that (until Linux 5.11).
+    /// How often the kernel skipped a run of one of the loaded programs, because a program was
+    /// already at work on that CPU. `None` where the kernel does not count skipped runs (until
+    /// Linux 5.11).
     pub fn misses(&self) -> Option<u64> {
         let loaded = self
             .ebpf
@@ -124,18 +131,20 @@ impl Object {
         misses.sum()
     }
 
-    /// An error in words, with what may be its reason.
+    /// Puts an error into words. `what` names the attempt; a possible reason is added when
+    /// permission was denied.
     pub fn refused(&self, what: &str, error: &dyn Error) -> ProbeError {
         refused(&self.roots, what, error)
     }
 
-    /// A failed look into a map.
+    /// The error of a map that could not be read.
     pub fn unread(&self, error: &dyn Error) -> ProbeError {
         refused(&self.roots, "read a map of a BPF program", error)
     }
 }
 
-/// A program of the object, of the kind that its section says.
+/// The program of this name in the object. `P` must be the kind that the program's ELF section
+/// names.
 fn found<'a, P>(ebpf: &'a mut Ebpf, name: &str) -> &'a mut P
 where
     &'a mut P: TryFrom<&'a mut Program>,
@@ -144,7 +153,7 @@ where
     program.expect("the object compiled with this crate has the program")
 }
 
-/// `recursion_misses: N` (a tab between) of a program's fdinfo.
+/// Reads `recursion_misses:`, a tab and the number from a program's fdinfo.
 fn misses(info: &str) -> Option<u64> {
     let value = info
         .lines()
@@ -156,7 +165,8 @@ fn is_invalid(error: &std::io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error())
 }
 
-/// The error with all that is behind it; with what may be the reason, when it is a lack of permission.
+/// Puts an error and the chain of its sources into words. A source repeats no words that are there
+/// already. When one of them is a denied permission, the possible reasons are added.
 fn refused(roots: &Roots, what: &str, error: &dyn Error) -> ProbeError {
     let mut why = error.to_string();
     let mut denied = false;

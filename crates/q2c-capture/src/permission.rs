@@ -1,4 +1,4 @@
-//! Whether this process may load BPF programs, and what may stand in the way when the kernel says no.
+//! Whether this process may load BPF programs, and possible reasons when the kernel refuses.
 
 use crate::ProbeError;
 use q2c_host::Roots;
@@ -6,12 +6,12 @@ use q2c_host::machine::kernel_version;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::fs;
 
-/// Capabilities by their bit (uapi/linux/capability.h).
+/// Numbers of capabilities: bits of `CapEff` (uapi/linux/capability.h).
 const SYS_ADMIN: u32 = 21;
 const PERFMON: u32 = 38;
 const BPF: u32 = 39;
 
-/// Fails with the capabilities that are lacking, or when the kernel tells no types.
+/// Fails when a capability is lacking, or when the kernel has no type information (BTF).
 pub fn check(roots: &Roots) -> Result<(), ProbeError> {
     let path = roots.proc("self/status");
     let status = fs::read_to_string(&path).map_err(|source| ProbeError::Read { path, source })?;
@@ -25,13 +25,15 @@ pub fn check(roots: &Roots) -> Result<(), ProbeError> {
     }
 }
 
-/// The kernel's version; `None` when it does not tell.
+/// The running kernel's major and minor version; `None` when it cannot be read.
 fn release(roots: &Roots) -> Option<(u32, u32)> {
     let text = fs::read_to_string(roots.proc("sys/kernel/osrelease")).ok()?;
     kernel_version(text.trim())
 }
 
-/// What is lacking to load programs that read kernel memory; CAP_BPF and CAP_PERFMON are of Linux 5.8.
+/// The capabilities that are lacking to load programs that read kernel memory. CAP_BPF and
+/// CAP_PERFMON exist since Linux
+/// 5.8; before, CAP_SYS_ADMIN is needed.
 fn lacking(status: &str, release: Option<(u32, u32)>) -> Option<String> {
     let held = status
         .lines()
@@ -53,8 +55,8 @@ fn lacking(status: &str, release: Option<(u32, u32)>) -> Option<String> {
     (!missing.is_empty()).then(|| format!("{} (or CAP_SYS_ADMIN)", missing.join(" and ")))
 }
 
-/// Until Linux 5.11 the memory of BPF maps counts as locked memory of the process: its limit is raised, where that is
-/// allowed. A refusal shows when the maps are made.
+/// Raises the process's limit of locked memory where it may, because before Linux 5.11 the memory
+/// of BPF maps counts as locked. A refusal is ignored here; making the maps fails then.
 pub fn raise_memlock(roots: &Roots) {
     if release(roots).is_some_and(|r| r < (5, 11)) {
         let all = Rlimit {
@@ -65,7 +67,7 @@ pub fn raise_memlock(roots: &Roots) {
     }
 }
 
-/// What may be behind a refusal, in words; empty when nothing is known.
+/// Possible reasons why the kernel refused, in words.
 pub fn hints(roots: &Roots) -> String {
     let mut hints = Vec::new();
     let lockdown = fs::read_to_string(roots.sys("kernel/security/lockdown")).unwrap_or_default();

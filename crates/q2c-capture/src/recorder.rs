@@ -1,4 +1,4 @@
-//! Recording by BPF, or where that is refused by tracefs.
+//! Recording by BPF, or by tracefs where BPF is refused.
 
 use crate::block_io::BlockIo;
 use crate::tracefs::Tracefs;
@@ -9,17 +9,17 @@ use q2c_trace::recording::Recorded;
 use std::fmt;
 use std::str::FromStr;
 
-/// A way of recording.
+/// The way in which a recording is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// Programs in the kernel ([`crate::block_io`]).
+    /// By BPF programs in the kernel ([`crate::block_io`]).
     Bpf,
-    /// Events of the kernel's tracepoints ([`crate::tracefs`]).
+    /// By events of the kernel's tracepoints, read through tracefs ([`crate::tracefs`]).
     Tracefs,
 }
 
 impl By {
-    /// In a word.
+    /// The name on the command line and in traces: `bpf` or `tracefs`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,17 +50,23 @@ enum Kind {
     Tracefs(Box<Tracefs>),
 }
 
-/// A recording under way.
+/// A recording under way, by BPF or by tracefs.
+///
+/// The caller attaches it, drains it so often that no buffer fills, and ends it once. Dropping it
+/// without [`Recorder::end`] stops the recording as well; I/Os that were not handed on are lost
+/// then.
 pub struct Recorder {
     kind: Kind,
     refused: Option<ProbeError>,
 }
 
 impl Recorder {
-    /// Begins to record some disks, at most 8, in the way that is named; else by BPF, or by tracefs where that is refused.
+    /// Begins to record 1 to 8 disks. `by` names the way; `None` takes BPF, and tracefs where BPF
+    /// is refused.
     ///
     /// # Errors
-    /// The disks cannot be recorded, or neither way is there: why, for both.
+    /// The disks cannot be recorded, or the named way is refused, or both ways are; the error gives
+    /// the reason for each.
     pub fn attach(
         roots: &Roots,
         disks: &[Disk],
@@ -90,7 +96,7 @@ impl Recorder {
         Ok(Recorder { kind, refused })
     }
 
-    /// The way.
+    /// The way in which this recording is made.
     #[must_use]
     pub fn by(&self) -> By {
         match self.kind {
@@ -99,16 +105,19 @@ impl Recorder {
         }
     }
 
-    /// Why it is not BPF, though it might have been.
+    /// Why BPF was refused, when [`Recorder::attach`] was free to choose and fell back to tracefs;
+    /// else `None`.
     #[must_use]
     pub fn refused(&self) -> Option<&ProbeError> {
         self.refused.as_ref()
     }
 
-    /// Hands on what has completed so far.
+    /// Hands on completed I/Os that were not handed on before. [`Tracefs::drain`] holds an I/O back
+    /// until those queued before it have completed.
     ///
     /// # Errors
-    /// The buffers cannot be read; that of `take`, the record is lost then.
+    /// The outer error: the buffers cannot be read. The inner error is that of `take`; the record
+    /// it was given is lost.
     pub fn drain<E>(
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
@@ -119,7 +128,7 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording; the last records. [`Recorder::missing`] is whole then.
+    /// Ends the recording and hands on the last I/Os. [`Recorder::missing`] is complete afterwards.
     ///
     /// # Errors
     /// As [`Recorder::drain`].
@@ -133,7 +142,7 @@ impl Recorder {
         }
     }
 
-    /// What is missing so far.
+    /// What the recording lacks so far.
     ///
     /// # Errors
     /// The kernel's counts cannot be read.
@@ -144,7 +153,7 @@ impl Recorder {
         }
     }
 
-    /// I/Os in flight now, about.
+    /// About how many I/Os are in flight now.
     ///
     /// # Errors
     /// A map cannot be read.

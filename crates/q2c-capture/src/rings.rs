@@ -1,24 +1,26 @@
-//! Buffers of each CPU, and looks into them.
+//! Sizes of the per-CPU buffers, and the result of reading them.
 
 use std::time::Duration;
 
-/// All rings together, as far as the bounds of one allow it; a record has 128 bytes, and 8 more in the ring.
+/// Bytes that all rings together should take; `RING_LEAST` and `RING_MOST` bound each ring. A BPF
+/// record of 128 bytes takes 136 bytes of its ring.
 const RINGS: u32 = 256 << 20;
 const RING_LEAST: u32 = 256 << 10;
 const RING_MOST: u32 = 4 << 20;
-/// How long the last I/Os may take when the recording ends.
+/// How long the end of a recording waits for I/Os that are still in flight.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(200);
 
-/// What a look into the rings gave.
+/// The result of reading the rings once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drained {
-    /// Records taken.
+    /// Records that were handed on.
     pub records: u64,
-    /// How full the fullest ring was, about, in percent.
+    /// About how full the fullest ring was, in percent. Near 100, records may be lost: drain more
+    /// often.
     pub fullest: u64,
 }
 
-/// Bytes of each CPU's.
+/// Bytes of each CPU's ring on a machine with this many CPUs: a power of two.
 pub(crate) fn ring_size(cpus: usize) -> u32 {
     let share = RINGS / u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
     let size = share.clamp(RING_LEAST, RING_MOST);

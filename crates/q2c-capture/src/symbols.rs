@@ -1,4 +1,4 @@
-//! Where the kernel's functions are: `/proc/kallsyms`.
+//! Names and addresses of the kernel's functions, from `/proc/kallsyms`.
 
 use crate::ProbeError;
 use q2c_host::Roots;
@@ -13,7 +13,8 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Reads them. Addresses are 0 for those who may not know them.
+    /// Reads `/proc/kallsyms`. The kernel gives all addresses as 0 to a process that may not know
+    /// them.
     pub fn read(roots: &Roots) -> Result<Symbols, ProbeError> {
         let path = roots.proc("kallsyms");
         let text = match fs::read_to_string(&path) {
@@ -25,7 +26,7 @@ impl Symbols {
         Ok(Symbols { path, all })
     }
 
-    /// The first of `names` that exists.
+    /// The first of `names` that is a function of this kernel; an error when none is.
     pub fn first_of(&self, names: &[&'static str]) -> Result<&'static str, ProbeError> {
         let found = names.iter().find(|name| self.has(name));
         found.copied().ok_or_else(|| {
@@ -40,8 +41,9 @@ impl Symbols {
         self.all.iter().any(|(_, other)| other == name)
     }
 
-    /// The code of functions: first address, and the next function's. The compiler's copies `name.part.0` and
-    /// their like are functions of that name, too.
+    /// The code ranges of the functions of these names: a function's first address, and that of the
+    /// next function. Copies that the compiler made, such as `name.part.0`, count as functions of
+    /// that name.
     pub fn code_of(&self, names: &[&'static str]) -> Result<Vec<[u64; 2]>, ProbeError> {
         let is_one = |name: &str| names.contains(&name.split('.').next().unwrap_or(name));
         let starts = self.all.iter().filter(|(_, name)| is_one(name));
@@ -70,7 +72,7 @@ impl Symbols {
     }
 }
 
-/// `ffffffff81000000 T name [module]`: of functions only.
+/// Reads a line `ffffffff81000000 T name [module]`; `None` when it is not of a function.
 fn function(line: &str) -> Option<(u64, String)> {
     let mut words = line.split_whitespace();
     let address = u64::from_str_radix(words.next()?, 16).ok()?;

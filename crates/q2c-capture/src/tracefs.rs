@@ -1,8 +1,10 @@
-//! Every I/O of some disks without BPF: the block layer's tracepoints as tracefs hands them out (`trace_pipe_raw`), matched here as
-//! blktrace's events are. It costs more than [`crate::block_io`], and hardware queue, tag and cgroup are not known.
+//! Records every I/O of some disks without BPF. tracefs hands out the events of the block layer's
+//! tracepoints (`trace_pipe_raw`); they are matched here to I/Os as blktrace's events are. This way
+//! costs more than [`crate::block_io`], and hardware queue, tag and cgroup are not known.
 //!
-//! Events go to buffers of an instance of our own, one for each CPU; [`Tracefs::drain`] must be called often enough that none is
-//! full. What is lost is counted by the kernel.
+//! Events go to the buffers of a tracing instance of our own, one buffer per CPU.
+//! [`Tracefs::drain`] must be called often enough that no buffer fills; the kernel counts the
+//! events it loses.
 
 mod event;
 mod format;
@@ -26,10 +28,12 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// An event may reach its buffer this much later than it happened, and be older than one of another CPU that is there already: a CPU of
-/// a virtual machine can stand still in between. ns.
+/// How long events wait before they are matched, ns. An event may reach its buffer this much later
+/// than it happened, because a CPU of a virtual machine can stand still in between; a later event
+/// of another CPU may be there already.
 const LATE: u64 = 100_000_000;
-/// Reasons of the matcher that are counted here, by the I/O and after the filters.
+/// The matcher's reasons that [`Tracefs::missing`] replaces by counts of its own, which are per I/O
+/// and after the filters.
 const COUNTED_HERE: [&str; 5] = [
     "never completed",
     "completion without queue",
@@ -38,18 +42,22 @@ const COUNTED_HERE: [&str; 5] = [
     "issue without queue",
 ];
 
-/// The recorder at work.
+/// An attached recording by tracefs.
+///
+/// Order of calls: [`Tracefs::attach`], [`Tracefs::drain`] again and again, [`Tracefs::end`] once.
+/// Afterwards [`Tracefs::missing`] is final. Dropping it removes the tracing instance.
 pub struct Tracefs {
-    // Closed before the instance goes.
+    // Before `instance`, because fields are dropped in their order and the kernel removes an
+    // instance only when its files are closed.
     pipes: Pipes,
     instance: Instance,
     points: Points,
-    /// Gone at the end.
+    /// Matches events to I/Os; `None` after the end of the recording.
     matcher: Option<Matcher>,
-    /// What it had counted by then.
+    /// The matcher's counts at the end of the recording.
     ended: Counts,
     sieve: Sieve,
-    /// In the order of time up to where all is known; later ones may still come.
+    /// Events that were read and not matched yet. An older event may still come from another CPU.
     waiting: Vec<Seen>,
     gaps: u64,
     ring: u32,
@@ -57,10 +65,11 @@ pub struct Tracefs {
 }
 
 impl Tracefs {
-    /// Begins to record some disks, at most 8.
+    /// Begins to record 1 to 8 disks.
     ///
     /// # Errors
-    /// There are more disks, or one without a number; tracefs is not there or not permitted, or lacks the block layer's events.
+    /// There are more disks or none, or a disk has no device number; tracefs is not mounted, not
+    /// permitted, or lacks the block layer's events.
     pub fn attach(roots: &Roots, disks: &[Disk], wanted: &Wanted) -> Result<Self, ProbeError> {
         numbers(disks)?;
         let cpus: Vec<u32> = machine::online(roots).iter().map(|cpu| cpu.0).collect();
@@ -85,10 +94,13 @@ impl Tracefs {
         })
     }
 
-    /// Hands on what has completed so far, as far as all before it are over, too.
+    /// Hands on completed I/Os that were not handed on before. An I/O comes when all I/Os that were
+    /// queued before it have completed too, and not before 100 ms have passed, after which no older
+    /// event is expected.
     ///
     /// # Errors
-    /// The buffers cannot be read; that of `take`, the record is lost then.
+    /// The outer error: the buffers cannot be read. The inner error is that of `take`; the record
+    /// it was given is lost.
     pub fn drain<E>(
         &mut self,
         take: impl FnMut(Recorded) -> Result<(), E>,
@@ -113,7 +125,7 @@ impl Tracefs {
         Ok(Ok(Drained { records, fullest }))
     }
 
-    /// Reads what is there; returns the most bytes of a CPU.
+    /// Reads all buffers empty. Returns the bytes of events in the fullest one.
     fn read(&mut self) -> Result<usize, ProbeError> {
         let (waiting, sieve, points) = (&mut self.waiting, &mut self.sieve, &self.points);
         self.pipes.read(|cpu, time, after_gap, record| {
@@ -128,7 +140,7 @@ impl Tracefs {
     }
 
     fn match_until(&mut self, known: u64, matched: &mut Vec<Span>) {
-        // Stable: events of one CPU and instant keep their order.
+        // The sort is stable, so that events of one CPU and one instant keep their order.
         self.waiting.sort_by_key(|seen| seen.event.time);
         let ready = self
             .waiting
@@ -157,10 +169,11 @@ impl Tracefs {
         Ok(records)
     }
 
-    /// Ends the recording: no I/O is seen any more that is queued now, those in flight have a moment to end.
+    /// Ends the recording. I/Os queued from now on are not seen; those in flight have 300 ms to
+    /// complete. All remaining I/Os are handed on.
     ///
     /// # Errors
-    /// The buffers cannot be read.
+    /// The outer error: the buffers cannot be read. The inner error is that of `take`.
     pub fn end<E>(
         &mut self,
         mut take: impl FnMut(Recorded) -> Result<(), E>,
@@ -188,14 +201,14 @@ impl Tracefs {
         Ok(self.hand_on(&rest, take).map(|_| ()))
     }
 
-    /// I/Os seen and not over, about.
+    /// About how many I/Os were seen and are not complete.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         let counts = self.matcher.as_ref().map(Matcher::counts);
         counts.map_or(0, |counts| counts.ios.saturating_sub(counts.completed))
     }
 
-    /// What is missing so far.
+    /// What the recording lacks so far.
     ///
     /// # Errors
     /// The kernel's counts cannot be read.
@@ -235,7 +248,7 @@ impl Tracefs {
         })
     }
 
-    /// Events that the kernel had no room for.
+    /// Events that the kernel lost because a buffer was full, over all CPUs.
     fn overruns(&self) -> Result<u64, ProbeError> {
         let mut sum = 0;
         for cpu in &self.cpus {
@@ -246,7 +259,7 @@ impl Tracefs {
     }
 }
 
-/// Buffers, clock and nothing else running.
+/// Sets the instance's clock and buffer size, with tracing off.
 fn prepare(instance: &Instance, ring: u32) -> Result<(), Failed> {
     instance.write("tracing_on", "0")?;
     instance.write("trace_clock", "mono")?;
@@ -254,7 +267,7 @@ fn prepare(instance: &Instance, ring: u32) -> Result<(), Failed> {
     instance.write("buffer_size_kb", &(ring >> 10).max(4).to_string())
 }
 
-/// Lines `overrun: N`, `commit overrun: N` and `dropped events: N` of a CPU's `stats`.
+/// Sums the lines `overrun: N`, `commit overrun: N` and `dropped events: N` of a CPU's `stats`.
 fn overruns(stats: &str) -> u64 {
     const LOST: [&str; 3] = ["overrun", "commit overrun", "dropped events"];
     let counts = stats.lines().filter_map(|line| line.split_once(':'));
@@ -286,7 +299,7 @@ fn refused(failed: Failed) -> ProbeError {
 mod tests {
     use super::*;
 
-    /// A file of Linux 6.18; read and entries are no losses.
+    /// The file is of Linux 6.18. Its `entries` and `read events` are not losses.
     #[test]
     fn losses_of_a_cpu() {
         let stats = "entries: 52\noverrun: 3\ncommit overrun: 20\nbytes: 2148\noldest event ts:     1.500\n\

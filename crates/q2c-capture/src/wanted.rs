@@ -1,30 +1,32 @@
-//! What to record, by whatever means.
+//! The choice of I/Os to record, the same for BPF and tracefs.
 
 use crate::ProbeError;
 use q2c_host::block::Disk;
 use q2c_model::{Bytes, DevId, Nanos, Op};
 
-/// Disks at most, as in the program.
+/// Most disks of a recording: `DEVICES` in `probes/block_io/block_io.bpf.c`.
 pub(crate) const DISKS: usize = 8;
-/// I/Os in flight at most; their memory is taken at the start.
+/// Most I/Os in flight that a BPF recording can hold, unless [`Wanted::in_flight`] says otherwise.
+/// The kernel takes their memory at the start.
 pub const IN_FLIGHT: u32 = 1 << 16;
 
-/// What to record.
+/// Which I/Os to record. The default is all I/Os.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Operations; empty: all.
+    /// Operations to record; empty means all.
     pub ops: Vec<Op>,
-    /// Lengths, both ends included.
+    /// Shortest I/O to record; an I/O of exactly this length is recorded.
     pub min_size: Bytes,
-    /// See above.
+    /// Longest I/O to record; an I/O of exactly this length is recorded.
     pub max_size: Bytes,
-    /// Queued by this process.
+    /// Record only I/Os that this process queued; `None` means those of all processes.
     pub pid: Option<u32>,
-    /// Only what takes longer, from queued to complete.
+    /// Record only I/Os that take longer than this from queued to complete; zero records all.
     pub latency_above: Nanos,
-    /// Size of each CPU's ring: a power of two of at least 4096; `None`: by the number of CPUs.
+    /// Bytes of each CPU's ring, a power of two of at least 4096. `None` chooses a size by the
+    /// number of CPUs.
     pub ring: Option<u32>,
-    /// I/Os in flight at most.
+    /// Most I/Os in flight that the BPF program can hold; further ones are lost and counted.
     pub in_flight: u32,
 }
 
@@ -42,17 +44,19 @@ impl Default for Wanted {
     }
 }
 
-/// A device's number as the kernel packs it.
+/// A device's number as the kernel packs it: major in the upper 12 bits, minor in the lower 20.
 pub(crate) fn number(device: DevId) -> u32 {
     device.major << 20 | device.minor
 }
 
-/// Whether a disk has requests, by the queues of multi-queue; else it takes bios alone.
+/// Whether a disk has requests: it has the folder `mq` in sysfs, which lists its hardware queues. A
+/// disk without requests takes bios alone.
 pub(crate) fn has_requests(disk: &Disk) -> bool {
     disk.dir.join("mq").is_dir()
 }
 
-/// The numbers of at most [`DISKS`] disks, then zeros.
+/// The packed numbers of 1 to [`DISKS`] disks; unused places are 0. Fails for another number of
+/// disks, or when a disk has no device number.
 pub(crate) fn numbers(disks: &[Disk]) -> Result<[u32; DISKS], ProbeError> {
     let none = DevId::default();
     if disks.is_empty() || disks.len() > DISKS || disks.iter().any(|disk| disk.dev == none) {

@@ -1,4 +1,5 @@
-//! Recording on this machine, where it is permitted: counts against a known number of direct I/Os; else a counted skip.
+//! Records on this machine, where that is permitted, and compares the counts with a known number of
+//! direct I/Os. Elsewhere each test is a counted skip.
 
 use q2c_capture::block_io::{BlockIo, Lost};
 use q2c_capture::{By, Missing, ProbeError, Recorder, Wanted};
@@ -18,10 +19,10 @@ use tempfile::TempDir;
 const BLOCK: usize = 4096;
 const BLOCKS: u64 = 256;
 
-/// One probe at a time, so that one test's I/O is not in another's counts.
+/// Held by the test that records, so that the I/Os of one test are not in the counts of another.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A file of random-looking data on a real disk, open for direct I/O.
+/// A file on a real disk with data that looks random, open for direct I/O.
 struct Scene {
     _turn: MutexGuard<'static, ()>,
     _folder: TempDir,
@@ -31,7 +32,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// `None`: skipped, with the reason told.
+    /// `None` when the test cannot run here; the skip is counted with its reason.
     fn new(test: &str) -> Option<Scene> {
         let turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
@@ -72,7 +73,8 @@ impl Scene {
         }
     }
 
-    /// Reads these blocks one by one.
+    /// Reads at each of these block numbers, `length` bytes at a time; numbers beyond the file
+    /// begin again at its start.
     fn read(&self, blocks: std::ops::Range<u64>, length: usize) {
         let mut room = vec![0; length + BLOCK];
         let from = room.as_ptr().align_offset(BLOCK);
@@ -100,7 +102,7 @@ fn skipped<T>(test: &str, why: &str) -> Option<T> {
     None
 }
 
-/// Ends the recording: all that this process did, and what was lost.
+/// Ends the recording. Returns the I/Os of this process, and what the recording lacks.
 fn ended(mut probe: BlockIo) -> (Vec<Recorded>, Lost) {
     let mut all: Vec<Recorded> = Vec::new();
     let took: Result<(), ()> = probe
@@ -121,7 +123,8 @@ fn ours(wanted: Wanted) -> Wanted {
     }
 }
 
-/// Times as the block layer makes them: each not before the one before it.
+/// Checks that the times of an I/O are in the order of the block layer's events, and that all but I
+/// are known.
 fn in_order(span: &Span) {
     let times = [
         span.queue,
@@ -156,7 +159,7 @@ fn every_read_and_write_is_one_record() {
     };
     let (reads, writes) = (of(Op::Read), of(Op::Write));
     assert!(reads <= 500 && writes <= 70, "{reads}, {writes}: {lost:?}");
-    // The kernel may leave a program out at some events; what is missing then is counted.
+    // The kernel may skip a program at some events; the I/Os that are missing then are counted.
     let all_of_them = (reads + writes) as u64 + lost.lost();
     assert_eq!(all_of_them, 570, "{reads}, {writes}: {lost:?}");
     for io in all.iter().filter(|io| io.span.op == Op::Read) {
@@ -168,7 +171,8 @@ fn every_read_and_write_is_one_record() {
     }
 }
 
-/// The same file is read by blocks in turn: sectors of a record are where the file system put the block.
+/// The file is read block by block, so that the sectors of the records follow each other as the
+/// blocks do on the disk.
 #[test]
 fn sectors_follow_the_file() {
     let test = "sectors_follow_the_file";
@@ -183,7 +187,8 @@ fn sectors_follow_the_file() {
     all.sort_by_key(|io| io.span.queue);
     let sectors: Vec<u64> = all.iter().map(|io| io.span.sector).collect();
     assert_eq!(sectors.len() as u64 + lost.lost(), 64, "{lost:?}");
-    // A fresh file of one write lies in few pieces: nearly every block follows the one before it, 8 sectors further.
+    // A fresh file of one write lies in few pieces: nearly every block follows the one before it, 8
+    // sectors further.
     let follow = sectors
         .windows(2)
         .filter(|pair| pair[1] == pair[0] + 8)
@@ -257,7 +262,7 @@ fn filters_are_in_the_kernel() {
             let fits = |io: &&Recorded| io.span.op == op && io.span.bytes == bytes;
             all.iter().filter(fits).count()
         };
-        // A block of the file that is not beside the next one makes two I/Os of a read of 8 KiB.
+        // A read of 8 KiB is two I/Os when the file system put its two blocks apart.
         let found = (of(Op::Read, 4096), of(Op::Read, 8192), of(Op::Write, 4096));
         let fits = found.0 <= expected.0 && found.1 <= expected.1 && found.2 <= expected.2;
         let missing = expected.0 + expected.1 + expected.2 - found.0 - found.1 - found.2;
@@ -277,7 +282,8 @@ fn filters_are_in_the_kernel() {
     assert_eq!(ended(probe).0.len(), 0);
 }
 
-/// A ring of one page holds 30 records of 136 bytes; without a look into it the others are lost, and counted.
+/// A ring of one page holds 30 records of 136 bytes. As it is not drained, further records are
+/// lost, and counted.
 #[test]
 fn what_is_lost_is_counted() {
     let test = "what_is_lost_is_counted";
@@ -300,7 +306,8 @@ fn what_is_lost_is_counted() {
     assert_eq!(lost.reasons()["lost: ring full"], lost.counts.ring_full);
 }
 
-/// Begins by tracefs.
+/// Begins a recording by tracefs; `None` when the test is skipped because tracefs cannot be used
+/// here.
 fn by_tracefs(scene: &Scene, test: &str, wanted: &Wanted) -> Option<Recorder> {
     let disks = std::slice::from_ref(&scene.disk);
     match Recorder::attach(&Roots::live(), disks, wanted, Some(By::Tracefs)) {
@@ -324,7 +331,7 @@ fn all_of(mut recorder: Recorder) -> (Vec<Recorded>, Missing) {
     (all, missing)
 }
 
-/// Our instances that there are.
+/// Number of tracing instances that this process has made and not removed.
 fn instances() -> usize {
     let ours = format!("q2c-{}-", std::process::id());
     let folders = ["tracing", "debug/tracing"].map(|f| format!("/sys/kernel/{f}/instances"));
@@ -367,7 +374,8 @@ fn tracefs_has_every_read_and_write() {
     }
 }
 
-/// A buffer of a page or two holds some dozens of events; those that are written over are counted by the kernel.
+/// A buffer of a page or two holds some dozens of events. The kernel counts those that it
+/// overwrites.
 #[test]
 fn what_tracefs_loses_is_counted() {
     let test = "what_tracefs_loses_is_counted";
@@ -384,7 +392,7 @@ fn what_tracefs_loses_is_counted() {
     scene.read(0..2000, BLOCK);
     let (all, missing) = all_of(recorder);
     assert!(!all.is_empty() && all.len() < 2000, "{}", all.len());
-    // Each read that is missing lost its Q or its C at least.
+    // Each missing read lost at least its Q or its C.
     let lost = missing.reasons["lost: event overwritten in the kernel's buffer"];
     assert!(
         lost >= 2000 - all.len() as u64,
@@ -394,7 +402,7 @@ fn what_tracefs_loses_is_counted() {
     assert_eq!(missing.lost, lost);
 }
 
-/// The same I/Os recorded both ways at once.
+/// The same I/Os are recorded by BPF and by tracefs at once.
 #[test]
 fn both_ways_agree() {
     let test = "both_ways_agree";
@@ -432,7 +440,8 @@ fn both_ways_agree() {
         apart.push(one.complete.abs_diff(two.complete));
     }
     apart.sort_unstable();
-    // One program runs after the other; the median leaves out what interrupted them.
+    // The two ways take their times one after the other; the median leaves out the I/Os between
+    // whose two times an interruption fell.
     assert!(apart[apart.len() / 2] < 100_000, "{apart:?}");
 }
 

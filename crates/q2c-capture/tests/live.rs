@@ -1,4 +1,5 @@
-//! The probes on this machine, where they are permitted; else a counted skip.
+//! Runs the probes on this machine, where they are permitted. Elsewhere each test is a counted
+//! skip.
 
 use q2c_capture::ProbeError;
 use q2c_capture::kernel_hybrid::KernelHybrid;
@@ -13,7 +14,8 @@ use std::time::{Duration, Instant};
 
 const BLOCK: u32 = 256 << 10;
 
-/// The disk of a file of our own.
+/// The disk that holds a folder; `None` when the test is skipped because there is no such single
+/// disk.
 fn disk(test: &str, folder: &Path) -> Option<Disk> {
     match of_path(&Roots::live(), folder) {
         Ok(leaf) if leaf.below.is_empty() => Some(leaf.disk),
@@ -29,7 +31,8 @@ fn disk(test: &str, folder: &Path) -> Option<Disk> {
     }
 }
 
-/// Writes to the device; gives how long that took.
+/// Writes blocks to the file, each followed by a sync, so that they reach the device. Returns how
+/// long that took.
 fn write(file: &mut File, blocks: u32) -> Duration {
     let begun = Instant::now();
     for n in 0..blocks {
@@ -76,7 +79,8 @@ fn latencies_of_what_was_written() {
     assert_eq!(probe.lost().expect("a map").no_room, 0);
 }
 
-/// The loader must find everything the program names, wherever there is such a kernel; elsewhere the reason is told.
+/// On a kernel with hybrid polling of its own the loader must find everything that the program
+/// names. On others it must give the reason.
 #[test]
 fn hybrid_polling_of_the_kernel_or_the_reason() {
     let test = "hybrid_polling_of_the_kernel_or_the_reason";

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Runs scripted events through pairing.h: one a line on standard input, as
- * "TIME enter TASK REQUEST", "TIME elsewhere TASK" (it polls another device),
- * "TIME sleep TASK ASKED", "TIME poll TASK", "TIME complete REQUEST BY"; prints the counts. Small tables stand for the
- * kernel program's maps; "TIME forget TASK" is what a full one does.
+ * Runs scripted events through pairing.h and prints the counts. Standard input
+ * has one event per line:
+ *
+ *   TIME enter TASK REQUEST      the task polls for the request
+ *   TIME elsewhere TASK          the task polls another device
+ *   TIME sleep TASK ASKED        it goes to sleep for its request
+ *   TIME poll TASK               it calls the driver's poll function
+ *   TIME complete REQUEST BY     the request completes, reaped by task BY
+ *   TIME forget TASK             the table drops it, as a full one does
+ *
+ * Small tables take the place of the kernel program's maps.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,12 @@
-//! The pairing of events that the kernel program does, run outside the kernel on scripted events. Wanted counts are by hand.
+//! Tests how the kernel program pairs sleeps with completions. `tests/pairing.c` runs the same code
+//! outside the kernel on scripted events; the expected counts are worked out by hand.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Polled, slept for, missed, unknown, asked, timed, slept.
+/// The counts of `pairing.h` in its order: polled, slept, missed, unknown, asked_ns, timed,
+/// slept_ns.
 type Counts = [u64; 7];
 
 fn program(folder: &Path) -> PathBuf {
@@ -42,7 +44,7 @@ fn counts(program: &Path, script: &str) -> Counts {
     numbers.try_into().expect("seven counts")
 }
 
-/// Event scripts, and what must come of them.
+/// Name, events and expected counts of each script.
 const SCRIPTS: [(&str, &str, Counts); 15] = [
     (
         "no sleep: classic polling",

@@ -1,4 +1,6 @@
-//! Fixed sleeps against polling on a file: what a machine allows hybrid polling.
+//! Sets fixed sleeps beside polling on a file, and prints how much room a machine leaves for hybrid
+//! polling. Arguments: FILE CPU BLOCK-SIZE, then `poll`, `int` or a sleep such as `50us` for each
+//! phase after a first one of polling. `ENGINE` in the environment names the engine.
 
 #![expect(
     clippy::print_stdout,

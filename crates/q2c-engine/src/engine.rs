@@ -1,31 +1,33 @@
-//! What every engine can do.
+//! The trait that every engine implements, and its types.
 //!
 //! # Contract
-//! An engine is opened in the thread that uses it and never leaves it. [`Engine::submit`] returns when the requests
-//! are handed over; each of them MUST come back exactly once, through [`Engine::poll`] (one look, never sleeps) or
-//! [`Engine::wait`] (in the kernel until there is one, see [`Waits`]), in any order. A request that fails comes back too,
-//! with its errno: errors of the device are data, an `Err` means that the engine itself is broken.
-//! Nothing here allocates after opening.
+//! An engine is opened in the thread that uses it and never leaves it. [`Engine::submit`] returns
+//! when the requests are handed over. Each of them MUST come back exactly once, in any order,
+//! through [`Engine::poll`] (one look, never sleeps) or [`Engine::wait`] (in the kernel until there
+//! is one, see [`Waits`]). A request that fails comes back too, with its errno: errors of the
+//! device are data, and an `Err` means that the engine itself is broken. No call allocates memory
+//! after the opening.
 
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::nvme::NvmeError;
 use q2c_sys::{AioError, RingError, Transfer};
 use thiserror::Error;
 
-/// What a request does.
+/// The operation of a request.
 pub use q2c_sys::Act;
 
-/// One request, named by the buffer slot it uses: at most one in flight per slot.
+/// One request, named by the buffer slot that it uses. At most one request is in flight for each
+/// slot.
 pub type Request = Transfer;
 
 /// One finished request: its slot, and the bytes moved or a negative errno.
 pub type Completion = q2c_sys::Done;
 
-/// The engine itself failed; the lane stops.
+/// The engine itself failed, or could not be opened. The lane stops.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The ring failed.
+    /// The io_uring ring failed.
     #[error(transparent)]
     Ring(#[from] RingError),
     /// Kernel AIO failed.
@@ -34,64 +36,67 @@ pub enum EngineError {
     /// The target takes no NVMe commands.
     #[error(transparent)]
     Nvme(#[from] NvmeError),
-    /// Buffers could not be had.
+    /// No memory could be had for the I/O buffers.
     #[error("allocate {slots} I/O buffers of {size} bytes: {source}")]
     Buffers {
         /// Number of buffers.
         slots: usize,
-        /// Bytes each.
+        /// Bytes of each buffer.
         size: usize,
-        /// Cause.
+        /// Error of the allocation.
         source: std::io::Error,
     },
-    /// A lane could not be placed on its CPU.
+    /// A thread could not be pinned to its CPU.
     #[error("pin a job to CPU {cpu}: {source}; choose one of the online CPUs with --cpu")]
     Pin {
         /// The CPU asked for.
         cpu: u32,
-        /// Cause.
+        /// Error of the system call.
         source: std::io::Error,
     },
-    /// The target's handle could not be shared with another thread.
+    /// The target's file handle could not be duplicated for the engine.
     #[error("open the target once more: {0}")]
     Reopen(std::io::Error),
-    /// A target could not be written before it is measured.
+    /// The target could not be written before the measurement.
     #[error("write the target before it is measured: {source}")]
     Precondition {
-        /// Cause.
+        /// Error of the write.
         source: std::io::Error,
     },
-    /// The engine wants a file or device and got none.
+    /// The engine needs a file or device, and the medium is none. Holds the engine's name.
     #[error("open engine {0}: it needs a file or device as its target")]
     NoTarget(&'static str),
 }
 
-/// What [`Engine::wait`] does.
+/// How [`Engine::wait`] waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waits {
-    /// Sleeps until the completion wakes the caller.
+    /// It sleeps until the completion wakes the caller.
     #[default]
     Asleep,
-    /// Polls in the kernel: no completion wakes anybody. With HYBRID_IOPOLL it sleeps once by a timer before.
+    /// It polls in the kernel: no completion wakes the caller. With HYBRID_IOPOLL it first sleeps
+    /// once by a timer.
     Polling,
-    /// Nothing: a request is complete when its submission returns.
+    /// It does not wait: a request is complete when its submission returns.
     Not,
 }
 
-/// Facts an engine tells about itself, for the proof of the effective mode.
+/// Facts that an engine tells about itself, as proof of the effective mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// How polling happens: `ring` (completions are looked for in memory), `iopoll` (the device is asked), `iopoll, hybrid`
-    /// (the kernel sleeps, then asks), `ring, iopoll by helper` (a kernel thread asks), `io_getevents`, `call` (within the
-    /// call that does the I/O), `memory`.
+    /// How polling happens: `ring` (completions are looked for in memory), `iopoll` (the device is
+    /// asked), `iopoll, hybrid` (the kernel sleeps, then asks), `ring, iopoll by helper` (a kernel
+    /// thread asks), `ring, iopoll and hybrid by helper`, `io_getevents`, `call` (within the call
+    /// that does the I/O), `memory`.
     pub polls_by: &'static str,
-    /// What waiting is.
+    /// How waiting happens.
     pub waits: Waits,
-    /// Flags in force, as the kernel names them; empty when there are none.
+    /// Flags in force, as the kernel names them, separated by `|`. Empty when there are none.
     pub flags: &'static str,
-    /// Whether a timed sleep lasts although the I/O completes meanwhile.
+    /// Whether a timed sleep lasts to its end although the I/O completes meanwhile.
     pub sleeps_undisturbed: bool,
-    /// Thread id of the kernel thread that works for this engine alone (SQPOLL): its CPU belongs to the lane's cost.
+    /// Thread id of the kernel thread that works for this engine alone (SQPOLL). Its CPU belongs to
+    /// the lane's cost.
     pub helper: Option<u32>,
 }
 
@@ -100,7 +105,8 @@ const EAGAIN: i32 = 11;
 const EOPNOTSUPP: i32 = 95;
 
 impl Facts {
-    /// Why a request of this engine ended with `result`, where the engine's own options are the likely reason.
+    /// The likely reason why a request of this engine ended with `result`, where the engine's own
+    /// options explain it; otherwise `None`.
     #[must_use]
     pub fn cause(&self, result: i32) -> Option<&'static str> {
         let has = |flag: &str| self.flags.split('|').any(|name| name == flag);
@@ -120,31 +126,33 @@ impl Facts {
     }
 }
 
-/// An I/O interface, in use by one thread.
+/// An I/O interface, used by one thread. The module's text has the contract.
 pub trait Engine {
-    /// Hands the requests over. Returns when the submission returned.
+    /// Hands the requests over. Returns when the submission has returned.
     ///
     /// # Errors
-    /// When the engine is broken; the requests are lost then.
+    /// The engine is broken; the requests are lost then.
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError>;
 
-    /// One look for a completion; never sleeps.
+    /// Looks once for a completion and never sleeps.
     ///
     /// # Errors
-    /// When the engine is broken.
+    /// The engine is broken.
     fn poll(&mut self) -> Result<Option<Completion>, EngineError>;
 
-    /// In the kernel until a completion is there, as [`Facts::waits`] says. At least one request MUST be in flight.
+    /// Waits in the kernel until a completion is there, in the way that [`Facts::waits`] says. At
+    /// least one request MUST be in flight.
     ///
     /// # Errors
-    /// When the engine is broken.
+    /// The engine is broken.
     fn wait(&mut self) -> Result<Completion, EngineError>;
 
-    /// As [`Engine::wait`], but at most until `deadline_ns` of CLOCK_MONOTONIC: `None` then. It sleeps where the interface can wait
-    /// by time, and looks all the while where it cannot. Nothing need be in flight.
+    /// As [`Engine::wait`], but returns `None` at `deadline_ns` of CLOCK_MONOTONIC. It sleeps where
+    /// the interface can wait by time, and polls all the while where it cannot. It may be called
+    /// with nothing in flight.
     ///
     /// # Errors
-    /// When the engine is broken.
+    /// The engine is broken.
     fn wait_until(&mut self, deadline_ns: u64) -> Result<Option<Completion>, EngineError> {
         loop {
             let done = self.poll()?;
@@ -155,16 +163,16 @@ pub trait Engine {
         }
     }
 
-    /// Submits and waits as one act, where the interface can (one system call).
+    /// Submits and waits, in one system call where the interface can.
     ///
     /// # Errors
-    /// When the engine is broken.
+    /// The engine is broken.
     fn submit_and_wait(&mut self, requests: &[Request]) -> Result<Completion, EngineError> {
         self.submit(requests)?;
         self.wait()
     }
 
-    /// What it is.
+    /// The facts about this engine and its options.
     fn facts(&self) -> Facts;
 }
 

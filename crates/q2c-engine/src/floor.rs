@@ -1,26 +1,29 @@
-//! The harness's own cost: what the loop charges for an I/O that takes no time.
+//! The harness's own cost: the CPU time that the loop takes for an I/O that takes no time.
 
 use crate::engines::{EngineSpec, Medium};
-use crate::lane::Wait;
 use crate::pattern::Pattern;
 use crate::run::{Activity, JobPlan, PhaseData, RunError, RunPlan, run};
 use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_policy::Wait;
 use q2c_sys::Clock;
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 
-/// Runs of which the one with most I/Os counts: others may have met other tasks.
+/// Number of runs. The one with most I/Os counts, because the others may have been disturbed by
+/// other tasks.
 const RUNS: usize = 5;
-/// Length of one.
+/// Length of a run.
 const LENGTH: Nanos = Nanos::from_millis(8);
-/// Room for every I/O of a run down to 15 ns each: a sample that is only counted costs less than one that is kept.
+/// Room for every I/O of a run, down to 15 ns for each. All must be kept, because a sample that is
+/// only counted costs less.
 const CAPACITY: usize = 1 << 19;
 
-/// Readings of the clock per batch, and batches of which the cheapest counts.
+/// Readings of the clock in a batch, and number of batches. The cheapest batch counts.
 const READINGS: u32 = 10_000;
 const BATCHES: u32 = 5;
 
-/// What one reading of the clock costs on this thread's CPU, nanoseconds. Takes a millisecond where the clock is cheap.
+/// The cost of one reading of the clock on this thread's CPU, ns. Takes a millisecond where the
+/// clock is cheap.
 #[must_use]
 pub fn clock_ns(clock: Clock) -> f64 {
     let batch = || {
@@ -33,18 +36,19 @@ pub fn clock_ns(clock: Clock) -> f64 {
     (0..BATCHES).map(|_| batch()).fold(f64::INFINITY, f64::min)
 }
 
-/// Thread CPU per I/O of classic polling on the `null` engine on `cpu`, every sample recorded, in nanoseconds. Takes about 0.1 s.
+/// Thread CPU per I/O of classic polling on the `null` engine on `cpu`, ns, with every sample
+/// recorded. Takes about 0.1 s.
 ///
 /// # Errors
-/// When the CPU may not be used.
+/// The CPU may not be used.
 pub fn measure(clock: Clock, cpu: CpuId) -> Result<f64, RunError> {
     best(clock, cpu, CAPACITY)
 }
 
-/// The same with nothing kept: I/Os are counted, none is timed.
+/// As [`measure`], but with nothing kept: I/Os are counted and not timed.
 ///
 /// # Errors
-/// When the CPU may not be used.
+/// The CPU may not be used.
 pub fn measure_bare(clock: Clock, cpu: CpuId) -> Result<f64, RunError> {
     best(clock, cpu, 0)
 }

@@ -1,4 +1,4 @@
-//! One lane's loop: nothing in it but the I/O, the sleep and the record.
+//! The loop of one lane. It does nothing but the I/O, the sleep and the record.
 
 mod bare;
 mod deep;
@@ -13,65 +13,64 @@ use crate::engine::{Act, Completion, Engine, EngineError, Request, Waits};
 use crate::pattern::Offsets;
 use crate::sample::{Recorder, Sample, short};
 use q2c_model::{Direction, Nanos};
-use q2c_policy::{Decision, Io, Outcome};
+use q2c_policy::{Decision, Io, Outcome, Wait};
 use q2c_sys::Clock;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::sleep_until;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How a lane waits for its completions.
-pub enum Wait {
-    /// Until the interrupt.
-    Interrupt,
-    /// By looking all the time. Where the engine polls in the kernel (IOPOLL, RWF_HIPRI) that is one call per wait.
-    Poll,
-    /// As a sleep rule says: a sleep and then looking, looking at once, or until the interrupt. With several I/Os in flight the
-    /// lane sleeps for the oldest of them, once, and then looks for any.
-    Hybrid(Box<dyn q2c_policy::Lane>),
-}
-
-/// One thread's I/O.
+/// One thread's I/O: an engine with its offsets, its recorder and its state.
+///
+/// The thread that opened the engine owns the lane. It calls [`Lane::run_until`] once for each
+/// stretch of time, one after the other. When `carries` was set, it calls [`Lane::drain`] before it
+/// waits in another way, and at the end.
+///
+/// Invariants:
+/// - At most `depth` requests are in flight, and at most one in each slot. At depth 1 the slot is 0
+///   and nothing is in flight between two I/Os.
+/// - Each finished I/O is recorded exactly once, in the order of reaping.
 pub struct Lane<'a> {
-    /// The interface.
+    /// The engine, opened in this thread.
     pub engine: Box<dyn Engine>,
-    /// Where requests go.
+    /// The offsets of the requests.
     pub offsets: Offsets,
     /// The run's clock.
     pub clock: Clock,
-    /// What is kept.
+    /// Takes the samples.
     pub recorder: Recorder,
-    /// Writes, else reads.
+    /// Whether requests write; otherwise they read.
     pub write: bool,
     /// Bytes per request.
     pub length: u32,
-    /// Raised from outside: stop now.
+    /// The lane ends its I/O when this is raised.
     pub stop: &'a AtomicBool,
-    /// Raise `stop` at the first failed I/O.
+    /// Whether the first failed I/O raises `stop`.
     pub stop_on_fault: bool,
-    /// What waiting in the engine is.
+    /// How the engine waits.
     pub waits: Waits,
-    /// The kernel thread that works for the engine.
+    /// Thread id of the kernel thread that works for the engine (SQPOLL).
     pub helper: Option<u32>,
-    /// Requests in flight.
+    /// The most requests in flight.
     pub depth: u16,
-    /// Depth above 1: when and where each slot's request went.
+    /// Depth above 1: time and offset of each slot's request. The time is that of the submission,
+    /// or in an open loop the intended time.
     pub slots: Vec<(u64, u64)>,
-    /// Depth above 1, under a sleep rule: what is in flight.
+    /// Depth above 1, under a sleep rule: the requests in flight.
     pub flights: Flights,
-    /// Depth above 1: requests in flight now.
+    /// Depth above 1: number of requests in flight now.
     pub in_flight: u16,
-    /// Depth above 1: what is in flight stays there from one call to the next, until [`Lane::drain`].
+    /// Depth above 1: requests stay in flight from one call to the next, until [`Lane::drain`].
     pub carries: bool,
-    /// Open loop: when submissions are due.
+    /// Open loop: the times at which submissions are due.
     pub pace: Option<Pace>,
 }
 
 impl Lane<'_> {
-    /// Does I/O until the run's clock shows `end`, or `stop` is raised. Nothing is in flight afterwards, unless the lane
-    /// carries it on.
+    /// Does I/O until the run's clock shows `end`, or `stop` is raised. Nothing is in flight
+    /// afterwards, unless the lane carries its requests on.
     ///
     /// # Errors
-    /// When the engine is broken.
+    /// The engine is broken.
     pub fn run_until(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
         if self.pace.is_some() {
             return self.paced(wait, end);
@@ -84,7 +83,7 @@ impl Lane<'_> {
         }
         match wait {
             Wait::Interrupt => self.repeat(end, Self::interrupted),
-            // What is done in one call leaves no time to look in.
+            // An I/O that is done in one call leaves no time to look in.
             Wait::Poll if self.waits == Waits::Not => self.repeat(end, Self::interrupted),
             Wait::Poll if !self.recorder.keeps() => self.bare(end),
             Wait::Poll => self.repeat(end, Self::polled),
@@ -119,7 +118,7 @@ impl Lane<'_> {
         }
     }
 
-    // A sample goes into its place in registers: through memory it costs 10 ns more.
+    // A sample is built in registers and stored once: passing it through memory costs 10 ns more.
     #[inline(always)]
     fn record(&mut self, sample: Sample) {
         let good = self.recorder.push(sample, self.length);
@@ -178,7 +177,7 @@ impl Lane<'_> {
                 sample.flags |= Sample::INTERRUPT;
                 self.engine.wait()?
             }
-            // Where completions raise no interrupt, polling is what comes next to it.
+            // Where completions raise no interrupt, the lane polls instead.
             Decision::Interrupt | Decision::Poll | Decision::Sleep(Nanos::ZERO) => self.spin()?,
             Decision::Sleep(asked) => self.sleep_then_spin(asked, submitted, &mut sample)?,
         };
@@ -193,7 +192,7 @@ impl Lane<'_> {
         Ok(sample)
     }
 
-    /// A request as a sleep rule knows it.
+    /// The request as a sleep rule sees it.
     fn io(&self) -> Io {
         let direction = if self.write {
             Direction::Write
@@ -213,7 +212,7 @@ impl Lane<'_> {
         sample: &mut Sample,
     ) -> Result<Completion, EngineError> {
         let call = self.clock.now();
-        // The rule's time began when the submission returned, not here.
+        // The rule's time began when the submission returned, so the time since then is taken off.
         sleep_until(monotonic_ns() + asked.0.saturating_sub(call - submitted));
         let woke = self.clock.now();
         sample.asked_ns = short(asked.0);

@@ -1,7 +1,7 @@
 //! I/O engines and completion methods: the loop that does the I/O, sleeps, and records.
 //!
-//! [`run()`] takes a [`RunPlan`] (lanes, phases, one start) and gives back every lane's samples; [`live()`] runs without a planned
-//! end and hands them over while it runs.
+//! [`run()`] takes a [`RunPlan`] (lanes, phases, one start) and returns every lane's samples.
+//! [`live()`] runs without a planned end and hands the samples over while it runs.
 
 pub mod engine;
 pub mod engines;
@@ -15,8 +15,8 @@ pub mod spdk;
 mod tally;
 
 pub use engines::{EngineSpec, Medium};
-pub use lane::Wait;
 pub use pattern::{Offsets, Pattern};
+pub use q2c_policy::Wait;
 pub use run::{
     Activity, Heard, JobPlan, LaneData, Live, LivePlan, LiveSlice, Mark, Observer, PhaseData,
     RunData, RunError, RunPlan, live, run,

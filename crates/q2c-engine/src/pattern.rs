@@ -1,4 +1,4 @@
-//! Where the next request goes.
+//! Access patterns, and the offsets that they give to requests.
 
 use q2c_model::Bytes;
 use q2c_stats::Rng;
@@ -6,16 +6,16 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Access pattern, as fio names it.
+/// An access pattern, named as in fio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// Uniformly random blocks, else ascending.
+    /// Whether blocks are uniformly random; otherwise they ascend.
     pub random: bool,
-    /// Writes, else reads.
+    /// Whether requests write; otherwise they read.
     pub write: bool,
 }
 
-/// A text that is no pattern.
+/// A text that names no pattern. It holds the text.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("expected randread, randwrite, read or write, found `{0}`")]
 pub struct ParsePatternError(pub String);
@@ -45,7 +45,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Block offsets of one lane.
+/// The block offsets of one lane, in the order of its requests.
 #[derive(Clone, Debug)]
 pub struct Offsets {
     random: bool,
@@ -56,8 +56,9 @@ pub struct Offsets {
 }
 
 impl Offsets {
-    /// Offsets of blocks of `bs` within `span` bytes (whole blocks only, at least one); a sequential lane starts
-    /// where its seed says, so that lanes do not follow each other.
+    /// Offsets of blocks of `bs` within `span` bytes (whole blocks only, at least one). A
+    /// sequential lane starts at a block that its seed draws, so that lanes do not follow each
+    /// other.
     #[must_use]
     pub fn new(pattern: Pattern, bs: Bytes, span: Bytes, seed: u64) -> Self {
         let blocks = (span.0 / bs.0).max(1);
@@ -72,7 +73,7 @@ impl Offsets {
         }
     }
 
-    /// The next block's byte offset.
+    /// The byte offset of the next block.
     #[inline]
     pub fn next_offset(&mut self) -> u64 {
         if self.random {

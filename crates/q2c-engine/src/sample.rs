@@ -1,30 +1,31 @@
-//! What one I/O leaves behind: a few words into memory that was touched before the run.
+//! The record of one I/O, written into memory that was touched before the run.
 
 use crate::tally::Tally;
 use q2c_model::Nanos;
 use q2c_sys::cache::expect_writes_behind;
 
-/// One finished I/O. Instants count from the run clock's zero, durations saturate at 4.29 s.
+/// One finished I/O. Instants count from the run clock's zero; durations saturate at 4.29 s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Just before the submission.
+    /// Time just before the submission.
     pub submit_ns: u64,
     /// Byte offset on the target.
     pub offset: u64,
-    /// Submission's wall time; 0 and [`Sample::ONE_CALL`] when submission and waiting were one call.
+    /// Wall time of the submission. It is 0, and [`Sample::ONE_CALL`] is set, when submission and
+    /// waiting were one call.
     pub submit_len_ns: u32,
-    /// From the submission's return to the reaping.
+    /// Time from the submission's return to the reaping.
     pub wait_ns: u32,
-    /// Sleep asked, from the submission's return; meaningful with [`Sample::SLEPT`].
+    /// Sleep asked, from the submission's return; valid with [`Sample::SLEPT`].
     pub asked_ns: u32,
-    /// From the submission's return to the wake-up.
+    /// Time from the submission's return to the wake-up; valid with [`Sample::SLEPT`].
     pub woke_ns: u32,
-    /// The sleep from call to return.
+    /// Time from the call of the sleep to its return; valid with [`Sample::SLEPT`].
     pub slept_ns: u32,
     /// Bytes moved, or a negative errno.
     pub result: i32,
-    /// The bits below. A whole word: padding behind a byte is copied in overlapping pieces, and each copy waits for the store
-    /// before it, 10 ns per I/O.
+    /// A set of the bits below. It is a whole word, because padding behind a byte is copied in
+    /// overlapping pieces, and each copy waits for the store before it: 10 ns per I/O.
     pub flags: u64,
 }
 
@@ -33,14 +34,16 @@ impl Sample {
     pub const SLEPT: u64 = 1;
     /// The first poll after the wake-up found the completion.
     pub const MISSED: u64 = 2;
-    /// Submission and waiting were one system call: no time between them.
+    /// Submission and waiting were one system call, with no time between them.
     pub const ONE_CALL: u64 = 4;
     /// Hybrid polling handled it, whether it slept or not.
     pub const HYBRID: u64 = 8;
-    /// The sleep rule left it to the interrupt: the lane waited in the kernel, neither slept nor looked.
+    /// The sleep rule left it to the interrupt: the lane waited in the kernel, and neither slept
+    /// nor looked.
     pub const INTERRUPT: u64 = 16;
 
-    /// An I/O whose submission and waiting were one: all of its time is `wait_ns`.
+    /// The sample of an I/O whose submission and waiting were one call: all of its time is
+    /// `wait_ns`.
     #[inline]
     #[must_use]
     pub(crate) fn one_call(submit_ns: u64, offset: u64, wait_ns: u64, result: i32) -> Self {
@@ -61,30 +64,30 @@ impl Sample {
         self.flags & flags == flags
     }
 
-    /// When the completion was seen, on the run's clock.
+    /// Time at which the completion was seen, on the run's clock.
     #[inline]
     #[must_use]
     pub const fn reaped_ns(&self) -> u64 {
         self.submit_ns + self.submit_len_ns as u64 + self.wait_ns as u64
     }
 
-    /// U2C: from just before the submission to the reaping.
+    /// U2C: time from just before the submission to the reaping.
     #[must_use]
     pub const fn u2c(&self) -> Nanos {
         Nanos(self.submit_len_ns as u64 + self.wait_ns as u64)
     }
 }
 
-/// A duration that fits.
+/// The duration in 32 bits; the largest value when it does not fit.
 #[inline]
 pub(crate) fn short(ns: u64) -> u32 {
     u32::try_from(ns).unwrap_or(u32::MAX)
 }
 
-/// A request that did not do what it should.
+/// A request that failed or moved fewer bytes than asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which I/O of the lane, from 0.
+    /// Number of the I/O in its lane, from 0.
     pub nth: u64,
     /// Byte offset on the target.
     pub offset: u64,
@@ -94,7 +97,8 @@ pub struct Fault {
     pub result: i32,
 }
 
-/// Room for `capacity` samples, its pages touched.
+/// An empty vector with room for `capacity` samples. All its pages have been written, so that the
+/// run takes no page faults.
 pub(crate) fn touched(capacity: usize) -> Vec<Sample> {
     let something = Sample {
         flags: 1,
@@ -105,7 +109,8 @@ pub(crate) fn touched(capacity: usize) -> Vec<Sample> {
     samples
 }
 
-/// Bounded memory for samples: what does not fit is counted, never kept and never grown.
+/// A lane's store of samples. Its memory never grows: samples beyond the capacity are counted and
+/// not kept.
 #[derive(Debug, Default)]
 pub struct Recorder {
     samples: Vec<Sample>,
@@ -117,7 +122,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Room for `capacity` samples, its pages touched.
+    /// A recorder with room for `capacity` samples, whose pages have been written.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Recorder {
@@ -127,7 +132,7 @@ impl Recorder {
         }
     }
 
-    /// The same, and every I/O counted in classes.
+    /// The same recorder, which also adds every I/O to a [`Tally`].
     #[must_use]
     pub fn tallying(self) -> Self {
         Recorder {
@@ -136,13 +141,14 @@ impl Recorder {
         }
     }
 
-    /// Whether anything of an I/O is kept. Without, the recorder counts.
+    /// Whether anything of an I/O is kept. A recorder that keeps nothing only counts.
     #[must_use]
     pub fn keeps(&self) -> bool {
         self.capacity > 0 || self.tally.is_some()
     }
 
-    /// Counts a finished I/O of `asked` bytes of which nothing is kept. Tells whether it was in order.
+    /// Counts a finished I/O of `asked` bytes and keeps nothing of it. Returns whether all its
+    /// bytes were moved.
     #[inline]
     pub fn pass(&mut self, offset: u64, result: i32, asked: u32) -> bool {
         self.ios += 1;
@@ -158,13 +164,13 @@ impl Recorder {
         good
     }
 
-    /// What was tallied since the last call; `None` without tallying.
+    /// Takes out the tally of the I/Os since the last call; `None` without tallying.
     pub fn cut(&mut self) -> Option<Box<Tally>> {
         let tally = self.tally.as_mut()?;
         Some(std::mem::take(tally))
     }
 
-    /// Takes one finished I/O of `asked` bytes. Tells whether it was in order.
+    /// Records a finished I/O of `asked` bytes. Returns whether all its bytes were moved.
     #[inline(always)]
     pub fn push(&mut self, sample: Sample, asked: u32) -> bool {
         if self.samples.len() < self.capacity {
@@ -195,25 +201,26 @@ impl Recorder {
         self.faults += 1;
     }
 
-    /// I/Os so far, recorded or not.
+    /// Number of I/Os so far, recorded or not.
     #[must_use]
     pub fn ios(&self) -> u64 {
         self.ios
     }
 
-    /// Samples so far.
+    /// Number of samples so far.
     #[must_use]
     pub fn recorded(&self) -> usize {
         self.samples.len()
     }
 
-    /// Goes on into `empty`, and gives what there was. Nothing is allocated when `empty` has the capacity.
+    /// Goes on with `empty` as its memory, and returns the samples so far. Nothing is allocated
+    /// when `empty` has the capacity.
     pub fn swap(&mut self, mut empty: Vec<Sample>) -> Vec<Sample> {
         empty.clear();
         std::mem::replace(&mut self.samples, empty)
     }
 
-    /// I/Os that failed or were short, and the first of them.
+    /// Number of I/Os that failed or were short, and the first of them.
     #[must_use]
     pub fn faults(&self) -> (u64, Option<Fault>) {
         (self.faults, self.first_fault)

@@ -1,9 +1,9 @@
-//! What I/Os of any number leave behind in constant memory.
+//! Sums over any number of I/Os in constant memory.
 
 use crate::sample::Sample;
 use q2c_stats::Histogram;
 
-/// Counts and sums over I/Os, and their latencies in classes.
+/// Counts and sums over I/Os, and a histogram of their latencies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Latencies (U2C), ns.
@@ -14,7 +14,7 @@ pub struct Tally {
     pub slept: u64,
     /// I/Os that the sleep rule left to the interrupt.
     pub interrupted: u64,
-    /// I/Os complete when their sleep ended.
+    /// I/Os that were complete when their sleep ended.
     pub misses: u64,
     /// Sum of sleeps asked, ns.
     pub asked_ns: u64,
@@ -43,7 +43,7 @@ impl Tally {
         }
     }
 
-    /// Adds another's.
+    /// Adds the counts of another tally.
     pub fn merge(&mut self, other: &Tally) {
         self.latencies.merge(&other.latencies);
         self.handled += other.handled;

@@ -1,59 +1,64 @@
-//! A section as a job.
+//! Turns the options of a section into a job.
 
 use crate::number;
 use crate::options::Reader;
 use crate::remark::Topic;
 use q2c_model::Bytes;
+use q2c_policy::Method;
 
-/// How much of the target is used.
+/// The part of the target that a job uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// From its start.
+    /// This many bytes from the start of the target.
     Bytes(Bytes),
-    /// Percent of it, 1 to 100.
+    /// This share of the target in percent, 1 to 100.
     Percent(u8),
 }
 
-/// One section, in q2c's words; none where the file does not say it, or says what is refused.
+/// One section in q2c's words. A field is `None` when the file does not state it, or states a value
+/// that is refused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Job {
-    /// Its name.
+    /// Name of the section.
     pub name: String,
-    /// Its head's line, from 1.
+    /// Line of the section's head, from 1.
     pub line: usize,
     /// Jobs of one group run at once; the groups follow each other (`stonewall`).
     pub group: usize,
-    /// Interface with its options: `io_uring`, `io_uring:iopoll`, `libaio`, `pvsync2:nowait`, `io_uring_cmd`.
+    /// Interface with its options: `io_uring`, `io_uring:iopoll`, `libaio`, `pvsync2:nowait`,
+    /// `io_uring_cmd`.
     pub engine: Option<String>,
     /// Completion method: `interrupt`, `poll`, `sqpoll`, `sqpoll-iopoll`.
-    pub method: Option<String>,
-    /// `randread`, `randwrite`, `read` or `write`.
+    pub method: Option<Method>,
+    /// Pattern: `randread`, `randwrite`, `read` or `write`.
     pub rw: Option<String>,
     /// Bytes per request.
     pub bs: Option<Bytes>,
-    /// Requests in flight.
+    /// Requests in flight for each thread, 1 to 1024.
     pub depth: Option<u16>,
-    /// Threads.
+    /// Number of threads, 1 to 1024.
     pub jobs: Option<u32>,
-    /// File or device.
+    /// Path of the file or device.
     pub target: Option<String>,
-    /// How much of it.
+    /// The part of the target that is used; `None` means all of it.
     pub size: Option<Size>,
-    /// Measured time.
+    /// Measured time, seconds.
     pub seconds: Option<f64>,
-    /// Time before it.
+    /// Time before the measured time, seconds.
     pub warm_up: Option<f64>,
     /// Submissions of each thread per second, as a Poisson process.
     pub rate: Option<f64>,
-    /// CPUs in the order in which threads take them.
+    /// CPUs in the order in which threads take them (ascending).
     pub cpus: Option<Vec<u32>>,
-    /// CPU of the thread that submits (SQPOLL).
+    /// CPU of the kernel thread that submits (SQPOLL).
     pub helper_cpu: Option<u32>,
 }
 
 /// Most threads, and most requests in flight.
 const MOST: u64 = 1024;
 
+/// Builds the job of a section. It takes every option that it understands from `reader`; the rest
+/// is sorted by [`Reader::finish`].
 pub(crate) fn of(reader: &mut Reader<'_>, group: usize) -> Job {
     let rw = pattern(reader);
     reader.writes = rw.as_deref().is_some_and(|rw| rw.ends_with("write"));
@@ -79,7 +84,7 @@ pub(crate) fn of(reader: &mut Reader<'_>, group: usize) -> Job {
     job
 }
 
-/// One by default, as in fio.
+/// A count that is 1 by default, as in fio.
 fn count(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<u64> {
     if !reader.has(key) {
         return Some(1);
@@ -112,7 +117,8 @@ fn pattern(reader: &mut Reader<'_>) -> Option<String> {
     None
 }
 
-/// Values for reads, writes and trims between commas: one that is missing is as the one before, or the default before a comma.
+/// The part for the job's direction of a value `READS,WRITES,TRIMS`. A missing part is as the last
+/// one given; an empty part stands for the default.
 fn of_direction(value: &str, writes: bool) -> &str {
     let parts: Vec<&str> = value.split(',').map(str::trim).collect();
     let wanted = usize::from(writes);
@@ -152,7 +158,7 @@ fn time(reader: &mut Reader<'_>, key: &str, topic: Topic) -> Option<f64> {
         let why = format!("expected a time such as 30, 30s, 2m or 500ms, found `{value}`");
         reader.refuse(&entry, &why, Some(topic));
     }
-    // fio's "no limit", which is what it takes for no runtime; no ramp is what it says.
+    // For fio a runtime of 0 means no limit, as if none were given. A ramp time of 0 means no ramp.
     seconds.filter(|s| *s > 0.0 || topic == Topic::WarmUp)
 }
 
@@ -163,7 +169,7 @@ fn target(reader: &mut Reader<'_>) -> Option<String> {
     }
     let entry = reader.take("filename")?;
     let value = entry.value.clone().unwrap_or_default();
-    // `\:` is a colon of a name, `:` separates names.
+    // `\:` is a colon in a name; `:` separates names.
     if value.replace("\\:", "").contains(':') {
         let why = "q2c bench has one target: name one of these files";
         reader.refuse(&entry, why, Some(Topic::Target));
@@ -188,7 +194,7 @@ fn size(reader: &mut Reader<'_>) -> Option<Size> {
         return percent.map(Size::Percent);
     }
     match reader.number(&entry, &value, Topic::Size)? {
-        // fio's word for the whole of it.
+        // In fio 0 means the whole target.
         0 => None,
         bytes => Some(Size::Bytes(Bytes(bytes))),
     }
@@ -228,7 +234,7 @@ fn cpus(reader: &mut Reader<'_>) -> Option<Vec<u32>> {
     cpus
 }
 
-/// q2c's I/O never goes through the page cache.
+/// Checks that the job does direct I/O: q2c's I/O never goes through the page cache.
 fn direct(reader: &mut Reader<'_>, engine: Option<&str>) {
     const WHY: &str =
         "q2c bench does direct I/O only, this would go through the page cache: write direct=1";
@@ -242,17 +248,21 @@ fn direct(reader: &mut Reader<'_>, engine: Option<&str>) {
     }
 }
 
-/// Interface and method, which fio's options for an interface make together.
+/// Sets engine and method, which in fio both follow from the options of one interface.
 fn engine(reader: &mut Reader<'_>, job: &mut Job) {
-    job.method = Some("interrupt".to_owned());
+    job.method = Some(Method::INTERRUPT);
     let Some(entry) = reader.take("ioengine") else {
         let why = "fio takes psync then, which q2c does not have: name io_uring, libaio or pvsync2";
         return reader.lacks("ioengine", why, Some(Topic::Engine));
     };
-    // libaio has no such option, not in fio either.
+    // libaio has no `hipri`, not in fio either.
     let hipri = entry.value.as_deref() != Some("libaio") && reader.flag("hipri");
-    let method = if hipri { "poll" } else { "interrupt" };
-    job.method = Some(method.to_owned());
+    let method = if hipri {
+        Method::POLL
+    } else {
+        Method::INTERRUPT
+    };
+    job.method = Some(method);
     match entry.value.as_deref() {
         Some("io_uring") => ring(reader, job, hipri),
         Some("libaio") => job.engine = Some("libaio".to_owned()),
@@ -269,13 +279,13 @@ fn ring(reader: &mut Reader<'_>, job: &mut Job, hipri: bool) {
     always(reader, &["fixedbufs", "registerfiles", "nonvectored"]);
     let helper = reader.flag("sqthread_poll");
     let (engine, method) = match (helper, hipri) {
-        (true, true) => ("io_uring", "sqpoll-iopoll"),
-        (true, false) => ("io_uring", "sqpoll"),
-        // Asked of the device, not only looked for in memory.
-        (false, true) => ("io_uring:iopoll", "poll"),
-        (false, false) => ("io_uring", "interrupt"),
+        (true, true) => ("io_uring", Method::SqPollIoPoll),
+        (true, false) => ("io_uring", Method::SqPoll),
+        // With hipri the poll asks the device instead of only looking for completions in memory.
+        (false, true) => ("io_uring:iopoll", Method::POLL),
+        (false, false) => ("io_uring", Method::INTERRUPT),
     };
-    (job.engine, job.method) = (Some(engine.to_owned()), Some(method.to_owned()));
+    (job.engine, job.method) = (Some(engine.to_owned()), Some(method));
     let Some(entry) = reader.take("sqthread_poll_cpu") else {
         return;
     };
@@ -293,7 +303,7 @@ fn ring(reader: &mut Reader<'_>, job: &mut Job, hipri: bool) {
     }
 }
 
-/// What q2c's rings always have.
+/// Refuses options that turn off features that q2c's rings always have.
 fn always(reader: &mut Reader<'_>, keys: &[&str]) {
     for key in keys {
         if let Some(entry) = reader.take(key).filter(|e| e.value.as_deref() == Some("0")) {

@@ -1,17 +1,21 @@
-//! fio job files: what they ask for, as far as q2c can do it, and what not, by line.
+//! fio job files: the jobs that they ask for, as far as q2c can run them, and by line the options
+//! that it cannot.
 //!
-//! [`read`] takes a file apart as fio 3.33 does (its manual, "Job file format" and "Parameter types") and sorts every option that is in
-//! force into one of three: *taken* into a [`Job`], *not needed* ([`JobFile::not_needed`]), or *refused* because what is measured would
-//! be something else ([`JobFile::refused`]). Nothing is passed over in silence. No file is opened here.
+//! [`read`] parses a file as fio 3.33 does (its manual, "Job file format" and "Parameter types")
+//! and sorts every option that is in force into one of three kinds: *taken* into a [`Job`], *not
+//! needed* ([`JobFile::not_needed`]), or *refused* because something else would be measured without
+//! it ([`JobFile::refused`]). No option is dropped in silence. No file is opened here.
 //!
 //! ```
-//! let text = b"[global]\nioengine=io_uring\ndirect=1\nrw=randread\ngroup_reporting\n[qd32]\niodepth=32\n";
+//! let text = b"[global]\nioengine=io_uring\ndirect=1\nrw=randread\ngroup_reporting\n\
+//!              [qd32]\niodepth=32\n";
 //! let file = q2c_fio::read(text, &|_| None)?;
 //! assert_eq!(file.jobs[0].depth, Some(32));
 //! assert_eq!(file.not_needed[0].option, "group_reporting");
 //! # Ok::<(), q2c_fio::SyntaxError>(())
 //! ```
-// No ini crate is used: those that keep the line of an option know neither options without a value nor comments behind one.
+// No ini crate is used: those that keep the line of an option know neither options without a value
+// nor comments behind an option.
 
 mod job;
 mod lines;
@@ -24,21 +28,21 @@ pub use lines::SyntaxError;
 pub use number::{KbBase, cpus, seconds, whole};
 pub use remark::{Remark, Topic};
 
-/// What a job file asks for.
+/// The jobs of a job file, and the remarks on its options.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobFile {
-    /// Its sections, without the global ones.
+    /// The sections of the file in its order, without the global ones.
     pub jobs: Vec<Job>,
-    /// Options that change nothing here.
+    /// Options that change nothing in q2c.
     pub not_needed: Vec<Remark>,
     /// Options that would change what is measured and that q2c does not have.
     pub refused: Vec<Remark>,
 }
 
-/// Reads a job file; `variable` gives the environment's variables for `${NAME}`.
+/// Reads a job file. `variable` returns the value of an environment variable for `${NAME}`.
 ///
 /// # Errors
-/// When the text is no job file: the first line that is not, and why.
+/// When the text is no job file: the first line that cannot be read, and why.
 pub fn read(
     text: &[u8],
     variable: &dyn Fn(&str) -> Option<String>,

@@ -1,15 +1,15 @@
-//! Lines to sections.
+//! Parses the lines of a job file into sections.
 
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// A text that is no job file.
+/// Says why a text is no job file.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("line {line}: {why}")]
 pub struct SyntaxError {
-    /// From 1.
+    /// Line of the error, from 1.
     pub line: usize,
-    /// What is wrong there, and what to do.
+    /// Description of the error, and what to do about it.
     pub why: String,
 }
 
@@ -27,7 +27,7 @@ impl SyntaxError {
     }
 }
 
-/// A section's head.
+/// The head of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub name: String,
@@ -38,16 +38,16 @@ pub(crate) struct Section {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub key: String,
-    /// Behind the first `=`; none for an option that stands alone.
+    /// The text behind the first `=`; `None` for an option without a value.
     pub value: Option<String>,
     pub line: usize,
-    /// `kb_base` of the section it stands in, as written.
+    /// `kb_base` of the section in which the option stands, as written.
     pub kb_base: Option<String>,
 }
 
 type Sections = Vec<(Section, Vec<Entry>)>;
 
-/// The sections in the order of the file, global ones too.
+/// The sections in the order of the file, global ones included.
 pub(crate) fn sections(
     text: &[u8],
     variable: &dyn Fn(&str) -> Option<String>,
@@ -57,7 +57,8 @@ pub(crate) fn sections(
         let at = at + 1;
         let line = std::str::from_utf8(line)
             .map_err(|_| SyntaxError::new(at, "expected text in UTF-8, found other bytes"))?;
-        // As in fio, a comment may stand behind an option: no value can hold these two characters.
+        // As in fio, a comment may stand behind an option, because no value can hold these two
+        // characters.
         let line = line.split([';', '#']).next().unwrap_or_default().trim();
         if let Some(head) = line.strip_prefix('[') {
             sections.push((section(head, at)?, Vec::new()));
@@ -113,7 +114,8 @@ fn entry(
     })
 }
 
-/// `${NAME}` by the variable's value. fio puts nothing where there is none, which no option here means.
+/// Replaces `${NAME}` by the variable's value. fio inserts nothing for an unset variable, but no
+/// option here can mean that, so it is an error.
 fn with_variables(
     text: &str,
     line: usize,
@@ -140,7 +142,8 @@ fn with_variables(
     Ok(whole + rest)
 }
 
-/// The jobs, each with what the global sections above it say and then its own: of options given twice the last one counts.
+/// The jobs, each with the options of the global sections above it and then its own. Of an option
+/// given twice the last one counts.
 pub(crate) fn inherited(sections: Sections) -> Vec<(Section, BTreeMap<String, Entry>)> {
     let mut global: Vec<Entry> = Vec::new();
     let mut kb_base: Option<String> = None;
@@ -149,7 +152,7 @@ pub(crate) fn inherited(sections: Sections) -> Vec<(Section, BTreeMap<String, En
         let own = entries.iter().rev().find(|e| e.key == "kb_base");
         let base = own.and_then(|e| e.value.clone()).or(kb_base.clone());
         entries.iter_mut().for_each(|e| e.kb_base.clone_from(&base));
-        // fio looks at the first six letters only: [global2] is global, too.
+        // fio compares only the first six letters: [global2] is global, too.
         if section.name.starts_with("global") {
             global.append(&mut entries);
             kb_base = base;
@@ -161,7 +164,7 @@ pub(crate) fn inherited(sections: Sections) -> Vec<(Section, BTreeMap<String, En
     jobs
 }
 
-/// Under its first name.
+/// Renames an option that has several names to its first one.
 fn plain(mut entry: Entry) -> Entry {
     let key = match entry.key.as_str() {
         "blocksize" => "bs",
@@ -171,7 +174,7 @@ fn plain(mut entry: Entry) -> Entry {
         "iodepth_batch_submit" => "iodepth_batch",
         "iodepth_batch_complete" => "iodepth_batch_complete_min",
         "buffered" => {
-            // The opposite of direct, which is what it is read as.
+            // `buffered` is the opposite of `direct`.
             let on = entry.value.as_deref().is_none_or(|value| value == "1");
             entry.value = Some(if on { "0" } else { "1" }.to_owned());
             "direct"

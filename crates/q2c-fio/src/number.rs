@@ -1,21 +1,22 @@
-//! Numbers as fio writes them.
+//! Parses numbers as fio writes them.
 
 use std::collections::BTreeSet;
 
-/// What `k` and `ki` mean.
+/// The meaning of the suffixes `k` and `kib` in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KbBase {
-    /// `k` is 1024 and `ki` is 1000: the default.
+    /// `k` is 1024 and `kib` is 1000: fio's default.
     #[default]
     K1024,
-    /// `k` is 1000 and `ki` is 1024.
+    /// `k` is 1000 and `kib` is 1024.
     K1000,
 }
 
-/// A whole number with fio's suffixes: `4k`, `64KiB`, `0x1000`, `1m`.
+/// Parses a whole number with fio's suffixes: `4k`, `64KiB`, `0x1000`, `1m`. Returns `None` for any
+/// other text.
 ///
-/// The other of the two units is meant by `kib`, never by `ki`, which fio 3.33 reads as `k` although its manual says otherwise: what
-/// a file means is what fio does with it.
+/// The suffix `kib` means the other unit than `k`. The suffix `ki` means the same as `k`: fio 3.33
+/// reads it so although its manual says otherwise, and a file means what fio does with it.
 #[must_use]
 pub fn whole(text: &str, base: KbBase) -> Option<u64> {
     let (number, suffix) = number(text.trim())?;
@@ -42,7 +43,7 @@ pub fn whole(text: &str, base: KbBase) -> Option<u64> {
     number.checked_mul(unit.pow(power))
 }
 
-/// Digits, hexadecimal ones behind `0x`, and what follows them.
+/// Splits a text into its number (hexadecimal behind `0x`) and the suffix.
 fn number(text: &str) -> Option<(u64, &str)> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (text, radix) = match hex {
@@ -54,7 +55,8 @@ fn number(text: &str) -> Option<(u64, &str)> {
     Some((u64::from_str_radix(digits, radix).ok()?, suffix.trim()))
 }
 
-/// A time in seconds: `30`, `10m`, `500ms`. Without a unit it is seconds.
+/// Parses a time such as `30`, `10m` or `500ms` into seconds. A number without a unit is seconds.
+/// Returns `None` for any other text.
 #[must_use]
 pub fn seconds(text: &str) -> Option<f64> {
     let (number, suffix) = number(text.trim())?;
@@ -70,10 +72,11 @@ pub fn seconds(text: &str) -> Option<f64> {
     Some(number as f64 * unit)
 }
 
-/// More CPUs than any machine has.
+/// Bound on CPU numbers, above those of any machine.
 const MOST_CPUS: u32 = 1 << 16;
 
-/// CPUs such as `0,5,8-15`, ascending, each once: a set, as fio means it.
+/// Parses CPUs such as `0,5,8-15` into ascending numbers. Each CPU occurs once, because fio means a
+/// set. Returns `None` for any other text.
 #[must_use]
 pub fn cpus(text: &str) -> Option<Vec<u32>> {
     let one = |part: &str| {

@@ -1,11 +1,12 @@
-//! The options in force for one job, taken one by one; what is left over is sorted by name.
+//! The options in force for one job. They are taken one by one; those left at the end are sorted by
+//! name.
 
 use crate::lines::{Entry, Section};
 use crate::number::{KbBase, whole};
 use crate::remark::{Remark, Topic};
 use std::collections::BTreeMap;
 
-/// Options that change nothing here, with the reason.
+/// Options that change nothing in q2c, by reason.
 const NOT_NEEDED: &[(&str, &[&str])] = &[
     (
         "q2c reports in its own way",
@@ -97,7 +98,7 @@ const NOT_NEEDED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Options that change nothing at this value, which is fio's own.
+/// Options that change nothing at these values, which are fio's defaults.
 const AT_DEFAULT: &[(&str, &[&str])] = &[
     ("atomic", &["0"]),
     ("cmdprio_percentage", &["0"]),
@@ -133,7 +134,7 @@ const AT_DEFAULT: &[(&str, &[&str])] = &[
     ("zonemode", &["none"]),
 ];
 
-/// Of the data written: of no account where nothing is written.
+/// Options on the contents of the data written. They do not matter when a job only reads.
 const CONTENTS: &[&str] = &[
     "buffer_compress_chunk",
     "buffer_compress_percentage",
@@ -145,19 +146,20 @@ const CONTENTS: &[&str] = &[
     "zero_buffers",
 ];
 
-/// The options of one job.
+/// The options of one job, and the remarks on them. The job is built by taking options; then
+/// [`Reader::finish`] sorts the rest.
 pub(crate) struct Reader<'a> {
     pub section: &'a Section,
     entries: BTreeMap<String, Entry>,
     not_needed: Vec<Remark>,
     refused: Vec<Remark>,
-    /// Whether the job writes.
+    /// Whether the job writes; set once the pattern is known.
     pub writes: bool,
 }
 
 impl<'a> Reader<'a> {
     pub fn new(section: &'a Section, mut entries: BTreeMap<String, Entry>) -> Self {
-        // Looked at with every number.
+        // `kb_base` was applied to every number already.
         entries.remove("kb_base");
         Reader {
             section,
@@ -168,7 +170,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes an option; the caller answers for its value.
+    /// Takes an option. The caller then accepts or refuses its value.
     pub fn take(&mut self, key: &str) -> Option<Entry> {
         self.entries.remove(key)
     }
@@ -183,7 +185,7 @@ impl<'a> Reader<'a> {
         self.entries.get(key)?.value.as_deref()
     }
 
-    /// Takes an option that is on or off. One that stands alone is on.
+    /// Takes an option that is on or off. An option without a value is on.
     pub fn flag(&mut self, key: &str) -> bool {
         let Some(entry) = self.take(key) else {
             return false;
@@ -198,7 +200,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a whole number.
+    /// Takes a whole number from 1 to `most`; refuses any other value.
     pub fn count(&mut self, key: &str, most: u64, topic: Topic) -> Option<u64> {
         let entry = self.take(key)?;
         let value = entry.value.as_deref().unwrap_or_default();
@@ -214,7 +216,7 @@ impl<'a> Reader<'a> {
         Some(count)
     }
 
-    /// A number within an option's value.
+    /// Parses a number within the value of an option; refuses any other text.
     pub fn number(&mut self, entry: &Entry, text: &str, topic: Topic) -> Option<u64> {
         let base = match entry.kb_base.as_deref() {
             None | Some("1024") => KbBase::K1024,
@@ -237,7 +239,7 @@ impl<'a> Reader<'a> {
         self.refused.push(remark(entry, why, about));
     }
 
-    /// Says what the job lacks.
+    /// Adds a remark on an option that the job lacks.
     pub fn lacks(&mut self, option: &str, why: &str, about: Option<Topic>) {
         self.refused.push(Remark {
             line: self.section.line,
@@ -251,7 +253,8 @@ impl<'a> Reader<'a> {
         self.not_needed.push(remark(entry, why, None));
     }
 
-    /// Sorts what nobody took: not needed, and refused.
+    /// Sorts the options that nobody took. Returns the remarks on options that are not needed, and
+    /// on those that are refused.
     pub fn finish(mut self) -> (Vec<Remark>, Vec<Remark>) {
         for entry in std::mem::take(&mut self.entries).into_values() {
             match self.harmless(&entry) {
@@ -265,7 +268,7 @@ impl<'a> Reader<'a> {
         (self.not_needed, self.refused)
     }
 
-    /// Why an option changes nothing, or why it is refused.
+    /// The reason why an option changes nothing, or as an error the reason why it is refused.
     fn harmless(&self, entry: &Entry) -> Result<&'static str, String> {
         let key = entry.key.as_str();
         if let Some((why, _)) = NOT_NEEDED.iter().find(|(_, keys)| keys.contains(&key)) {

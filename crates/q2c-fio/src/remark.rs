@@ -1,46 +1,46 @@
-//! What is to be said of an option.
+//! Remarks on options of a job file.
 
 use std::fmt;
 
-/// What a flag of q2c's can say instead of the file.
+/// A property of a job that a flag of q2c can state instead of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Topic {
-    /// Interface.
+    /// Interface with its options.
     Engine,
     /// Completion method.
     Method,
-    /// Pattern.
+    /// Pattern of offsets and direction.
     Rw,
     /// Block size.
     Bs,
     /// Requests in flight.
     Depth,
-    /// Threads.
+    /// Number of threads.
     Jobs,
     /// File or device.
     Target,
-    /// How much of it.
+    /// Part of the target that is used.
     Size,
     /// Measured time.
     Seconds,
-    /// Time before it.
+    /// Time before the measured time.
     WarmUp,
     /// Submissions per second.
     Rate,
-    /// CPUs.
+    /// CPUs that threads are pinned to.
     Cpus,
 }
 
-/// An option of the file, or one that it lacks, and a sentence on it.
+/// A remark on an option that the file has, or on one that it lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// Its line, from 1; that of the section's head for an option that is missing.
+    /// Line of the option, from 1; for an option that is missing the line of the section's head.
     pub line: usize,
     /// The option as written, without its value.
     pub option: String,
-    /// Why it is not needed, or not possible.
+    /// The reason why the option is not needed or not possible.
     pub why: String,
-    /// What settles the matter when it is given elsewhere.
+    /// The property that settles the remark when a flag states it; `None` when no flag can.
     pub about: Option<Topic>,
 }
 
@@ -50,7 +50,8 @@ impl fmt::Display for Remark {
     }
 }
 
-/// Adds what was not said yet: options of a global section are looked at once for each job.
+/// Adds the remarks that are not in the list yet: options of a global section are looked at once
+/// for each job.
 pub(crate) fn add(all: &mut Vec<Remark>, more: Vec<Remark>) {
     for remark in more {
         if !all.contains(&remark) {

@@ -1,11 +1,13 @@
-//! The same file read by fio itself: its null engine does no I/O and tells how many bytes and requests it was asked for.
+//! The same file read by fio itself. Its null engine does no I/O and reports how many bytes and
+//! requests it was asked for.
 
 use q2c_fio::{Size, read};
 use q2c_model::Bytes;
 use serde_json::Value;
 use std::process::Command;
 
-/// Sections with every kind of number and of inheritance; `ioengine` stands apart, as fio's null engine is none of q2c's.
+/// Sections with every kind of number and of inheritance. `ioengine` stands apart, because q2c does
+/// not have fio's null engine.
 const JOBS: &str = "\
 [global]
 stonewall
@@ -58,7 +60,7 @@ bs=32kib
 size=128kib
 ";
 
-/// Bytes and requests by job, as fio counts them.
+/// Bytes and requests of each job, as fio counts them.
 fn by_fio() -> Option<Vec<(String, u64, u64)>> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("job.fio");
@@ -78,7 +80,7 @@ fn by_fio() -> Option<Vec<(String, u64, u64)>> {
         String::from_utf8_lossy(&ran.stderr)
     );
     let text = String::from_utf8(ran.stdout).expect("text");
-    // Notes may stand before the document.
+    // fio may print notes before the document.
     let json = &text[text.find('{').expect("a document")..];
     let result: Value = serde_json::from_str(json).expect("JSON");
     let jobs = result["jobs"].as_array().expect("jobs");
@@ -112,7 +114,8 @@ fn sizes_and_inheritance_are_those_of_fio() {
     }
 }
 
-/// What fio takes for a job file and what not: its exit status with `--parse-only` tells options, not the form of lines.
+/// Lines that fio accepts as a job file and lines that it does not. Its exit status with
+/// `--parse-only` covers options, not the form of lines.
 #[test]
 fn fio_refuses_options_before_a_section_and_ones_that_are_none() {
     if Command::new("fio").arg("--version").output().is_err() {

@@ -1,7 +1,8 @@
-//! Job files as people write them, and what is in them, worked out by hand from fio's manual.
+//! Job files as people write them. What they hold is worked out by hand from fio's manual.
 
 use q2c_fio::{Job, JobFile, Size, Topic, read};
 use q2c_model::Bytes;
+use q2c_policy::Method;
 
 fn file(text: &str) -> JobFile {
     read(text.as_bytes(), &|name| {
@@ -15,7 +16,8 @@ fn refusals(text: &str) -> Vec<(usize, String)> {
     refused.map(|r| (r.line, r.option)).collect()
 }
 
-/// A comparison in the manner of vendors' test plans: defaults first, then one job after the other.
+/// A comparison in the manner of vendors' test plans: first the defaults, then one job after the
+/// other.
 const COMPARISON: &str = "\
 ; 4 KiB random reads, three interfaces
 [global]
@@ -71,7 +73,7 @@ fn a_comparison() {
             line: 14,
             group: 0,
             engine: Some("libaio".to_owned()),
-            method: Some("interrupt".to_owned()),
+            method: Some(Method::INTERRUPT),
             depth: Some(32),
             jobs: Some(4),
             ..common.clone()
@@ -81,7 +83,7 @@ fn a_comparison() {
             line: 20,
             group: 1,
             engine: Some("io_uring:iopoll".to_owned()),
-            method: Some("poll".to_owned()),
+            method: Some(Method::POLL),
             depth: Some(128),
             size: Some(Size::Percent(50)),
             ..common.clone()
@@ -91,7 +93,7 @@ fn a_comparison() {
             line: 29,
             group: 2,
             engine: Some("pvsync2".to_owned()),
-            method: Some("interrupt".to_owned()),
+            method: Some(Method::INTERRUPT),
             ..common
         },
     ];
@@ -102,7 +104,8 @@ fn a_comparison() {
         .iter()
         .map(|r| (r.line, r.option.as_str()))
         .collect();
-    // Once, though three jobs inherit them; q2c pins where fio lets jobs move.
+    // The remark comes once, although three jobs inherit the options; q2c pins where fio lets jobs
+    // move.
     assert_eq!(
         not_needed,
         [
@@ -154,17 +157,17 @@ fn peculiar_things() {
     assert_eq!(a.target.as_deref(), Some("/dev/nvme1n1"));
     assert_eq!((a.bs, a.rate), (Some(Bytes(8192)), Some(2000.0)));
     assert_eq!(
-        (a.method.as_deref(), a.helper_cpu),
-        (Some("sqpoll"), Some(3))
+        (a.method.clone(), a.helper_cpu),
+        (Some(Method::SqPoll), Some(3))
     );
     assert_eq!(b.bs, Some(Bytes(16384)));
     assert_eq!(b.size, Some(Size::Bytes(Bytes(1 << 30))));
-    assert_eq!(b.method.as_deref(), Some("sqpoll-iopoll"));
+    assert_eq!(b.method, Some(Method::SqPollIoPoll));
     assert_eq!(c.rw.as_deref(), Some("read"));
     assert_eq!((c.seconds, c.bs), (Some(60.0), Some(Bytes(8192))));
     assert_eq!(c.size, Some(Size::Bytes(Bytes(10_000_000))));
     assert_eq!((a.group, b.group, c.group), (0, 0, 0));
-    // The second global section's 64000 bytes are in force for nobody.
+    // No job has the 64000 bytes of the second global section.
     assert_eq!(file.refused, []);
 }
 
@@ -213,7 +216,7 @@ fn what_would_change_the_meaning_is_refused_with_its_line() {
             (2, "[j] without direct".to_owned())
         ]
     );
-    // Contents matter to what is written alone.
+    // The contents of buffers matter only to a job that writes.
     assert_eq!(refusals(&format!("{plain}zero_buffers\n")), []);
     assert_eq!(
         refusals(&format!("{plain}rw=write\nzero_buffers\n")),

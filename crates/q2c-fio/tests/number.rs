@@ -35,7 +35,7 @@ fn sizes_are_those_of_the_manual() {
         }
     }
     assert_eq!(whole("0x1000", K1000), Some(4096));
-    // Not as in the manual, but as fio 3.33 does; `beside_fio` asks it.
+    // This is not as in the manual, but as fio 3.33 does it; `beside_fio` compares with fio.
     assert_eq!(
         (whole("4ki", K1024), whole("4ki", K1000)),
         (Some(4096), Some(4000))
@@ -86,7 +86,7 @@ fn cpus_are_a_set() {
 }
 
 proptest! {
-    /// Whatever stands in a file: an answer, and every remark names a line of it.
+    /// Any text gets an answer, and every remark names a line of it.
     #[test]
     fn any_text_is_answered(lines in prop::collection::vec(line(), 0..20)) {
         let text = lines.join("\n");

@@ -3,6 +3,7 @@
 use q2c_fio::read;
 use q2c_lab::bench::asked::{Asked, NotRunnable};
 use q2c_model::Bytes;
+use q2c_policy::Method;
 
 fn filled(text: &str, mut asked: Asked) -> Result<Asked, NotRunnable> {
     let file = read(text.as_bytes(), &|_| None).expect("a job file");
@@ -10,7 +11,7 @@ fn filled(text: &str, mut asked: Asked) -> Result<Asked, NotRunnable> {
     Ok(asked)
 }
 
-fn points(asked: &Asked) -> Vec<(String, String, u32, u16, u64, String)> {
+fn points(asked: &Asked) -> Vec<(String, Method, u32, u16, u64, String)> {
     let point = |p: &q2c_result::bench::BenchPoint| {
         (
             p.engine.clone(),
@@ -43,7 +44,7 @@ numjobs=2
 #[test]
 fn sections_are_points() {
     let asked = filled(TWO, Asked::default()).expect("runnable");
-    let interrupt = || "interrupt".to_owned();
+    let interrupt = || Method::INTERRUPT;
     assert_eq!(
         points(&asked),
         [

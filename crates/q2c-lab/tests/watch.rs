@@ -4,8 +4,9 @@
 use q2c_engine::{Medium, RunError};
 use q2c_host::Roots;
 use q2c_lab::watch::{Seen, Watch, WatchEnd, WatchInterval, mode, numbers};
-use q2c_lab::workload::{Site, Step, Workload};
+use q2c_lab::workload::{Site, Workload};
 use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_policy::LaneMethod;
 use q2c_sys::Clock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -52,15 +53,15 @@ fn workload(engine: &str, background: &[&str]) -> Workload {
 
 fn watch<T: Send>(
     workload: &Workload,
-    first: &Step,
+    first: &LaneMethod,
     watch: impl FnOnce(&mut Watch<'_, '_>) -> T + Send,
 ) -> Result<(T, WatchEnd), RunError> {
     let stop = AtomicBool::new(false);
     workload.watch(Bytes(4096), first, INTERVAL, 1, &stop, watch)
 }
 
-fn policy(text: &str) -> Step {
-    Step::Policy(text.parse().unwrap())
+fn policy(text: &str) -> LaneMethod {
+    LaneMethod::Hybrid(text.parse().unwrap())
 }
 
 /// Intervals until `n` of this order have come.
@@ -78,12 +79,12 @@ fn see(watch: &mut Watch<'_, '_>, order: u64, n: usize) -> Vec<WatchInterval> {
 #[test]
 fn a_change_of_method_is_seen_in_the_numbers() {
     let _machine = alone();
-    let (intervals, end) = watch(&workload("sim:1ms", &[]), &Step::Poll, |watch| {
+    let (intervals, end) = watch(&workload("sim:1ms", &[]), &LaneMethod::Poll, |watch| {
         let mut all = see(watch, 0, 3);
         for step in [
             policy("fixed:200us"),
             policy("fixed:1500us"),
-            Step::Interrupt,
+            LaneMethod::Interrupt,
         ] {
             let order = watch.switch(&step).unwrap();
             all.extend(see(watch, order, 3));
@@ -100,7 +101,7 @@ fn a_change_of_method_is_seen_in_the_numbers() {
         let polled = numbers(interval);
         assert_eq!((polled.miss_rate, polled.effective_sleep_ns), (None, None));
         assert_eq!(
-            mode(&Step::Poll, &interval.foreground, interval.polls_by),
+            mode(&LaneMethod::Poll, &interval.foreground, interval.polls_by),
             "poll (memory)"
         );
     }
@@ -110,7 +111,7 @@ fn a_change_of_method_is_seen_in_the_numbers() {
     assert!(of(2).all(|i| numbers(i).slept_ns.unwrap() >= 1490e3));
     // A device of 1 ms gives at most 1000 a second, and 667 when every sleep lasts 1.5 ms.
     assert!(of(0).all(|i| numbers(i).iops < 1_030.0) && of(2).all(|i| numbers(i).iops < 690.0));
-    assert!(of(3).all(|i| mode(&Step::Interrupt, &i.foreground, "") == "interrupt"));
+    assert!(of(3).all(|i| mode(&LaneMethod::Interrupt, &i.foreground, "") == "interrupt"));
     // Of the method before the change an interval may be cut short, but none is longer than it should be by much.
     let length = |i: &WatchInterval| i.span.1 - i.span.0;
     let longer = intervals
@@ -124,7 +125,7 @@ fn a_change_of_method_is_seen_in_the_numbers() {
 fn the_background_comes_and_goes() {
     let _machine = alone();
     let workload = workload("sim:1ms", &["depth=4,jobs=2,engine=sim:2ms,bs=8k"]);
-    let (intervals, _) = watch(&workload, &Step::Interrupt, |watch| {
+    let (intervals, _) = watch(&workload, &LaneMethod::Interrupt, |watch| {
         let mut all = see(watch, 0, 3);
         for on in [false, true] {
             let order = watch.switch_background(on).unwrap();
@@ -152,7 +153,7 @@ fn a_fault_ends_it_and_is_told() {
     let workload = workload("fault:eio@100:sim:1ms", &[]);
     let to_the_end =
         |watch: &mut Watch<'_, '_>| while watch.see(Duration::from_secs(10)) != Seen::End {};
-    let ((), end) = watch(&workload, &Step::Poll, to_the_end).unwrap();
+    let ((), end) = watch(&workload, &LaneMethod::Poll, to_the_end).unwrap();
     let fault = end.fault.unwrap();
     assert!(
         fault.contains("I/O 99") && fault.contains("Input/output error"),
@@ -166,11 +167,18 @@ fn a_signal_ends_it() {
     let _machine = alone();
     let stop = AtomicBool::new(false);
     let (_, end) = workload("sim:1ms", &[])
-        .watch(Bytes(4096), &Step::Poll, INTERVAL, 1, &stop, |watch| {
-            see(watch, 0, 1);
-            stop.store(true, Ordering::Relaxed);
-            while watch.see(Duration::from_secs(10)) != Seen::End {}
-        })
+        .watch(
+            Bytes(4096),
+            &LaneMethod::Poll,
+            INTERVAL,
+            1,
+            &stop,
+            |watch| {
+                see(watch, 0, 1);
+                stop.store(true, Ordering::Relaxed);
+                while watch.see(Duration::from_secs(10)) != Seen::End {}
+            },
+        )
         .unwrap();
     assert!(end.stopped && end.fault.is_none());
 }

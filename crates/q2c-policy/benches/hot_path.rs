@@ -1,6 +1,8 @@
-//! What a rule costs per I/O: `decide` and `complete` together, one lane and one I/O in flight, caches warm.
+//! Measures what a rule costs per I/O: `decide` and `complete` together, with one lane, one I/O in
+//! flight and warm caches.
 //!
-//! Windows are as long as by default; the clock moves 10 us per I/O, so closing windows is in the figure.
+//! Windows have the length of the rule's example. The clock moves 10 us per I/O, so the figure
+//! contains the closing of windows.
 #![expect(clippy::print_stdout, reason = "the figure is the result")]
 
 use q2c_model::{Direction, Nanos};
@@ -21,7 +23,7 @@ fn main() {
     }
 }
 
-/// Nanoseconds per I/O.
+/// Runs one pass and returns the nanoseconds per I/O.
 fn pass(lane: &mut dyn Lane, first: u64) -> f64 {
     let io = Io {
         direction: Direction::Read,

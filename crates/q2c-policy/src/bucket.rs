@@ -1,16 +1,17 @@
-//! The 16 classes in which Linux keeps its statistics apart: 2 directions x 8 sizes.
+//! The 16 buckets in which Linux keeps its statistics apart: 2 directions x 8 size classes.
 
 use crate::Io;
 use q2c_model::Direction;
 
-/// Number of classes.
+/// Number of buckets.
 pub const BUCKETS: usize = 16;
 
 /// Size classes per direction: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64-127 and from 128 sectors.
 const SIZES: u32 = 8;
 
-/// The class of `io`, below [`BUCKETS`]: `direction + 2 * floor(log2(sectors))`, the largest size class open upwards.
-/// `None` for less than one sector: such an I/O is neither slept on nor counted (block/blk-mq.c until Linux 6.3).
+/// The bucket of `io`, below [`BUCKETS`]: `direction + 2 * floor(log2(sectors))`, with 0 for a read
+/// and 1 for a write, and the largest size class open upwards. `None` for less than one sector:
+/// such an I/O is neither slept on nor counted (block/blk-mq.c until Linux 6.3).
 #[inline]
 #[must_use]
 pub fn bucket_of(io: Io) -> Option<usize> {
@@ -26,7 +27,7 @@ pub fn bucket_of(io: Io) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Hand-made table: sectors, class of a read.
+    /// Hand-made table of sectors and the bucket of a read of that length.
     const CLASSES: [(u32, usize); 10] = [
         (1, 0),
         (2, 2),

@@ -1,6 +1,8 @@
-//! What rules are made of: for an engine that advances many configurations at once and keeps their state itself.
+//! The parts of rules, for an engine that advances many configurations at once and keeps their
+//! state itself.
 //!
-//! The arithmetic that a rule is about stays here, one copy for all; the engine brings the statistics.
+//! The arithmetic of a rule stays in this crate, in one copy for all users; the engine brings the
+//! statistics.
 
 use crate::MAX_SLEEP;
 use crate::rules::share::Share;
@@ -9,32 +11,32 @@ use q2c_model::Nanos;
 
 pub use crate::rules::pas::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
 
-/// A rule's parts; see [`PolicySpec::form`](crate::PolicySpec::form).
+/// What a rule with its parameters consists of; see [`PolicySpec::form`](crate::PolicySpec::form).
 #[derive(Clone, Copy, Debug)]
 pub enum Form {
-    /// Always this sleep.
+    /// The sleep is always this long.
     Fixed(Nanos),
-    /// A function of one statistic of the last window, per bucket and device.
+    /// The sleep is a function of one statistic of the last window, per bucket and device.
     Windowed(WindowForm),
-    /// The feedback of `pas`, per bucket and lane.
+    /// The sleep follows the feedback of `pas`, per bucket and lane.
     Pas(Sensitivity),
-    /// None of these: only its [`Lane`](crate::Lane) knows.
+    /// The rule has none of these forms and can be used through its [`Lane`](crate::Lane) only.
     Opaque,
 }
 
-/// What a windowed rule keeps of a window.
+/// The statistic of a window that a windowed rule uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
-    /// [`Window::mean`].
+    /// The mean observed time, [`Window::mean`].
     Mean,
-    /// [`Window::min`].
+    /// The shortest observed time, [`Window::min`].
     Min,
 }
 
 /// A windowed rule that sleeps a share of one statistic.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowForm {
-    /// The statistic.
+    /// The statistic whose share is slept.
     pub statistic: Statistic,
     /// Length of a window, at least 1 ns.
     pub period: Nanos,
@@ -42,7 +44,7 @@ pub struct WindowForm {
 }
 
 impl WindowForm {
-    /// The sleep for a window whose statistic is `value`.
+    /// The sleep after a window whose statistic is `value`.
     #[inline]
     #[must_use]
     pub fn sleep(&self, value: Nanos) -> Nanos {
@@ -55,7 +57,7 @@ impl WindowForm {
         self.share.parts_per_billion()
     }
 
-    /// The sleep for `window`.
+    /// The sleep after `window`.
     #[inline]
     #[must_use]
     pub fn sleep_after(&self, window: &Window) -> Nanos {

@@ -1,9 +1,9 @@
-//! A rule as the user writes it: a formula over one window's statistics that gives a sleep, such as `0.7 * min` or
-//! `if(p01 > 40us, p01 - 4us, 0)`. The grammar is in `docs/policies/rule.md`.
+//! A rule as the user writes it: a formula over one window's statistics that gives a sleep, such as
+//! `0.7 * min` or `if(p01 > 40us, p01 - 4us, 0)`. The grammar is in `docs/policies/rule.md`.
 //!
-//! A formula is checked when it is read, units included: times add to times and compare with times, and the whole
-//! gives a time. What then can go wrong at run time is arithmetic alone: a division by zero or an overflow gives no
-//! number, and no number is no sleep.
+//! A formula is checked when it is read, units included: times are added to times and compared with
+//! times, and the whole gives a time. At run time only arithmetic can go wrong: a division by zero
+//! or an overflow gives no number, and the rule then does not sleep.
 
 mod error;
 mod expr;
@@ -26,21 +26,21 @@ use q2c_model::Nanos;
 use std::fmt;
 use std::str::FromStr;
 
-/// A checked formula.
+/// A checked formula over the statistics of one window that gives a sleep.
 #[derive(Clone, Debug)]
 pub struct Formula {
     text: String,
     expr: Expr,
 }
 
-/// What a formula makes of one window.
+/// The result of a formula for one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Sleep this long, zero included: to the nearest nanosecond, halves up.
+    /// Sleep this long, rounded to the nearest nanosecond, halves up. Zero is possible.
     Sleep(Nanos),
-    /// A negative time: no sleep.
+    /// The formula gave a negative time: no sleep.
     Negative,
-    /// No number, by a division by zero or an overflow: no sleep.
+    /// The formula gave no number, by a division by zero or an overflow: no sleep.
     Undefined,
 }
 
@@ -55,8 +55,8 @@ impl Formula {
         })
     }
 
-    /// What it makes of a window in which each statistic is what `of` says: times in nanoseconds, the others as counts.
-    /// Allocates nothing.
+    /// The result for a window in which each statistic has the value that `of` returns: times in
+    /// nanoseconds, the others as counts. Allocates nothing.
     #[must_use]
     pub fn answer(&self, of: impl Fn(Statistic) -> f64) -> Answer {
         match self.expr.value(&of) {
@@ -67,7 +67,7 @@ impl Formula {
         }
     }
 
-    /// The statistics it reads, each once, in their order.
+    /// The statistics that the formula reads, each once, in the order of [`Statistic`].
     #[must_use]
     pub fn statistics(&self) -> Vec<Statistic> {
         let mut all = Vec::new();
@@ -85,7 +85,8 @@ impl FromStr for Formula {
     }
 }
 
-/// As it was written, with one blank for any whitespace; reads back as an equal formula.
+/// The text as it was written, with one blank for any whitespace. It reads back as an equal
+/// formula.
 impl fmt::Display for Formula {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

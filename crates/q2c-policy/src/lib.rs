@@ -1,18 +1,21 @@
-//! The sleep rules of hybrid polling, one file each: the same code in simulator, live engine and library.
+//! The sleep rules of hybrid polling, one file each. Simulator, live engine and users of this
+//! library run the same code.
 //!
 //! # Contract
-//! A rule is used through [`Lane`], one value per submitting thread. For every I/O the caller MUST call
-//! [`Lane::decide`] once, when the submission has returned, and [`Lane::complete`] once, when the completion
-//! was seen, with the token `decide` gave. `now` never goes back within a lane. A rule keeps no clock, allocates
-//! nothing after [`PolicySpec::build`](crate::PolicySpec), and answers the same to the same calls.
+//! A rule is used through [`Lane`], one value per submitting thread. For every I/O the caller MUST
+//! call [`Lane::decide`] once, when the submission has returned, and [`Lane::complete`] once, when
+//! the completion was seen, with the token that `decide` gave. `now` never goes back within a lane.
+//! A rule reads no clock, allocates nothing after [`PolicySpec::build`](crate::PolicySpec), and
+//! gives equal answers to equal sequences of calls.
 //!
-//! All times a rule sees count from the moment the submission returned, as the kernel's count from the
-//! hand-over to the driver. `Outcome::observed` is what the caller saw, its own oversleep included; a rule never
-//! learns the device's own time.
+//! All times that a rule sees count from the moment the submission returned, as the kernel's count
+//! from the hand-over to the driver. `Outcome::observed` is the time that the caller saw, its own
+//! oversleep included; a rule never learns the device's own time.
 
 mod bucket;
 pub mod form;
 mod formula;
+pub mod method;
 mod registry;
 mod rules;
 mod shared;
@@ -21,16 +24,17 @@ pub mod windowed;
 
 pub use bucket::{BUCKETS, bucket_of};
 pub use formula::{Answer, Formula, FormulaError, Statistic, Tally};
+pub use method::{KernelSleep, LaneMethod, Method, ParseMethodError, Wait};
 pub use registry::{Kind, Param, RULES, Rule, Scope, find, help};
 pub use spec::{Family, FamilyError, PolicySpec, SpecError, SpecErrorKind};
 
 use q2c_model::{Direction, Nanos};
 
-/// The longest sleep any rule answers. Nothing a device completes in takes longer: the NVMe driver itself gives a
-/// request up after 30 s, and a rule that ran away must not put its caller to sleep for good.
+/// The longest sleep that any rule answers. No device needs longer for an I/O: the NVMe driver
+/// gives a request up after 30 s. A rule that ran away must not put its caller to sleep for good.
 pub const MAX_SLEEP: Nanos = Nanos(10_000_000_000);
 
-/// What to do with an I/O that was just submitted.
+/// A rule's answer for an I/O that was just submitted: how to wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Wait for the interrupt.
@@ -41,7 +45,7 @@ pub enum Decision {
     Sleep(Nanos),
 }
 
-/// A sleep of no time is none.
+/// A sleep of zero length becomes polling.
 impl From<Nanos> for Decision {
     fn from(sleep: Nanos) -> Self {
         match sleep {
@@ -51,7 +55,7 @@ impl From<Nanos> for Decision {
     }
 }
 
-/// What a rule knows of an I/O when it decides.
+/// The properties of an I/O that a rule knows when it decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Io {
     /// Read or write.
@@ -60,25 +64,30 @@ pub struct Io {
     pub bytes: u32,
 }
 
-/// A rule's private mark on an I/O, given back at its completion.
+/// A rule's private mark on an I/O. The caller gives it back at the completion, and must not
+/// interpret it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Token(pub u64);
 
-/// How an I/O ended.
+/// How an I/O ended, as the caller tells the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// From the submission's return to the moment the completion was seen.
     pub observed: Nanos,
-    /// The first poll after the wake-up already found the completion. False for an I/O that did not sleep. With several in flight: the
-    /// first look at or after the end of this one's sleep, whoever the caller slept for, or a look before, found it complete.
+    /// Whether the first poll after the wake-up already found the completion; false for an I/O that
+    /// did not sleep. With several in flight it is true when the first poll at or after the end of
+    /// this I/O's sleep, whichever I/O the caller slept for, or a poll before that, found it
+    /// complete.
     pub missed: bool,
 }
 
-/// One submitting thread's view of a rule.
+/// A rule as one submitting thread uses it. The crate's documentation has the contract.
 pub trait Lane: Send {
-    /// The decision for `io`, submitted at `now` (submission's return, monotonic).
+    /// Decides how to wait for `io`. `now` is the time at which its submission returned, on the
+    /// caller's monotonic clock.
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token);
 
-    /// `io` was seen complete at `now`.
+    /// Tells the rule that `io` was seen complete at `now`, with the token that [`Lane::decide`]
+    /// gave for it.
     fn complete(&mut self, io: Io, token: Token, outcome: Outcome, now: Nanos);
 }

@@ -1,5 +1,5 @@
-//! What the list of rules is made of. A new rule is one file in `rules/` and one line in `rules.rs`: it then appears in
-//! specifications, help, simulator, live engine and the contract tests.
+//! The types of the list of rules. A new rule is one file in `rules/` and one line in `rules.rs`:
+//! it then appears in specifications, help, simulator, live engine and the contract tests.
 
 mod kind;
 
@@ -10,54 +10,54 @@ use crate::form::Form;
 use crate::{Lane, PolicySpec};
 use std::fmt::Write as _;
 
-/// Whose I/O a rule's state is made of.
+/// The threads whose I/O goes into one state of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Every submitting thread on its own.
+    /// Every submitting thread has a state of its own.
     PerLane,
-    /// All threads that submit on one CPU together; see [`PolicySpec::build_on`].
+    /// All threads that submit on one CPU share a state; see [`PolicySpec::build_on`].
     PerCpu,
-    /// All threads that submit to one device together.
+    /// All threads that submit to one device share a state.
     PerDevice,
 }
 
-/// One sleep rule.
+/// One sleep rule, as the registry describes it.
 pub struct Rule {
-    /// What users type.
+    /// The name that users type.
     pub name: &'static str,
     /// One line for help texts.
     pub summary: &'static str,
-    /// Whose I/O its state is made of.
+    /// The threads that share a state of the rule.
     pub scope: Scope,
-    /// Its parameters, in the order in which they may be given without a name.
+    /// The parameters, in the order in which they may be given without a name.
     pub params: &'static [Param],
     /// A complete specification with typical values.
     pub example: &'static str,
-    /// Makes one lane per submitting thread; see [`PolicySpec::build`].
+    /// Builds the lanes for this number of submitting threads; see [`PolicySpec::build`].
     pub(crate) build: fn(&PolicySpec, usize) -> Vec<Box<dyn Lane>>,
-    /// Its parts; see [`PolicySpec::form`].
+    /// Gives the rule's parts; see [`PolicySpec::form`].
     pub(crate) form: fn(&PolicySpec) -> Form,
 }
 
 /// One parameter of a rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Param {
-    /// What users type before the `=`.
+    /// The name that users type before the `=`.
     pub name: &'static str,
     /// One line for help texts.
     pub summary: &'static str,
-    /// How its text is read and what its number means.
+    /// How the text is read, and what the number means.
     pub kind: Kind,
-    /// Value when not given; `None`: it must be given.
+    /// The value when the parameter is not given; `None` when it must be given.
     pub default: Option<f64>,
-    /// Smallest value allowed.
+    /// Smallest value allowed, in the unit of `kind`.
     pub min: f64,
-    /// Largest value allowed.
+    /// Largest value allowed, in the unit of `kind`.
     pub max: f64,
 }
 
 impl Param {
-    /// `from 0.01% to 100%`, as errors and help say it.
+    /// The range in words for errors and help, such as `from 0.01% to 100%`.
     pub(crate) fn range(&self) -> String {
         let (min, max) = (self.kind.show(self.min), self.kind.show(self.max));
         match self.kind {
@@ -68,7 +68,7 @@ impl Param {
     }
 }
 
-/// The rule of that name, in any case of letters.
+/// The rule of this name, in upper or lower case.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Rule> {
     RULES
@@ -76,7 +76,8 @@ pub fn find(name: &str) -> Option<&'static Rule> {
         .find(|rule| rule.name.eq_ignore_ascii_case(name))
 }
 
-/// The rules and their parameters as text for a terminal: one line per rule, one indented line per parameter.
+/// The rules and their parameters as text for a terminal: one line per rule, one indented line per
+/// parameter.
 #[must_use]
 pub fn help() -> String {
     RULES.iter().fold(String::new(), |mut text, rule| {

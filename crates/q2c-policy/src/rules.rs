@@ -1,11 +1,13 @@
-//! One file per rule. A windowed rule is a function from a [`Window`](crate::windowed::Window) to a decision; a feedback rule
-//! implements [`Lane`](crate::Lane) itself.
+//! The rules, one file each. A windowed rule is a function from a
+//! [`Window`](crate::windowed::Window) to a decision; a feedback rule implements
+//! [`Lane`](crate::Lane) itself.
 
 use crate::registry::Rule;
 
 pub(crate) mod share;
 
-/// Makes each name the module `rules/NAME.rs` and its `RULE` an entry of the registry.
+/// Declares the module `rules/NAME.rs` for each name, and makes its `RULE` an entry of the
+/// registry.
 macro_rules! rules {
     ($($name:ident,)*) => {
         $(pub(crate) mod $name;)*

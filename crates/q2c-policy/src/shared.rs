@@ -1,12 +1,13 @@
-//! One lane used by several threads of one CPU, as the kernel's per-CPU state is.
+//! One lane that several threads of one CPU use, as threads in the kernel use per-CPU state.
 //!
-//! The threads take turns on that CPU, so the lock is free but when one lost the CPU inside it, for some nanoseconds of work.
+//! The threads take turns on that CPU. The lock is therefore free, unless a thread lost the CPU
+//! while it held the lock, which it does for some nanoseconds of work.
 
 use crate::{Decision, Io, Lane, Outcome, Token};
 use q2c_model::{CpuId, Nanos};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One handle per entry of `cpus`; equal entries share one of the lanes that `build` makes.
+/// Returns one handle per entry of `cpus`; equal entries share one of the lanes that `build` makes.
 pub(crate) fn by_cpu(
     cpus: &[CpuId],
     build: impl Fn(usize) -> Vec<Box<dyn Lane>>,
@@ -30,7 +31,8 @@ struct Shared(Arc<Mutex<Inside>>);
 
 struct Inside {
     lane: Box<dyn Lane>,
-    /// The latest time a thread came with: one that lost the CPU after reading its clock comes late.
+    /// The latest time that a thread brought. A thread that lost the CPU after reading its clock
+    /// brings an earlier one, and time must not go back within a lane.
     now: Nanos,
 }
 
@@ -63,8 +65,8 @@ mod tests {
     use super::*;
     use crate::PolicySpec;
 
-    /// PAS starts at 0.1 us and grows by 1 %, 2 %, 3 % with each early outcome: 101, 103.02, 106.11 ns. Threads that share a CPU
-    /// step together, the one alone by itself.
+    /// PAS starts at 0.1 us and grows by 1 %, 2 %, 3 % with each early outcome: 101, 103.02, 106.11
+    /// ns. The threads that share a CPU step together, the thread that is alone steps by itself.
     #[test]
     fn threads_of_one_cpu_learn_together() {
         let spec: PolicySpec = "pas:adaptive=off".parse().expect("a rule");

@@ -1,4 +1,5 @@
-//! A rule with its parameters, as users write it: `mean:50%,100ms` or `mean:ratio=50%,period=100ms`.
+//! A rule with its parameters, as users write it: `mean:50%,100ms` or
+//! `mean:ratio=50%,period=100ms`.
 
 mod error;
 mod parse;
@@ -17,30 +18,36 @@ use std::str::FromStr;
 
 /// A rule and a value for each of its parameters.
 ///
-/// Text form: the rule's name, then after a colon its parameters, separated by commas, as `name=value` in any order or as
-/// values alone in the order of [`Rule::params`]; what is left out has its default. A [formula](Kind::Formula) takes the rest of
-/// the text, commas included, so it stands last: `rule:period=5ms,sleep=max(min - 4us, 0)`. Before it every parameter has its name,
-/// and its own may be left out. [`Display`](fmt::Display) gives the full form with every name, which parses back to an equal value.
+/// The text form is the rule's name, then after a colon its parameters, separated by commas, as
+/// `name=value` in any order or as values alone in the order of [`Rule::params`]. A parameter that
+/// is left out has its default. A [formula](Kind::Formula) takes the rest of the text, commas
+/// included, so it stands last: `rule:period=5ms,sleep=max(min - 4us, 0)`. Before a formula every
+/// parameter has its name, and the formula's own name may be left out. [`Display`](fmt::Display)
+/// gives the full form with every name, which parses back to an equal value.
 #[derive(Clone)]
 pub struct PolicySpec {
     rule: &'static Rule,
-    /// One per `rule.params`, in that order, each within its range; [`NO_NUMBER`] for a formula.
+    /// One value per entry of `rule.params`, in that order, each within its range; [`NO_NUMBER`]
+    /// for a formula.
     values: Vec<f64>,
-    /// The formula, of a rule that takes one.
+    /// The formula, for a rule that takes one.
     written: Option<Written>,
 }
 
-/// Stands in the place of a formula's value.
+/// The entry of a formula in `PolicySpec::values`.
 const NO_NUMBER: f64 = 0.0;
 
+/// Rules whose sleep does not follow the device.
+const DEAF: [&str; 2] = ["fixed", "uring"];
+
 impl PolicySpec {
-    /// The rule.
+    /// The rule, as the registry describes it.
     #[must_use]
     pub fn rule(&self) -> &'static Rule {
         self.rule
     }
 
-    /// The rule that a user writes: `formula` after windows of at least `period`.
+    /// A policy of the rule `rule`: `formula` over windows of at least `period`.
     ///
     /// # Errors
     /// When `period` is outside its range.
@@ -53,7 +60,8 @@ impl PolicySpec {
         spec.with("period", period.0 as f64)
     }
 
-    /// Parameters that are numbers, by name: shares as fractions, durations in nanoseconds, sizes in bytes, switches as 0 or 1.
+    /// Parameters that are numbers, by name: shares as fractions, durations in nanoseconds, sizes
+    /// in bytes, switches as 0 or 1.
     #[must_use]
     pub fn params(&self) -> Vec<(&'static str, f64)> {
         let params = self.rule.params.iter().zip(&self.values);
@@ -61,19 +69,30 @@ impl PolicySpec {
         numbers.map(|(param, &value)| (param.name, value)).collect()
     }
 
-    /// The formula, of a rule that takes one.
+    /// The formula, for a rule that takes one.
     #[must_use]
     pub fn formula(&self) -> Option<&Formula> {
         self.written.as_ref().map(Written::formula)
     }
 
-    /// How the windows of this specification's lanes, and of its clones', ended so far; `None` for a rule without a formula.
+    /// The counts of the formula's results so far, over the lanes of this specification and of its
+    /// clones; `None` for a rule without a formula.
     #[must_use]
     pub fn tally(&self) -> Option<Tally> {
         self.written.as_ref().map(Written::tally)
     }
 
-    /// The same rule with one parameter changed, as sweeps do; `value` in the unit of [`PolicySpec::params`].
+    /// The same rule, whose windows are counted apart from those so far.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        PolicySpec {
+            written: self.written.as_ref().map(Written::anew),
+            ..self.clone()
+        }
+    }
+
+    /// A copy with one parameter changed, as sweeps need it; `value` is in the unit of
+    /// [`PolicySpec::params`].
     ///
     /// # Errors
     /// When the rule has no such parameter or `value` is outside its range.
@@ -86,15 +105,16 @@ impl PolicySpec {
         Ok(changed)
     }
 
-    /// One lane per submitting thread, all for one device and each thread on a CPU of its own. A rule of scope per device shares
-    /// its state among the lanes of one call; call it once for each device.
+    /// Builds one lane per submitting thread, all for one device and each thread on a CPU of its
+    /// own. A rule of scope per device shares its state among the lanes of one call; call it once
+    /// for each device.
     #[must_use]
     pub fn build(&self, lanes: usize) -> Vec<Box<dyn Lane>> {
         (self.rule.build)(self, lanes)
     }
 
-    /// The same for threads of which each is bound to a CPU, several perhaps to the same: those share the state of a rule of
-    /// scope per CPU.
+    /// Builds lanes as [`build`](Self::build) does, for threads each of which is bound to a CPU.
+    /// Threads of one CPU share the state of a rule of scope per CPU.
     #[must_use]
     pub fn build_on(&self, cpus: &[CpuId]) -> Vec<Box<dyn Lane>> {
         match self.rule.scope {
@@ -103,36 +123,45 @@ impl PolicySpec {
         }
     }
 
-    /// The formula of a rule that takes one.
+    /// Whether the sleep adapts to the device: a fixed sleep does not, nor does io_uring's
+    /// estimate, which never rises again, nor a formula without a statistic.
+    #[must_use]
+    pub fn follows_the_device(&self) -> bool {
+        let reads = self.formula().map(|formula| formula.statistics());
+        !DEAF.contains(&self.rule.name) && reads.is_none_or(|all| !all.is_empty())
+    }
+
+    /// The formula and its counts. The rule has to be one that takes a formula.
     pub(crate) fn written(&self) -> &Written {
         let written = self.written.as_ref();
         written.expect("a rule asks for a formula only when it declares one")
     }
 
-    /// The parts of the rule with these parameters, when it is made of known ones.
+    /// The parts of the rule with these parameters, as far as the rule has a known form.
     #[must_use]
     pub fn form(&self) -> Form {
         (self.rule.form)(self)
     }
 
-    /// The value of a parameter the rule declares.
+    /// The value of a parameter that the rule declares.
     pub(crate) fn value(&self, name: &str) -> f64 {
         let found = self.rule.params.iter().position(|p| p.name == name);
         self.values[found.expect("a rule reads only parameters it declares")]
     }
 
-    /// The same as whole nanoseconds.
+    /// The value of a parameter that is a duration, in nanoseconds.
     pub(crate) fn nanos(&self, name: &str) -> u64 {
         self.whole(name)
     }
 
-    /// The same of a parameter that is a whole number of something.
+    /// The value of a parameter that is a whole number.
     pub(crate) fn whole(&self, name: &str) -> u64 {
         self.value(name) as u64
     }
 }
 
-/// `value`, if the parameter allows it. A duration is whole nanoseconds.
+/// Returns `value` in the form in which the parameter holds it, or an error when it is out of
+/// range. A duration is rounded to whole nanoseconds.
 fn within(param: &Param, value: f64) -> Result<f64, SpecErrorKind> {
     if param.kind == Kind::Formula {
         let reason = "expected a formula, found a number".to_owned();

@@ -1,23 +1,28 @@
-//! The engine of the windowed rules: a rule is a function from one window's statistics of one bucket to a decision.
+//! The engine of the windowed rules. A windowed rule is a function from the statistics of one
+//! window and one bucket to a decision.
 //!
 //! # Windows
-//! As in Linux 4.12 to 6.3 (block/blk-stat.c, blk-mq.c): a window is opened by the first completion seen while none is
-//! open, that completion included, and lasts one period; so windows are not back-to-back on an idle device. When it
-//! is over, every bucket with at least one sample gets the decision that the rule makes of its statistics; a bucket
-//! without a sample keeps its old one for ever. Nothing sleeps before the first window is over. A sample is the
+//! Windows are those of Linux 4.12 to 6.3 (block/blk-stat.c, blk-mq.c). The first completion seen
+//! while no window is open opens one, is counted in it, and the window lasts one period; so windows
+//! are not back-to-back on an idle device. When the window is over, every bucket with at least one
+//! sample gets the decision that the rule makes of its statistics; a bucket without a sample keeps
+//! its old decision for ever. No I/O sleeps before the first window is over. A sample is the
 //! observed time, the caller's own oversleep included.
 //!
-//! Linux closes a window by a timer. Here the first call at or after the window's end closes it, before that call
-//! is answered: no I/O can tell the difference. Two things are left out on purpose. Linux rounds the end
-//! up to a timer tick (1 to 10 ms by kernel configuration), a property of its timers and not of the rule. And Linux does
-//! not sample the one I/O whose polling turned the statistics on; here every completion counts.
+//! Linux closes a window by a timer. Here the first call at or after the window's end closes it,
+//! before that call is answered: no I/O can tell the difference. Two things are left out on
+//! purpose. Linux rounds the end up to a timer tick (1 to 10 ms by kernel configuration), which is
+//! a property of its timers and not of the rule. And Linux does not sample the one I/O whose
+//! polling turned the statistics on; here every completion counts.
 //!
 //! # Threads
-//! All lanes of one [`build`](crate::PolicySpec::build) share one device. Each adds its samples to a slot that only it writes, the lane that finds the window
-//! over claims it by compare-exchange, merges all slots and stores the decisions, one atomic word per bucket: a
-//! decision reads one of them, so it never sees half a table. Nobody waits for the merging lane; the others go on with the old decisions,
-//! also should it lose its CPU there, which makes that window longer.
-//! A sample that races with the merge counts in the next window, none is lost or counted twice.
+//! All lanes of one [`build`](crate::PolicySpec::build) share one device. Each lane adds its
+//! samples to a slot that only it writes. The lane that finds the window over claims it by
+//! compare-exchange, merges all slots and stores the decisions, one atomic word per bucket: a
+//! decision reads one of these words, so it never sees half a table. No lane waits for the merging
+//! one. The others go on with the old decisions, also when the merging lane loses its CPU, which
+//! makes that window longer. A sample that races with the merge counts in the next window; no
+//! sample is lost or counted twice.
 
 mod merge;
 mod slot;
@@ -34,34 +39,38 @@ use slot::{Sample, Slot};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a rule's windows hold.
+/// What a rule's windows gather.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gather {
     /// Counts, sums and extremes.
     Totals,
-    /// Those and all times in bins, for [`Window::quantile`]: 116 KiB per lane, and as much per device.
+    /// The totals, and all times in bins for [`Window::quantile`]: 116 KiB per lane, and as much
+    /// per device.
     Quantiles,
 }
 
-/// [`Board::end`] while no window is open: lies in the past of every call, so each takes the slow path.
+/// The value of [`Board::end`] while no window is open. It lies in the past of every call, so each
+/// call takes the slow path.
 const IDLE: u64 = 0;
-/// [`Board::end`] while a lane merges: lies in the future of every call, so each takes the fast path.
+/// The value of [`Board::end`] while a lane merges. It lies in the future of every call, so each
+/// call takes the fast path.
 const CLOSING: u64 = u64::MAX;
 
-/// What every decision reads; written a few times per window.
+/// The words that every decision reads. They are written a few times per window.
 #[repr(align(128))]
 struct Board {
-    /// When the open window is over, ns on the callers' clock; or one of [`IDLE`], [`CLOSING`].
+    /// When the open window ends, ns on the callers' clock; or [`IDLE`] or [`CLOSING`].
     end: AtomicU64,
-    /// Per bucket, see [`word_of`].
+    /// The decision of each bucket, as [`word_of`] packs it.
     decisions: [AtomicU64; BUCKETS],
-    /// Per bucket, the last window's mean, ns; 0 before the first.
+    /// The last window's mean of each bucket, ns; 0 before the first.
     means: [AtomicU64; BUCKETS],
 }
 
-/// [`Decision::Poll`] as a word of [`Board::decisions`]; what is neither is a sleep in ns.
+/// [`Decision::Poll`] as a word of [`Board::decisions`]. Any word but this and [`INTERRUPT`] is a
+/// sleep in ns.
 const POLL: u64 = 0;
-/// [`Decision::Interrupt`].
+/// [`Decision::Interrupt`] as a word of [`Board::decisions`].
 const INTERRUPT: u64 = u64::MAX;
 
 fn word_of(decision: Decision) -> u64 {
@@ -80,7 +89,7 @@ fn decision_of(word: u64) -> Decision {
     }
 }
 
-/// One device's state.
+/// The state of a rule for one device, shared by its lanes.
 struct Device<R> {
     board: Board,
     merge: Merge,
@@ -88,8 +97,8 @@ struct Device<R> {
     rule: R,
 }
 
-/// The lanes of a rule that decides by every bucket's last window, with windows of at least `period`. The rule answers a
-/// [`Decision`] or just a sleep.
+/// Builds the lanes of a rule that decides by each bucket's last window, with windows of at least
+/// `period`. The rule returns a [`Decision`] or just a sleep.
 ///
 /// `rule` is called at most once per bucket and window, from whichever lane closes it.
 pub fn build<R, D>(rule: R, gather: Gather, period: Nanos, lanes: usize) -> Vec<Box<dyn Lane>>
@@ -118,7 +127,7 @@ where
 }
 
 impl<R: Fn(&Window<'_>) -> Decision> Device<R> {
-    /// Closes the window if it is over at `now`.
+    /// Closes the window if it is over at `now`. `end` is the window's end as the caller read it.
     #[cold]
     fn close_at(&self, now: u64, end: u64) {
         if end != IDLE && now >= end && self.claim(end) {
@@ -127,7 +136,8 @@ impl<R: Fn(&Window<'_>) -> Decision> Device<R> {
         }
     }
 
-    /// Closes the window if it is over at `now`, and sees to it that one is open; returns its end or [`CLOSING`].
+    /// Closes the window if it is over at `now`, and opens one if none is open. Returns the end of
+    /// the open window, or [`CLOSING`] while another lane merges.
     #[cold]
     fn open_at(&self, now: u64, mut end: u64) -> u64 {
         let next = now.saturating_add(self.period).min(CLOSING - 1);
@@ -149,13 +159,15 @@ impl<R: Fn(&Window<'_>) -> Decision> Device<R> {
         }
     }
 
+    /// Claims the window that ends at `end` for merging; false when another lane was first.
     fn claim(&self, end: u64) -> bool {
         let (won, lost) = (Ordering::AcqRel, Ordering::Relaxed);
         let board = &self.board.end;
         board.compare_exchange(end, CLOSING, won, lost).is_ok()
     }
 
-    /// Stores a decision for every bucket that the window ending at `end` has samples of. Only for the lane that claimed it.
+    /// Stores a decision for every bucket with samples in the window that ends at `end`. Only the
+    /// lane that claimed the window may call it.
     fn publish(&self, end: u64) {
         let Board {
             decisions, means, ..

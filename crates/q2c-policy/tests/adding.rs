@@ -1,4 +1,5 @@
-//! The page on adding a rule, followed to the letter in a copy of the workspace; and what its promise of one line asks of the list.
+//! Follows the page on adding a rule to the letter, in a copy of the workspace. Also checks the
+//! list of rules, as the page promises that a rule needs one line in it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::time::SystemTime;
 
 const PAGE: &str = "docs/policies/adding.md";
 
-/// A block of the page: what kind it says it is, the file named last before it, and its text.
+/// A code block of the page: the kind that it names, the file named last before it, and its text.
 struct Block {
     kind: String,
     file: String,
@@ -43,7 +44,8 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// Writes with the time of what it was made from: cargo then builds nothing anew that has not changed.
+/// Writes a file with the modification time of its source, so that cargo builds nothing again that
+/// has not changed.
 fn write(path: &Path, text: impl AsRef<[u8]>, made: SystemTime) {
     fs::write(path, text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let file = File::options()
@@ -70,7 +72,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What cargo needs of the workspace, in a folder of its own.
+/// Copies the part of the workspace that cargo needs into a folder of its own.
 fn workspace() -> PathBuf {
     let copied = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adding");
     if copied.exists() {
@@ -84,8 +86,9 @@ fn workspace() -> PathBuf {
     copied
 }
 
-/// Another version is another package to cargo: what it builds of the copy stands beside what it built of the original and not in
-/// its place, though both are in one folder and share what they depend on.
+/// Gives the copy another version, which to cargo is another package. What cargo builds of the copy
+/// then stands beside what it built of the original and does not replace it, though both are in one
+/// folder and share their dependencies.
 fn rename_version(manifest: &Path) {
     let made = modified(manifest);
     let text = fs::read_to_string(manifest).expect("the manifest");
@@ -105,7 +108,7 @@ fn with_line(list: &str, line: &str) -> String {
     format!("{before}\nrules! {{\n{}\n}}{after}", names.join("\n"))
 }
 
-/// Does what a block says. Commands return what they print.
+/// Does what a block of the page says. Returns the output of a command.
 fn follow(block: &Block, workspace: &Path, cargo: &Path) -> String {
     let path = workspace.join(&block.file);
     let page = modified(&root().join(PAGE));
@@ -126,7 +129,7 @@ fn follow(block: &Block, workspace: &Path, cargo: &Path) -> String {
     }
 }
 
-/// Runs a command of the page, with what this run of cargo has built already.
+/// Runs a command of the page, with the target folder of this run of cargo.
 fn run(command: &str, workspace: &Path, cargo: &Path) -> String {
     let mut words = command.split_whitespace();
     assert_eq!(words.next(), Some("cargo"), "{command}");
@@ -172,7 +175,7 @@ fn the_page_followed_to_the_letter_gives_a_rule() {
     }
 }
 
-/// Files of rules, by name.
+/// The files of the rules, sorted by name.
 fn rule_files() -> Vec<PathBuf> {
     let folder = root().join("crates/q2c-policy/src/rules");
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
@@ -190,7 +193,7 @@ fn every_file_has_its_line() {
     let files = rule_files();
     let stems = files.iter().filter_map(|path| path.file_stem()?.to_str());
     let listed = q2c_policy::RULES.iter().map(|rule| rule.name);
-    // `share.rs` is what rules have in common.
+    // `share.rs` holds what the rules have in common and is no rule.
     let unlisted = stems.filter(|stem| !listed.clone().any(|rule| *stem == rule));
     assert_eq!(unlisted.collect::<Vec<_>>(), ["share"]);
 }

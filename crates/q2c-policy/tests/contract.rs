@@ -1,11 +1,12 @@
-//! What every rule in the registry keeps, whatever it does.
+//! The contract that every rule in the registry keeps.
 
 use allocation_counter::measure;
 use q2c_model::{CpuId, Direction, Nanos};
 use q2c_policy::{Decision, Io, Kind, Lane, MAX_SLEEP, Outcome, PolicySpec, RULES, Token};
 use q2c_stats::Rng;
 
-/// Formulas that read every statistic, by every operator and function, with and without percentiles.
+/// Formulas that together read every statistic and use every operator and function, with and
+/// without percentiles.
 const FORMULAS: [&str; 5] = [
     "rule:0.7 * min",
     "rule:period=1us, mean - 4 * lmd",
@@ -14,7 +15,8 @@ const FORMULAS: [&str; 5] = [
     "rule:-mean / misses",
 ];
 
-/// Each rule's example, and with the smallest and the largest value of each parameter that is a number; some formulas.
+/// The example of each rule, the example with the smallest and the largest value of each parameter
+/// that is a number, and some formulas.
 fn specs() -> Vec<PolicySpec> {
     let formulas = FORMULAS.map(|text| text.parse().expect(text));
     let mut specs = Vec::from(formulas);
@@ -42,8 +44,9 @@ struct Flight {
 
 const DEPTH: usize = 16;
 
-/// A seeded storm: submissions and completions of all sizes in any order, up to [`DEPTH`] in flight over all
-/// lanes, device times from 1 ns to 100 s. Hands out one decision at a time and allocates nothing.
+/// Seeded random submissions and completions of all sizes in any order, up to [`DEPTH`] in flight
+/// over all lanes, with device times from 1 ns to 100 s. It makes one decision at a time and
+/// allocates nothing.
 struct Storm {
     rng: Rng,
     now: u64,
@@ -69,7 +72,8 @@ impl Storm {
         Io { direction, bytes }
     }
 
-    /// Completes the I/O in a random place or submits one there; returns the decision of a submission.
+    /// Completes the I/O in a random place, or submits one there if the place is free. Returns the
+    /// decision of a submission.
     fn step(&mut self, lanes: &mut [Box<dyn Lane>]) -> Option<Decision> {
         let place = self.rng.below(DEPTH as u64) as usize;
         match self.flights[place].take() {
@@ -144,12 +148,12 @@ fn every_rule_sleeps_in_the_storm() {
             .iter()
             .filter(|d| matches!(d, Decision::Sleep(_)))
             .count();
-        // A storm that left a rule polling would make the other tests here say nothing.
+        // If a rule only polled here, the other tests would prove nothing about it.
         assert!(sleeps > 0, "{spec}");
     }
 }
 
-/// On CPUs of their own, threads are built for alike.
+/// Threads that each have a CPU of their own get the same lanes from `build_on` as from `build`.
 #[test]
 fn cpus_of_their_own_change_nothing() {
     for spec in specs() {
@@ -163,7 +167,7 @@ fn cpus_of_their_own_change_nothing() {
 #[test]
 fn nothing_is_allocated_after_build() {
     for spec in specs() {
-        // Some lanes share what a CPU has in common.
+        // The first two lanes share the state of their CPU.
         let mut lanes = spec.build_on(&[0, 0, 1, 2].map(CpuId));
         let mut storm = Storm::new(11);
         let heap = measure(|| {

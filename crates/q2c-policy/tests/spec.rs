@@ -1,4 +1,4 @@
-//! Specifications as users type them.
+//! Tests of specifications as users type them.
 
 use proptest::prelude::*;
 use q2c_model::Nanos;
@@ -215,7 +215,7 @@ fn a_formula_and_a_period_make_a_rule() {
     );
 }
 
-/// Any value the parameter allows.
+/// Any value that the parameter allows.
 fn value_of(param: &'static Param) -> BoxedStrategy<(&'static str, f64)> {
     let any = param.min..=param.max;
     let value = match param.kind {

@@ -1,5 +1,10 @@
-//! Writes a page of the tests' results:
-//! `cargo run -p q2c-report --example fixture_report -- report.html [hostile|replay|saturated|outstanding|compare]`.
+//! Writes the page of a result of the tests:
+//!
+//! ```text
+//! cargo run -p q2c-report --example fixture_report -- report.html [RESULT]
+//! ```
+//!
+//! `RESULT` is `hostile`, `replay`, `saturated`, `outstanding` or `compare`.
 
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;

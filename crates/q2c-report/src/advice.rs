@@ -1,27 +1,29 @@
-//! What a recommendation says: its words are made here, from its names and the figures of the
-//! cells, and from nothing else.
+//! Puts recommendations into words. The words are made from the recommendation and the figures of
+//! the cells, and from nothing else.
 
 use crate::label;
 use crate::quantity::{self, duration, number};
+use q2c_policy::{KernelSleep, LaneMethod, Method, PolicySpec};
 use q2c_result::tune::{
     Cell, Lesson, MethodName, PerCore, Recommendation, Relative, SAVING, TuneResult, Verdict, WORTH,
 };
 
-/// A recommendation in words.
+/// A block size's recommendation in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// One sentence.
+    /// The verdict in one sentence: `use RULE`, `a trade-off: ...`, `no room to sleep: ...`.
     pub verdict: String,
-    /// The figures that it stands on, a sentence each.
+    /// The figures behind the verdict, a sentence each.
     pub why: Vec<String>,
-    /// Lines to copy or to do.
+    /// How to use the recommended method: lines to copy or to carry out.
     pub apply: Vec<String>,
 }
 
-/// Rules whose IOPS are this near those of the nearest belong to the same trade-off.
+/// Rules belong to one trade-off when their share of polling's IOPS differs from the nearest rule's
+/// by at most this.
 const ALIKE: f64 = 0.03;
 
-/// The words of one block size's recommendation.
+/// Puts the recommendation for one block size into words.
 #[must_use]
 pub fn words(result: &TuneResult, recommendation: &Recommendation) -> Words {
     let of = Of {
@@ -43,30 +45,28 @@ struct Of<'a> {
 }
 
 impl<'a> Of<'a> {
-    fn cell(&self, method: &str, policy: &str) -> Option<&'a Cell> {
-        let is = |cell: &&&Cell| cell.method == method && cell.policy == policy;
-        self.cells.iter().find(is).copied()
-    }
-
-    fn named(&self, name: &MethodName) -> Option<&'a Cell> {
-        self.cell(&name.method, &name.policy)
+    fn cell(&self, method: &Method) -> Option<&'a Cell> {
+        let mut cells = self.cells.iter().copied();
+        cells.find(|cell| cell.method == *method)
     }
 
     fn recommended(&self) -> Option<&'a Cell> {
-        let Recommendation { method, policy, .. } = self.recommendation;
-        self.cell(method, policy)
+        self.cell(&self.recommendation.method)
     }
 
-    /// Cells that sleep by a rule of ours, with their paired figures.
+    /// Cells that sleep by a rule of q2c's own, with their figures relative to polling.
     fn sleeping(&self) -> impl Iterator<Item = (&'a Cell, Relative)> {
-        let own = self.cells.iter().filter(|cell| cell.method == "hybrid");
+        let own = self
+            .cells
+            .iter()
+            .filter(|cell| policy(&cell.method).is_some());
         own.filter_map(|cell| Some((*cell, cell.relative?)))
     }
 
     fn verdict(&self) -> String {
-        let Recommendation { method, policy, .. } = self.recommendation;
+        let method = self.recommendation.method.name();
         match self.recommendation.verdict {
-            Verdict::Rule => format!("use {policy}"),
+            Verdict::Rule => format!("use {}", self.recommendation.method.detail()),
             Verdict::Interrupt => "use interrupts".to_owned(),
             Verdict::TradeOff => self.by_interrupts().unwrap_or_else(|| self.trade_off()),
             Verdict::NoRoom => format!(
@@ -77,10 +77,11 @@ impl<'a> Of<'a> {
         }
     }
 
-    /// The rules that lose about as little as the nearest, and gain.
+    /// The rules of the trade-off: they lose about as little IOPS as the nearest, are below the
+    /// floor, and save CPU.
     fn in_trade(&self) -> Vec<(&'a Cell, Relative)> {
         let nearest = self.recommendation.nearest.as_ref();
-        let Some(nearest) = nearest.and_then(|name| self.named(name)?.relative) else {
+        let Some(nearest) = nearest.and_then(|name| self.cell(&name.0)?.relative) else {
             return Vec::new();
         };
         let pays = |cell: &Cell, of: &Relative| {
@@ -94,10 +95,10 @@ impl<'a> Of<'a> {
             .collect()
     }
 
-    /// Of a trade-off with interrupts.
+    /// The verdict of a trade-off in which interrupts are the nearest; `None` when a rule is.
     fn by_interrupts(&self) -> Option<String> {
         let nearest = self.recommendation.nearest.as_ref();
-        let cell = self.named(nearest.filter(|name| name.method == "interrupt")?)?;
+        let cell = self.cell(&nearest.filter(|name| name.0 == Method::INTERRUPT)?.0)?;
         let kept = cell.relative?.iops.median * 100.0;
         Some(format!(
             "a trade-off: interrupts cost {} % of the IOPS and take {} % CPU{}: use them with --min-iops {}%, \
@@ -106,12 +107,12 @@ impl<'a> Of<'a> {
             number(cell.measured.cpu_pct.median),
             self.where_polling_takes(),
             kept.floor(),
-            self.recommendation.method
+            self.recommendation.method.name()
         ))
     }
 
     fn trade_off(&self) -> String {
-        let method = &self.recommendation.method;
+        let method = self.recommendation.method.name();
         let trade = self.in_trade();
         let Some(nearest) = self
             .recommendation
@@ -129,7 +130,7 @@ impl<'a> Of<'a> {
             .iter()
             .map(|(cell, _)| cell.measured.cpu_pct.median)
             .collect();
-        let least = self.named(nearest).and_then(|cell| cell.relative);
+        let least = self.cell(&nearest.0).and_then(|cell| cell.relative);
         let least = least.map_or(0.0, |of| (of.iops.median * 100.0).floor());
         format!(
             "a trade-off: sleeping costs {} % of the IOPS and takes {} % CPU{} ({}): use it with --min-iops {least}%, \
@@ -137,13 +138,14 @@ impl<'a> Of<'a> {
             span(&lost),
             span(&taken),
             self.where_polling_takes(),
-            nearest.policy
+            nearest.0.detail()
         )
     }
 
-    /// Polling's CPU, which is less than a whole one where the hypervisor or a neighbour took some.
+    /// Says how much CPU polling took. That is less than a whole CPU where the hypervisor or a
+    /// neighbour took some of it.
     fn where_polling_takes(&self) -> String {
-        self.cell("poll", "").map_or_else(String::new, |cell| {
+        self.cell(&Method::POLL).map_or_else(String::new, |cell| {
             let taken = number(cell.measured.cpu_pct.median);
             format!(" where polling takes {taken} %")
         })
@@ -164,9 +166,9 @@ impl<'a> Of<'a> {
         why
     }
 
-    /// A cell's paired figures; nothing for polling, which they are paired with.
+    /// A sentence on a cell's figures relative to polling; `None` for polling itself.
     fn beside(&self, subject: &str, cell: &Cell) -> Option<String> {
-        let of = cell.relative.filter(|_| cell.method != "poll")?;
+        let of = cell.relative.filter(|_| cell.method != Method::POLL)?;
         let cores = match of.cores {
             PerCore::Machine => "KIOPS/core",
             PerCore::Threads => "KIOPS per core of the threads",
@@ -201,11 +203,11 @@ impl<'a> Of<'a> {
         format!("floor {} % of polling's IOPS{why}", number(floor * 100.0))
     }
 
-    /// The median of what is recommended may lie below the floor, where the floor lies within its
-    /// interval.
+    /// Says so when the median of the recommended method is below the floor. It can be recommended
+    /// all the same when the floor lies within its interval.
     fn within(&self) -> Option<String> {
         let own = self.recommended()?.relative?.iops;
-        (self.recommended()?.method != "poll" && own.median < self.recommendation.floor).then(
+        (self.recommendation.method != Method::POLL && own.median < self.recommendation.floor).then(
             || {
                 "its median is below the floor, which lies within its trials' interval; the simulation that all trials corrected says that it keeps it"
                     .to_owned()
@@ -215,13 +217,13 @@ impl<'a> Of<'a> {
 
     fn nearest(&self) -> Option<String> {
         let nearest = self.recommendation.nearest.as_ref()?;
-        let cell = self.named(nearest)?;
-        // Interrupts and Linux's rule are told among the others.
-        let told = cell.method == "interrupt" || cell.role == "linux";
-        self.beside(&nearest.policy, cell).filter(|_| !told)
+        let cell = self.cell(&nearest.0)?;
+        // `others` has the sentences on interrupts and Linux's rule.
+        let told = cell.method == Method::INTERRUPT || cell.role == "linux";
+        self.beside(&nearest.0.detail(), cell).filter(|_| !told)
     }
 
-    /// Of no room: the rule that came furthest.
+    /// When there is no room to sleep: a sentence on the rule with most KIOPS/core.
     fn of_no_room(&self) -> Option<String> {
         if self.recommendation.verdict != Verdict::NoRoom {
             return None;
@@ -232,7 +234,7 @@ impl<'a> Of<'a> {
             .max_by(|a, b| per_core(&a.1).total_cmp(&per_core(&b.1)));
         let tried = self.sleeping().count();
         let (cell, _) = best?;
-        let told = self.beside(&cell.policy, cell)?;
+        let told = self.beside(&cell.method.detail(), cell)?;
         Some(format!("the best of {tried} rules by KIOPS/core: {told}"))
     }
 
@@ -242,7 +244,7 @@ impl<'a> Of<'a> {
             return None;
         }
         let follows = self.recommendation.following.as_ref();
-        let Some((name, cell)) = follows.and_then(|name| Some((name, self.named(name)?))) else {
+        let Some((name, cell)) = follows.and_then(|name| Some((name, self.cell(&name.0)?))) else {
             return Some(
                 "it does not follow the device when that changes; no rule that does kept the floor and paid"
                     .to_owned(),
@@ -257,28 +259,32 @@ impl<'a> Of<'a> {
             ),
             false => "following the device cost nothing here".to_owned(),
         };
-        let told = self.beside(&name.policy, cell)?;
+        let told = self.beside(&name.0.detail(), cell)?;
         Some(format!(
             "it does not follow the device when that changes; of the rules that do, {told}: {price}"
         ))
     }
 
-    /// The cell of Linux's rule.
+    /// The cell that ran Linux's rule.
     fn linux(&self) -> Option<&'a Cell> {
         self.cells.iter().copied().find(|cell| cell.role == "linux")
     }
 
-    /// Linux's rule, interrupts, polling: whatever of them is not recommended.
+    /// Sentences on Linux's rule, interrupts and polling; Linux's rule and interrupts only if they
+    /// are not recommended.
     fn others(&self) -> Vec<String> {
         let recommended = |cell: &Cell| label::is_recommended(cell, Some(self.recommendation));
         let mut others = Vec::new();
         if let Some(cell) = self.linux().filter(|cell| !recommended(cell)) {
             others.extend(self.beside("Linux's rule", cell));
         }
-        if let Some(cell) = self.cell("interrupt", "").filter(|cell| !recommended(cell)) {
+        if let Some(cell) = self
+            .cell(&Method::INTERRUPT)
+            .filter(|cell| !recommended(cell))
+        {
             others.extend(self.beside("interrupts", cell));
         }
-        if let Some(cell) = self.cell("poll", "") {
+        if let Some(cell) = self.cell(&Method::POLL) {
             let m = &cell.measured;
             others.push(format!(
                 "classic polling: {:.0} IOPS, {} KIOPS/core",
@@ -302,7 +308,7 @@ impl<'a> Of<'a> {
         ))
     }
 
-    /// What more trials might change.
+    /// Names the methods that more trials might still make the answer.
     fn open(&self) -> Option<String> {
         let r = self.recommendation;
         let names: Vec<String> = r.open.iter().take(3).map(told).collect();
@@ -320,13 +326,14 @@ impl<'a> Of<'a> {
         })
     }
 
-    /// The kernel's own hybrid polling, where it ran.
+    /// Sentences on the kernel's own hybrid polling, where it ran.
     fn by_kernel(&self) -> Vec<String> {
-        let own = self.cells.iter().filter(|c| c.method == "hybrid-kernel");
+        let is_kernels = |cell: &&&Cell| matches!(cell.method, Method::HybridKernel(_));
+        let own = self.cells.iter().filter(is_kernels);
         let told = |cell: &&Cell| {
-            let delay = match cell.policy.as_str() {
-                "" => "its own sleep",
-                fixed => fixed,
+            let delay = match &cell.method {
+                Method::HybridKernel(KernelSleep::Own) => "its own sleep".to_owned(),
+                method => method.detail(),
             };
             let m = &cell.measured;
             let missed = match m.miss_rate.trials {
@@ -346,12 +353,12 @@ impl<'a> Of<'a> {
     fn apply(&self) -> Vec<String> {
         let engine = &self.result.job.engine;
         let aio = engine.starts_with("libaio");
-        match self.recommendation.method.as_str() {
-            "hybrid" => self.apply_rule(aio),
-            "interrupt" if aio => vec![format!(
+        match &self.recommendation.method {
+            Method::Lane(LaneMethod::Hybrid(policy)) => self.apply_rule(policy, aio),
+            Method::Lane(LaneMethod::Interrupt) if aio => vec![format!(
                 "{engine}: io_submit, then io_getevents with a minimum of 1"
             )],
-            "interrupt" => vec![format!(
+            Method::Lane(LaneMethod::Interrupt) => vec![format!(
                 "{engine}: submit and wait in one io_uring_enter call (min_complete = 1)"
             )],
             _ => vec![format!(
@@ -360,8 +367,7 @@ impl<'a> Of<'a> {
         }
     }
 
-    fn apply_rule(&self, aio: bool) -> Vec<String> {
-        let policy = &self.recommendation.policy;
+    fn apply_rule(&self, policy: &PolicySpec, aio: bool) -> Vec<String> {
         let ring = match aio {
             true => {
                 "libaio: look at the completion ring mapped at the context's address; no completion ends a sleep"
@@ -388,7 +394,7 @@ impl<'a> Of<'a> {
     }
 }
 
-/// What the trials taught about the costs, in words.
+/// Puts the corrections that the trials made to the calibrated costs into words.
 #[must_use]
 pub fn lesson(lesson: &Lesson) -> String {
     let more = |ns: f64, what: &str| {
@@ -421,10 +427,15 @@ pub fn lesson(lesson: &Lesson) -> String {
 }
 
 fn told(name: &MethodName) -> String {
-    label::method(&name.method, &name.policy)
+    label::method(&name.0)
 }
 
-/// `98.4 [96.1, 101.3]`, the interval only where there is one.
+/// The policy by which q2c's own thread sleeps; `None` for methods without one.
+fn policy(method: &Method) -> Option<&PolicySpec> {
+    method.lane()?.policy()
+}
+
+/// The median, with the interval if there is one: `98.4 [96.1, 101.3]`.
 fn ranged(interval: &q2c_stats::Interval, scale: f64) -> String {
     let (median, range) = (
         quantity::median(interval, scale),
@@ -433,7 +444,7 @@ fn ranged(interval: &q2c_stats::Interval, scale: f64) -> String {
     format!("{median} {range}").trim_end().to_owned()
 }
 
-/// `4.1` or `4.1 to 6.3`.
+/// The range of some values: `4.1 to 6.3`, or `4.1` when both ends are written the same.
 fn span(values: &[f64]) -> String {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

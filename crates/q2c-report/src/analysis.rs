@@ -1,4 +1,4 @@
-//! What tables of `q2c analyze` show, in a terminal and in a page alike.
+//! Tables and sentences of `q2c analyze` that terminal and page share.
 
 use crate::quantity::{NOTHING, count, duration, number};
 use q2c_result::analyze::{AnalyzeResult, Bottleneck, Group, LoadClass, Seeks, StageStats};
@@ -10,20 +10,20 @@ pub(crate) const ORDER: [&str; 11] = [
     "Q2Q", "Q2G", "G2I", "Q2M", "I2D", "G2D", "M2D", "D2C", "Q2C", "U2U", "U2C",
 ];
 
-/// Heads of a stage's columns.
+/// Heads of the table of stages.
 pub(crate) const STAGE_HEAD: [&str; 10] = [
     "stage", "I/Os", "min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max",
 ];
 
-/// Devices whose seeks are told in words.
+/// Most devices whose seeks are described in words.
 const DEVICES: usize = 4;
 
-/// A time as people read it.
+/// A time in ns with a fitting unit.
 pub(crate) fn time(ns: f64) -> String {
     duration(ns, "u")
 }
 
-/// How much of what it is.
+/// The trace in a line: number of I/Os, length, layer and source.
 pub(crate) fn about(result: &AnalyzeResult) -> String {
     format!(
         "{} I/Os in {} · {} layer · from {}",
@@ -34,7 +34,7 @@ pub(crate) fn about(result: &AnalyzeResult) -> String {
     )
 }
 
-/// A stage's row; none when no I/O has it.
+/// A stage's row in the order of [`STAGE_HEAD`]; `None` when no I/O has the stage.
 pub(crate) fn stage_row(stages: &BTreeMap<String, StageStats>, name: &str) -> Option<Vec<String>> {
     let of = stages.get(name)?;
     let times = [
@@ -51,13 +51,14 @@ pub(crate) fn stage_row(stages: &BTreeMap<String, StageStats>, name: &str) -> Op
     Some(names.into_iter().chain(times.map(time)).collect())
 }
 
-/// Groups of one property as a table; the first column is the property.
+/// The groups of one property as a table. `head` begins behind the first column, which holds the
+/// group's name.
 pub(crate) struct GroupTable {
     pub head: Vec<&'static str>,
     pub rows: Vec<Vec<String>>,
 }
 
-/// Columns behind the property, without those that no group has anything in.
+/// Makes the table of some groups, without the columns in which no group has a number.
 pub(crate) fn group_table<'a>(groups: impl Iterator<Item = &'a Group>) -> GroupTable {
     const HEAD: [&str; 8] = [
         "I/Os", "MiB", "mean", "p50", "p99", "max", "D2C mean", "D2C p99",
@@ -75,7 +76,7 @@ pub(crate) fn group_table<'a>(groups: impl Iterator<Item = &'a Group>) -> GroupT
     }
 }
 
-/// A group's row.
+/// A group's row with all columns.
 fn group_row(group: &Group) -> Vec<String> {
     let stage = |names: [&str; 2]| names.iter().find_map(|name| group.stages.get(*name));
     let field = |of: Option<&StageStats>, get: fn(&StageStats) -> f64| {
@@ -95,7 +96,7 @@ fn group_row(group: &Group) -> Vec<String> {
     ]
 }
 
-/// In flight, active, merging, seeks: what each is and what the trace says of it.
+/// Headings with a sentence each: in flight, active, merging, seeks.
 pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
     let (flight, activity) = (&result.in_flight, &result.activity);
     let mut words = match result.completed {
@@ -136,7 +137,7 @@ pub(crate) fn words(result: &AnalyzeResult) -> Vec<(String, String)> {
     words
 }
 
-/// Of the busiest devices.
+/// Sentences on the seeks of the devices with most of them.
 fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = (String, String)> {
     let mut all: Vec<&Seeks> = result.seeks.iter().filter(|seeks| seeks.n > 0).collect();
     all.sort_by_key(|seeks| Reverse(seeks.n));
@@ -155,7 +156,8 @@ fn seeks(result: &AnalyzeResult) -> impl Iterator<Item = (String, String)> {
     shown.into_iter().chain(rest)
 }
 
-/// How even the hardware queues are; none where the trace has none.
+/// A sentence on how evenly requests are spread over the hardware queues; `None` when the trace
+/// names no queues.
 pub(crate) fn balance(result: &AnalyzeResult) -> Option<String> {
     let balance = result.balance.as_ref()?;
     Some(format!(
@@ -168,7 +170,7 @@ pub(crate) fn balance(result: &AnalyzeResult) -> Option<String> {
     ))
 }
 
-/// Stages with their shares.
+/// Stages with their shares: `Q2G 12.3 %, D2C 87.7 %`.
 pub(crate) fn shares(of: &BTreeMap<String, f64>) -> String {
     let known = ORDER
         .iter()
@@ -180,7 +182,7 @@ pub(crate) fn shares(of: &BTreeMap<String, f64>) -> String {
     words.join(", ")
 }
 
-/// The stage named and why.
+/// The bottleneck's stage, its share and the explanation.
 pub(crate) fn bottleneck(found: &Bottleneck) -> String {
     format!(
         "{} ({} % of Q2C): {}",
@@ -190,7 +192,7 @@ pub(crate) fn bottleneck(found: &Bottleneck) -> String {
     )
 }
 
-/// `4-7` and what I/Os at this load are like.
+/// A load class: its range of I/Os in flight (`4-7`), and a sentence on its I/Os.
 pub(crate) fn load(class: &LoadClass) -> (String, String) {
     let range = match class.from == class.to {
         true => class.from.to_string(),
@@ -206,7 +208,7 @@ pub(crate) fn load(class: &LoadClass) -> (String, String) {
     (range, words)
 }
 
-/// What could not be used, by reason; none when all could.
+/// Events and I/Os that could not be used, by reason; `None` when all could be.
 pub(crate) fn unmatched(result: &AnalyzeResult) -> Option<String> {
     let reasons: Vec<String> = result
         .unmatched

@@ -1,4 +1,4 @@
-//! What tables of `q2c bench` show, in a terminal and in a page alike.
+//! Tables and sentences of `q2c bench` that terminal and page share.
 
 use crate::invalid;
 use crate::quantity::{count, duration, number};
@@ -6,7 +6,7 @@ use q2c_model::Bytes;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Curve};
 use q2c_stats::Interval;
 
-/// Heads of the columns.
+/// Heads of the columns, in the order of [`row`].
 const HEAD: [&str; 10] = [
     "interface, method",
     "jobs",
@@ -20,7 +20,7 @@ const HEAD: [&str; 10] = [
     "what it was",
 ];
 
-/// The doctor's names of what the columns hold.
+/// The doctor's name of the measure in each column; empty for columns without a measure.
 const MEASURES: [&str; 10] = [
     "",
     "",
@@ -34,7 +34,7 @@ const MEASURES: [&str; 10] = [
     "effective-mode",
 ];
 
-/// The heads, marked where a check of the machine invalidates the column.
+/// The heads, with [`invalid::MARK`] where a check of the machine invalidates the column.
 pub(crate) fn head(result: &BenchResult) -> [String; 10] {
     let marked = |at: usize| match invalid::measure(&result.doctor, MEASURES[at]) {
         true => format!("{}{}", HEAD[at], invalid::MARK),
@@ -43,7 +43,7 @@ pub(crate) fn head(result: &BenchResult) -> [String; 10] {
     std::array::from_fn(marked)
 }
 
-/// What one table is about.
+/// The points of one table: those of one pattern, block size and depth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub rw: String,
@@ -61,7 +61,7 @@ impl Section {
     }
 }
 
-/// The sections in the order measured.
+/// The sections of a result, in the order in which they were measured.
 pub(crate) fn sections(result: &BenchResult) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     for cell in &result.cells {
@@ -74,12 +74,13 @@ pub(crate) fn sections(result: &BenchResult) -> Vec<Section> {
     sections
 }
 
-/// The name of a point's line.
+/// The name of a point's line: engine and method.
 pub(crate) fn name(point: &BenchPoint) -> String {
     format!("{} {}", point.engine, point.method)
 }
 
-/// One row; the first field is the line's name.
+/// The row of a cell; the first field is the line's name. A cell without trials has its first
+/// failure in the last field.
 pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
     let Interval {
         median, min, max, ..
@@ -117,11 +118,11 @@ pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
     ]
 }
 
-/// What the table's marks mean.
+/// Explains the table's columns and marks.
 pub(crate) const LEGEND: &str = "Medians over trials. CPU: seconds per second, CPUs; busy: the whole machine. * more jobs and helper threads than \
      CPUs. \u{2020} a check of the machine invalidates the column. Latency: submission to reaping.";
 
-/// A curve in a sentence.
+/// A scaling curve in a sentence: knee, peak, collapse and the fitted scalability law.
 pub(crate) fn curve(curve: &Curve) -> String {
     let at = |n: Option<u32>| n.map_or_else(|| "none".to_owned(), |n| format!("{n} jobs"));
     let mut text = format!(
@@ -156,7 +157,7 @@ pub(crate) fn curve(curve: &Curve) -> String {
     text
 }
 
-/// Points that do not exist, by reason: names and the reason.
+/// A line for each reason for which points were left out: names of the points, then the reason.
 pub(crate) fn left_out(result: &BenchResult) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for left in &result.left_out {

@@ -1,18 +1,19 @@
-//! A sweep's cells column by column, for tables in other formats.
+//! The cells of a sweep by column, for other table formats.
 
 use q2c_result::sweep::{Rates, SweepResult};
 use std::collections::BTreeSet;
 
-/// One column. All columns of a table are equally long; [`f64::NAN`] stands for no value.
+/// A column with its name. All columns of a table have the same length; [`f64::NAN`] means that
+/// there is no value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Texts.
+    /// A column of texts: name and values.
     Text(String, Vec<String>),
-    /// Numbers.
+    /// A column of numbers: name, with the unit in it, and values.
     Number(String, Vec<f64>),
 }
 
-/// A rate's column, its unit in the name.
+/// A column of a sweep's rates: name, with the unit in it, and the function that reads it.
 type Rate = (&'static str, fn(&Rates) -> f64);
 
 pub(crate) const RATES: [Rate; 12] = [
@@ -30,7 +31,8 @@ pub(crate) const RATES: [Rate; 12] = [
     ("p999_ns", |r| r.p999_ns),
 ];
 
-/// All cells: input, rule, policy, block size, every parameter that occurs (`param_ratio`), every rate.
+/// The cells of a sweep, one row each, with the columns `input`, `rule`, `policy`, `bs_bytes`, one
+/// for every parameter that occurs (`param_ratio`) and one for every rate.
 #[must_use]
 pub fn sweep(result: &SweepResult) -> Vec<Column> {
     let cells = &result.cells;

@@ -1,4 +1,4 @@
-//! What `q2c compare` shows, in a terminal and in a page alike.
+//! Tables and sentences of `q2c compare` that terminal and page share.
 
 use crate::analysis::time;
 use crate::quantity::{NOTHING, number, seconds};
@@ -8,7 +8,7 @@ use q2c_result::compare::{CompareResult, DeviceRun, Separation};
 use q2c_result::replay::ReplayTrial;
 use q2c_stats::Interval;
 
-/// What was replayed and how.
+/// The comparison in a line: trace, mode, trials, devices and duration.
 pub(crate) fn about(result: &CompareResult) -> String {
     format!(
         "{} · {} · {} trials on each of {} devices · took {}",
@@ -20,7 +20,8 @@ pub(crate) fn about(result: &CompareResult) -> String {
     )
 }
 
-/// The sum that is compared.
+/// The sum of latencies by which devices are compared: of Q2C when the result names it, else of
+/// U2C.
 fn sum(result: &CompareResult, device: &DeviceRun) -> Interval {
     match result.sum.contains("Q2C") {
         true => device.sum_q2c_s.unwrap_or_default(),
@@ -28,7 +29,7 @@ fn sum(result: &CompareResult, device: &DeviceRun) -> Interval {
     }
 }
 
-/// Each device's sum and completion time, and how many trials they are of.
+/// Each device's sum and completion time, and the number of valid trials behind them.
 pub(crate) fn sums(result: &CompareResult) -> Table {
     let head = [
         "device",
@@ -54,7 +55,7 @@ pub(crate) fn sums(result: &CompareResult) -> Table {
     }
 }
 
-/// Latency and lateness of each device's trial with the median sum.
+/// Latency and lateness of each device's shown trial, which is the one with the median sum.
 pub(crate) fn latencies(result: &CompareResult) -> Table {
     const HEAD: [&str; 6] = [
         "device",
@@ -95,7 +96,7 @@ fn latency(result: &CompareResult, trial: &ReplayTrial) -> [String; 5] {
     ]
 }
 
-/// Both in one, of the latencies U2C alone.
+/// Sums and latencies in one table; of the latencies it has U2C and lateness, not Q2C.
 pub(crate) fn whole(result: &CompareResult) -> Table {
     let (mut all, more) = (sums(result), latencies(result));
     let block: Vec<bool> = more
@@ -115,7 +116,7 @@ pub(crate) fn whole(result: &CompareResult) -> Table {
     all
 }
 
-/// The path, and below it what the device is.
+/// The device's path, and its model in the line below.
 fn name(device: &DeviceRun) -> Field {
     let model = device.target.device.as_ref().and_then(|d| d.model.as_ref());
     Field {
@@ -126,7 +127,7 @@ fn name(device: &DeviceRun) -> Field {
     }
 }
 
-/// `5`, `4 of 5` where one does not count.
+/// The number of valid trials: `5`, or `4 of 5` when some are invalid or failed.
 fn trials(device: &DeviceRun) -> String {
     let valid = device.trials.iter().filter(|t| t.valid).count();
     match device.trials.len() + device.failures.len() {
@@ -135,7 +136,7 @@ fn trials(device: &DeviceRun) -> String {
     }
 }
 
-/// Which metric tells the devices apart; none where there is a single device.
+/// Which metrics separate the devices; `None` when there is nothing to compare.
 pub(crate) fn separations(result: &CompareResult) -> Option<Table> {
     let row = |of: &Separation| {
         let says = match (&of.ratio, of.separates) {
@@ -163,7 +164,7 @@ pub(crate) fn separations(result: &CompareResult) -> Option<Table> {
     (!result.separations.is_empty()).then_some(table)
 }
 
-/// Where there is no ratio.
+/// The field of a ratio that could not be computed.
 fn few() -> Field {
     Field {
         text: NOTHING.to_owned(),
@@ -171,7 +172,8 @@ fn few() -> Field {
     }
 }
 
-/// Ratios near 1 are what this is about: three decimals there.
+/// A ratio. Between 0.1 and 10 it has three decimals, because comparisons are mostly about ratios
+/// near 1.
 fn ratio(value: f64) -> String {
     match value {
         v if (0.1..10.0).contains(&v) => format!("{v:.3}"),
@@ -179,7 +181,7 @@ fn ratio(value: f64) -> String {
     }
 }
 
-/// Trials that do not count, and what each device's shown trial did besides.
+/// Sentences on invalid and failed trials, and the cautions of each device's shown trial.
 pub(crate) fn words(result: &CompareResult) -> Vec<Said> {
     let mut said = Vec::new();
     for device in &result.devices {
@@ -192,7 +194,7 @@ pub(crate) fn words(result: &CompareResult) -> Vec<Said> {
         }));
         let Some(shown) = &device.shown else { continue };
         let own = replay::words(&result.job, &result.trace, shown).into_iter();
-        // That it is valid is what made it the shown one.
+        // The shown trial is always valid, so good and plain sentences are left out here.
         let told = own.filter(|one| matches!(one.weight, Weight::Caution | Weight::Bad));
         said.extend(told.map(|one| Said {
             what: format!("{path}: {}", one.what),
@@ -202,7 +204,7 @@ pub(crate) fn words(result: &CompareResult) -> Vec<Said> {
     said
 }
 
-/// What else each device's shown trial did.
+/// All sentences on a device's shown trial; empty when it has none.
 pub(crate) fn details(result: &CompareResult, device: &DeviceRun) -> Vec<Said> {
     let shown = device.shown.as_ref();
     let words = shown.map(|t| replay::words(&result.job, &result.trace, t));

@@ -1,4 +1,4 @@
-//! What was measured as CSV: one row per cell or trial, every column's unit in its name.
+//! Results as CSV: one row per cell, stage or trial, with the unit in the column's name.
 
 mod replay;
 
@@ -11,7 +11,7 @@ use q2c_result::sweep::SweepResult;
 use q2c_result::tune::{Cell, Measured, Prediction, Relative, TuneResult};
 use q2c_stats::Interval;
 
-/// A measured quantity: its column's name and where it is.
+/// A quantity: the name of its column, and the function that reads it.
 type Column<T, V> = (&'static str, fn(&T) -> V);
 
 const MEASURED: [Column<Measured, Interval>; 12] = [
@@ -29,7 +29,7 @@ const MEASURED: [Column<Measured, Interval>; 12] = [
     ("switches_per_io", |m| m.switches_per_io),
 ];
 
-/// Over polling beside the trials.
+/// Quantities relative to polling beside the trials.
 const PAIRED: [Column<Relative, Interval>; 2] = [
     ("relative_iops", |r| r.iops),
     ("relative_kiops_per_core", |r| r.kiops_per_core),
@@ -44,10 +44,11 @@ const PREDICTED: [Column<Prediction, f64>; 6] = [
     ("p99_ns", |p| p.p99_ns),
 ];
 
-/// All cells. What was not measured or not predicted is an empty field, never a zero.
+/// The cells of `q2c tune`, one row each. A quantity that was not measured or not predicted is an
+/// empty field, never a zero.
 ///
 /// # Errors
-/// When the CSV writer refuses a row, which its types leave no way for.
+/// The CSV writer refused a row; the types of the rows leave no way for that.
 pub fn cells(result: &TuneResult) -> Result<String, ::csv::Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(head())?;
@@ -67,10 +68,10 @@ const BENCH: [Column<BenchCell, Interval>; 7] = [
     ("cpu_ns_per_io", |c| c.cpu.ns_per_io),
 ];
 
-/// A benchmark's points, one row each. What was not measured is an empty field.
+/// The points of `q2c bench`, one row each. A quantity that was not measured is an empty field.
 ///
 /// # Errors
-/// When the CSV writer refuses a row, which its types leave no way for.
+/// The CSV writer refused a row; the types of the rows leave no way for that.
 pub fn bench(result: &BenchResult) -> Result<String, ::csv::Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     let point = [
@@ -99,7 +100,7 @@ fn bench_row(cell: &BenchCell) -> Vec<String> {
     let point = &cell.point;
     let mut row = vec![
         point.engine.clone(),
-        point.method.clone(),
+        point.method.to_string(),
         cell.effective_mode.was.clone(),
         point.jobs.to_string(),
         point.depth.to_string(),
@@ -120,10 +121,11 @@ fn bench_row(cell: &BenchCell) -> Vec<String> {
     row
 }
 
-/// A row for each stage of all I/Os (`by` is `all`) and of each group.
+/// The stages of `q2c analyze`: a row for each stage of all I/Os (`by` is `all`), then for each
+/// stage of each group.
 ///
 /// # Errors
-/// When the CSV writer refuses a row, which its types leave no way for.
+/// The CSV writer refused a row; the types of the rows leave no way for that.
 pub fn analyze(result: &AnalyzeResult) -> Result<String, ::csv::Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record([
@@ -159,10 +161,11 @@ pub fn analyze(result: &AnalyzeResult) -> Result<String, ::csv::Error> {
     text(writer)
 }
 
-/// A sweep's cells, one row each. A parameter that a rule does not have is an empty field.
+/// The cells of `q2c poll sweep`, one row each. A parameter that a rule does not have is an empty
+/// field.
 ///
 /// # Errors
-/// When the CSV writer refuses a row, which its types leave no way for.
+/// The CSV writer refused a row; the types of the rows leave no way for that.
 pub fn sweep(result: &SweepResult) -> Result<String, ::csv::Error> {
     let columns = columns::sweep(result);
     let mut writer = ::csv::Writer::from_writer(Vec::new());
@@ -180,7 +183,7 @@ pub fn sweep(result: &SweepResult) -> Result<String, ::csv::Error> {
     text(writer)
 }
 
-/// What was written.
+/// The text that was written.
 fn text(writer: ::csv::Writer<Vec<u8>>) -> Result<String, ::csv::Error> {
     let bytes = writer.into_inner().map_err(|e| e.into_error())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -207,8 +210,8 @@ fn head() -> Vec<String> {
 fn row(cell: &Cell) -> Vec<String> {
     let mut row = vec![
         cell.bs.0.to_string(),
-        cell.method.clone(),
-        cell.policy.clone(),
+        cell.method.name().to_owned(),
+        cell.method.detail(),
         cell.role.clone(),
         cell.sleeping.to_string(),
         cell.effective_mode.asked.clone(),

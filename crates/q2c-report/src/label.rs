@@ -1,23 +1,24 @@
-//! What a cell is called, and whether it was what it was asked to be.
+//! Names of cells and methods, and whether a cell ran as it was asked to.
 
 use crate::quantity;
 use q2c_model::{Bytes, CpuId};
+use q2c_policy::Method;
 use q2c_result::tune::{Cell, EffectiveMode, Recommendation, TuneResult};
 
-/// The name of a method with its policy: `poll`, `hybrid min:70%,10ms`.
-pub(crate) fn method(method: &str, policy: &str) -> String {
-    match policy {
-        "" => method.to_owned(),
-        policy => format!("{method} {policy}"),
+/// The name of a method with its policy: `poll`, `hybrid min:ratio=70%,period=10ms`.
+pub(crate) fn method(method: &Method) -> String {
+    match method.detail() {
+        detail if detail.is_empty() => method.name().to_owned(),
+        detail => format!("{} {detail}", method.name()),
     }
 }
 
-/// A cell's name.
+/// The name of a cell: that of its method.
 pub(crate) fn cell(cell: &Cell) -> String {
-    method(&cell.method, &cell.policy)
+    method(&cell.method)
 }
 
-/// The block sizes of a result: those of the job, then any that only cells have.
+/// The block sizes of a result: those of the job, then those that only cells have.
 pub(crate) fn block_sizes(result: &TuneResult) -> Vec<Bytes> {
     let mut sizes: Vec<Bytes> = Vec::new();
     let asked = result.job.block_sizes.iter().copied();
@@ -29,7 +30,7 @@ pub(crate) fn block_sizes(result: &TuneResult) -> Vec<Bytes> {
     sizes
 }
 
-/// The cells of one block size, in the order measured.
+/// The cells of one block size, in the order of the result.
 pub(crate) fn cells_of(result: &TuneResult, bs: Bytes) -> Vec<&Cell> {
     result.cells.iter().filter(|cell| cell.bs == bs).collect()
 }
@@ -39,24 +40,24 @@ pub(crate) fn recommendation_of(result: &TuneResult, bs: Bytes) -> Option<&Recom
     result.recommendation.iter().find(|r| r.bs == bs)
 }
 
-/// Whether `cell` is what `recommendation` names.
+/// Whether `recommendation` names this cell.
 pub(crate) fn is_recommended(cell: &Cell, recommendation: Option<&Recommendation>) -> bool {
-    recommendation
-        .is_some_and(|r| r.bs == cell.bs && r.method == cell.method && r.policy == cell.policy)
+    recommendation.is_some_and(|r| r.bs == cell.bs && r.method == cell.method)
 }
 
-/// What a cell was, as against what was asked.
+/// How the effective mode of a cell compares with the mode that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Exactly what was asked.
+    /// The cell ran as asked.
     AsAsked,
-    /// The method asked for, by a means that is worth knowing: `poll` that was `poll (ring)`.
+    /// The cell ran the method asked for, by a means that is worth knowing:
+    /// `poll` was `poll (ring)`.
     ByOtherMeans,
-    /// Another method altogether: `poll` that was `interrupt`.
+    /// The cell ran another method: `poll` was `interrupt`.
     Differs,
 }
 
-/// Compares what was asked with what was.
+/// Compares the mode that was asked for with the effective one, by the word in front of any detail.
 pub(crate) fn mode(effective: &EffectiveMode) -> Mode {
     let head = |text: &str| -> String {
         text.chars()
@@ -82,7 +83,7 @@ pub(crate) fn proof(effective: &EffectiveMode) -> String {
     counts.collect::<Vec<_>>().join(", ")
 }
 
-/// The measured job in one line: `randread, 2 jobs on CPU 2, CPU 3, 5 trials of 10 s`.
+/// The measured job in one line: `randread, 2 jobs on CPUs 2, 3, 5 trials of 10 s per cell`.
 pub(crate) fn job(result: &TuneResult) -> String {
     let job = &result.job;
     let plural = |n: u32, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
@@ -96,7 +97,7 @@ pub(crate) fn job(result: &TuneResult) -> String {
     text + &format!(", {} of {trial} per cell", plural(job.trials, "trial"))
 }
 
-/// CPUs as the kernel lists them: `0-3,8`.
+/// CPUs as the kernel lists them, such as `0-3,8`; `cpus` must be in ascending order.
 pub(crate) fn ranges(cpus: &[CpuId]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for cpu in cpus {

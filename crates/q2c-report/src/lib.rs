@@ -1,9 +1,10 @@
-//! Reports made from results, and from nothing else: no device, no clock, no network.
+//! Makes reports from results and from nothing else: no device, no clock, no network.
 //!
-//! - [`terminal`]: tables for the one who ran it;
+//! - [`terminal`]: tables for the user who ran the command;
 //! - [`html`]: one self-contained page with charts, to keep and to hand on;
 //! - [`csv`]: the numbers, for other programs;
-//! - [`advice`]: a recommendation in words, as all of them say it.
+//! - [`columns`]: a sweep's numbers by column, for other table formats;
+//! - [`advice`]: a recommendation in words, the same in terminal and page.
 //!
 //! Every string in a result may come from outside (device names, paths, file contents); each report
 //! makes it harmless in its own language: control characters for the terminal, markup for HTML.

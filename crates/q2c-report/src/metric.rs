@@ -1,28 +1,29 @@
-//! The columns of every results table: one list, so that terminal and HTML cannot disagree.
+//! The columns of the results tables of `q2c tune`, in one list, so that terminal and page cannot
+//! differ.
 
 use crate::quantity;
 use q2c_result::tune::{Cell, Measured, Prediction, Relative};
 use q2c_stats::Interval;
 
-/// Where a column's numbers are.
+/// Where a column's numbers are in a cell.
 enum Figure {
-    /// Of the cell alone.
+    /// Figures of the cell alone.
     Own(fn(&Measured) -> &Interval),
-    /// Of the cell over polling beside it.
+    /// Figures of the cell relative to polling beside it.
     Paired(fn(&Relative) -> &Interval),
 }
 
-/// One column.
+/// A column of the results table.
 pub(crate) struct Metric {
     /// Head of the column.
     pub name: &'static str,
     /// Unit of the numbers below, after `scale`.
     pub unit: &'static str,
-    /// From the result's unit to `unit`.
+    /// Factor from the result's unit to `unit`.
     scale: f64,
     measured: Figure,
     predicted: Option<fn(&Prediction) -> f64>,
-    /// Has no meaning for a cell that never sleeps.
+    /// Whether the column is empty for a cell that never sleeps.
     of_sleep: bool,
     /// Whether the interval is shown beside the median.
     pub with_range: bool,
@@ -34,8 +35,8 @@ const KILO: f64 = 1e-3;
 const PERCENT: f64 = 100.0;
 const NS_TO_US: f64 = 1e-3;
 
-/// The columns, in reading order: what it gives over polling beside it, what it gives, what it costs, how well it slept, how late
-/// it was.
+/// The columns in reading order: figures relative to polling, IOPS, cost in CPU, sleeps and misses,
+/// latencies.
 pub(crate) static METRICS: [Metric; 11] = [
     paired("IOPS", "% poll", PERCENT, |r| &r.iops),
     paired("per core", "x poll", 1.0, |r| &r.kiops_per_core),
@@ -131,7 +132,7 @@ pub(crate) fn in_terminal() -> impl Iterator<Item = &'static Metric> {
 }
 
 impl Metric {
-    /// The measured median; `-` when not measured or without meaning for this cell.
+    /// The median over the trials; `-` when it was not measured or has no meaning for this cell.
     pub(crate) fn median(&self, cell: &Cell) -> String {
         match self.interval(cell) {
             Some(interval) => quantity::median(interval, self.scale),
@@ -139,14 +140,15 @@ impl Metric {
         }
     }
 
-    /// `[min, max]` over the trials; empty when there is none.
+    /// `[min, max]` over the trials; empty with fewer than two trials, or without meaning for this
+    /// cell.
     pub(crate) fn range(&self, cell: &Cell) -> String {
         self.interval(cell).map_or_else(String::new, |interval| {
             quantity::range(interval, self.scale)
         })
     }
 
-    /// The prediction; empty when there is none.
+    /// The predicted value; empty when there is no prediction.
     pub(crate) fn predicted(&self, cell: &Cell) -> String {
         match (self.predicted, &cell.predicted) {
             (Some(of), Some(prediction)) if self.applies(cell) => {
@@ -156,7 +158,7 @@ impl Metric {
         }
     }
 
-    /// What was measured; `None` without meaning for this cell.
+    /// The measured interval; `None` when the column has no meaning for this cell.
     fn interval<'a>(&self, cell: &'a Cell) -> Option<&'a Interval> {
         let found = match self.measured {
             Figure::Own(of) => Some(of(&cell.measured)),

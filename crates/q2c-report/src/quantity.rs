@@ -1,12 +1,12 @@
-//! Numbers as text: three significant digits, never more than was measured.
+//! Writes numbers as text, with three significant digits.
 
 use q2c_model::Bytes;
 use q2c_stats::Interval;
 
-/// What stands where nothing was measured.
+/// The text in place of a number that was not measured.
 pub(crate) const NOTHING: &str = "-";
 
-/// Decimals that give three significant digits.
+/// Number of decimals that gives three significant digits.
 fn decimals(value: f64) -> usize {
     match value.abs() {
         v if v >= 99.95 => 0,
@@ -15,7 +15,7 @@ fn decimals(value: f64) -> usize {
     }
 }
 
-/// `1234`, `123`, `12.3`, `1.23`, `0.12`, `<0.01`, `0`; `-` for what is not a number.
+/// A number as `1234`, `123`, `12.3`, `1.23`, `0.12`, `<0.01` or `0`; `-` for NaN and infinity.
 pub(crate) fn number(value: f64) -> String {
     match value {
         v if !v.is_finite() => NOTHING.to_owned(),
@@ -25,7 +25,7 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// The median of what was measured, times `scale`; `-` when nothing was.
+/// The median of the trials, times `scale`; `-` without a trial.
 pub(crate) fn median(interval: &Interval, scale: f64) -> String {
     match interval.trials {
         0 => NOTHING.to_owned(),
@@ -33,7 +33,7 @@ pub(crate) fn median(interval: &Interval, scale: f64) -> String {
     }
 }
 
-/// `[min, max]` with the median's decimals; empty when there is no interval to speak of.
+/// `[min, max]` with the median's decimals; empty with fewer than two trials.
 pub(crate) fn range(interval: &Interval, scale: f64) -> String {
     if interval.trials < 2 {
         return String::new();
@@ -43,7 +43,8 @@ pub(crate) fn range(interval: &Interval, scale: f64) -> String {
     format!("[{min:.places$}, {max:.places$}]")
 }
 
-/// A duration in nanoseconds with a fitting unit; `micro` is the sign for 10^-6 in front of `s`.
+/// A duration in ns as a number with a fitting unit. `micro` is the letter of microseconds: `u` or
+/// `µ`.
 pub(crate) fn duration(ns: f64, micro: &str) -> String {
     match ns.abs() {
         v if !v.is_finite() => NOTHING.to_owned(),
@@ -54,7 +55,8 @@ pub(crate) fn duration(ns: f64, micro: &str) -> String {
     }
 }
 
-/// A quantity that was set, not measured: without zeros that promise precision (`10 s`, not `10.0 s`).
+/// Removes the decimal zeros of a quantity that was set and not measured, because they would
+/// promise precision: `10.0 s` becomes `10 s`.
 pub(crate) fn bare(quantity: &str) -> String {
     match quantity.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {
@@ -65,7 +67,7 @@ pub(crate) fn bare(quantity: &str) -> String {
     }
 }
 
-/// Seconds as people say them: `8.20 s`, `12 min 4 s`.
+/// Seconds as `8.20 s`, `12 min 4 s` or `2 h 3 min`.
 pub(crate) fn seconds(s: f64) -> String {
     if !s.is_finite() || s < 100.0 {
         return format!("{} s", number(s));
@@ -77,7 +79,7 @@ pub(crate) fn seconds(s: f64) -> String {
     }
 }
 
-/// I/Os per second, as `52.3 K` or `850`.
+/// I/Os per second as `850`, `52.3 K` or `1.50 M`.
 pub(crate) fn iops(value: f64) -> String {
     match value.abs() {
         v if v < 1e3 => number(value),
@@ -86,7 +88,7 @@ pub(crate) fn iops(value: f64) -> String {
     }
 }
 
-/// A count with its thousands apart: `1 234 567` (narrow no-break spaces).
+/// A count with narrow no-break spaces between the thousands: `1 234 567`.
 pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() * 2);
@@ -99,7 +101,7 @@ pub(crate) fn count(value: u64) -> String {
     text
 }
 
-/// A size in the largest unit that leaves at least one: `1.75 TiB`.
+/// A size in the largest unit in which it is at least 1: `1.75 TiB`.
 pub(crate) fn size(bytes: Bytes) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let (mut value, mut unit) = (bytes.0 as f64, "B");

@@ -1,21 +1,21 @@
-//! Sentences and tables that a terminal and a page show alike.
+//! Sentences and tables that a terminal and a page both show.
 
 use q2c_result::Warning;
 
-/// What a sentence is, from which its looks follow.
+/// How much a sentence matters; its colour follows from that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// A fact.
+    /// A fact without a judgement.
     Plain,
-    /// All is well.
+    /// A good finding.
     Good,
-    /// A finding that changes how the numbers read.
+    /// A finding that changes how the numbers are to be read.
     Caution,
-    /// The numbers cannot be used, or are not all there.
+    /// The numbers cannot be used, or some are missing.
     Bad,
 }
 
-/// A sentence under its name.
+/// A sentence with its heading, `what`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Said {
     pub weight: Weight,
@@ -45,7 +45,7 @@ impl Said {
     }
 }
 
-/// A field of a table: what it says, and smaller below it where that qualifies it.
+/// A field of a table: its text, and a second line that qualifies it; either may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Field {
     pub text: String,
@@ -61,18 +61,18 @@ impl<T: Into<String>> From<T> for Field {
     }
 }
 
-/// A table; the first field of a row is its name.
+/// A table. The first field of a row is the row's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
-    /// A line feed where a terminal may break it.
+    /// Heads of the columns; a line feed stands where a terminal breaks the head.
     pub head: Vec<String>,
     pub rows: Vec<Vec<Field>>,
-    /// How to read it; may be empty.
+    /// How to read the table; may be empty.
     pub legend: &'static str,
 }
 
 impl Table {
-    /// The same without the columns behind the name in which no row has anything.
+    /// Removes the columns in which no row has a text; the column of names stays.
     pub fn without_empty_columns(mut self) -> Self {
         let has = |column: usize| {
             let mut fields = self.rows.iter().filter_map(|row| row.get(column));

@@ -1,13 +1,14 @@
-//! The few of many cells that are shown: each rule's best.
+//! Chooses the few cells of a sweep that a table shows.
 
 use q2c_result::sweep::{SimCell, SweepAnswer, SweepResult};
 use std::collections::BTreeMap;
 
-/// So many cells are all shown.
+/// Up to this number all cells are shown.
 const FEW: usize = 40;
 
-/// Indices of the cells of one trace that are shown, best first, and how many are not. All when there are few; else for each rule the
-/// best by the objective among those above the IOPS floor, or simply the best where none is.
+/// Indices of the shown cells of one trace, best first, and how many are left out. All are shown
+/// when there are few; else one for each rule: the best by the objective among those above the IOPS
+/// floor, or among all where none is above it.
 pub(crate) fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usize>, u64) {
     let of_trace = result
         .cells

@@ -1,4 +1,4 @@
-//! The CSV as other programs read it.
+//! Tests the CSV by reading it as other programs do.
 
 mod fixture;
 #[path = "fixture/replay.rs"]
@@ -39,12 +39,13 @@ fn a_row_holds_the_cells_numbers() {
         text,
         ["4096", "hybrid", "min:ratio=85%,period=10ms", "robust", "5"]
     );
-    // The fixture's row: 12.11 KIOPS, the lowest trial 1.4 % below; predicted 0.4 % above.
+    // The fixture's row has 12.11 KIOPS; the lowest trial is 1.4 % below, the prediction 0.4 %
+    // above.
     let numbers = [
         ("iops_median", 12_110.0),
         ("iops_min", 11_940.46),
         ("predicted_iops", 12_158.44),
-        // 12.11 of polling's 12.31 KIOPS; 27.2 of 12.2 KIOPS/core.
+        // Polling has 12.31 KIOPS and 12.2 KIOPS/core, this row 12.11 and 27.2.
         ("relative_iops_median", 12.11 / 12.31),
         ("relative_kiops_per_core_median", 27.2 / 12.2),
         ("miss_rate_median", 0.0062),
@@ -77,7 +78,7 @@ fn commas_quotes_and_line_feeds_stay_in_their_field() {
     result.cells[0].role = "a,\"b\"\nc".into();
     let rows = rows(&result);
     assert_eq!(rows[0]["role"], "a,\"b\"\nc");
-    assert_eq!(rows[5]["policy"], result.cells[5].policy);
+    assert_eq!(rows[5]["policy"], result.cells[5].method.detail());
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn a_trial_of_a_replay_is_a_row() {
     assert_eq!(of("completion_s"), ["71.2", "70.4", "72.9"]);
     assert_eq!(of("valid"), ["true", "true", "false"]);
     assert_eq!(of("own_lateness_p99_ns"), ["17000", "17000", "2400000"]);
-    // Nothing was captured.
+    // Nothing was captured, so these fields are empty.
     for name in [
         "sum_q2c_s",
         "q2c_source",
@@ -114,7 +115,8 @@ fn a_trial_of_each_compared_device_is_a_row() {
         ["/dev/zram0", "5", "false"]
     );
     let number = |name: &str| first[name].parse::<f64>().expect(name);
-    // 24 780 requests of 90 us, 5 less in the block layer; the median of an exponential is its mean x ln 2.
+    // 24 780 requests of 90 us, 5 us less in the block layer; the median of an exponential
+    // distribution is its mean x ln 2.
     for (name, expected) in [
         ("sum_u2c_s", 2.2302),
         ("sum_q2c_s", 2.1063),

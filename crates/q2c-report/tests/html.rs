@@ -1,4 +1,4 @@
-//! The page as a text: what must hold whatever a browser makes of it.
+//! Tests the pages as text, for properties that do not depend on the browser.
 
 mod fixture;
 #[path = "fixture/replay.rs"]
@@ -29,7 +29,8 @@ fn no_element_loads_anything() {
         "<object",
         "<base",
     ] {
-        // The chart library's own text names some of these in its code.
+        // The text behind this mark is the chart library's, whose code names some of these
+        // elements.
         let ours = page.split("* plotly.js v").next().expect("a first part");
         assert!(!ours.contains(element), "{element}");
     }
@@ -88,7 +89,7 @@ fn numbers_that_are_none_and_ragged_series_are_gaps() {
     );
 }
 
-/// What is drawn, by chart: views of traces.
+/// The page's figures by chart: views, each with its traces.
 fn figures(page: &str) -> serde_json::Map<String, serde_json::Value> {
     let (_, figures) = page.split_once("id=\"figures\">").expect("the figures");
     let (figures, _) = figures.split_once("</script>").expect("their end");
@@ -125,7 +126,7 @@ fn a_chart_of_a_replay_without_data_is_left_out() {
         names(&figures(&timed)),
         ["in-flight", "iops", "latency", "lateness"]
     );
-    // Nobody is late where no time is intended.
+    // Without intended times nothing is late.
     let outstanding = page(replay_fixture::outstanding());
     assert!(timed.contains("Broad and grey: the recording."));
     assert!(timed.contains("Dashed: from the time that the trace asks for"));
@@ -166,7 +167,8 @@ fn numbers_of_a_replay_that_are_none_are_gaps() {
     result.trial.u2c_ns.curve = vec![(1.0, f64::INFINITY)];
     let page = q2c_report::html::replay(&result).expect("make the page");
     let figures = figures(&page);
-    // The recording, then the replay; times are those of the windows' middles.
+    // The first trace is the recording, the second the replay. Times are those of the windows'
+    // middles.
     let replayed = &figures["in-flight"][0]["data"][1];
     assert_eq!(replayed["y"][3], serde_json::Value::Null);
     assert_eq!(replayed["x"][4], serde_json::json!(4.5));

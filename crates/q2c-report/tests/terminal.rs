@@ -1,4 +1,4 @@
-//! What the terminal shows, as a whole.
+//! Tests the reports in the terminal as a whole.
 
 #[path = "fixture/bench.rs"]
 mod bench_fixture;
@@ -168,7 +168,7 @@ fn a_replay_says_its_sums_in_numbers_checked_by_hand() {
         rows.map(fields).collect()
     };
     let text = terminal::replay(&replay_fixture::timed(), PIPE);
-    // 24 780 requests of 90 us; 5 us less in the block layer; 90 us x ln 100.
+    // 24 780 requests take 90 us each, 5 us less in the block layer; p99 is 90 us x ln 100.
     assert_eq!(
         lines(&text, "sum of U2C  "),
         ["sum of U2C 2.23 s"],
@@ -180,7 +180,8 @@ fn a_replay_says_its_sums_in_numbers_checked_by_hand() {
         "{text}"
     );
     let text = terminal::replay(&replay_fixture::saturated(), PIPE);
-    // The valid ones of three: 30 ms and 29.1 ms each, so 743.4 and 721.1 s.
+    // Two of the three trials are valid, with 30 ms and 29.1 ms for each request: sums of 743.4 and
+    // 721.1 s.
     assert_eq!(
         lines(&text, "sum of U2C  "),
         ["sum of U2C 743 s 732 s"],

@@ -3,6 +3,7 @@
 use crate::tune::EffectiveMode;
 use crate::{DoctorReport, Machine, Target, Warning};
 use q2c_model::{Bytes, CpuId};
+use q2c_policy::Method;
 use q2c_stats::Interval;
 use q2c_stats::scaling::{Fit, Shape};
 use serde::{Deserialize, Serialize};
@@ -75,8 +76,8 @@ pub struct BenchJob {
 pub struct BenchPoint {
     /// Interface as asked: `io_uring`, `libaio`, `pvsync2`.
     pub engine: String,
-    /// Method as asked: `interrupt`, `poll`, `sqpoll`, `hybrid:min:70%,10ms`.
-    pub method: String,
+    /// Method as asked.
+    pub method: Method,
     /// Threads.
     pub jobs: u32,
     /// Requests in flight of each.

@@ -2,6 +2,8 @@
 
 use crate::{DoctorReport, Machine, Target, Warning};
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
+use q2c_policy::Method;
+use q2c_policy::method::parts;
 use q2c_stats::{Interval, Ratio};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -56,10 +58,10 @@ pub struct TuneResult {
 }
 
 /// A method that could not be run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unavailable {
-    /// Its name: `hybrid-kernel`.
-    pub method: String,
+    /// Which.
+    pub method: Method,
     /// Why.
     pub reason: String,
 }
@@ -96,11 +98,11 @@ pub struct Job {
 pub struct Cell {
     /// Block size.
     pub bs: Bytes,
-    /// `interrupt`, `poll`, `hybrid` (in user space) or `hybrid-kernel` (in the kernel).
-    pub method: String,
-    /// Sleep rule with its parameters; of `hybrid-kernel` the fixed sleep, such as `57us`, or empty
-    /// for the kernel's own; empty for interrupt and poll.
-    pub policy: String,
+    /// In two fields: `method` (`interrupt`, `poll`, `hybrid` in user space, `hybrid-kernel` in the
+    /// kernel) and `policy` (the sleep rule with its parameters; of `hybrid-kernel` the fixed sleep,
+    /// such as `57us`, or empty for the kernel's own; empty for interrupt and poll).
+    #[serde(flatten, with = "parts")]
+    pub method: Method,
     /// Why it was run: `baseline`, `linux`, `published`, `kernel`, `user`; by simulation `robust`,
     /// `safe`, `sharp`, `family`, `below floor`, `front`.
     pub role: String,
@@ -332,14 +334,10 @@ pub enum Verdict {
     Unverified,
 }
 
-/// A method by its names in [`Cell`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MethodName {
-    /// `interrupt`, `poll`, `hybrid`.
-    pub method: String,
-    /// Policy; empty unless hybrid.
-    pub policy: String,
-}
+/// A method in the two fields that [`Cell`] has for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MethodName(#[serde(with = "parts")] pub Method);
 
 /// What to use at one block size. Names and numbers; the words are the report's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -348,10 +346,9 @@ pub struct Recommendation {
     pub bs: Bytes,
     /// What kind of answer it is.
     pub verdict: Verdict,
-    /// Method to use: `interrupt`, `poll` or `hybrid`.
-    pub method: String,
-    /// Its policy; empty unless hybrid.
-    pub policy: String,
+    /// Method to use, in the two fields `method` and `policy`.
+    #[serde(flatten, with = "parts")]
+    pub method: Method,
     /// The floor: IOPS over those of polling beside a trial.
     pub floor: f64,
     /// What the floor stands for, as asked on the command line (`93%`, `9300`); empty for the

@@ -2,6 +2,7 @@
 
 use crate::{Machine, Target};
 use q2c_model::{Bytes, CpuId};
+use q2c_policy::Method;
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
@@ -48,10 +49,10 @@ pub struct WatchJob {
 }
 
 /// One method, with the background as it was: medians over its settled intervals.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WatchMethod {
-    /// `interrupt`, `poll`, or `hybrid:POLICY`.
-    pub method: String,
+    /// The method.
+    pub method: Method,
     /// Whether the background was at work.
     pub background: bool,
     /// What it really was most of the time; empty when no interval counts.
@@ -62,6 +63,21 @@ pub struct WatchMethod {
     pub settling: u64,
     /// Medians; `None` when no interval counts.
     pub median: Option<WatchNumbers>,
+}
+
+impl WatchMethod {
+    /// A method without an interval that counts.
+    #[must_use]
+    pub fn new(method: Method, background: bool) -> Self {
+        WatchMethod {
+            method,
+            background,
+            was: String::new(),
+            intervals: 0,
+            settling: 0,
+            median: None,
+        }
+    }
 }
 
 /// One interval.

@@ -1,7 +1,9 @@
-//! How fast a sweep is: I/Os x configurations per second over 2 M I/Os and 1,024 configurations.
+//! Measures how fast a sweep is: I/Os x configurations per second over 2 M I/Os and 1,024
+//! configurations.
 //!
-//! `cargo bench -p q2c-sim --bench sweep -- [ROUNDS] [CASE]`. The cases take turns, since machines drift; each line gives the median
-//! of its rounds and the range. The first case stands there twice: how far the two lie apart is what the others can be trusted to.
+//! Run it with `cargo bench -p q2c-sim --bench sweep -- [ROUNDS] [CASE]`. The cases take turns,
+//! since machines drift; each line gives the median of its rounds and the range. The first case is
+//! run twice: the distance between the two shows how far the other figures can be trusted.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
@@ -72,7 +74,8 @@ fn curve(x: &[f64], y: impl Fn(f64) -> f64) -> Curve {
     }
 }
 
-/// Of the shape and with as many corners as `q2c calibrate` finds: ten over the sleep, eight around the interrupt.
+/// A cost model of the shape and with the number of corners that `q2c calibrate` finds: ten over
+/// the sleep, eight around the interrupt.
 fn calibrated() -> CostModel {
     let sleeps = [1e3, 2e3, 5e3, 8e3, 12e3, 17e3, 25e3, 35e3, 50e3, 100e3];
     let over = |base: f64, rise: f64| curve(&sleeps, |x| base + rise * (x / 25e3).min(1.3));
@@ -115,12 +118,12 @@ fn rules(texts: impl Iterator<Item = String>) -> Vec<PolicySpec> {
         .collect()
 }
 
-/// Periods of the standard grid, ms.
+/// The periods of the standard grid, ms.
 const STANDARD: [u32; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
-/// From the one that was published as best to beyond the one of Linux, ms.
+/// Periods from the one that was published as best to beyond that of Linux, ms.
 const LONG: [u32; 8] = [10, 15, 20, 30, 50, 70, 100, 200];
 
-/// Mean and min over these periods and 64 ratios.
+/// The rules `mean` and `min` over these periods and 64 ratios.
 fn windowed(periods: [u32; 8]) -> Vec<PolicySpec> {
     rules(["mean", "min"].iter().flat_map(|rule| {
         (0..64).flat_map(move |step| {
@@ -130,7 +133,7 @@ fn windowed(periods: [u32; 8]) -> Vec<PolicySpec> {
     }))
 }
 
-/// 32 steps up from 0.1 % and 32 down from 1 %.
+/// The rule `pas` with 32 values of `up` from 0.1 % on and 32 of `down` from 1 % on.
 fn pas() -> Vec<PolicySpec> {
     let step = |n: usize| (0.001 * (1 + n % 32) as f64, 0.01 * (1 + n / 32) as f64);
     let text = |(up, down): (f64, f64)| format!("pas:up={up:.3},down={down:.2}");
@@ -146,7 +149,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Seconds that one pass took, and the mean miss rate.
+    /// Runs one pass; returns its seconds and the mean miss rate.
     fn run(&self) -> (f64, f64) {
         assert_eq!(
             (self.trace.len(), self.policies.len()),

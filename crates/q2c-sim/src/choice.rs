@@ -1,4 +1,4 @@
-//! Which configuration is best: an objective under limits.
+//! The choice of the best configuration, by an objective and under limits.
 
 use crate::outcome::Outcome;
 use q2c_model::Nanos;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// What "best" means.
+/// The figure by which the best configuration is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
     /// Most I/Os per second and busy CPU, with a floor on IOPS.
@@ -14,11 +14,11 @@ pub enum Objective {
     KiopsPerCore,
     /// Most I/Os per second.
     Iops,
-    /// Least CPU, with the same floor.
+    /// Least CPU, with the same floor on IOPS.
     Cpu,
 }
 
-/// A text that is no objective.
+/// A text that names no objective.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("expected kiops-per-core, iops or cpu, found `{0}`")]
 pub struct ParseObjectiveError(String);
@@ -50,11 +50,11 @@ impl fmt::Display for Objective {
 pub enum MinIops {
     /// I/Os per second.
     Iops(f64),
-    /// A share of those of classic polling, 0..
+    /// A share of the IOPS of classic polling: 1 is all of them, 0 the least that is allowed.
     OfPolling(f64),
 }
 
-/// A text that is no floor.
+/// A text that is no floor on IOPS.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("expected IOPS such as 9300, or a share of polling's such as 93%, found `{0}`")]
 pub struct ParseMinIopsError(String);
@@ -87,7 +87,7 @@ impl fmt::Display for MinIops {
 }
 
 impl MinIops {
-    /// The floor where classic polling gives `poll_iops`.
+    /// The floor in IOPS where classic polling gives `poll_iops`.
     #[must_use]
     pub fn at(&self, poll_iops: f64) -> f64 {
         match self {
@@ -96,7 +96,7 @@ impl MinIops {
         }
     }
 
-    /// In words: `9300 IOPS`, `93 % of classic polling`.
+    /// The floor in words: `9300 IOPS`, `93 % of classic polling`.
     #[must_use]
     pub fn in_words(&self) -> String {
         match self {
@@ -111,19 +111,19 @@ impl MinIops {
     }
 }
 
-/// What a choice must keep.
+/// The limits that a choice must keep; `None` in a field sets no limit of the user's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// IOPS at least; `None` takes the standard floor.
+    /// The smallest IOPS; `None` takes the standard floor.
     pub min_iops: Option<MinIops>,
-    /// U2C p99 at most, ns.
+    /// The largest U2C p99, ns.
     pub max_p99_ns: Option<f64>,
-    /// CPU at most, percent.
+    /// The largest thread CPU, percent of one CPU.
     pub max_cpu_pct: Option<f64>,
 }
 
 impl Limits {
-    /// Whether a cell keeps them, `floor_iops` standing for the IOPS wanted.
+    /// Whether a cell keeps the limits. `floor_iops` takes the place of `min_iops`.
     #[must_use]
     pub fn kept_by(&self, cell: &Outcome, floor_iops: f64) -> bool {
         cell.iops >= floor_iops
@@ -131,7 +131,7 @@ impl Limits {
             && self.max_cpu_pct.is_none_or(|most| cell.cpu_pct <= most)
     }
 
-    /// In words.
+    /// The limits that are set, in words.
     #[must_use]
     pub fn in_words(&self) -> Vec<String> {
         let iops = self
@@ -145,25 +145,28 @@ impl Limits {
     }
 }
 
-/// The standard floor as a share of its reference.
+/// The standard floor, as a share of the IOPS of the best clean sleep, or of polling where there is
+/// none.
 const FLOOR_SHARE: f64 = 0.97;
-/// A cell with at most this miss rate is a reference for the floor.
+/// The largest miss rate of a clean sleep.
 const CLEAN_MISS: f64 = 0.001;
-/// Two cells within this share of each other are equal by the objective: the one that misses less is taken.
+/// Cells whose score is within this share of the best count as equal; of these the one that misses
+/// least is taken.
 const EQUAL: f64 = 0.005;
 
-/// What was chosen.
+/// The result of [`choose`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// Index of the best cell; `None` when no cell keeps the limits.
     pub best: Option<usize>,
-    /// The floor, IOPS.
+    /// The floor that was applied, IOPS.
     pub floor_iops: f64,
-    /// Where it came from.
+    /// Where the floor came from, in words.
     pub floor: String,
 }
 
-/// Chooses among `cells` those with `eligible` set. `poll` is classic polling on the same recording.
+/// Chooses the best of those `cells` whose entry in `eligible` is true. `poll` is the outcome of
+/// classic polling on the same recording.
 #[must_use]
 pub fn choose(
     cells: &[Outcome],

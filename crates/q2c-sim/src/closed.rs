@@ -1,39 +1,30 @@
-//! Closed loop: the next submission comes when the completion was observed, plus the recorded think time.
+//! The reference simulator. In a closed loop the next submission comes the recorded think time
+//! after the completion was observed; in an open loop it comes when it came in the recording.
 
 use crate::outcome::{Outcome, Tally};
 use crate::recording::{Columns, Recording, unpack};
+use crate::waiting::Waiting;
 use q2c_model::{CostModel, Nanos};
-use q2c_policy::{Decision, Io, Lane, Outcome as Seen, Token};
+use q2c_policy::{Decision, Io, Outcome as Seen, Token, Wait};
 use q2c_stats::Rng;
 
-/// How completions are waited for.
-pub enum Method {
-    /// Interrupts.
-    Interrupt,
-    /// Classic polling.
-    Poll,
-    /// A sleep rule: one handle per lane.
-    Hybrid(Vec<Box<dyn Lane>>),
-    /// The bound: knows each latency and each wake delay, and sleeps as long as it may whenever that saves CPU.
-    Oracle,
-}
-
-/// How long, and how to draw.
+/// How long to simulate, and the seed of the draws.
 #[derive(Clone, Copy, Debug)]
 pub struct Drive {
-    /// Simulated time before anything counts: warm-up of the rule.
+    /// Simulated time before anything counts, for the rule to warm up.
     pub warm_up: Nanos,
     /// Simulated time that counts; [`Drive::ONE_PASS`] replays each recording once instead.
     pub measure: Nanos,
-    /// Seed of the wake-delay draws: the same for every configuration that is compared.
+    /// Seed of the draws of wake delays; use one seed for all configurations that are compared.
     pub seed: u64,
 }
 
 impl Drive {
-    /// As [`measure`](Drive::measure): each recording once, over the time that takes.
+    /// A value for [`measure`](Drive::measure): each recording is replayed once, and rates are over
+    /// the time which that takes.
     pub const ONE_PASS: Nanos = Nanos(u64::MAX);
 
-    /// Each recording once, all of it counted.
+    /// Replays each recording once and counts all of it.
     #[must_use]
     pub fn once(seed: u64) -> Self {
         Drive {
@@ -44,51 +35,55 @@ impl Drive {
     }
 }
 
-/// Wake-delay draws are cycled through; a prime, so that they do not lock to a recording's length.
+/// Number of draws, which are used in a cycle. A prime, so that the cycle does not fall in step
+/// with a recording's length.
 const DRAWS: usize = 8191;
-/// Draws taken in a row as they were measured (a block bootstrap): bursts of late wake-ups stay bursts.
+/// Number of draws that are taken in a row as they were measured (a block bootstrap), so that
+/// bursts of late wake-ups stay bursts.
 const BLOCK: usize = 64;
 
 /// When the next submission comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrival {
-    /// Closed loop: the recorded think time after the completion was observed. An I/O that is late delays all that follow.
+    /// Closed loop: the recorded think time after the completion was observed. A late I/O delays
+    /// all that follow.
     #[default]
     Think,
-    /// Open loop: when it came in the recording, or at once when the lane (of depth 1) is still busy then. Latencies count from
-    /// the intended time; think time costs no CPU.
+    /// Open loop: when it came in the recording, or as soon as the lane (of depth 1) is free if it
+    /// is busy then. Latencies count from the intended time; think time costs no CPU.
     Recorded,
 }
 
-/// [`simulate_with`] in a closed loop.
+/// Replays the lanes through a method in a closed loop, as [`simulate_with`] does with
+/// [`Arrival::Think`].
 ///
 /// # Panics
-/// When a rule has fewer handles than there are lanes.
+/// When `waiting` has methods for fewer lanes than there are.
 #[must_use]
-pub fn simulate(lanes: &[Recording], cost: &CostModel, method: Method, drive: Drive) -> Outcome {
-    simulate_with(Arrival::Think, lanes, cost, method, drive)
+pub fn simulate(lanes: &[Recording], cost: &CostModel, waiting: Waiting, drive: Drive) -> Outcome {
+    simulate_with(Arrival::Think, lanes, cost, waiting, drive)
 }
 
-/// Replays the lanes through a method. The recordings are cycled through as long as needed, or replayed once
-/// ([`Drive::ONE_PASS`]).
+/// Replays the lanes through a method. The recordings are repeated as long as needed, or replayed
+/// once ([`Drive::ONE_PASS`]).
 ///
-/// Returns an empty outcome when a recording has no I/O, or none that takes time.
+/// Returns an empty outcome when there is no lane, or when a lane has no I/O that takes time.
 ///
 /// # Panics
-/// When a rule has fewer handles than there are lanes.
+/// When `waiting` has methods for fewer lanes than there are.
 #[must_use]
 pub fn simulate_with(
     arrival: Arrival,
     lanes: &[Recording],
     cost: &CostModel,
-    method: Method,
+    waiting: Waiting,
     drive: Drive,
 ) -> Outcome {
     if lanes.is_empty() || lanes.iter().any(takes_no_time) {
         return Outcome::default();
     }
     let lanes: Vec<Columns<'_>> = lanes.iter().map(Recording::columns).collect();
-    let mut machine = Machine::new(cost, method, drive, lanes.len());
+    let mut machine = Machine::new(cost, waiting, drive, lanes.len());
     let mut clocks: Vec<LaneClock> = lanes.iter().map(LaneClock::new).collect();
     let once = drive.measure == Drive::ONE_PASS;
     let end = match once {
@@ -108,7 +103,7 @@ pub fn simulate_with(
                 continue;
             }
             clock.flight = Some(machine.one(lane, &lanes[lane], clock, arrival));
-            // Another lane may have something to do before the completion.
+            // Another lane may have an event before the completion.
             if lanes.len() > 1 {
                 continue;
             }
@@ -129,7 +124,8 @@ pub fn simulate_with(
     machine.tally.outcome(wall, lanes.len())
 }
 
-/// Such a lane would never get to the end.
+/// Whether a recording has no I/O that takes time: its lane would never reach the end of the
+/// simulated time.
 pub(crate) fn takes_no_time(recording: &Recording) -> bool {
     let Recording {
         submit, wait, gap, ..
@@ -138,20 +134,21 @@ pub(crate) fn takes_no_time(recording: &Recording) -> bool {
     none(submit) && none(wait) && none(gap)
 }
 
-/// Where a lane is. Lanes take turns by the time of their next event, so that a rule they share never hears of a
-/// completion before its time.
+/// The simulated clock of one lane, ns. Lanes take turns by the time of their next event, so that a
+/// rule that they share never learns of a completion before its time.
 struct LaneClock {
-    /// When its submission was due.
+    /// When the current submission was due, its intended time.
     due: f64,
-    /// When its submission began.
+    /// When the current submission began.
     start: f64,
-    /// Its submission's return or, with an I/O in flight, its completion.
+    /// The next event: the return of the submission or, with an I/O in flight, the completion.
     event: f64,
+    /// Index of the current I/O in the recording.
     io: usize,
     flight: Option<Flight>,
 }
 
-/// An I/O between submission and completion, and what its completion will tell the rule.
+/// An I/O between submission and completion, with what the rule is told at the completion.
 #[derive(Clone, Copy)]
 struct Flight {
     io: Io,
@@ -201,7 +198,7 @@ fn earliest(clocks: &[LaneClock]) -> usize {
         .map_or(0, |(lane, _)| lane)
 }
 
-/// One I/O's fate after its submission.
+/// How one I/O ends after its submission, all times in ns.
 #[derive(Clone, Copy, Default)]
 struct Fate {
     observed: f64,
@@ -212,7 +209,8 @@ struct Fate {
     missed: bool,
 }
 
-/// Costs of one sleep length, kept until the length changes: windowed rules keep it for whole epochs.
+/// The costs of one sleep length, ns. They are kept until the length changes, because windowed
+/// rules keep a length for a whole window.
 #[derive(Default)]
 struct SleepCosts {
     asked: f64,
@@ -240,28 +238,32 @@ impl SleepCosts {
     }
 }
 
+/// The simulated machine: the method, the cost model with its draws, and the sums of the counted
+/// I/Os.
 struct Machine<'a> {
     cost: &'a CostModel,
-    method: Method,
+    waiting: Waiting,
     warm_up: f64,
     draws: Draws,
+    /// Number of I/Os simulated so far, all lanes together; it chooses the draw.
     count: u64,
+    /// Costs of the last sleep length.
     sleep: SleepCosts,
     tally: Tally,
 }
 
 impl<'a> Machine<'a> {
-    fn new(cost: &'a CostModel, method: Method, drive: Drive, lanes: usize) -> Self {
-        if let Method::Hybrid(rules) = &method {
+    fn new(cost: &'a CostModel, waiting: Waiting, drive: Drive, lanes: usize) -> Self {
+        if let Waiting::Lanes(waits) = &waiting {
             assert!(
-                rules.len() >= lanes,
-                "{} rule handles for {lanes} lanes",
-                rules.len()
+                waits.len() >= lanes,
+                "{} methods for {lanes} lanes",
+                waits.len()
             );
         }
         Machine {
             cost,
-            method,
+            waiting,
             warm_up: drive.warm_up.0 as f64,
             draws: Draws::new(cost, drive.seed),
             count: 0,
@@ -270,7 +272,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// One I/O from its submission's return to its completion.
+    /// Simulates one I/O from its submission's return to its completion, and sets the lane's clock
+    /// to the completion.
     fn one(
         &mut self,
         lane: usize,
@@ -285,13 +288,13 @@ impl<'a> Machine<'a> {
         let draw = self.draws.of(self.count);
         self.count += 1;
         let mut token = Token::default();
-        let fate = match &mut self.method {
-            Method::Poll => polled(self.cost, latency),
-            Method::Interrupt => interrupted(self.cost, submit, latency),
-            Method::Oracle => oracle(self.cost, latency, draw),
-            Method::Hybrid(rules) => {
+        let fate = match self.waiting.of_lane(lane) {
+            Some(Wait::Poll) => polled(self.cost, latency),
+            Some(Wait::Interrupt) => interrupted(self.cost, submit, latency),
+            None => oracle(self.cost, latency, draw),
+            Some(Wait::Hybrid(rule)) => {
                 let now = Nanos(clock.event as u64);
-                let (decision, mark) = rules[lane].decide(io, now);
+                let (decision, mark) = rule.decide(io, now);
                 token = mark;
                 match decision {
                     Decision::Interrupt => interrupted(self.cost, submit, latency),
@@ -330,11 +333,11 @@ impl<'a> Machine<'a> {
     }
 
     fn complete(&mut self, lane: usize, flight: Flight, now: f64) {
-        if let Method::Hybrid(rules) = &mut self.method {
+        if let Some(Wait::Hybrid(rule)) = self.waiting.of_lane(lane) {
             let Flight {
                 io, token, seen, ..
             } = flight;
-            rules[lane].complete(io, token, seen, Nanos(now as u64));
+            rule.complete(io, token, seen, Nanos(now as u64));
         }
     }
 
@@ -342,7 +345,7 @@ impl<'a> Machine<'a> {
         let tally = &mut self.tally;
         tally.misses += u64::from(fate.missed);
         tally.asked += fate.asked;
-        // A sleep too short to leave the CPU cannot cost more of it than it lasts.
+        // A sleep too short to leave the CPU cannot cost more CPU than it lasts.
         tally.cpu += submit + fate.cpu.min(fate.observed) + gap;
         tally.other_cpu += fate.other_cpu;
         tally.device += latency;
@@ -351,7 +354,8 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The wake-up deviations of a run: one clear and one hit per I/O, the same for every configuration.
+/// The draws of a run: for each I/O one deviation for a clear wake-up and one for a hit wake-up,
+/// the same for every configuration.
 pub(crate) struct Draws(Vec<(f64, f64)>);
 
 impl Draws {
@@ -362,13 +366,14 @@ impl Draws {
         Draws(clear.into_iter().zip(hit).collect())
     }
 
-    /// Those of I/O `io`.
+    /// The draws of I/O `io`, for a clear and for a hit wake-up.
     pub fn of(&self, io: u64) -> (f64, f64) {
         self.0[(io % DRAWS as u64) as usize]
     }
 }
 
-/// Blocks of a measured sequence from random starts, its end joined to its begin; zeros for an empty one.
+/// [`DRAWS`] draws: blocks of a measured sequence from random starts, its end joined to its
+/// beginning. Zeros for an empty sequence.
 fn in_blocks(measured: &[f64], rng: &mut Rng) -> Vec<f64> {
     if measured.is_empty() {
         return vec![0.0; DRAWS];
@@ -393,7 +398,8 @@ fn polled(cost: &CostModel, latency: f64) -> Fate {
     }
 }
 
-/// The interrupt's CPU is known with its submission, which the caller adds: it is taken off here.
+/// The cost model has the CPU of an interrupt-driven I/O with its submission; the caller adds the
+/// submission, so it is taken off here.
 fn interrupted(cost: &CostModel, submit: f64, latency: f64) -> Fate {
     Fate {
         observed: latency + cost.interrupt_latency_ns,
@@ -432,10 +438,12 @@ fn slept(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -
     }
 }
 
-/// Sleeps so that it wakes just before the completion, if the CPU given up is more than what the sleep costs.
+/// Wakes just before the completion, if the CPU that is saved is more than the sleep costs; else
+/// polls.
 fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> Fate {
     let mut asked = latency;
-    // The delay depends on the sleep it delays: a few rounds settle it.
+    // The delay depends on the sleep's length, and the length on the delay: a few rounds are
+    // enough.
     for _ in 0..4 {
         asked = latency - cost.hit_lead_ns - 1.0 - cost.wake_clear.at(asked.max(0.0), draw.0);
     }
@@ -443,7 +451,8 @@ fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> Fate {
         return polled(cost, latency);
     }
     let sleep = SleepCosts::of(cost, asked);
-    // The bound has no reason to pay for a latency that a shorter sleep would not have added.
+    // The bound does not pay the latency that a sleep adds: a shorter sleep might not have added
+    // it.
     let fate = slept(
         cost,
         &SleepCosts {

@@ -1,13 +1,14 @@
-//! Columns of a recording.
+//! A column of a recording: one value per I/O, in memory or in a mapped file.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// Values kept elsewhere, such as a mapped file.
+/// Values that are kept elsewhere, for instance in a mapped file.
 pub type Kept<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
 
-/// One value per I/O: in memory of its own, or [`Kept`] elsewhere and read there. Changing kept values copies them into memory first.
+/// One value per I/O, either in memory of its own or [`Kept`] elsewhere and read there. A change of
+/// kept values copies them into memory first.
 #[derive(Clone)]
 pub struct Column<T>(Place<T>);
 
@@ -18,17 +19,17 @@ enum Place<T> {
 }
 
 impl<T: Copy> Column<T> {
-    /// Adds a value.
+    /// Adds a value at the end.
     pub fn push(&mut self, value: T) {
         self.own().push(value);
     }
 
-    /// Adds values.
+    /// Adds values at the end.
     pub fn extend(&mut self, values: &[T]) {
         self.own().extend_from_slice(values);
     }
 
-    /// Takes all values but the last `keep`.
+    /// Removes all values but the last `keep` and returns them.
     pub fn take(&mut self, keep: usize) -> Vec<T> {
         let values = self.own();
         let rest = values.split_off(values.len().saturating_sub(keep));

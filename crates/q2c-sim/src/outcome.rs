@@ -1,9 +1,10 @@
-//! What one simulated configuration gives.
+//! The results of one simulated configuration.
 
 use q2c_stats::Histogram;
 use serde::Serialize;
 
-/// Latencies kept as they are; of more, percentiles are the middles of classes 1.6 % wide.
+/// Up to this number latencies are kept and percentiles exact. With more, percentiles are the
+/// middles of classes 1.6 % wide.
 const EXACT: usize = 1 << 22;
 
 /// Rates and shares over the measured part of a simulation, all lanes together.
@@ -13,11 +14,11 @@ pub struct Outcome {
     pub ios: u64,
     /// I/Os per second.
     pub iops: f64,
-    /// Thread CPU, percent of one CPU and lane.
+    /// Thread CPU, the mean of the lanes, percent of one CPU.
     pub cpu_pct: f64,
     /// Thread CPU per I/O, ns.
     pub cpu_ns_per_io: f64,
-    /// Thousand I/Os per second and busy CPU of the machine.
+    /// Thousand I/Os per second / busy CPUs of the machine.
     pub kiops_per_core: f64,
     /// I/Os complete when their sleep ended / all I/Os.
     pub miss_rate: f64,
@@ -25,7 +26,7 @@ pub struct Outcome {
     pub effective_sleep_ns: f64,
     /// Late time / latency, both summed (T_over of the PAS simulators).
     pub t_over: f64,
-    /// Polled time / latency, both summed (T_under).
+    /// Polled time / latency, both summed (T_under of the PAS simulators).
     pub t_under: f64,
     /// Latency (U2C): mean, ns.
     pub mean_ns: f64,
@@ -41,9 +42,9 @@ pub struct Outcome {
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     latencies: Vec<f32>,
-    /// Of all, once there are too many.
+    /// All latencies in classes, once there are [`EXACT`] of them.
     classes: Option<Histogram>,
-    /// Of all, ns.
+    /// Sum of all latencies, ns.
     sum: f64,
     pub misses: u64,
     pub asked: f64,
@@ -55,7 +56,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Counts an I/O that took so long.
+    /// Counts an I/O of this latency.
     pub fn latency(&mut self, ns: f32) {
         self.sum += f64::from(ns);
         match &mut self.classes {
@@ -71,7 +72,7 @@ impl Tally {
         }
     }
 
-    /// The rates over `wall` nanoseconds and `lanes` lanes.
+    /// The outcome over `wall` nanoseconds of simulated time and `lanes` lanes.
     pub fn outcome(mut self, wall: f64, lanes: usize) -> Outcome {
         let ios = match &self.classes {
             Some(classes) => classes.count(),
@@ -100,7 +101,7 @@ impl Tally {
         }
     }
 
-    /// Nearest-rank percentile by selection: no full sort.
+    /// The nearest-rank percentile, ns, by selection instead of a full sort.
     fn rank(&mut self, q: f64) -> f64 {
         if let Some(classes) = &self.classes {
             return classes.percentile(q);
@@ -120,7 +121,8 @@ impl Tally {
 mod tests {
     use super::*;
 
-    /// 1 us to 6,000,000 ns in an order without pattern: percentiles by arithmetic.
+    /// Latencies of 1 to 6,000,000 ns in an order without pattern, so that percentiles follow by
+    /// arithmetic.
     #[test]
     fn more_latencies_than_are_kept() {
         let n = 6_000_000_u64;

@@ -1,7 +1,7 @@
 //! The Pareto front: configurations that no other beats in both IOPS and CPU.
 
-/// Indices of the points (IOPS, CPU) for which no other point has at least the IOPS at most the CPU, and is
-/// better in one of them. Ascending by CPU; of equal points the first is kept.
+/// Indices of the points (IOPS, CPU) that no other point beats: none has at least their IOPS at no
+/// more CPU and is better in one of the two. Ascending by CPU; of equal points the first is kept.
 #[must_use]
 pub fn pareto_front(points: &[(f64, f64)]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..points.len()).collect();

@@ -1,4 +1,4 @@
-//! What the simulator replays: one lane's submissions, latencies and think times.
+//! Recordings, which the simulator replays: one lane's submissions, latencies and think times.
 
 use crate::column::Column;
 use q2c_model::{Direction, IoRecord};
@@ -18,13 +18,14 @@ pub struct Recording {
     pub gap: Column<f32>,
 }
 
-/// Direction (the top bit: a write) and length (the others, bytes) of an I/O. Lengths end at 2 GiB, as the kernel's do.
+/// Direction and length of an I/O in one word: the top bit is set for a write, the others are the
+/// length in bytes. Lengths end at 2 GiB, as the kernel's do.
 pub type Packed = u32;
 
-/// The bit of a write.
+/// The bit that is set for a write.
 const WRITE: Packed = 1 << 31;
 
-/// An I/O in one word; a length from 2 GiB on becomes the greatest.
+/// Packs an I/O into one word. A length from 2 GiB on becomes the greatest that fits.
 #[must_use]
 pub fn pack(io: Io) -> Packed {
     let write = match io.direction {
@@ -34,7 +35,7 @@ pub fn pack(io: Io) -> Packed {
     write | io.bytes.min(!WRITE)
 }
 
-/// The I/O of a word.
+/// The I/O that [`pack`] put into a word.
 #[must_use]
 pub fn unpack(word: Packed) -> Io {
     let direction = match word & WRITE {
@@ -47,7 +48,7 @@ pub fn unpack(word: Packed) -> Io {
     }
 }
 
-/// A recording's columns, looked up once.
+/// The columns of a recording as slices, so that the place of kept values is looked up once.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<'a> {
     pub ios: &'a [Packed],
@@ -65,12 +66,12 @@ pub enum RecordingError {
         "simulate this trace: it has no record with submission and reaping times; record one by classic polling"
     )]
     NoLatencies,
-    /// The recording method slept.
+    /// The recording method slept: in this number of I/Os.
     #[error(
         "simulate this trace: {0} of its I/Os slept, so its latencies contain oversleep; record by classic polling"
     )]
     Slept(u64),
-    /// I/Os of one lane overlap, or are not in the order of their submission.
+    /// I/Os of the lane with this number overlap, or are not in the order of their submission.
     #[error(
         "simulate this trace: lane {0} submits before its last I/O was reaped; the closed loop needs lanes of depth 1, \
          in the order of submission"
@@ -79,7 +80,7 @@ pub enum RecordingError {
 }
 
 impl Recording {
-    /// Adds one I/O.
+    /// Adds one I/O with its times, ns.
     pub fn push(&mut self, io: Io, submit: f32, wait: f32, gap: f32) {
         self.ios.push(pack(io));
         self.submit.push(submit);
@@ -105,13 +106,13 @@ impl Recording {
         self.wait.len()
     }
 
-    /// Whether there is none.
+    /// Whether the recording has no I/O.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.wait.is_empty()
     }
 
-    /// Appends another recording of the same lane.
+    /// Appends another recording, of the same lane.
     pub fn extend(&mut self, other: &Recording) {
         self.ios.extend(&other.ios);
         self.submit.extend(&other.submit);
@@ -128,6 +129,7 @@ impl Recording {
         }
     }
 
+    /// Removes all I/Os but the last `keep` and returns them.
     fn take(&mut self, keep: usize) -> Recording {
         Recording {
             ios: self.ios.take(keep).into(),
@@ -137,8 +139,8 @@ impl Recording {
         }
     }
 
-    /// The lanes of a user-layer trace, in the order of their numbers. Records without times or with an error are
-    /// left out; the last think time of a lane is taken as zero.
+    /// The lanes of a user-layer trace, in the order of their numbers. Records without times or
+    /// with an error are left out; the last think time of a lane is taken as zero.
     ///
     /// # Errors
     /// When nothing can be replayed, the recording method slept, or a lane was deeper than 1.
@@ -149,18 +151,23 @@ impl Recording {
     }
 }
 
-/// The lanes of a user-layer trace while it is read: 16 bytes per I/O, whatever a record of it needs.
+/// Collects the lanes of a user-layer trace while it is read, with 16 bytes per I/O.
+///
+/// The order of calls: [`take`](Self::take) for the records in the order of the trace, with
+/// [`give`](Self::give) between for a trace larger than memory. At the end
+/// [`finish`](Self::finish), or, after everything was given away, [`check`](Self::check).
 #[derive(Clone, Debug, Default)]
 pub struct Recordings {
     lanes: Vec<Recording>,
-    /// Per lane: when its last I/O was reaped.
+    /// For each lane, when its last I/O was reaped, ns.
     reaped: Vec<Option<u64>>,
     slept: u64,
     overlap: Option<u32>,
 }
 
 impl Recordings {
-    /// Takes the next records of the trace. Those without times or with an error are left out.
+    /// Takes the next records of the trace. Records without user-layer times or with an error are
+    /// left out.
     pub fn take(&mut self, records: &[IoRecord]) {
         records.iter().for_each(|record| self.add(record));
     }
@@ -171,7 +178,7 @@ impl Recordings {
         let Some((submit, reap)) = times.filter(|_| record.error.unwrap_or(0) == 0) else {
             return;
         };
-        // A source that knows no end of the submission has its latency counted from the start.
+        // Where the source knows no end of the submission, the latency counts from its start.
         let end = record.submit_end_ns.unwrap_or(submit);
         let lane = record.lane as usize;
         if lane >= self.lanes.len() {
@@ -193,17 +200,18 @@ impl Recordings {
         self.reaped[lane] = Some(reap.0);
     }
 
-    /// I/Os held.
+    /// Number of I/Os held, all lanes together.
     #[must_use]
     pub fn held(&self) -> usize {
         self.lanes.iter().map(Recording::len).sum()
     }
 
-    /// Gives away what is held, lane by lane, with the lane's number: for a trace that is larger than memory. The last I/O of each
-    /// lane stays, since its think time is not known before the next; with `all` it goes too.
+    /// Gives the I/Os held to `to`, lane by lane with the lane's number, for a trace that is larger
+    /// than memory. The last I/O of each lane stays, since its think time is not known before the
+    /// next; with `all` it is given too.
     ///
     /// # Errors
-    /// Those of `to`.
+    /// Whatever error `to` returns.
     pub fn give<E>(
         &mut self,
         all: bool,
@@ -218,7 +226,7 @@ impl Recordings {
         Ok(())
     }
 
-    /// Whether what was taken can be replayed.
+    /// Checks whether the records taken so far can be replayed.
     ///
     /// # Errors
     /// When the recording method slept, or a lane was deeper than 1.
@@ -279,7 +287,7 @@ mod tests {
         assert_eq!(*lanes[1].wait, [14.0]);
     }
 
-    /// Think times cross from one part into the next.
+    /// The think time between two I/Os is right also where a part ends between them.
     #[test]
     fn what_is_given_away_in_parts_is_the_whole() {
         let of = |n: u64| record((n % 3) as u32, 100 * n, 100 * n + 7, 100 * n + 20 + n);

@@ -1,31 +1,32 @@
-//! Sweeps: many configurations over the same recording, all cores.
+//! Sweeps: many configurations over the same recording, on all cores.
 
 use crate::batch::Batch;
-use crate::closed::{Arrival, Drive, Method, simulate_with, takes_no_time};
+use crate::closed::{Arrival, Drive, simulate_with, takes_no_time};
 use crate::outcome::Outcome;
 use crate::recording::Recording;
+use crate::waiting::Waiting;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use rayon::prelude::*;
 
-/// What a sweep tries.
+/// The policies that a sweep simulates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// Rules, each with its parameters set.
+    /// The policies, in the order of the cells.
     pub policies: Vec<PolicySpec>,
 }
 
-/// Ratios of the mean and the minimum, in percent.
+/// Ratios of the rules `mean` and `min`, in steps of 5 %.
 const RATIOS: std::ops::RangeInclusive<u32> = 1..=19;
 /// Update periods, ms.
 const PERIODS_MS: [u64; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
 
 impl Grid {
-    /// The standard grid: mean and min over ratios 5..95 % and periods 1..200 ms, the other rules as they come, and
-    /// fixed sleeps up to the median latency `p50`.
+    /// The standard grid: `mean` and `min` over ratios of 5 to 95 % and periods of 1 to 200 ms,
+    /// `pas` and `uring` with their defaults, and ten fixed sleeps up to the median latency `p50`.
     ///
     /// # Panics
-    /// When a rule of the registry does not take its own text: a fault of q2c.
+    /// When a text of the grid is no policy, which would be a fault of q2c.
     #[must_use]
     pub fn standard(p50: Nanos) -> Self {
         let windowed = ["mean", "min"].iter().flat_map(|rule| {
@@ -42,31 +43,33 @@ impl Grid {
     }
 }
 
-/// One configuration and what it gives.
+/// One configuration of a sweep and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepCell {
     /// The rule with its parameters.
     pub policy: PolicySpec,
-    /// What it gives.
+    /// The outcome on the recording of the sweep.
     pub outcome: Outcome,
 }
 
-/// One recording and how to replay it.
+/// One recording, the machine's costs, and how to replay it.
 pub struct Configuration<'a> {
-    /// The lanes.
+    /// The recorded lanes, each of depth 1.
     pub lanes: &'a [Recording],
-    /// Costs.
+    /// The costs of the machine.
     pub cost: &'a CostModel,
-    /// How long.
+    /// How long to simulate, and the seed.
     pub drive: Drive,
-    /// When submissions come.
+    /// Closed or open loop.
     pub arrival: Arrival,
 }
 
-/// Simulates every policy of the grid, in the grid's order. The answer does not depend on the number of cores.
+/// Simulates every policy of the grid and returns the cells in the grid's order. The outcomes do
+/// not depend on the number of cores.
 ///
-/// The configurations of one lane in a closed loop go through in one pass where they can ([`Batch`]): times are then whole
-/// nanoseconds, and percentiles the middles of classes 1.6 % wide.
+/// With one lane in a closed loop, the configurations that a [`Batch`] holds go through it in one
+/// pass: their times are whole nanoseconds, and their percentiles the middles of classes 1.6 %
+/// wide.
 #[must_use]
 pub fn sweep(grid: &Grid, on: &Configuration<'_>) -> Vec<SweepCell> {
     let none = || vec![None; grid.policies.len()];
@@ -78,12 +81,14 @@ pub fn sweep(grid: &Grid, on: &Configuration<'_>) -> Vec<SweepCell> {
     grid.policies.par_iter().zip(known).map(one).collect()
 }
 
+/// Simulates one policy with the reference simulator.
 fn alone(policy: &PolicySpec, on: &Configuration<'_>) -> Outcome {
-    let rules = Method::Hybrid(policy.build(on.lanes.len()));
+    let rules = Waiting::rules(policy.build(on.lanes.len()));
     simulate_with(on.arrival, on.lanes, on.cost, rules, on.drive)
 }
 
-/// What the configurations that a batch holds give; `None` when there is no batch for this machine or recording.
+/// The outcomes of the policies that a batch holds, `None` for the others; `None` as a whole when
+/// there is no batch for this machine or recording.
 fn together(grid: &Grid, on: &Configuration<'_>) -> Option<Vec<Option<Outcome>>> {
     let [lane] = on.lanes else {
         return None;

@@ -1,7 +1,8 @@
-//! One configuration I/O by I/O: what the rule asked, and how it ended.
+//! One configuration I/O by I/O: the sleep that the rule asked, and how the I/O ended.
 
-use crate::closed::{Arrival, Drive, Method, simulate_with};
+use crate::closed::{Arrival, Drive, simulate_with};
 use crate::recording::Recording;
+use crate::waiting::Waiting;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome, Token};
 use std::sync::{Arc, Mutex};
@@ -9,19 +10,20 @@ use std::sync::{Arc, Mutex};
 /// One I/O of a time line. Times in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moment {
-    /// When its submission returned, from the start.
+    /// When the submission returned, from the start.
     pub at: f64,
     /// The device's latency.
     pub latency: f64,
-    /// The sleep asked; 0 without one.
+    /// The sleep asked; 0 when the I/O did not sleep.
     pub asked: f64,
-    /// Submission's return to reaping.
+    /// From the submission's return to the reaping.
     pub observed: f64,
-    /// Whether it was complete when its sleep ended.
+    /// Whether the I/O was complete when its sleep ended.
     pub missed: bool,
 }
 
-/// The first `most` I/Os of one lane under a rule, by the reference simulator. The recording is replayed once.
+/// Simulates the first `most` I/Os of one lane under a rule with the reference simulator. The
+/// recording is replayed once.
 #[must_use]
 pub fn timeline(
     arrival: Arrival,
@@ -37,7 +39,7 @@ pub fn timeline(
         rule,
         log: Arc::clone(&log),
     };
-    let rules = Method::Hybrid(vec![Box::new(told)]);
+    let rules = Waiting::rules(vec![Box::new(told)]);
     let latencies = part.wait.clone();
     let _ = simulate_with(arrival, &[part], cost, rules, Drive::once(seed));
     let moments = std::mem::take(&mut *log.lock().expect("the simulation is over"));
@@ -52,7 +54,7 @@ pub fn timeline(
         .collect()
 }
 
-/// A rule whose every word is written down.
+/// A rule's lane that logs every decision and outcome.
 struct Told {
     rule: Box<dyn Lane>,
     log: Arc<Mutex<Vec<Moment>>>,
@@ -88,7 +90,8 @@ mod tests {
     use q2c_model::Direction;
     use q2c_policy::PolicySpec;
 
-    /// Latencies of 30, 10 and 30 us, a fixed sleep of 15 us, 2 us late: only the second is missed, observed after 17 us.
+    /// Latencies of 30, 10 and 30 us, and a fixed sleep of 15 us that ends 2 us late: only the
+    /// second I/O is missed and observed after 17 us.
     #[test]
     fn by_hand() {
         let io = Io {

@@ -1,10 +1,10 @@
 //! A simulated machine of known truth: a device that drifts, costs that calibration saw wrongly,
 //! sleeps that change the device's latency in a form that the correction does not have.
 
-use q2c_advice::{Beside, Method, Predicted, Trial, predict};
+use q2c_advice::{Beside, Predicted, Trial, predict};
 use q2c_model::{Bytes, CostModel, CpuId, Curve, Direction, Nanos, WakeDelay};
-use q2c_policy::Io;
-use q2c_sim::{Drive, Outcome, Recording, simulate};
+use q2c_policy::{Io, LaneMethod};
+use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
 use q2c_stats::Rng;
 
 pub const CPUS: [CpuId; 1] = [CpuId(0)];
@@ -120,7 +120,7 @@ impl Machine {
     }
 
     /// A trial at the present moment, predicted with `cost`.
-    pub fn trial(&mut self, method: &Method, cost: &CostModel, round: u32) -> Trial {
+    pub fn trial(&mut self, method: &LaneMethod, cost: &CostModel, round: u32) -> Trial {
         let (mut parts, mut slices) = (Recording::default(), Recording::default());
         self.poll_into(&mut slices, SLICE_NS);
         self.poll_into(&mut parts, SETTLE_NS);
@@ -137,7 +137,7 @@ impl Machine {
         };
         let seed = self.rng.next_u64();
         let run = once(method, &parts, &now, SETTLE_NS, seed);
-        let beside = once(&Method::Poll, &slices, &now, 0.0, seed);
+        let beside = once(&LaneMethod::Poll, &slices, &now, 0.0, seed);
         let noise = [(); 2].map(|()| 1.0 + 0.02 * self.rng.normal());
         let busy = |o: &Outcome, noise: f64| Some(o.iops / 1e3 / o.kiops_per_core * noise);
         // Time passes between trials.
@@ -160,12 +160,14 @@ impl Machine {
     }
 }
 
-fn once(method: &Method, lane: &Recording, cost: &CostModel, warm_up: f64, seed: u64) -> Outcome {
-    let rule = match method {
-        Method::Interrupt => q2c_sim::Method::Interrupt,
-        Method::Poll => q2c_sim::Method::Poll,
-        Method::Hybrid(policy) => q2c_sim::Method::Hybrid(policy.build_on(&CPUS)),
-    };
+fn once(
+    method: &LaneMethod,
+    lane: &Recording,
+    cost: &CostModel,
+    warm_up: f64,
+    seed: u64,
+) -> Outcome {
+    let rule = Waiting::Lanes(method.build_on(&CPUS));
     let drive = Drive {
         warm_up: Nanos(warm_up as u64),
         ..Drive::once(seed)
@@ -174,7 +176,7 @@ fn once(method: &Method, lane: &Recording, cost: &CostModel, warm_up: f64, seed:
 }
 
 fn predicted(
-    method: &Method,
+    method: &LaneMethod,
     slices: &[Recording],
     cost: &CostModel,
     seed: u64,

@@ -1,13 +1,13 @@
 //! What is true of a machine, by brute force over the whole grid; and what the tool says of it.
 
 use crate::machine::{CPUS, Machine};
-use q2c_advice::{FLOOR, Goal, Method, Referee, Setting, Subject, WORTH};
+use q2c_advice::{FLOOR, Goal, Referee, Setting, Subject, WORTH};
 use q2c_model::{CostModel, Nanos};
-use q2c_policy::PolicySpec;
+use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::tune::Verdict;
 use q2c_sim::{
-    Arrival, Configuration, Drive, Grid, Limits, Objective, Outcome, Recording, choose, simulate,
-    sweep,
+    Arrival, Configuration, Drive, Grid, Limits, Objective, Outcome, Recording, Waiting, choose,
+    simulate, sweep,
 };
 use q2c_stats::{percentile, sorted};
 
@@ -40,7 +40,7 @@ impl Truth {
     /// What every method would have given over the device's own time in `lanes`.
     pub fn of(machine: &Machine, lanes: Vec<Recording>, own: &[PolicySpec]) -> Self {
         let cost = machine.truth.clone();
-        let poll = simulate(&lanes, &cost, q2c_sim::Method::Poll, RUN);
+        let poll = simulate(&lanes, &cost, Waiting::poll(1), RUN);
         let mut truth = Truth {
             lanes,
             cost,
@@ -65,7 +65,7 @@ impl Truth {
             truth.consider(name, ratios);
         }
         truth.room = truth.best > WORTH;
-        let interrupt = truth.ratios(&Method::Interrupt);
+        let interrupt = truth.ratios(&LaneMethod::Interrupt);
         truth.consider("interrupt".to_owned(), interrupt);
         truth
     }
@@ -77,11 +77,11 @@ impl Truth {
     }
 
     /// The best method.
-    pub fn best_method(&self) -> Method {
+    pub fn best_method(&self) -> LaneMethod {
         match self.best_is.0.as_str() {
-            "poll" => Method::Poll,
-            "interrupt" => Method::Interrupt,
-            policy => Method::Hybrid(policy.parse().expect("a rule of the grid")),
+            "poll" => LaneMethod::Poll,
+            "interrupt" => LaneMethod::Interrupt,
+            policy => LaneMethod::Hybrid(policy.parse().expect("a rule of the grid")),
         }
     }
 
@@ -92,12 +92,8 @@ impl Truth {
         )
     }
 
-    pub fn ratios(&self, method: &Method) -> Ratios {
-        let method = match method {
-            Method::Interrupt => q2c_sim::Method::Interrupt,
-            Method::Poll => q2c_sim::Method::Poll,
-            Method::Hybrid(policy) => q2c_sim::Method::Hybrid(policy.build_on(&CPUS)),
-        };
+    pub fn ratios(&self, method: &LaneMethod) -> Ratios {
+        let method = Waiting::Lanes(method.build_on(&CPUS));
         self.over(&simulate(&self.lanes, &self.cost, method, RUN))
     }
 }
@@ -125,7 +121,7 @@ impl Score {
         machine: u64,
         truth: &Truth,
         verdict: Verdict,
-        method: &Method,
+        method: &LaneMethod,
         trials: u32,
     ) -> Self {
         let (iops, per_core) = truth.ratios(method);
@@ -198,8 +194,10 @@ pub fn refereed(seed: u64) -> Score {
         referee.hear(heard);
     }
     let decision = referee.decision();
-    let tried: Vec<Method> = referee.tried().map(|(method, ..)| method.clone()).collect();
-    let method = decision.chosen.map_or(Method::Poll, |i| tried[i].clone());
+    let tried: Vec<LaneMethod> = referee.tried().map(|(method, ..)| method.clone()).collect();
+    let method = decision
+        .chosen
+        .map_or(LaneMethod::Poll, |i| tried[i].clone());
     let own: Vec<PolicySpec> = tried.iter().filter_map(|m| m.policy().cloned()).collect();
     let truth = Truth::of(&machine, machine.diary(), &own);
     let spent = referee.spent();
@@ -228,21 +226,21 @@ pub fn by_simulation_alone(seed: u64) -> Score {
         arrival: Arrival::Think,
     };
     let outcomes: Vec<Outcome> = sweep(&grid, &on).into_iter().map(|c| c.outcome).collect();
-    let poll = simulate(lanes, &setting.cost, q2c_sim::Method::Poll, drive);
-    let interrupt = simulate(lanes, &setting.cost, q2c_sim::Method::Interrupt, drive);
+    let poll = simulate(lanes, &setting.cost, Waiting::poll(1), drive);
+    let interrupt = simulate(lanes, &setting.cost, Waiting::interrupt(1), drive);
     let eligible: Vec<bool> = grid
         .policies
         .iter()
-        .map(|p| Method::Hybrid(p.clone()).follows_the_device())
+        .map(|p| p.follows_the_device())
         .collect();
     let (objective, limits) = (Objective::KiopsPerCore, Limits::default());
     let choice = choose(&outcomes, &eligible, &poll, objective, &limits);
     let pays = |&i: &usize| outcomes[i].kiops_per_core > poll.kiops_per_core * WORTH;
     let best = choice.best.filter(pays);
     let (verdict, method) = match best {
-        Some(i) => (Verdict::Rule, Method::Hybrid(grid.policies[i].clone())),
-        None if interrupt.iops >= choice.floor_iops => (Verdict::NoRoom, Method::Interrupt),
-        None => (Verdict::NoRoom, Method::Poll),
+        Some(i) => (Verdict::Rule, LaneMethod::Hybrid(grid.policies[i].clone())),
+        None if interrupt.iops >= choice.floor_iops => (Verdict::NoRoom, LaneMethod::Interrupt),
+        None => (Verdict::NoRoom, LaneMethod::Poll),
     };
     let lanes = machine.recording(TRIALS_NS);
     let truth = Truth::of(&machine, lanes, &[]);

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One record per I/O of some devices, made when it is complete.
+ * Makes one record of each I/O of some devices, when it is complete.
  *
- * An I/O is a bio. It is known by its address from queued (block_bio_queue) to
- * complete; requests lead to their bios. A request that carries several (after
- * merges) is walked when it completes: each bio is a record of its own.
+ * An I/O is a bio. Its address is its key from queued (block_bio_queue) to
+ * complete. Events of requests find the I/O through the request's first bio. A
+ * request that carries several bios (after merges) is walked when it completes,
+ * and each bio becomes a record of its own.
  */
 #include "q2c.h"
 #include "record.h"
 
 #define DEVICES 8
-#define IN_FLIGHT 65536 /* bios; the memory is taken at the start, 14 MB */
+/* bios; the kernel takes the memory at the start: 14 MB */
+#define IN_FLIGHT 65536
 #define CPUS 4096
 #define HARDWARE_QUEUES 1024
-#define MOST_MERGED 256 /* bios of one request that are looked at */
-#define RING (1 << 16) /* replaced: all rings are made before the start */
+#define MOST_MERGED 256 /* bios of one request that are walked */
+/* A placeholder: block_io.rs makes the rings before the start. */
+#define RING (1 << 16)
 
 #define OP_MASK 255U /* REQ_OP_MASK */
 #define PREFLUSH_OP 2U
@@ -45,7 +48,7 @@ struct bio___disk { /* until 5.11 */
 };
 #pragma clang attribute pop
 
-/* Their numbers are those of the running kernel. */
+/* The loader replaces these numbers by those of the running kernel. */
 enum req_flag_bits {
 	__REQ_SYNC = 11,
 	__REQ_META = 12,
@@ -56,17 +59,20 @@ enum req_flag_bits {
 enum req_flag_bits___until_515 { __REQ_HIPRI = 0 };
 enum req_flag_bits___since_516 { __REQ_POLLED = 0 };
 enum rqf_flags___since_610 { __RQF_FLUSH_SEQ = 0 };
-#define FLUSH_SEQ_BEFORE (1U << 4) /* RQF_FLUSH_SEQ until then */
+#define FLUSH_SEQ_BEFORE (1U << 4) /* RQF_FLUSH_SEQ before 6.10 */
 
 /* Set before the programs are loaded. */
 volatile const u32 devices[DEVICES] = {}; /* major << 20 | minor; 0: none */
-volatile const u32 ops = 0; /* wanted: a bit for each enum op */
+volatile const u32 ops = 0; /* wanted operations, a bit for each enum op */
 volatile const u32 least_bytes = 0;
 volatile const u32 most_bytes = 0;
 volatile const u32 wanted_pid = 0; /* 0: all */
 volatile const u64 latency_above = 0;
 
-/* The disk seen last, when it is wanted: most bios are for one disk. */
+/*
+ * The one wanted disk and its number, once it was seen, so that most bios need
+ * one comparison. Both stay 0 when several disks are wanted.
+ */
 u64 known_disk = 0;
 u32 known_device = 0;
 
@@ -77,7 +83,7 @@ struct {
 	__type(value, struct io);
 } ios SEC(".maps");
 
-/* A ring for each CPU: none waits for another's. */
+/* Each CPU has a ring of its own, so that none waits for another. */
 struct ring {
 	__uint(type, MAP_RINGBUF);
 	__uint(max_entries, RING);
@@ -98,7 +104,7 @@ struct {
 	__type(value, struct counts);
 } counted SEC(".maps");
 
-/* When the kernel's own flush was issued last, by hardware queue. */
+/* Time when the kernel's own flush was issued last, by hardware queue. */
 struct {
 	__uint(type, MAP_ARRAY);
 	__uint(max_entries, HARDWARE_QUEUES);
@@ -106,7 +112,7 @@ struct {
 	__type(value, u64);
 } flushes SEC(".maps");
 
-/* Programs may interrupt each other: an addition that cannot be cut. */
+/* The addition is atomic, because programs may interrupt each other. */
 #define COUNT(field)                                                         \
 	({                                                                   \
 		u32 __zero = 0;                                              \
@@ -115,7 +121,10 @@ struct {
 			__sync_fetch_and_add(&__counts->field, 1);           \
 	})
 
-/* A kernel object's first bytes, read at once; fields taken from there. */
+/*
+ * Takes a field from @bytes, the first bytes of the kernel object @from, which
+ * were read at once.
+ */
 #define IN(bytes, from, field)                                               \
 	(*(typeof((from)->field) *)((bytes) + FIELD_OFFSET((from)->field)))
 #define ALIGNED __attribute__((aligned(8)))
@@ -207,7 +216,7 @@ static __always_inline int is_flush_sequence(u32 rq_flags)
 	return (rq_flags & FLUSH_SEQ_BEFORE) != 0;
 }
 
-/* Who is at work here. False: not wanted. */
+/* Fills in who queues the I/O. False: the process is not a wanted one. */
 static __always_inline int by_whom(struct io *io)
 {
 	u64 id = get_current_pid_tgid();
@@ -272,7 +281,7 @@ static __always_inline struct io *found(u64 key)
 	return key ? map_lookup(&ios, &key) : NULL;
 }
 
-/* It joins another's request (M), or gets one of its own (G). */
+/* The bio joins another's request (M), or gets one of its own (G). */
 static __always_inline int merges(struct bio *bio)
 {
 	struct io *io = found((u64)bio);
@@ -287,7 +296,10 @@ static __always_inline int gets_request(struct bio *bio)
 	return merges(bio);
 }
 
-/* The front part has a bio of its own now; both were queued at once. */
+/*
+ * A bio was cut in two: the front part has a new bio, the rest keeps the old
+ * one. Both take the time queued of the whole.
+ */
 static __always_inline int split(struct bio *front)
 {
 	struct bio *rest = READ(front, bi_private);
@@ -323,7 +335,10 @@ static __always_inline int requeue(struct request *rq)
 	return 0;
 }
 
-/* A request without a bio that was queued: passthrough, or a flush. */
+/*
+ * The issue of a request whose bio was not seen queued. Two kinds matter:
+ * passthrough, which begins here, and the kernel's own flushes.
+ */
 static __always_inline int issue_other(struct request *rq)
 {
 	u32 opf = READ(rq, cmd_flags);
@@ -364,22 +379,26 @@ static __always_inline int issue(struct request *rq)
 	return 0;
 }
 
-/* What all bios of a request have in common at its end. */
+/* Facts that all bios of a completing request share. */
 struct end {
 	u64 now;
 	u64 issue_ns;
 	u64 lead;
-	u64 how; /* HCTX and so on */
-	u32 known; /* every bio of it was to be seen queued */
+	u64 how; /* see how_of() */
+	/* 1: no filter by process or operation hid the queueing of its bios */
+	u32 known;
 };
 
-/* Packed: a function that is verified by itself takes five numbers. */
+/*
+ * Hardware queue, tag, error and flags in one number, because a function that
+ * the kernel verifies by itself can take no more than five arguments.
+ */
 #define HCTX(how) ((u32)((how) & 0xffff))
 #define TAG(how) ((u32)((how) >> 16 & 0xffff))
 #define ERROR(how) ((s32)((how) >> 32 & 0xffff)) /* its sign is in bit 15 */
 #define FLAGS(how) ((u32)((how) >> 48 & 0xff))
-#define SHARED (1ULL << 56) /* it carries several */
-#define NOTHING 0xffffU /* no hardware queue, no tag */
+#define SHARED (1ULL << 56) /* the request carries several bios */
+#define NOTHING 0xffffU /* no hardware queue, or no tag */
 
 static __always_inline u64 how_of(u32 hctx, s32 tag, s32 error, u32 flags)
 {
@@ -387,7 +406,10 @@ static __always_inline u64 how_of(u32 hctx, s32 tag, s32 error, u32 flags)
 	       (u64)(error & 0xffff) << 32 | (u64)flags << 48;
 }
 
-/* A flush without data is carried out by the kernel's own. */
+/*
+ * The time when a flush without data was issued: that of the kernel's own flush
+ * which carries it out; 0 when none was issued since it was queued.
+ */
 static __always_inline u64 flush_issued(struct io *io, u32 queue)
 {
 	u64 *at = map_lookup(&flushes, &queue);
@@ -409,8 +431,9 @@ static __always_inline int is_wanted_at_end(struct io *io, u64 now)
 }
 
 /*
- * An I/O is over. Returns whether it is known. Not static: the kernel verifies
- * it once, not for each bio of a request.
+ * Ends an I/O: hands its record over if it is wanted, and forgets it. Returns
+ * whether it was seen queued. The function is not static, so that the kernel
+ * verifies it once and not for each bio of a request.
  */
 __attribute__((noinline)) int over(u64 key, u64 now, u64 issue_ns, u64 lead,
 				   u64 how)
@@ -448,8 +471,8 @@ __attribute__((noinline)) int over(u64 key, u64 now, u64 issue_ns, u64 lead,
 }
 
 /*
- * The oldest I/O of a request carries the others; after a partial completion
- * the rest remembers which it was.
+ * The I/O that carries the others of a request: the oldest, or, after a partial
+ * completion, the one that was the oldest then, which the rest remembers.
  */
 static __always_inline u64 lead_of(struct bio *bio, struct bio *tail)
 {
@@ -478,7 +501,10 @@ static __always_inline int end_one(u64 key, struct end *end)
 	return over(key, end->now, end->issue_ns, end->lead, end->how);
 }
 
-/* The first bio that is not over: the request goes on with it. */
+/*
+ * After a partial completion: @bio is the first that is not over. It takes the
+ * issue time and the lead from those before it.
+ */
 static __always_inline void goes_on(u64 bio, struct end *end)
 {
 	struct io *io = found(bio);
@@ -490,7 +516,10 @@ static __always_inline void goes_on(u64 bio, struct end *end)
 		io->lead = end->lead;
 }
 
-/* Ends the bios of a request that its first @done bytes cover; all: @whole. */
+/*
+ * Ends the bios that the first @done bytes of a request cover, or all of them
+ * when @whole is set.
+ */
 static __always_inline void end_each(struct bio *bio, struct bio *tail, u32 done,
 				     int whole, struct end *end)
 {
@@ -516,7 +545,7 @@ static __always_inline void end_each(struct bio *bio, struct bio *tail, u32 done
 		goes_on((u64)bio, end);
 }
 
-/* Its one bio, if it has any, was not seen queued. */
+/* The end of a request whose one bio, if it has any, was not seen queued. */
 static __always_inline void complete_other(struct request *rq, struct bio *bio,
 					   u32 opf, struct end *end)
 {
@@ -562,7 +591,7 @@ int complete(u64 *args)
 		complete_other(rq, bio, flags, &end);
 		return 0;
 	}
-	/* The data of a flush sequence: its last flush is to come. */
+	/* Only the data of a flush sequence is done; its last flush follows. */
 	if (is_flush_sequence(IN(bytes, rq, rq_flags)))
 		return 0;
 	if (io)
@@ -583,7 +612,7 @@ int complete(u64 *args)
 	return 0;
 }
 
-/* A device without requests of its own: bios begin and end. */
+/* The end of a bio on a device that has no requests. */
 SEC("raw_tp/bio_complete")
 int bio_complete(u64 *args)
 {
@@ -600,8 +629,8 @@ int bio_complete(u64 *args)
 }
 
 /*
- * Since 5.11 tracepoints have no queue as their first argument: NAME_one is
- * for those, NAME_two for the kernels before.
+ * NAME_one is for tracepoints since 5.11. Before, their first argument was the
+ * queue: NAME_two is for those.
  */
 #define ON(name, type)                                                       \
 	SEC("raw_tp/" #name "_one")                                          \
@@ -615,7 +644,7 @@ int bio_complete(u64 *args)
 		return name((struct type *)args[1]);                         \
 	}
 
-/* Until 5.10 a merge named queue, request and bio. */
+/* Until 5.10 the arguments of a merge were queue, request and bio. */
 SEC("raw_tp/merges_three")
 int merges_three(u64 *args)
 {

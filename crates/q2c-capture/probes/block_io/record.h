@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What leaves the kernel: one record per I/O, and counts. src/block_io/raw.rs
- * reads both by these offsets.
+ * The data that leave the kernel: one record per I/O, read by these offsets in
+ * src/block_io/raw.rs, and counts, read in src/block_io/counts.rs.
  */
 #ifndef RECORD_H
 #define RECORD_H
 
 /* One bio from queued to complete. Times on CLOCK_MONOTONIC, 0: none. */
 struct io {
-	u64 bio;	/* its bio; of passthrough its request: unique at a time */
-	u64 lead;	/* the bio whose request carried it; 0: it was its own */
+	/* key: address of the bio, or of the request of passthrough */
+	u64 bio;
+	/* key of the I/O whose request carried it; 0: it had its own request */
+	u64 lead;
 	u64 queue_ns;	/* Q */
 	u64 getrq_ns;	/* G; M where @lead is set */
-	u64 insert_ns;	/* I, the first */
-	u64 issue_ns;	/* D, the last */
+	u64 insert_ns;	/* I, the first one */
+	u64 issue_ns;	/* D, the last one */
 	u64 complete_ns; /* C, of its last byte */
 	u64 sector;
 	u64 cgroup;	/* of the task that queued it */
 	u32 bytes;
 	u32 device;	/* major << 20 | minor */
-	u32 pid;	/* of the task that queued it: process, thread */
+	u32 pid;	/* process and thread of the task that queued it */
 	u32 tid;
 	u32 cpu_submit;
 	u32 cpu_complete;
@@ -27,7 +29,7 @@ struct io {
 	s32 tag;
 	s32 error;	/* errno, negative; or blk_status_t, positive */
 	u8 op;		/* enum op */
-	u8 carries;	/* others were merged into it */
+	u8 carries;	/* 1: others were merged into its request */
 	u16 flags;	/* enum flag */
 	char comm[16];
 };
@@ -44,20 +46,26 @@ enum flag {
 
 #define NO_QUEUE 0xffffffffU
 
-/* By CPU. */
+/* Counts of one CPU. */
 struct counts {
-	u64 records;	/* handed over */
-	u64 filtered;	/* complete, and not wanted */
-	u64 ring_full;	/* complete, and lost: no room in the CPU's ring */
-	u64 map_full;	/* queued, and lost: no room for it in flight */
-	u64 unqueued;	/* complete, of the size wanted, and its Q was not seen */
-	u64 unended;	/* its bio was queued anew, and its end was not seen */
-	u64 too_merged;	/* more bios in a request than are looked at */
-	u64 merges;	/* I/Os that another's request carried */
+	u64 records;	/* I/Os whose record was put into the ring */
+	u64 filtered;	/* I/Os that completed, of unwanted size or latency */
+	/* I/Os lost at their completion: no room in the CPU's ring */
+	u64 ring_full;
+	/* I/Os lost when they were queued: too many in flight */
+	u64 map_full;
+	/* I/Os of a wanted size that completed and were not seen queued */
+	u64 unqueued;
+	/* I/Os whose bio was queued again and whose end was not seen */
+	u64 unended;
+	/* requests with more bios than are walked */
+	u64 too_merged;
+	u64 merges;	/* I/Os carried by another's request */
 	u64 splits;	/* bios cut in two */
-	u64 requeues;	/* requests taken back by the driver */
-	u64 parts;	/* completions that were not a request's last */
-	u64 flushes;	/* the kernel's own, which carry out those asked for */
+	u64 requeues;	/* requests given back by the driver */
+	u64 parts;	/* partial completions */
+	/* flushes of the kernel's own, which carry out those asked for */
+	u64 flushes;
 };
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's own hybrid polling (4.10 to 5.18), watched without a patch:
+ * Watches the kernel's own hybrid polling (4.10 to 5.18) without a patch:
  *
  *   blk_poll or blk_mq_poll        a task polls for a request, or is back
  *                                  from its sleep
@@ -34,7 +34,7 @@ enum req_flag_bits___since_516 { __REQ_POLLED = 0 };
 #define COOKIE_SHIFT 16 /* BLK_QC_T_SHIFT */
 #define CALLERS 8
 
-/* Where the code that may begin such a sleep lies: first address, and end. */
+/* Code from which such a sleep may begin: first address, and end. */
 volatile const u64 callers[CALLERS][2] = {};
 
 struct key {
@@ -169,7 +169,10 @@ static __always_inline int is_polled(struct request *rq)
 	return (flags >> bit) & 1;
 }
 
-/* The sleep for @rq; its cookie names a scheduler's tag when there is one. */
+/*
+ * The sleep for @rq, or NULL. The request's cookie has the scheduler's tag when
+ * there is a scheduler, else the driver's.
+ */
 static __always_inline struct slept *sleep_for(struct request *rq,
 					       struct key *key)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whether a sleep of the kernel's hybrid polling was too long, from four
- * events. Pure: no map, no clock; tests run it outside the kernel.
+ * Decides from four events whether a sleep of the kernel's hybrid polling was
+ * too long. The code uses no map and no clock, so that tests run it outside the
+ * kernel.
  *
  * A request that was slept for is a miss when it was complete by the end of
  * the first poll after the sleep. A task does not poll while it sleeps, so the
- * number of its polls from the sleep's begin to the completion tells: one poll
- * of its own found it (miss), or more were needed (hit). A request can also be
- * reaped by another task that polls the same queue: before the first poll of
- * the task that slept (miss), or later (hit).
+ * number of its polls from the start of the sleep to the completion decides:
+ * with one poll it is a miss, with more it is not. Another task that polls the
+ * same queue can also reap the request: before the first poll of the task that
+ * slept it is a miss, later it is not.
  *
  * Known limit: polls are counted by task, so those of a task that has
  * requests in two poll queues at once count for both.
@@ -16,36 +17,39 @@
 #ifndef PAIRING_H
 #define PAIRING_H
 
-/* A task that polls. */
+/* A task that polls; the key in the map is its thread id. */
 struct task {
-	u64 polls;  /* of the driver, so far */
-	u64 queue;  /* the request it polls for: queue (0: another device's) */
-	u64 cookie; /* and cookie */
-	u64 asleep; /* since its last sleep began it has not been seen again */
+	u64 polls;  /* calls of the driver's poll function so far */
+	/* queue and cookie of its request; queue 0: of another device */
+	u64 queue;
+	u64 cookie;
+	/* 1 from the start of a sleep until the task is seen again */
+	u64 asleep;
 };
 
 /* A request that was slept for. */
 struct slept {
 	u64 began_ns;
 	u64 asked_ns;
-	u64 slept_ns; /* 0: not awake yet, or not seen to wake */
-	u64 polls;    /* of the task, when the sleep began */
+	/* 0: still asleep, or its wake-up was not seen */
+	u64 slept_ns;
+	u64 polls;    /* those of the task when the sleep began */
 	u64 tid;
 };
 
-/* What was counted, by CPU. */
+/* Counts of one CPU. */
 struct counts {
 	u64 polled;	/* polled requests that completed */
-	u64 slept;	/* slept for */
-	u64 missed;	/* too long */
-	u64 unknown;	/* slept for; not known whether too long */
+	u64 slept;	/* those of them that were slept for */
+	u64 missed;	/* those slept for too long */
+	u64 unknown;	/* slept for, outcome not known */
 	u64 asked_ns;	/* sum of the sleeps asked */
 	u64 timed;	/* sleeps whose end was seen */
 	u64 slept_ns;	/* sum of their lengths, to the next poll call */
 	u64 not_kept;	/* sleeps for which there was no room */
 };
 
-/* Whether a sleep that begins now in the poll function is for our device. */
+/* Whether the task polls for our device, so that a sleep now is for it. */
 static __always_inline int polls_here(const struct task *task)
 {
 	return task->queue != 0;
@@ -64,9 +68,10 @@ static __always_inline void sleep_begins(struct task *task,
 }
 
 /*
- * A sleep begins for a request while the sleep for an earlier one of its name
- * is still kept: that one completed unseen, or had been reaped by another task
- * when its owner went to sleep.
+ * Counts a sleep whose request was never seen to complete. Called when a sleep
+ * begins for a request of the same queue and cookie while the earlier sleep is
+ * still kept: the earlier request completed unseen, or another task had reaped
+ * it when its owner went to sleep.
  */
 static __always_inline void forgotten(const struct slept *earlier,
 				      struct counts *counts)
@@ -77,8 +82,8 @@ static __always_inline void forgotten(const struct slept *earlier,
 }
 
 /*
- * The task enters the block layer's poll function, for any device; @slept is its last sleep,
- * or NULL when that request is complete and forgotten.
+ * The task enters the block layer's poll function, for any device. @slept is
+ * the task's last sleep, or NULL when the request slept for is complete.
  */
 static __always_inline void enters(struct task *task, struct slept *slept,
 				   u64 tid, u64 now_ns)
@@ -94,8 +99,9 @@ static __always_inline void polls(struct task *task)
 }
 
 /*
- * A polled request completes, found by task @by; @slept is NULL when nobody
- * slept for it, @owner when the task that did is not known any more.
+ * A polled request completes, found by task @by. @slept is NULL when nobody
+ * slept for it; @owner is the task that slept, or NULL when it is not known any
+ * more.
  */
 static __always_inline void completes(const struct slept *slept,
 				      const struct task *owner, u64 by,
@@ -118,7 +124,7 @@ static __always_inline void completes(const struct slept *slept,
 	}
 	polls = owner->polls - slept->polls;
 	if (by == slept->tid && polls == 0)
-		counts->unknown++; /* its polls are not seen */
+		counts->unknown++; /* the polls are not seen */
 	else if (polls <= (by == slept->tid ? 1 : 0))
 		counts->missed++;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every completed request of one device with the time from its hand-over to
- * the driver (block_rq_issue) to its completion (block_rq_complete): what the
- * kernel's own statistics count.
+ * Hands over every completed request of one device, with the time from its
+ * hand-over to the driver (block_rq_issue) to its completion
+ * (block_rq_complete), which is what the kernel's own statistics count.
  */
 #include "q2c.h"
 
@@ -28,8 +28,10 @@ struct {
 } completions SEC(".maps");
 
 struct lost {
-	u64 no_room;	/* for a request in flight, or in the ring */
-	u64 unpaired;	/* completed without having been seen issued */
+	/* requests without room, in the table when issued or in the ring */
+	u64 no_room;
+	/* requests that completed and were not seen issued */
+	u64 unpaired;
 };
 
 struct {
@@ -61,7 +63,7 @@ static __always_inline int issue(struct request *rq)
 	return 0;
 }
 
-/* Since 5.11 the tracepoint has one argument, before it had two. */
+/* Since 5.11 the tracepoint has one argument; before, it had two. */
 SEC("raw_tp/issue_one")
 int issue_one(u64 *args)
 {

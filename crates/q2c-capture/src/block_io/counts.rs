@@ -1,36 +1,38 @@
-//! What the program counted: `struct counts` of `probes/block_io/record.h`.
+//! The counts of the BPF program: `struct counts` of `probes/block_io/record.h`.
 
 use std::collections::BTreeMap;
 
-/// Fields of the program's `struct counts`, in its order.
+/// Number of fields of the program's `struct counts`; [`Counts::of`] takes them in the order of the
+/// struct.
 pub(super) const FIELDS: usize = 12;
 
-/// Sums over all CPUs.
+/// The program's counts since the recording began, summed over all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// I/Os handed over.
+    /// I/Os whose record was put into a ring.
     pub records: u64,
-    /// Complete, and not wanted for their size or latency.
+    /// I/Os that completed but have not the wanted size or latency.
     pub filtered: u64,
-    /// Lost: the ring of their CPU was full.
+    /// I/Os that were lost at their completion, because the ring of their CPU was full.
     pub ring_full: u64,
-    /// Lost: too many in flight.
+    /// I/Os that were lost when they were queued, because too many were in flight.
     pub map_full: u64,
-    /// Complete without having been seen queued: in flight when the recording began, or an event was missed.
+    /// I/Os that completed without having been seen queued: they were in flight when the recording
+    /// began, or an event was missed.
     pub unqueued: u64,
-    /// Seen queued, and their end was not seen.
+    /// I/Os that were seen queued but not complete; counted when their bio was queued again.
     pub unended: u64,
-    /// Requests with more merged I/Os than are looked at.
+    /// Requests that carried more than 256 I/Os; the program looks at the first 256 alone.
     pub too_merged: u64,
-    /// I/Os that another's request carried.
+    /// I/Os that were merged into the request of another I/O.
     pub merges: u64,
-    /// Bios cut in two.
+    /// Bios that the block layer cut in two.
     pub splits: u64,
-    /// Requests taken back by the driver.
+    /// Requests that the driver gave back to the block layer.
     pub requeues: u64,
-    /// Completions that were not a request's last.
+    /// Partial completions: a part of the request was still to come.
     pub parts: u64,
-    /// The kernel's own flush requests, which carry out those that were asked for.
+    /// Flush requests of the kernel's own, which carry out the flushes that were asked for.
     pub flushes: u64,
 }
 
@@ -54,14 +56,16 @@ impl Counts {
     }
 }
 
-/// I/Os not over when the recording ended, by how far they had come.
+/// I/Os that are not complete, by how far they have come. At the end of a recording, those that
+/// never completed in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unfinished {
-    /// Queued: waiting for a request, or ended without one, as I/O does that may not wait.
+    /// Queued, and without a request: they wait for one, or they ended without one, as I/O does
+    /// that may not wait.
     pub queued: u64,
-    /// With a request.
+    /// Given a request, which was not issued to the driver.
     pub requested: u64,
-    /// Handed to the driver.
+    /// Issued to the driver.
     pub issued: u64,
 }
 
@@ -76,27 +80,31 @@ impl Unfinished {
     }
 }
 
-/// What is missing in a recording.
+/// What a recording lacks, in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// What was counted.
+    /// The program's own counts.
     pub counts: Counts,
-    /// Events at which the kernel did not run a program, as it was at work on that CPU; `None` where the kernel does not count them.
+    /// Events at which the kernel skipped a program, because one was already at work on that CPU;
+    /// `None` where the kernel does not count them (until Linux 5.11).
     pub missed: Option<u64>,
-    /// I/Os not over when the recording ended.
+    /// I/Os that are not complete yet; after the end of the recording, those that never completed
+    /// in it.
     pub unfinished: Unfinished,
 }
 
 impl Lost {
-    /// I/Os that were seen queued and are not in the trace though they should: without room, or their end was not seen. An end
-    /// that was not seen shows when the bio is used again or the recording ends, so that each I/O counts once.
+    /// I/Os that were seen queued and should be in the trace, but are not: there was no room for
+    /// them, or their end was not seen. An end that was not seen shows when the bio is used again
+    /// or when the recording ends, so that each I/O counts once.
     #[must_use]
     pub fn lost(&self) -> u64 {
         let counts = &self.counts;
         counts.ring_full + counts.map_full + counts.unended + self.unfinished.issued
     }
 
-    /// By reason what is in no record; the lost ones among them.
+    /// Counts by reason of everything that is in no record; the lost I/Os are among them. Reasons
+    /// that did not occur are left out.
     #[must_use]
     pub fn reasons(&self) -> BTreeMap<String, u64> {
         let counts = &self.counts;
@@ -109,14 +117,14 @@ impl Lost {
             ("more than 256 merged", counts.too_merged),
             ("lost: ring full", counts.ring_full),
             ("lost: too many in flight", counts.map_full),
-            // Of events, not of I/Os: what that means for I/Os stands above.
+            // This counts events, not I/Os; its effect on I/Os is in the counts above.
             ("event skipped by the kernel", self.missed.unwrap_or(0)),
         ];
         let any = reasons.into_iter().filter(|(_, n)| *n > 0);
         any.map(|(why, n)| (why.to_owned(), n)).collect()
     }
 
-    /// What else is worth telling.
+    /// Other counts, by their name in the trace. Those that are zero are left out.
     #[must_use]
     pub fn facts(&self) -> BTreeMap<String, String> {
         let counts = &self.counts;

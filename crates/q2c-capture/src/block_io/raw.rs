@@ -1,14 +1,14 @@
-//! The program's records: `struct io` of `probes/block_io/record.h`.
+//! Decodes the records of the BPF program: `struct io` of `probes/block_io/record.h`.
 
 use q2c_model::{DevId, Op, OpFlags};
 use q2c_trace::Span;
 use q2c_trace::recording::Recorded;
 use q2c_trace::span::{NONE, NONE_32};
 
-/// Bytes of a record.
+/// Bytes of a record, `sizeof(struct io)`.
 pub(super) const SIZE: usize = 128;
 
-/// A record; `None` when it has another size.
+/// Decodes a record; `None` when the item is not [`SIZE`] bytes long.
 pub(super) fn decoded(item: &[u8]) -> Option<Recorded> {
     let raw: &[u8; SIZE] = item.try_into().ok()?;
     let long = |n: usize| u64::from_ne_bytes(std::array::from_fn(|at| raw[8 * n + at]));
@@ -52,7 +52,7 @@ pub(super) fn decoded(item: &[u8]) -> Option<Recorded> {
     })
 }
 
-/// `enum op`.
+/// The operation of a code of `enum op` in `record.h`.
 const fn op(code: u8) -> Op {
     match code {
         0 => Op::Read,
@@ -63,7 +63,8 @@ const fn op(code: u8) -> Op {
     }
 }
 
-/// Until about 5.16 the tracepoint gives an errno, negative; since then a `blk_status_t`, positive (include/linux/blk_types.h).
+/// The negative errno of a completion. Until about 5.16 the tracepoint gives a negative errno,
+/// since then a positive `blk_status_t` (include/linux/blk_types.h).
 const fn errno(error: i32) -> i32 {
     match error {
         ..=0 => error,
@@ -86,7 +87,7 @@ const fn errno(error: i32) -> i32 {
 mod tests {
     use super::*;
 
-    /// By hand, field by field, as record.h lays it out.
+    /// The record is laid out by hand, field by field, as in record.h.
     #[test]
     fn a_record_of_the_ring() {
         let mut raw = Vec::new();

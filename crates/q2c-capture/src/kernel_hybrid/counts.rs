@@ -1,28 +1,30 @@
-//! What the program counted.
+//! The counts of the BPF program, and the figures made of them.
 
 use std::iter::Sum;
 
-/// Fields of the program's `struct counts`, in its order.
+/// Number of fields of the program's `struct counts` (`probes/kernel_hybrid/pairing.h`).
 pub(super) const FIELDS: usize = 8;
 
-/// Sums over all requests, and the numbers made of them.
+/// The program's counts over all polled requests of the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Polled requests that completed.
     pub polled: u64,
-    /// Slept for.
+    /// Polled requests for which a thread slept first.
     pub slept: u64,
-    /// Slept for, and complete by the end of the first poll after.
+    /// Requests that were complete by the end of the first poll after their sleep: misses.
     pub missed: u64,
-    /// Slept for; not known whether missed: an event was lost.
+    /// Requests that were slept for, but of which it is not known whether they were missed, because
+    /// an event was lost.
     pub unknown: u64,
     /// Sum of the sleeps asked, ns.
     pub asked_ns: u64,
-    /// Sleeps whose end was seen.
+    /// Sleeps whose end was seen; `slept_ns` is over these.
     pub timed: u64,
-    /// Sum of their lengths, ns: from the timer's start to the next call of the poll function.
+    /// Sum of the lengths of these sleeps, ns: from the timer's start to the next call of the poll
+    /// function.
     pub slept_ns: u64,
-    /// Sleeps for which there was no room; their requests count as not slept for.
+    /// Sleeps for which the kernel's table had no room; their requests count as not slept for.
     pub not_kept: u64,
 }
 
@@ -74,7 +76,7 @@ impl Sum for Counts {
 }
 
 impl Counts {
-    /// What came since `earlier`.
+    /// The counts of the interval from `earlier` to now.
     #[must_use]
     pub fn since(self, earlier: Counts) -> Counts {
         self.with(earlier, u64::saturating_sub)
@@ -85,31 +87,33 @@ impl Counts {
         Counts::from(std::array::from_fn(|n| each(own[n], other[n])))
     }
 
-    /// Misses / polled requests; `None` without any.
+    /// Miss rate, 0 to 1: misses / polled requests. `None` without a polled request.
     #[must_use]
     pub fn miss_rate(self) -> Option<f64> {
         ratio(self.missed, self.polled)
     }
 
-    /// Slept for / polled requests; `None` without any.
+    /// Share of the polled requests that were slept for, 0 to 1. `None` without a polled request.
     #[must_use]
     pub fn slept_share(self) -> Option<f64> {
         ratio(self.slept, self.polled)
     }
 
-    /// Sum of sleeps asked / polled requests, ns; `None` without any.
+    /// Effective sleep, ns: sum of the sleeps asked / polled requests. `None` without a polled
+    /// request.
     #[must_use]
     pub fn effective_sleep_ns(self) -> Option<f64> {
         ratio(self.asked_ns, self.polled)
     }
 
-    /// Mean sleep asked, ns; `None` when none was.
+    /// Mean sleep asked, ns, over the requests that were slept for. `None` without such a request.
     #[must_use]
     pub fn mean_asked_ns(self) -> Option<f64> {
         ratio(self.asked_ns, self.slept)
     }
 
-    /// Mean sleep from the timer's start to the next poll, ns; `None` when the end of none was seen.
+    /// Mean length of a sleep, ns, from the timer's start to the next call of the poll function.
+    /// `None` when no sleep's end was seen.
     #[must_use]
     pub fn mean_slept_ns(self) -> Option<f64> {
         ratio(self.slept_ns, self.timed)

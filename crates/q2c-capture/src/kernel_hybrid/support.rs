@@ -1,4 +1,4 @@
-//! Whether the kernel polls this disk with a sleep of its own, and where the sleep is set.
+//! Whether this kernel can do hybrid polling of its own on a disk, and where its sleep is set.
 
 use crate::ProbeError;
 use q2c_host::Roots;
@@ -7,21 +7,24 @@ use q2c_host::machine::kernel_version;
 use std::fs;
 use std::path::PathBuf;
 
-/// `queue/io_poll_delay` as it is written: -1 classic polling, 0 the kernel's own sleep, else a sleep in microseconds.
+/// The value of `queue/io_poll_delay`: -1 is classic polling, 0 the sleep that the kernel chooses,
+/// any other a fixed sleep in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delay(pub i64);
 
 impl Delay {
-    /// Classic polling.
+    /// Classic polling: no sleep.
     pub const CLASSIC: Delay = Delay(-1);
+    /// The kernel's own sleep.
+    pub const OWN: Delay = Delay(0);
 
-    /// The file of a disk.
+    /// The file `queue/io_poll_delay` of a disk.
     #[must_use]
     pub fn path(disk: &Disk) -> PathBuf {
         disk.dir.join("queue/io_poll_delay")
     }
 
-    /// What is set; `None` when the file is gone.
+    /// The value that is set now; `None` when the file is gone or holds no number.
     #[must_use]
     pub fn read(disk: &Disk) -> Option<Delay> {
         let text = fs::read_to_string(Delay::path(disk)).ok()?;
@@ -29,10 +32,10 @@ impl Delay {
     }
 }
 
-/// Fails with the reason when there is nothing to watch or steer.
+/// Checks that the kernel does hybrid polling on this disk, which can be watched and steered.
 ///
 /// # Errors
-/// [`ProbeError::NoHybrid`].
+/// [`ProbeError::NoHybrid`] with the reason when it does not.
 pub fn check(roots: &Roots, disk: &Disk) -> Result<(), ProbeError> {
     let release = fs::read_to_string(roots.proc("sys/kernel/osrelease")).unwrap_or_default();
     let reason = of_kernel(release.trim()).or_else(|| of_disk(disk));
@@ -44,7 +47,7 @@ pub fn check(roots: &Roots, disk: &Disk) -> Result<(), ProbeError> {
     })
 }
 
-/// Why this kernel cannot; `None` when it can.
+/// Why this kernel (a release such as `5.10.0-32-amd64`) cannot do it; `None` when it can.
 fn of_kernel(release: &str) -> Option<String> {
     let why = match kernel_version(release)? {
         version if version < (4, 10) => "it came with 4.10",
@@ -65,7 +68,7 @@ fn of_kernel(release: &str) -> Option<String> {
     ))
 }
 
-/// Why this disk cannot.
+/// Why the kernel cannot do it on this disk; `None` when it can.
 fn of_disk(disk: &Disk) -> Option<String> {
     let io_poll = fs::read_to_string(disk.dir.join("queue/io_poll")).unwrap_or_default();
     if io_poll.trim() != "1" {

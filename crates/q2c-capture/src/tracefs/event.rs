@@ -1,9 +1,10 @@
-//! Records of the tracepoints as events of the block layer.
+//! Decodes the records of the tracepoints to the events that blktrace's matcher takes.
 
 use super::format::{Field, Format};
 use q2c_trace::blktrace::{Event, action, category};
 
-/// Tracepoints and what they mean. Those that a kernel does not have are left out.
+/// Tracepoints and the blktrace action that each stands for. Those that a kernel does not have are
+/// left out.
 pub(super) const POINTS: [(&str, u16); 11] = [
     ("block_bio_queue", action::QUEUE),
     ("block_getrq", action::GET_REQUEST),
@@ -17,12 +18,13 @@ pub(super) const POINTS: [(&str, u16); 11] = [
     ("block_rq_complete", action::COMPLETE),
     (OF_BIOS, action::COMPLETE),
 ];
-/// The end of bios, of use where there are no requests.
+/// The completion of bios; it is needed for disks without requests alone.
 pub(super) const OF_BIOS: &str = "block_bio_complete";
-/// Without these nothing would be known.
+/// Tracepoints without which no I/O could be recorded.
 pub(super) const NEEDED: [&str; 3] = ["block_bio_queue", "block_rq_issue", "block_rq_complete"];
 
-/// One tracepoint's fields.
+/// A tracepoint: its number, its action and the places of its fields. Optional fields are those
+/// that some tracepoints or kernels lack.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
     pub(super) id: u16,
@@ -38,13 +40,15 @@ pub(super) struct Point {
     comm: Option<Field>,
 }
 
-/// The number of a record's tracepoint.
+/// The number of the tracepoint that wrote a record; `None` when the record is shorter than 2
+/// bytes.
 pub(super) fn id(record: &[u8]) -> Option<u16> {
     Some(u16::from_le_bytes(*record.first_chunk()?))
 }
 
 impl Point {
-    /// `None` when fields are missing that an event cannot do without.
+    /// Looks up the fields in a tracepoint's format. `None` when it lacks one that every event
+    /// needs.
     pub(super) fn new(format: &Format, action: u16) -> Option<Point> {
         Some(Point {
             id: format.id,
@@ -61,7 +65,7 @@ impl Point {
         })
     }
 
-    /// The event of a record; `None` when it is too short.
+    /// Decodes a record; `None` when it is too short.
     pub(super) fn event(&self, time: u64, cpu: u32, record: &[u8]) -> Option<Event> {
         let number = |field: Option<Field>| field.map(|field| field.number(record));
         let blocks = number(self.blocks).unwrap_or(Some(0))?;
@@ -74,17 +78,18 @@ impl Point {
             pid: self.pid.number(record)? as u32,
             device: self.device.number(record)? as u32,
             cpu,
-            // A negative errno in its lower half, as in blktrace's records.
+            // A negative errno, cut to its lower 16 bits as in blktrace's records.
             error: number(self.error).unwrap_or(Some(0))? as u16,
             ..Event::default()
         };
         let bytes = number(self.bytes).unwrap_or(Some(0))?;
         event.bytes = u32::try_from(blocks << 9).unwrap_or(u32::MAX);
         if self.action == action::SPLIT {
-            // The length is not told; it only must not be zero.
+            // The tracepoint does not tell the length; the matcher needs one that is not zero.
             (event.bytes, event.split_at) = (512, number(self.rest)??);
         } else if event.category == 0 && blocks == 0 {
-            // Passthrough has no sectors until it is complete; then whole ones are told.
+            // The issue of a passthrough request tells bytes, its completion whole sectors alone.
+            // Rounding the bytes down to sectors makes the two lengths equal.
             event.bytes = bytes as u32 & !511;
         }
         if event.category == 0 {
@@ -93,14 +98,15 @@ impl Point {
         Some(event)
     }
 
-    /// The name of the process at work, where the record tells it.
+    /// Name of the thread that queued the I/O; `None` for tracepoints other than the queueing.
     pub(super) fn comm(&self, record: &[u8]) -> Option<[u8; 16]> {
         self.comm?.of(record)?.try_into().ok()
     }
 }
 
-/// The letters of `rwbs` (blk_fill_rwbs): F for a flush before, one of R W D F N or Z and a letter, then F A S M and others. Nothing
-/// of it is 0: no kind that the block layer has a letter for, which is passthrough.
+/// The blktrace category of the letters of `rwbs` (blk_fill_rwbs): F for a flush before, then one
+/// of R W D F N, or Z and a letter, then F A S M and others. The result is 0 for an operation
+/// without a letter of its own, which is passthrough.
 fn kinds(rwbs: &[u8]) -> u32 {
     let end = rwbs.iter().position(|byte| *byte == 0);
     let text = &rwbs[..end.unwrap_or(rwbs.len())];
@@ -116,7 +122,7 @@ fn kinds(rwbs: &[u8]) -> u32 {
         [b'D', rest @ ..] => (category::DISCARD | category::WRITE, rest),
         [b'F', rest @ ..] => (category::FLUSH, rest),
         [b'Z', _, ..] => return before | category::ZONE,
-        // It counts as it is.
+        // N or an unknown letter: there is no category but that of a flush before it.
         _ => return before,
     };
     let flags = rest.iter().map(|letter| match letter {
@@ -133,7 +139,7 @@ fn kinds(rwbs: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// Fields as Linux 6.18 has them.
+    /// The fields are those of Linux 6.18.
     const ISSUE: &str = "ID: 2104
 \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
 \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
@@ -193,7 +199,7 @@ mod tests {
         assert_eq!(event.unwrap().error as i16, -61);
     }
 
-    /// Passthrough: issued with its bytes and no sectors, complete with sectors alone.
+    /// A passthrough request is issued with bytes and no sectors, and completes with sectors alone.
     #[test]
     fn passthrough_has_equal_lengths() {
         let issued =
@@ -206,7 +212,7 @@ mod tests {
         }
     }
 
-    /// Letters by blk_fill_rwbs of the kernel's documentation.
+    /// The expected values are worked out by hand from the kernel's blk_fill_rwbs.
     #[test]
     fn letters() {
         for (text, wanted) in [

@@ -1,9 +1,9 @@
-//! Where fields are: `events/GROUP/EVENT/format` and `events/header_page`, lines of
-//! `field:TYPE NAME; offset:N; size:N; signed:N;`.
+//! Reads where the fields of a record are, from `events/GROUP/EVENT/format` and
+//! `events/header_page`. Both have lines `field:TYPE NAME; offset:N; size:N; signed:N;`.
 
 use std::collections::BTreeMap;
 
-/// A field's place in its record, bytes.
+/// A field's place in its record: offset and size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) offset: usize,
@@ -11,12 +11,13 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Its bytes; `None` when the record is shorter.
+    /// The field's bytes in a record; `None` when the record ends before.
     pub(super) fn of<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
         record.get(self.offset..self.offset.checked_add(self.size)?)
     }
 
-    /// It as a number without a sign; `None` when it is none of up to 8 bytes.
+    /// The field as a little-endian number without a sign; `None` when it is longer than 8 bytes or
+    /// the record ends before.
     pub(super) fn number(&self, record: &[u8]) -> Option<u64> {
         let bytes = self.of(record).filter(|bytes| bytes.len() <= 8)?;
         let mut wide = [0; 8];
@@ -25,16 +26,16 @@ impl Field {
     }
 }
 
-/// The format of an event.
+/// The fields of an event's records, or of a page's head.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Format {
-    /// Its number in the records; 0 for a page's head.
+    /// The number by which records name the event; 0 for a page's head.
     pub(super) id: u16,
     fields: BTreeMap<String, Field>,
 }
 
 impl Format {
-    /// Of a file's text; lines that are no fields are left out.
+    /// Reads a format file's text; lines that declare no field are left out.
     pub(super) fn parse(text: &str) -> Format {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:"));
         let id = id.and_then(|id| id.trim().parse().ok()).unwrap_or(0);
@@ -68,7 +69,7 @@ fn field(line: &str) -> Option<(String, Field)> {
 mod tests {
     use super::*;
 
-    /// As Linux 6.1 has it, shortened.
+    /// The format file of Linux 6.1, shortened.
     const ISSUE: &str = "name: block_rq_issue
 ID: 1243
 format:

@@ -1,5 +1,6 @@
-//! A tracing instance of our own: buffers and events that nobody else sees. It is gone with its value. What a killed run left is removed
-//! by the next one.
+//! A tracing instance of our own: buffers and enabled events that are apart from those of other
+//! users of tracefs. Dropping the value removes the instance. An instance that a killed run left is
+//! removed by the next run.
 
 use q2c_host::Roots;
 use q2c_host::restore::Owner;
@@ -9,13 +10,14 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = "q2c-";
 
-/// The folder in `instances`.
+/// A tracing instance: a folder in tracefs's `instances`. Its name holds process id, start time and
+/// a number, so that another run can tell whether its owner still lives.
 #[derive(Debug)]
 pub(super) struct Instance {
     path: PathBuf,
 }
 
-/// What was tried on a file of tracefs, and how it failed.
+/// An access to a file of tracefs that failed: the attempt in words, and the error.
 #[derive(Debug)]
 pub(super) struct Failed {
     pub(super) what: String,
@@ -28,7 +30,7 @@ fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> Failed {
 }
 
 impl Instance {
-    /// Makes it, after the removal of those whose process is gone.
+    /// Removes the instances of q2c processes that are gone, then makes a new one.
     pub(super) fn new(roots: &Roots) -> Result<Instance, Failed> {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let instances = root(roots)?.join("instances");
@@ -58,7 +60,8 @@ impl Instance {
         fs::write(&path, value).map_err(failed(what))
     }
 
-    /// A file of at most 64 KiB, read at once: some of tracefs tell all with the first read, however short.
+    /// Reads a file of at most 64 KiB with one read, because some files of tracefs give all they
+    /// have with the first read, however short it is.
     pub(super) fn read(&self, file: &str) -> Result<String, Failed> {
         const MOST: usize = 64 << 10;
         let path = self.path(file);
@@ -71,7 +74,8 @@ impl Instance {
         read().map_err(failed(format!("read {}", path.display())))
     }
 
-    /// Opens a file of it for reading without waiting.
+    /// Opens a file of the instance for reading; reads return at once when there is nothing
+    /// (`O_NONBLOCK`).
     pub(super) fn open(&self, file: &str) -> Result<File, Failed> {
         use rustix::fs::{Mode, OFlags};
         let path = self.path(file);
@@ -83,13 +87,14 @@ impl Instance {
 }
 
 impl Drop for Instance {
-    /// Its files must be closed by then. Nothing can be done about a failure here; the next run tries again.
+    /// The files of the instance must be closed by then. A failure is ignored, because nothing can
+    /// be done about it here and the next run tries again.
     fn drop(&mut self) {
         fs::remove_dir(&self.path).ok();
     }
 }
 
-/// Where tracefs is mounted.
+/// The folder at which tracefs is mounted, of the two usual ones.
 fn root(roots: &Roots) -> Result<PathBuf, Failed> {
     let places = ["kernel/tracing", "kernel/debug/tracing"].map(|place| roots.sys(place));
     for place in &places {
@@ -109,7 +114,7 @@ fn root(roots: &Roots) -> Result<PathBuf, Failed> {
     Err(failed(what)(found))
 }
 
-/// Removes what processes that are gone left.
+/// Removes the instances of q2c processes that are gone.
 fn sweep(roots: &Roots, instances: &Path) {
     let Ok(now) = Owner::current(roots) else {
         return;
@@ -122,7 +127,7 @@ fn sweep(roots: &Roots, instances: &Path) {
     }
 }
 
-/// Who made an instance of this name; `None` when q2c did not.
+/// The process that made an instance of this name; `None` when the name is not q2c's.
 fn owner(name: &str, now: &Owner) -> Option<Owner> {
     let mut parts = name.strip_prefix(NAME)?.split('-');
     let (pid, start, number) = (parts.next()?, parts.next()?, parts.next()?);
@@ -139,7 +144,7 @@ fn owner(name: &str, now: &Owner) -> Option<Owner> {
 mod tests {
     use super::*;
 
-    /// A tree of files stands for tracefs.
+    /// A folder of plain files takes the place of tracefs.
     #[test]
     fn made_and_removed_and_what_was_left_with_it() {
         let live = Roots::live();
@@ -153,7 +158,8 @@ mod tests {
 
         let instances = folder.path().join("kernel/tracing/instances");
         let own = Owner::current(&roots).unwrap();
-        // Process 1 lives, but did not start then; the last two are of others.
+        // Process 1 lives, but it started at another time, so the first is removed. The last two
+        // names are not q2c's.
         let names = ["q2c-1-18446744073709551615-0", "q2c-1-x-0", "other"];
         for name in names {
             fs::create_dir_all(instances.join(name)).unwrap();

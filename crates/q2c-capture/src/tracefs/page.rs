@@ -1,18 +1,28 @@
-//! A page of the kernel's ring buffer, as `trace_pipe_raw` hands it out (little-endian machines).
+//! Decodes a page of the kernel's ring buffer, as `trace_pipe_raw` hands it out on little-endian
+//! machines.
 //!
-//! Its head (`events/header_page`): the time before the first event, ns, and `commit`, the bytes of events; bit 31 of it: events
-//! were lost before these; bit 30: their number stands behind them, 8 bytes. An event begins with 32 bits: the type in the lower 5, the
-//! time since the event before it in the others. Types (include/linux/ring_buffer.h): 1 to 28, so many words of data; 0, the length stands
-//! in the first word; 29 padding; 30 a longer distance in time; 31 a whole time.
+//! The page's head (`events/header_page`) has a time in ns, from which the first event's time
+//! counts, and `commit`, the bytes of events. Bit 31 of `commit` says that events were lost before
+//! these; bit 30 says that their number follows the events, in 8 bytes.
+//!
+//! An event begins with 32 bits: its type in the lower 5, the time since the event before it in the
+//! upper 27. Types (include/linux/ring_buffer.h):
+//!
+//! - 1 to 28: data, as many words of 4 bytes as the type says;
+//! - 0: data, whose length is in the first word;
+//! - 29: padding;
+//! - 30: a longer distance in time;
+//! - 31: an absolute time.
 
 use super::format::{Field, Format};
 
 const LOST: u64 = 1 << 31;
 const NUMBER_STORED: u64 = 1 << 30;
-/// Bits of a whole time that a stamp of type 31 tells.
+/// Bits of an absolute time that an event of type 31 holds; the upper bits come from the time
+/// before it.
 const STAMP_BITS: u32 = 59;
 
-/// Where things are on a page.
+/// Where time, `commit` and the events are on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     time: Field,
@@ -20,12 +30,14 @@ pub(super) struct Layout {
     data: Field,
 }
 
-/// A page whose lengths contradict each other.
+/// The error of a page whose lengths contradict each other. Events before the contradiction have
+/// been handed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
 impl Layout {
-    /// Of `events/header_page`; `None` when it is of another kind.
+    /// Reads the layout from the format `events/header_page`; `None` when it lacks a field or has a
+    /// time that is not of 8 bytes.
     pub(super) fn of(head: &Format) -> Option<Layout> {
         Some(Layout {
             time: head.get("timestamp").filter(|field| field.size == 8)?,
@@ -34,18 +46,18 @@ impl Layout {
         })
     }
 
-    /// Bytes of a page.
+    /// Size of a page in bytes, its head included.
     pub(super) fn page(&self) -> usize {
         self.data.offset.saturating_add(self.data.size)
     }
 
-    /// Whether events before those of a page were lost.
+    /// Whether the kernel lost events between the page before and this one.
     pub(super) fn after_gap(&self, page: &[u8]) -> bool {
         let commit = self.commit.number(page);
         commit.is_some_and(|commit| commit & LOST != 0)
     }
 
-    /// Hands on the events of a page: time and record.
+    /// Hands on time (ns) and record of each event of a page.
     pub(super) fn events(
         &self,
         page: &[u8],
@@ -70,20 +82,22 @@ impl Layout {
 enum What<'a> {
     Data(&'a [u8]),
     Padding,
-    /// Upper bits of the distance.
+    /// The bits of the distance above the lower 27.
     Extend(u64),
+    /// The bits of the absolute time above the lower 27.
     Stamp(u64),
 }
 
 struct Event<'a> {
     delta: u64,
     what: What<'a>,
-    /// All of it, bytes.
+    /// Bytes of the whole event, its head included.
     length: usize,
 }
 
 impl<'a> Event<'a> {
-    /// The first event; `Some(None)` behind the last, `None` when it does not fit.
+    /// The first event of `data`; `Some(None)` behind the last event, `None` when the event is
+    /// longer than `data`.
     fn first(data: &'a [u8]) -> Option<Option<Event<'a>>> {
         if data.is_empty() {
             return Some(None);
@@ -99,13 +113,13 @@ impl<'a> Event<'a> {
             }))
         };
         match head & 31 {
-            // The rest of the page is empty.
+            // Padding without a distance in time means that the rest of the page is empty.
             29 if delta == 0 => Some(None),
             29 => event(What::Padding, 4 + word(4)? as usize),
             30 => event(What::Extend(u64::from(word(4)?)), 8),
             31 => event(What::Stamp(u64::from(word(4)?)), 8),
             0 => {
-                // The length counts itself.
+                // The length includes the word that holds it.
                 let length = 4 + word(4)? as usize;
                 event(What::Data(data.get(8..length)?), length)
             }
@@ -165,7 +179,7 @@ mod tests {
         (all, read)
     }
 
-    /// Each type once, times and lengths by hand.
+    /// The page has each type of event; the expected times and lengths are worked out by hand.
     #[test]
     fn every_type_of_event() {
         assert_eq!(layout().page(), 4096);
@@ -173,19 +187,19 @@ mod tests {
             head(2, 10),
             0x0403_0201,
             0x0807_0605,
-            // 5 * 2^27 + 7 later
+            // 5 * 2^27 + 7 ns later.
             head(30, 7),
             5,
-            // discarded: 8 bytes behind the head
+            // Padding of 8 bytes behind the head: a discarded event.
             head(29, 3),
             8,
             0,
-            // 12 bytes with the length itself
+            // Data of 12 bytes, the length's word included.
             head(0, 1),
             12,
             0xa,
             0xb,
-            // at 2^27 * 9 + 4
+            // An absolute time of 2^27 * 9 + 4.
             head(31, 4),
             9,
             head(1, 0),

@@ -1,4 +1,5 @@
-//! From what was matched to what is wanted: the filters that BPF applies in the kernel, and processes of threads.
+//! Picks the wanted I/Os from the matched ones, with the filters that the BPF program applies in
+//! the kernel, and finds the process of each thread.
 
 use crate::wanted::Wanted;
 use q2c_host::Roots;
@@ -12,26 +13,27 @@ use std::fs;
 /// A thread that queued I/O.
 #[derive(Clone, Copy, Debug, Default)]
 struct Thread {
-    /// Its process; itself where that was not told in time.
+    /// Id of the thread's process. It is the thread's own id when the thread was gone before procfs
+    /// could be read.
     process: u32,
     comm: [u8; 16],
 }
 
-/// Takes what is wanted, counts the rest.
+/// Makes records of the wanted I/Os and counts the others.
 pub(super) struct Sieve {
     roots: Roots,
     wanted: Wanted,
     threads: HashMap<u32, Thread>,
-    /// Complete, and not wanted for size or latency.
+    /// I/Os that completed but have not the wanted size or latency.
     pub(super) filtered: u64,
-    /// Complete, and not seen queued.
+    /// I/Os that completed without having been seen queued.
     pub(super) unqueued: u64,
-    /// Not complete.
+    /// I/Os that never completed.
     pub(super) unfinished: u64,
 }
 
 impl Sieve {
-    /// Threads that are remembered.
+    /// Most threads that are remembered; beyond that all are forgotten and looked up anew.
     const THREADS: usize = 1 << 16;
 
     pub(super) fn new(roots: &Roots, wanted: &Wanted) -> Sieve {
@@ -45,7 +47,8 @@ impl Sieve {
         }
     }
 
-    /// A thread queues I/O now.
+    /// Learns name and process of a thread that just queued an I/O. The process is looked up in
+    /// procfs when the thread is new.
     pub(super) fn name(&mut self, tid: u32, comm: [u8; 16]) {
         if let Some(known) = self.threads.get_mut(&tid) {
             known.comm = comm;
@@ -60,7 +63,9 @@ impl Sieve {
         self.threads.insert(tid, Thread { process, comm });
     }
 
-    /// The record of an I/O; `None` when it is not wanted, or not whole: that is counted.
+    /// Makes the record of an I/O. `None` when it is of an unwanted operation or process; also
+    /// `None`, and counted, when it has an unwanted size or latency or was not seen from its start
+    /// to its end.
     pub(super) fn recorded(&mut self, span: &Span) -> Option<Recorded> {
         let tid = span.pid;
         let unknown = Thread {
@@ -98,10 +103,10 @@ impl Sieve {
                 merged_into: NONE,
                 ..*span
             },
-            // From 1, and none is used again.
+            // Keys begin with 1, because a lead of 0 means none; no key is used twice.
             key: span.id + 1,
             lead: if lead == NONE { 0 } else { lead + 1 },
-            // Whether it does is not told.
+            // The matcher does not tell whether others were merged into it, so it may be.
             carries: true,
             tid,
             comm: thread.comm,
@@ -113,7 +118,7 @@ impl Sieve {
     }
 }
 
-/// `Tgid:` of a thread's status.
+/// The process id in a thread's `status` (`Tgid:`).
 fn process(status: &str) -> Option<u32> {
     let tgid = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
     tgid.trim().parse().ok()

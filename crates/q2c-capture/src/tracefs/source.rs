@@ -1,4 +1,4 @@
-//! From the buffers to events.
+//! Enables the tracepoints and reads their events from the per-CPU buffers.
 
 use super::event::{NEEDED, OF_BIOS, POINTS, Point, id};
 use super::format::Format;
@@ -12,27 +12,29 @@ use q2c_trace::blktrace::Event;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 
-/// An event that waits for its turn.
+/// An event that waits to be matched.
 pub(super) struct Seen {
     pub(super) event: Event,
-    /// Events were lost before it.
+    /// Whether the kernel lost events of this CPU just before it.
     pub(super) after_gap: bool,
 }
 
-/// CLOCK_MONOTONIC, ns.
+/// The time now on CLOCK_MONOTONIC, ns: the clock of the events.
 pub(super) fn now() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
-/// The tracepoints that this kernel has.
+/// The tracepoints that are recorded: those of [`POINTS`] that this kernel has and that the disks
+/// need.
 pub(super) struct Points {
-    /// With their names, by number.
+    /// Name and fields of each tracepoint.
     points: Vec<(&'static str, Point)>,
 }
 
 impl Points {
-    /// Reads their formats.
+    /// Reads the formats of the tracepoints. Fails when one is missing without which nothing could
+    /// be recorded.
     pub(super) fn of(instance: &Instance, disks: &[Disk]) -> Result<Points, ProbeError> {
         let any_requests = disks.iter().any(has_requests);
         let any_bios = disks.iter().any(|disk| !has_requests(disk));
@@ -55,11 +57,12 @@ impl Points {
         Ok(Points { points })
     }
 
-    /// Lets them write events of these disks alone.
+    /// Enables the tracepoints, with a filter that lets them write events of these disks alone.
     pub(super) fn enable(&self, instance: &Instance, disks: &[Disk]) -> Result<(), Failed> {
         for (name, _) in &self.points {
             let is_of_bios = *name == OF_BIOS;
-            // The end of a bio would be told twice where there are requests.
+            // On a disk with requests the completion is seen from the request; the bio's would be a
+            // second one.
             let disks = disks
                 .iter()
                 .filter(|disk| !is_of_bios || !has_requests(disk));
@@ -71,7 +74,8 @@ impl Points {
         Ok(())
     }
 
-    /// A record's event, and the name of its process where it is told; `None` of a record of another kind.
+    /// Decodes a record to its event, and to the name of the thread that queued the I/O where the
+    /// record has it. `None` when the record is of another tracepoint or too short.
     pub(super) fn event(
         &self,
         time: u64,
@@ -91,12 +95,12 @@ fn unknown(file: &str) -> ProbeError {
     }
 }
 
-/// The buffers of all CPUs, open.
+/// The open `trace_pipe_raw` files of all CPUs.
 pub(super) struct Pipes {
     pipes: Vec<(u32, File)>,
     layout: Layout,
     page: Vec<u8>,
-    /// Pages that could not be made out.
+    /// Pages whose lengths contradicted each other.
     pub(super) malformed: u64,
 }
 
@@ -117,7 +121,8 @@ impl Pipes {
         })
     }
 
-    /// Reads what is there, and hands on CPU, time, whether events were lost before it, and record. Returns the most bytes of a CPU.
+    /// Reads all buffers empty. Hands on, of each record, its CPU, its time, whether events were
+    /// lost just before it, and the record. Returns the bytes of events of the CPU that had most.
     pub(super) fn read(
         &mut self,
         mut each: impl FnMut(u32, u64, bool, &[u8]),

@@ -1,4 +1,5 @@
-//! `io_uring_cmd`: NVMe commands through a ring, past block layer and file system, to a namespace's character device.
+//! `io_uring_cmd`: NVMe commands through a ring to a namespace's character device, past block layer
+//! and file system.
 
 use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
@@ -6,7 +7,7 @@ use q2c_sys::nvme::{MOST_BLOCKS, NvmeError, namespace};
 use q2c_sys::{Buffers, CommandRing};
 use std::fs::File;
 
-/// An open ring on a namespace's character device.
+/// The engine: an open ring on a namespace's character device.
 pub struct Command {
     ring: CommandRing,
     iopoll: bool,
@@ -14,6 +15,7 @@ pub struct Command {
 
 impl Command {
     /// Opens a ring on `file`, which must be a namespace's character device, with these buffers.
+    /// `iopoll` makes the kernel ask the device for completions.
     pub fn open(file: &File, buffers: Buffers, iopoll: bool) -> Result<Self, EngineError> {
         let size = buffers.size();
         let namespace = namespace(file)?;

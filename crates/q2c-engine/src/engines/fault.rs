@@ -1,4 +1,5 @@
-//! `fault:` wraps any engine and spoils one request: EIO, short, or late.
+//! `fault:` is an engine around any other that spoils one request: it fails with EIO, is short, or
+//! is late.
 
 use crate::engine::{Completion, Engine, EngineError, Facts, Request};
 use q2c_model::Nanos;
@@ -8,29 +9,30 @@ use q2c_sys::thread::sleep_until;
 /// EIO (include/uapi/asm-generic/errno-base.h).
 const EIO: i32 = 5;
 
-/// What goes wrong.
+/// The way in which the request is spoilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// The request fails with EIO.
     Eio,
     /// Half the bytes are moved.
     Short,
-    /// The completion is held back this long, and those behind it with it.
+    /// The completion is held back for this time, and so are those behind it.
     Late(Nanos),
 }
 
-/// An engine with a fault.
+/// The engine: another engine, of which one completion is spoilt.
 pub struct Fault {
     inner: Box<dyn Engine>,
     kind: FaultKind,
-    /// Completions until the fault, from 1.
+    /// Completions up to and including the spoilt one that are still to come.
     countdown: u64,
-    /// A completion held back until an instant of CLOCK_MONOTONIC.
+    /// A completion that is held back, with the instant of CLOCK_MONOTONIC at which it is given
+    /// out.
     held: Option<(u64, Completion)>,
 }
 
 impl Fault {
-    /// The `nth` completion (from 1) of `inner` is spoilt.
+    /// Spoils the `nth` completion (from 1) of `inner`.
     pub fn open(inner: Box<dyn Engine>, kind: FaultKind, nth: u64) -> Self {
         Fault {
             inner,
@@ -40,7 +42,7 @@ impl Fault {
         }
     }
 
-    /// The completion as the caller gets it, or `None` while it is held back.
+    /// The completion as the caller gets it, or `None` when it is held back now.
     fn spoil(&mut self, mut done: Completion) -> Option<Completion> {
         self.countdown = self.countdown.wrapping_sub(1);
         if self.countdown != 0 {
@@ -88,7 +90,7 @@ impl Engine for Fault {
             if let Some(done) = self.released() {
                 return Ok(done);
             }
-            // Waiting sleeps: a spinning fault would charge the lane CPU that no device charges.
+            // It sleeps here, because spinning would charge the lane CPU that no device takes.
             self.held.iter().for_each(|(due, _)| sleep_until(*due));
         }
     }

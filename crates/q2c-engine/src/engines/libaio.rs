@@ -1,4 +1,5 @@
-//! `libaio`: kernel AIO by its system calls. Waiting is `io_getevents`; looking reads the mapped completion ring.
+//! `libaio`: kernel AIO by its system calls. Waiting calls `io_getevents`; polling reads the mapped
+//! completion ring, or calls `io_getevents` too where [`Reap`] says so.
 
 use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
@@ -6,7 +7,7 @@ use q2c_sys::aio::Reap;
 use q2c_sys::{Aio, Buffers};
 use std::fs::File;
 
-/// An open context on a file or device.
+/// The engine: an open AIO context on a file or device.
 pub struct Libaio {
     aio: Aio,
 }
@@ -55,7 +56,7 @@ impl Engine for Libaio {
             },
             waits: Waits::Asleep,
             flags: "",
-            // A completion wakes only who waits in io_getevents.
+            // A completion wakes only a thread that waits in io_getevents.
             sleeps_undisturbed: true,
             helper: None,
         }

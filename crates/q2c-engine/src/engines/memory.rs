@@ -1,26 +1,26 @@
-//! What every engine on a file opens: its buffers and its own handle.
+//! The buffers and the file handle that every engine on a file opens.
 
 use crate::engine::EngineError;
 use q2c_sys::Buffers;
 use std::fs::File;
 
-/// What requests read into and write from.
+/// The buffers that requests read into and write from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Requests in flight at most.
+    /// The most requests in flight: each has a slot.
     pub slots: usize,
-    /// Bytes of the largest.
+    /// Bytes of the largest request.
     pub size: usize,
-    /// Buffers that the slots share instead of having one each.
+    /// Set when slots share buffers; `None` when each has its own.
     pub shared: Option<Shared>,
 }
 
 /// Buffers that slots share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// For reads, and as many for writes.
+    /// Number of buffers for reads, and as many for writes.
     pub pool: usize,
-    /// Of what is written, the share that compresses to nothing, percent.
+    /// Share of the written data that compresses to nothing, percent.
     pub compressible: u8,
 }
 
@@ -43,7 +43,7 @@ impl Memory {
     }
 }
 
-/// The file again, for this engine alone.
+/// A duplicate of the file handle for this engine alone.
 pub(super) fn own(file: &File) -> Result<File, EngineError> {
     file.try_clone().map_err(EngineError::Reopen)
 }

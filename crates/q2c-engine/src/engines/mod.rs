@@ -14,6 +14,6 @@ pub use fault::FaultKind;
 pub use memory::{Memory, Shared};
 pub use sim::{Service, SimSpec};
 pub use spec::{ENGINES, EngineKind, EngineSpec, Medium, ParseEngineError};
-// What engines are set up with.
+// Types of q2c-sys that hold the options of engines.
 pub use q2c_sys::aio::Reap;
 pub use q2c_sys::{RingFlags, RingOptions, SqPoll, VectoredFlags};

@@ -1,15 +1,15 @@
-//! `null`: every request is complete at once. What a run on it costs is the harness's own cost.
+//! `null`: every request is complete at once. A run on it measures the harness's own cost.
 
 use crate::engine::{Completion, Engine, EngineError, Facts, Request};
 use q2c_sys::thread::sleep_until;
 
-/// Finished requests waiting to be fetched, newest first.
+/// The engine: finished requests that nobody has taken yet. The newest is taken first.
 pub struct Null {
     done: Vec<Completion>,
 }
 
 impl Null {
-    /// With room for `slots` requests.
+    /// Opens the engine with room for `slots` requests.
     pub fn open(slots: usize) -> Self {
         Null {
             done: Vec::with_capacity(slots),

@@ -1,7 +1,8 @@
-//! `pvsync2`: `preadv2` and `pwritev2`. The submission is the I/O: it returns when the request is complete.
+//! `pvsync2`: `preadv2` and `pwritev2`. A submission is the whole I/O: it returns when the request
+//! is complete.
 //!
-//! A request that RWF_NOWAIT turns away comes back with EAGAIN, as fio's engine of that name has it: it counts as failed, and
-//! is not tried again without the flag.
+//! A request that RWF_NOWAIT turns away comes back with EAGAIN, as in fio's engine of that name: it
+//! counts as failed, and is not tried again without the flag.
 
 use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
@@ -9,17 +10,17 @@ use q2c_sys::{Buffers, Vectored, VectoredFlags};
 use std::fs::File;
 use std::sync::LazyLock;
 
-/// Calls on a file or device, one after the other.
+/// The engine: calls on a file or device, one after the other.
 pub struct Pvsync2 {
     calls: Vectored,
     flags: VectoredFlags,
-    /// Done, not fetched, in the order of the calls from `next` on.
+    /// Finished requests in the order of the calls. Those before `next` have been taken.
     done: Vec<Completion>,
     next: usize,
 }
 
 impl Pvsync2 {
-    /// With these buffers.
+    /// Opens the engine on `file` with these buffers and flags.
     pub fn open(file: &File, buffers: Buffers, flags: VectoredFlags) -> Result<Self, EngineError> {
         let slots = buffers.slots();
         Ok(Pvsync2 {
@@ -44,7 +45,7 @@ impl Pvsync2 {
     #[inline]
     fn keep(&mut self, done: Completion) {
         if self.done.len() == self.done.capacity() {
-            // What is in flight fits, so the room is at the front.
+            // Requests in flight fit into the capacity, so there is room at the front.
             self.done.drain(..self.next);
             self.next = 0;
         }
@@ -92,7 +93,7 @@ const NAMES: [&str; 5] = [
     "RWF_APPEND",
 ];
 
-/// Every set of flags there can be in words, by its bits in the order of [`NAMES`].
+/// The names of every possible set of flags, indexed by its bits in the order of [`NAMES`].
 static WORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let words = |set: usize| {
         let named = NAMES.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);

@@ -1,4 +1,5 @@
-//! `sim:` a device of known truth: service times from a model, a queue with servers, real time.
+//! `sim:` is a simulated device of known truth: service times from a model, a queue with servers,
+//! in real time.
 
 use crate::engine::{Completion, Engine, EngineError, Facts, Request};
 use q2c_model::Nanos;
@@ -6,43 +7,43 @@ use q2c_stats::Rng;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::sleep_until;
 
-/// How long the device serves one request, once a server is free.
+/// The time that the device serves one request, once a server is free.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
-    /// Always the same.
+    /// Every request takes the same time.
     Constant(Nanos),
-    /// Lognormal: median, and the standard deviation of the logarithm.
+    /// Times are lognormal.
     Lognormal {
-        /// Median.
+        /// Median of the times.
         median: Nanos,
-        /// Standard deviation of ln(time).
+        /// Standard deviation of the logarithm of the times.
         sigma: f64,
     },
-    /// These, in this order, over and over.
+    /// These times in this order, again and again.
     List(Vec<Nanos>),
 }
 
-/// A simulated device: each lane has its own.
+/// A simulated device. Each lane has its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimSpec {
-    /// Service time.
+    /// The service times.
     pub service: Service,
-    /// Requests served at the same time; others queue first come, first served.
+    /// Number of requests that are served at the same time. Others queue: first come, first served.
     pub servers: usize,
 }
 
-/// The device at work.
+/// The engine: the state of a simulated device.
 pub struct Sim {
     service: Service,
     rng: Rng,
     served: usize,
-    /// When each server is free again, CLOCK_MONOTONIC ns.
+    /// Time at which each server is free again, CLOCK_MONOTONIC ns.
     free_at: Vec<u64>,
     in_flight: Vec<(u64, Completion)>,
 }
 
 impl Sim {
-    /// With room for `slots` requests in flight; `seed` draws the service times.
+    /// Opens a device with room for `slots` requests in flight. `seed` draws the service times.
     pub fn open(spec: &SimSpec, slots: usize, seed: u64) -> Self {
         Sim {
             service: spec.service.clone(),
@@ -76,7 +77,7 @@ impl Sim {
         self.in_flight.push((end, done));
     }
 
-    /// Index and due time of the request that is complete first.
+    /// Index of the request that completes first, and the time at which it does.
     fn next_due(&self) -> Option<(usize, u64)> {
         let due = self
             .in_flight
@@ -168,9 +169,9 @@ mod tests {
         );
         let mut draws: Vec<u64> = (0..20_001).map(|_| sim.draw()).collect();
         draws.sort_unstable();
-        // Standard error of the median: 1.25 * sigma / sqrt(n) = 0.27 %.
+        // The standard error of the median is 1.25 * sigma / sqrt(n) = 0.27 %.
         assert!(draws[10_000].abs_diff(50_000) < 600, "{}", draws[10_000]);
-        // One standard deviation of the logarithm above it: 84.13 % of all draws lie below.
+        // 84.13 % of all draws lie below one standard deviation of the logarithm above the median.
         let above = (50_000.0 * 0.3f64.exp()) as u64;
         let share = draws.partition_point(|&d| d < above) as f64 / 20_001.0;
         assert!((share - 0.8413).abs() < 0.01, "{share}");

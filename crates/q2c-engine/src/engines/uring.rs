@@ -1,12 +1,12 @@
-//! `io_uring`: one ring per lane, registered file and buffers, completions run only when the lane looks. Its options say who
-//! submits and how completions are found.
+//! `io_uring`: one ring for each lane, with registered file and buffers; completions run only when
+//! the lane looks. The options say who submits and how completions are found.
 
 use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
 use q2c_sys::{Buffers, Ring, RingOptions};
 use std::fs::File;
 
-/// An open ring on a file or device.
+/// The engine: an open ring on a file or device.
 pub struct Uring {
     ring: Ring,
 }
@@ -18,7 +18,8 @@ impl Uring {
         Ok(Uring { ring })
     }
 
-    /// Waiting returned, so a completion can be popped, or the kernel's polling was interrupted.
+    /// Takes a completion. Waiting has returned, so there is one, unless the kernel's polling was
+    /// interrupted; then it waits again.
     #[inline]
     fn popped(&mut self) -> Result<Completion, EngineError> {
         loop {

@@ -1,11 +1,12 @@
-//! Depth 1 with nothing kept: I/Os are counted and not timed.
+//! Polling at depth 1 with nothing kept: I/Os are counted and not timed.
 
 use super::Lane;
 use crate::engine::EngineError;
 use std::sync::atomic::Ordering;
 
 impl Lane<'_> {
-    /// Looks for each completion until the run's clock, read once after each I/O, shows `end`.
+    /// Polls for each completion until the run's clock, which is read once after each I/O, shows
+    /// `end`.
     pub(super) fn bare(&mut self, end: u64) -> Result<(), EngineError> {
         loop {
             let request = self.next_request(0);

@@ -6,10 +6,11 @@ use crate::sample::Sample;
 use std::sync::atomic::Ordering;
 
 impl Lane<'_> {
-    /// Reaps what a lane that carries its requests has in flight, in the way it did before.
+    /// Reaps the requests that a lane with `carries` has in flight. `wait` MUST be the one that
+    /// they were submitted under.
     ///
     /// # Errors
-    /// When the engine is broken.
+    /// The engine is broken.
     pub fn drain(&mut self, wait: &mut Wait) -> Result<(), EngineError> {
         if let Wait::Hybrid(rule) = wait {
             return self.drain_hybrid(rule.as_mut());
@@ -21,7 +22,7 @@ impl Lane<'_> {
         Ok(())
     }
 
-    /// Keeps `depth` requests in flight: each completion is replaced at once.
+    /// Keeps `depth` requests in flight: each completed request is replaced at once.
     pub(super) fn deep(&mut self, poll: bool, end: u64) -> Result<(), EngineError> {
         while self.in_flight < self.depth {
             self.launch(self.in_flight)?;
@@ -42,7 +43,7 @@ impl Lane<'_> {
         Ok(())
     }
 
-    /// Takes one completion: its slot and when it was seen.
+    /// Takes one completion. Returns its slot and the time at which it was seen.
     fn reap(&mut self, poll: bool) -> Result<(u16, u64), EngineError> {
         let done = if poll {
             self.spin()?

@@ -1,20 +1,20 @@
-//! What is in flight under a sleep rule, oldest first.
+//! The requests in flight under a sleep rule, in the order of their submissions.
 
 use crate::engine::Completion;
 use crate::sample::Sample;
 use q2c_policy::{Decision, Token};
 
-/// One request.
+/// One request in flight.
 #[derive(Clone, Copy)]
 pub(crate) struct Flight {
     pub sample: Sample,
-    /// When the submission returned, on the run's clock.
+    /// Time at which the submission returned, on the run's clock.
     pub submitted: u64,
     pub decision: Decision,
     pub token: Token,
-    /// When its sleep ends, on the run's clock; when it was submitted, where it does not sleep.
+    /// Time at which its sleep ends, on the run's clock; `submitted` where it does not sleep.
     pub due: u64,
-    /// It was complete when its sleep ended.
+    /// Whether it was complete when its sleep ended.
     pub missed: bool,
 }
 
@@ -31,22 +31,27 @@ impl Default for Flight {
     }
 }
 
-/// All of them, by slot, in the order of their submissions. Nothing here allocates after the making.
+/// The requests in flight, by slot, linked in the order of their submissions. Nothing is allocated
+/// after [`Flights::new`].
+///
+/// The links form a ring of slots, closed by one entry more than there are slots. [`Flights::add`]
+/// MUST be called for a slot that is not in the ring, and [`Flights::remove`] for one that is.
 #[derive(Default)]
 pub(crate) struct Flights {
     by_slot: Vec<Flight>,
-    /// Neighbours in the order of submission, two per slot; the last entry closes the ring.
+    /// The neighbours of each slot in the order of submission. The last entry closes the ring.
     older: Vec<u32>,
     newer: Vec<u32>,
-    /// Seen complete by one look, to be recorded.
+    /// Completions that one look has found and that are not recorded yet.
     pub found: Vec<Completion>,
-    /// When a look last found nothing (more): all that was in flight then was not complete.
+    /// Time of the last look that found nothing more: all requests in flight then were not
+    /// complete.
     pub looked: u64,
 }
 
 impl Flights {
     pub fn new(slots: usize) -> Self {
-        // Alone, the end is its own neighbour.
+        // In an empty ring the last entry is its own neighbour.
         let neighbours = vec![slots as u32; slots + 1];
         Flights {
             by_slot: vec![Flight::default(); slots],
@@ -79,7 +84,8 @@ impl Flights {
         self.by_slot[gone]
     }
 
-    /// A request was seen complete; until `unseen` nobody can have seen it.
+    /// Decides whether a request that was seen complete was a miss. No look after `unseen` came
+    /// before the one that saw it.
     pub fn judge(&mut self, slot: u16, unseen: u64) {
         let flight = &mut self.by_slot[slot as usize];
         flight.missed = matches!(flight.decision, Decision::Sleep(_)) && unseen < flight.due;
@@ -88,7 +94,7 @@ impl Flights {
         }
     }
 
-    /// The one submitted first.
+    /// The request that was submitted first.
     pub fn oldest(&mut self) -> Option<&mut Flight> {
         let oldest = self.newer[self.end()] as usize;
         self.by_slot.get_mut(oldest)

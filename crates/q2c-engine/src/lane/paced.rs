@@ -1,7 +1,7 @@
-//! Open loop: submissions come when they are due, whether or not completions have.
+//! Open loop: a request is submitted when it is due, whether or not others have completed.
 //!
-//! Latency counts from the intended time: a request that had to wait for its turn has waited, and hiding that is known as
-//! coordinated omission.
+//! Latency counts from the intended time. A request that had to wait for its turn has waited;
+//! leaving that out is known as coordinated omission.
 
 use super::{Lane, Wait};
 use crate::engine::{EngineError, Request};
@@ -11,16 +11,17 @@ use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::sleep_until;
 use std::sync::atomic::Ordering;
 
-/// A timer that is set so much before the due time; the rest is spun. Above the wake-up delays seen on virtual machines.
+/// The timer is set this much before the due time, and the rest is spun. It is above the wake-up
+/// delays seen on virtual machines.
 const MARGIN_NS: u64 = 80_000;
-/// A lane that rests looks so often whether it is to stop.
+/// A lane that rests looks at least this often whether it is to stop.
 const LOOK_NS: u64 = 50_000_000;
 
-/// When submissions are due: a Poisson process.
+/// The due times of submissions: a Poisson process.
 pub struct Pace {
     gap_ns: f64,
     rng: Rng,
-    /// On the run's clock; 0 before the first.
+    /// Due time of the next submission, on the run's clock; 0 before the first.
     due: u64,
     /// Depth above 1: slots without a request.
     free: Vec<u16>,
@@ -37,7 +38,7 @@ impl Pace {
         }
     }
 
-    /// Goes on to the next.
+    /// Draws the due time of the next submission.
     fn next(&mut self) {
         let gap = -(1.0 - self.rng.unit()).ln() * self.gap_ns;
         self.due += gap as u64;
@@ -45,7 +46,7 @@ impl Pace {
 }
 
 impl Lane<'_> {
-    /// Open loop until the run's clock shows `end`, or `stop` is raised.
+    /// Does I/O as an open loop until the run's clock shows `end`, or `stop` is raised.
     pub(super) fn paced(&mut self, wait: &mut Wait, end: u64) -> Result<(), EngineError> {
         if self.depth > 1 {
             return self.deep_paced(end);
@@ -82,7 +83,8 @@ impl Lane<'_> {
         Ok(())
     }
 
-    /// Waits until the next submission is due, and goes on to the one after it; `None` when that is not before `end`.
+    /// Waits until the next submission is due and returns its due time. `None` when it is not due
+    /// before `end`, or when the lane is to stop.
     fn take_due(&mut self, end: u64) -> Option<u64> {
         let due = self.due();
         if due >= end {
@@ -96,7 +98,7 @@ impl Lane<'_> {
         (!self.stop.load(Ordering::Relaxed)).then_some(due)
     }
 
-    /// When the next submission is due; the first one now.
+    /// Due time of the next submission. The first one is due now.
     fn due(&mut self) -> u64 {
         let now = self.clock.now();
         let Some(pace) = &mut self.pace else {
@@ -108,7 +110,7 @@ impl Lane<'_> {
         pace.due
     }
 
-    /// Sleeps, then spins, until the run's clock shows `until`.
+    /// Sleeps, then spins, until the run's clock shows `until` or `stop` is raised.
     fn rest_until(&self, until: u64) {
         loop {
             let left = until.saturating_sub(self.clock.now());
@@ -122,7 +124,8 @@ impl Lane<'_> {
         }
     }
 
-    /// Several in flight: submits what is due, looks for what is complete.
+    /// The open loop with several requests in flight: submits what is due and polls for
+    /// completions.
     fn deep_paced(&mut self, end: u64) -> Result<(), EngineError> {
         loop {
             let (now, stops) = (self.clock.now(), self.stop.load(Ordering::Relaxed));
@@ -140,7 +143,7 @@ impl Lane<'_> {
         }
     }
 
-    /// Launches a request that is due and has a slot; whether there was one.
+    /// Submits a request that is due if a slot is free for it. Returns whether it did.
     fn launch_due(&mut self, now: u64) -> Result<bool, EngineError> {
         let due = self.due();
         let slot = match &mut self.pace {

@@ -1,14 +1,16 @@
 //! Hybrid polling with several requests in flight.
 //!
-//! Every request is put to the rule when its submission has returned, and has its own token; what the rule asks ends at an
-//! instant of its own, its *due* time. The lane sleeps for one of them, the oldest in flight, until that is due, once;
-//! then it looks until something is complete, whatever it is, submits anew and turns to the oldest again. A request whose
-//! due time is over when it becomes the oldest is not slept for.
+//! Every request is put to the rule when its submission has returned, and has its own token. The
+//! sleep that the rule asks for ends at a *due* time of its own. The lane sleeps once, for the
+//! oldest request in flight, until its due time. Then it looks until any request is complete,
+//! submits anew, and turns to the oldest again. It does not sleep for a request whose due time is
+//! over when it becomes the oldest.
 //!
-//! A sample has [`Sample::SLEPT`] where the lane slept for it, and [`Sample::MISSED`] where the first look after that sleep found
-//! it complete: one such sleep is one switch, and `miss rate` means what it means at depth 1. What the rule is told is whether the
-//! request was complete at its due time, whoever was slept for: at the first look behind it, or before. For a request that was
-//! slept for the two are the same.
+//! A sample has [`Sample::SLEPT`] where the lane slept for it, and [`Sample::MISSED`] where the
+//! first look after that sleep found it complete. So one sleep is one context switch, and `miss
+//! rate` means the same as at depth 1. The rule is told whether the request was complete at its due
+//! time, whichever request was slept for: whether the first look after the due time, or an earlier
+//! one, found it. For a request that was slept for both answers are equal.
 
 use super::Lane;
 use super::flights::Flight;
@@ -21,7 +23,7 @@ use q2c_sys::thread::sleep_until;
 use std::sync::atomic::Ordering;
 
 impl Lane<'_> {
-    /// Keeps `depth` requests in flight, as [`Lane::deep`].
+    /// Keeps `depth` requests in flight, as [`Lane::deep`] does.
     pub(super) fn deep_hybrid(
         &mut self,
         rule: &mut dyn q2c_policy::Lane,
@@ -34,7 +36,8 @@ impl Lane<'_> {
         while self.in_flight > 0 {
             self.find()?;
             let (mut over, mut rests) = (false, false);
-            // As without a rule: each is replaced before the next is taken, which therefore waits that long.
+            // As without a rule, each completed request is replaced before the next one is
+            // recorded, which therefore waits that long.
             for i in 0..self.flights.found.len() {
                 let slot = self.flights.found[i].slot;
                 over |= self.finish(rule, i) >= end;
@@ -52,7 +55,7 @@ impl Lane<'_> {
         Ok(())
     }
 
-    /// Reaps all that is in flight.
+    /// Reaps all requests in flight.
     pub(super) fn drain_hybrid(
         &mut self,
         rule: &mut dyn q2c_policy::Lane,
@@ -100,7 +103,8 @@ impl Lane<'_> {
         Ok(())
     }
 
-    /// Waits until at least one request is complete, as the oldest asks.
+    /// Waits until at least one request is complete, in the way that the rule decided for the
+    /// oldest.
     fn find(&mut self) -> Result<(), EngineError> {
         loop {
             self.look()?;
@@ -120,14 +124,16 @@ impl Lane<'_> {
                     sample.slept_ns = short(woke - now);
                     sample.woke_ns = short(woke - oldest.submitted);
                     sample.flags |= Sample::SLEPT;
-                    // The two clocks may differ by a little: the sleep is over.
+                    // The run's clock and the sleep's clock may differ a little. The sleep is over,
+                    // so the due time has come.
                     oldest.due = oldest.due.min(woke);
                 }
                 Decision::Interrupt if self.waits == Waits::Asleep => {
                     let done = self.engine.wait()?;
                     let now = self.clock.now();
                     self.note(done, now);
-                    // It is the first to complete: no other was before it.
+                    // The wait returned the first completion, so no other request was complete
+                    // before.
                     self.flights.looked = now;
                     return Ok(());
                 }
@@ -136,7 +142,7 @@ impl Lane<'_> {
         }
     }
 
-    /// One look: takes everything that is complete.
+    /// Looks once, and takes everything that is complete.
     #[inline]
     fn look(&mut self) -> Result<(), EngineError> {
         let before = self.flights.looked;
@@ -152,14 +158,14 @@ impl Lane<'_> {
         }
     }
 
-    /// Notes a completion; until `unseen` nobody can have seen it.
+    /// Notes a completion. No look after `unseen` came before the one that found it.
     #[inline]
     fn note(&mut self, done: Completion, unseen: u64) {
         self.flights.judge(done.slot, unseen);
         self.flights.found.push(done);
     }
 
-    /// Records what was found as number `i`, tells the rule, and gives the instant.
+    /// Records completion number `i` of those found, tells the rule, and returns the time.
     fn finish(&mut self, rule: &mut dyn q2c_policy::Lane, i: usize) -> u64 {
         let (done, now) = (self.flights.found[i], self.clock.now());
         let flight = self.flights.remove(done.slot);

@@ -1,4 +1,4 @@
-//! Which of the engine's calls a decision leads to.
+//! Tests of which engine calls a decision leads to.
 
 use super::*;
 use crate::engine::Facts;
@@ -7,7 +7,7 @@ use q2c_policy::Token;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Calls of one I/O.
+/// The calls that one I/O made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Calls {
     submits: u32,
@@ -16,7 +16,8 @@ struct Calls {
     both_in_one: u32,
 }
 
-/// Every request is complete at the second look, or when it is waited for.
+/// An engine that counts its calls. Every request is complete at the second look, or when it is
+/// waited for.
 struct Counting(Rc<Cell<Calls>>);
 
 impl Counting {
@@ -59,7 +60,7 @@ impl Engine for Counting {
     }
 }
 
-/// Always the same answer.
+/// A rule that always gives the same decision.
 struct Says(Decision);
 
 impl q2c_policy::Lane for Says {
@@ -72,7 +73,7 @@ impl q2c_policy::Lane for Says {
     }
 }
 
-/// One I/O: the calls it made and its flags.
+/// Does one I/O, and returns the calls that it made and the flags of its sample.
 fn one(wait: &mut Wait) -> (Calls, u64) {
     let calls = Rc::new(Cell::new(Calls::default()));
     let (bs, span) = (Bytes(512), Bytes(1 << 20));

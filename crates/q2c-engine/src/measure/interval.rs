@@ -1,4 +1,4 @@
-//! A phase interval by interval.
+//! The statistics of a phase, interval by interval.
 
 use super::phase::ratio;
 use crate::run::LaneData;
@@ -6,35 +6,37 @@ use crate::sample::Sample;
 use q2c_model::Nanos;
 use q2c_stats::{mean, percentile, sorted};
 
-/// One interval of one lane, counted from nothing.
+/// One interval of one lane. Each interval is counted from nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IntervalStats {
-    /// Its end, seconds from the phase's begin.
+    /// End of the interval, seconds from the phase's begin.
     pub end_s: f64,
     /// I/Os per second.
     pub iops: f64,
-    /// Misses / I/Os handled.
+    /// Misses / I/Os that hybrid polling handled; 0 when there were none.
     pub miss_rate: f64,
-    /// Sum of sleeps asked / I/Os handled, ns.
+    /// Sum of sleeps asked / I/Os that hybrid polling handled, ns.
     pub effective_sleep_ns: f64,
-    /// Mean sleep from call to return, ns.
+    /// Mean sleep from call to return, ns, over the I/Os that slept.
     pub slept_ns: f64,
     /// Mean latency (U2C), ns.
     pub mean_ns: f64,
     /// 99th percentile of the latency, ns.
     pub p99_ns: f64,
-    /// Thread CPU, percent; not a number when the sampler has no reading there.
+    /// Thread CPU, percent of one CPU; not a number when the sampler has no reading there.
     pub cpu_pct: f64,
 }
 
-/// A last interval that lacks no more than this share of its length counts as whole: a phase begins by a wake-up and ends by an
-/// I/O, so a length of `n` intervals comes out a little longer or shorter. Rates are over the time there was.
+/// A last interval that lacks no more than this share of its length counts as whole: a phase begins
+/// with a wake-up and ends with an I/O, so a phase of `n` intervals comes out a little longer or
+/// shorter. Rates are over the interval's real length.
 const LACKING: f64 = 0.05;
 
-/// The whole intervals of a phase, by the moment of reaping; a part at its end is left out.
+/// The whole intervals of a phase; I/Os belong to the interval in which they were reaped. A part of
+/// an interval at the phase's end is left out.
 ///
 /// # Panics
-/// When the lane has no such phase.
+/// The lane has no such phase.
 #[must_use]
 pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalStats> {
     let data = &lane.phases[phase];
@@ -47,7 +49,7 @@ pub fn intervals(lane: &LaneData, phase: usize, length: Nanos) -> Vec<IntervalSt
     let mut from = 0;
     (0..whole)
         .map(|n| {
-            // The phase's own end comes after its last reaping.
+            // The last edge may be the phase's end, which comes after its last reaping.
             let until = from + samples[from..].partition_point(|s| s.reaped_ns() < edge(n + 1));
             let inside = &samples[from..until];
             from = until;
@@ -81,7 +83,7 @@ fn count(samples: &[Sample], flag: u64) -> u64 {
     samples.iter().filter(|s| s.is(flag)).count() as u64
 }
 
-/// CPU share between two moments, from readings near them, in percent.
+/// Thread CPU between two moments in percent of one CPU, from the readings nearest to them.
 fn cpu_between(readings: &[(u64, u64)], from: u64, until: u64) -> f64 {
     let near = |t: u64| readings.iter().min_by_key(|(at, _)| at.abs_diff(t));
     match (near(from), near(until)) {
@@ -108,7 +110,7 @@ mod tests {
         }
     }
 
-    /// Two intervals of 100 ns: the numbers are worked out by hand.
+    /// Two intervals of 100 ns, with numbers worked out by hand.
     #[test]
     fn each_interval_starts_from_nothing() {
         let (slept, missed) = (
@@ -153,7 +155,8 @@ mod tests {
         assert_eq!(got[0].iops, 2.0 / 100e-9);
     }
 
-    /// 196 ns are two intervals of 100 ns, the second of 96 ns; 190 ns are one.
+    /// A phase of 196 ns has two intervals of 100 ns, the second of 96 ns; a phase of 190 ns has
+    /// one.
     #[test]
     fn a_last_interval_may_lack_a_little() {
         let lane = |end| LaneData {

@@ -1,4 +1,4 @@
-//! One phase as a whole.
+//! The statistics of a phase as a whole.
 
 use crate::run::{LaneData, PhaseData};
 use crate::sample::Sample;
@@ -6,19 +6,19 @@ use crate::sample::Sample;
 /// Sums and latencies of a phase, of one lane or of several together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseStats {
-    /// Lanes in it.
+    /// Number of lanes.
     pub lanes: u32,
-    /// Wall time, ns, mean over lanes.
+    /// Wall time, ns, as a mean over the lanes.
     pub wall_ns: f64,
     /// I/Os, recorded or not.
     pub ios: u64,
-    /// Thread CPU, ns, all lanes.
+    /// Thread CPU of all lanes, ns.
     pub cpu_ns: u64,
     /// CPU of the kernel threads that work for these lanes alone (SQPOLL), ns; not in `cpu_ns`.
     pub helper_cpu_ns: u64,
-    /// Voluntary context switches.
+    /// Voluntary context switches of all lanes.
     pub voluntary: u64,
-    /// Involuntary ones.
+    /// Involuntary context switches of all lanes.
     pub involuntary: u64,
     /// I/Os that hybrid polling handled.
     pub handled: u64,
@@ -26,7 +26,7 @@ pub struct PhaseStats {
     pub slept: u64,
     /// I/Os that the sleep rule left to the interrupt.
     pub interrupted: u64,
-    /// I/Os complete when their sleep ended.
+    /// I/Os that were complete when their sleep ended.
     pub misses: u64,
     /// Sum of sleeps asked, ns.
     pub asked_ns: u64,
@@ -37,38 +37,38 @@ pub struct PhaseStats {
 }
 
 impl PhaseStats {
-    /// I/Os per second.
+    /// I/Os per second, of all lanes together.
     #[must_use]
     pub fn iops(&self) -> f64 {
         self.ios as f64 / self.wall_ns * 1e9
     }
 
-    /// Thread CPU, percent of one CPU and lane.
+    /// Thread CPU, percent of one CPU for each lane.
     #[must_use]
     pub fn cpu_pct(&self) -> f64 {
         self.cpu_ns as f64 / self.wall_ns / f64::from(self.lanes.max(1)) * 100.0
     }
 
-    /// Misses / I/Os handled; 0 when hybrid polling handled none.
+    /// Misses / I/Os that hybrid polling handled; 0 when it handled none.
     #[must_use]
     pub fn miss_rate(&self) -> f64 {
         ratio(self.misses as f64, self.handled)
     }
 
-    /// Sum of sleeps asked / I/Os handled, ns.
+    /// Sum of sleeps asked / I/Os that hybrid polling handled, ns; 0 when it handled none.
     #[must_use]
     pub fn effective_sleep_ns(&self) -> f64 {
         ratio(self.asked_ns as f64, self.handled)
     }
 
-    /// Mean sleep from call to return, ns.
+    /// Mean sleep from call to return, ns; 0 when no I/O slept.
     #[must_use]
     pub fn mean_slept_ns(&self) -> f64 {
         ratio(self.slept_ns as f64, self.slept)
     }
 
-    /// Voluntary switches per I/O that slept, or per I/O when none did; waiting for an interrupt is one too. Where not every I/O was recorded, the recorded ones
-    /// stand for all.
+    /// Voluntary switches per I/O that slept, or per I/O when none did; waiting for an interrupt is
+    /// one too. Where not every I/O was recorded, the recorded ones stand for all.
     #[must_use]
     pub fn switches_per_io(&self) -> f64 {
         let slept_share = ratio(self.slept as f64, self.latencies.len() as u64);
@@ -81,16 +81,16 @@ pub(super) fn ratio(sum: f64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { sum / of as f64 }
 }
 
-/// Phase number `phase` of one lane.
+/// Statistics of phase number `phase` of one lane.
 ///
 /// # Panics
-/// When the lane has no such phase.
+/// The lane has no such phase.
 #[must_use]
 pub fn phase_stats(lane: &LaneData, phase: usize) -> PhaseStats {
     stats_of(&lane.phases[phase], lane.phase_samples(phase))
 }
 
-/// A stretch of one lane's life, with the samples in it.
+/// Statistics of a part of one lane's time, from its data and its samples.
 pub(crate) fn stats_of(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
     let (begin, end) = (data.begin, data.end);
     let mut stats = PhaseStats {
@@ -98,7 +98,7 @@ pub(crate) fn stats_of(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
         wall_ns: (end.t_ns - begin.t_ns) as f64,
         ios: data.ios,
         cpu_ns: end.cpu_ns - begin.cpu_ns,
-        // It may end with an engine that broke.
+        // The helper ends with an engine that broke, and its CPU then reads as 0.
         helper_cpu_ns: end.helper_cpu_ns.saturating_sub(begin.helper_cpu_ns),
         voluntary: end.switches.voluntary - begin.switches.voluntary,
         involuntary: end.switches.involuntary - begin.switches.involuntary,
@@ -121,7 +121,7 @@ fn count(stats: &mut PhaseStats, sample: &Sample) {
     }
 }
 
-/// Several lanes' stats of the same phase as one.
+/// The statistics of several lanes in the same phase, as those of one phase.
 #[must_use]
 pub fn combine(lanes: &[PhaseStats]) -> PhaseStats {
     let mut all = summed(lanes);
@@ -131,7 +131,7 @@ pub fn combine(lanes: &[PhaseStats]) -> PhaseStats {
     all
 }
 
-/// Stats of the same lanes in phases one after another, as one phase.
+/// The statistics of the same lanes in phases one after the other, as those of one phase.
 #[must_use]
 pub fn in_turn(phases: &[PhaseStats]) -> PhaseStats {
     let mut all = summed(phases);
@@ -140,7 +140,7 @@ pub fn in_turn(phases: &[PhaseStats]) -> PhaseStats {
     all
 }
 
-/// Everything but lanes and wall time.
+/// Sums everything but lanes and wall time.
 fn summed(each: &[PhaseStats]) -> PhaseStats {
     let mut all = PhaseStats::default();
     for lane in each {

@@ -1,4 +1,4 @@
-//! The lanes' threads: set up together, started together, and all of them gone at the end.
+//! The lanes' threads: they are set up together and start together, and none is left at the end.
 
 use super::RunError;
 use super::data::LaneData;
@@ -11,20 +11,23 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread::{Builder, ScopedJoinHandle, scope};
 
-/// What the lanes left behind, what came of the work beside them, and the common start.
+/// The results of a crew: the data of the lanes, the result of the work beside them, and the common
+/// start on the run's clock.
 pub(super) struct Crewed<T> {
     pub lanes: Vec<LaneData>,
     pub beside: T,
     pub start_ns: u64,
 }
 
-/// Runs every job's `work` in a thread of its own, and `beside` in one more, once all lanes are set up.
+/// Runs every job's `work` in a thread of its own, and once all lanes are set up `beside` in one
+/// more.
 ///
-/// `beside` is given the common start on the run's clock and the lanes' thread ids, and sees to it that `halt` is raised or the
-/// lanes end by themselves. Their engines stay open until it is over. `name` is what it is called when it panics.
+/// `beside` gets the common start on the run's clock and the lanes' thread ids. It MUST raise
+/// `halt`, unless the lanes end by themselves. The lanes' engines stay open until it has returned.
+/// `name` names it in the error when it panics.
 ///
 /// # Errors
-/// When a lane cannot be set up, or a thread breaks. No thread is left behind.
+/// A lane cannot be set up, or a thread breaks or panics. No thread is left behind.
 pub(super) fn crew<W, B, T>(
     jobs: Vec<(JobPlan, W)>,
     clock: Clock,
@@ -66,7 +69,7 @@ where
         let tids = collect_setups(&setups, threads.len()).filter(|_| refused.is_none());
         let start_ns = clock.now() + LEAD_NS;
         start.tell(if tids.is_some() { start_ns } else { NEVER });
-        // A thread of its own: its CPU is not the caller's.
+        // It has a thread of its own, so that its CPU time is not the caller's.
         let beside = tids.map(|tids| {
             let body = move || {
                 let _halts = HaltsOnPanic(halt);
@@ -92,7 +95,8 @@ where
     })
 }
 
-/// Whatever happens, the lanes do not wait for ever.
+/// Tells the end when it is dropped, so that on every way out the lanes do not wait for it for
+/// ever.
 struct Ends<'a>(&'a Start);
 
 impl Drop for Ends<'_> {
@@ -101,7 +105,8 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Thread ids of all lanes in the order of the plan; `None` when one of them could not be set up.
+/// The thread ids of all lanes in the order of the plan; `None` when one of them could not be set
+/// up.
 fn collect_setups(setups: &mpsc::Receiver<(usize, Option<u32>)>, lanes: usize) -> Option<Vec<u32>> {
     let mut tids = vec![None; lanes];
     setups
@@ -146,7 +151,7 @@ mod tests {
         }
     }
 
-    /// What works for a lane's engine can be read at the end of what goes on beside.
+    /// A helper thread of a lane's engine can still be read when the work beside the lanes ends.
     #[test]
     fn lanes_that_are_done_stay_until_the_end_beside_them() {
         let halt = AtomicBool::new(false);

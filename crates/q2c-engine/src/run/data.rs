@@ -1,4 +1,4 @@
-//! What a run leaves behind.
+//! The data that a run returns.
 
 use crate::engine::Facts;
 use crate::sample::{Fault, Sample};
@@ -6,63 +6,65 @@ use crate::tally::Tally;
 use q2c_sys::thread::Switches;
 use std::ops::Range;
 
-/// A moment in a lane's life, read by the lane itself.
+/// The state of a lane at one moment, read by the lane itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// On the run's clock.
+    /// Time on the run's clock.
     pub t_ns: u64,
-    /// Thread CPU so far.
+    /// Thread CPU since the thread began, ns.
     pub cpu_ns: u64,
-    /// CPU so far of the kernel thread that works for the lane's engine alone (SQPOLL); 0 without one.
+    /// CPU so far of the kernel thread that works for the lane's engine alone (SQPOLL), ns; 0
+    /// without one.
     pub helper_cpu_ns: u64,
-    /// Context switches so far.
+    /// Context switches since the thread began.
     pub switches: Switches,
 }
 
-/// One phase of one lane.
+/// The data of one lane in one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhaseData {
-    /// At its begin.
+    /// The lane's state at the phase's begin.
     pub begin: Mark,
-    /// At its end.
+    /// The lane's state at the phase's end.
     pub end: Mark,
-    /// I/Os.
+    /// Number of I/Os.
     pub ios: u64,
-    /// Which of the lane's samples belong to it.
+    /// Indices of the phase's samples among those of the lane.
     pub samples: Range<usize>,
-    /// All of its I/Os in classes, where the job asked for that.
+    /// Counts and histogram of all its I/Os; `None` unless
+    /// [`JobPlan::tally`](super::JobPlan::tally) asked for it.
     pub tally: Option<Box<Tally>>,
 }
 
-/// What a lane leaves behind.
+/// The data of one lane.
 #[derive(Debug, Default)]
 pub struct LaneData {
     /// Name from the plan.
     pub name: String,
-    /// What its engine was.
+    /// The facts that its engine told at the end.
     pub facts: Facts,
-    /// Its phases; fewer than planned when it was stopped.
+    /// Its phases; fewer than planned when the run was stopped.
     pub phases: Vec<PhaseData>,
     /// Its samples, in the order of reaping.
     pub samples: Vec<Sample>,
-    /// I/Os in all; more than samples when the capacity was too small or 0.
+    /// Number of I/Os; more than samples when the capacity was too small or 0.
     pub ios: u64,
-    /// Failed I/Os.
+    /// Number of I/Os that failed or were short.
     pub faults: u64,
-    /// The first of them.
+    /// The first of the `faults`.
     pub first_fault: Option<Fault>,
-    /// The sampler's readings: instant on the run's clock, thread CPU, both ns.
+    /// The sampler's readings: time on the run's clock and thread CPU, both in ns.
     pub cpu_readings: Vec<(u64, u64)>,
 }
 
-/// What a run leaves behind.
+/// The data of a run.
 #[derive(Debug, Default)]
 pub struct RunData {
-    /// In the order of the plan.
+    /// The lanes in the order of the plan.
     pub lanes: Vec<LaneData>,
     /// The common start on the run's clock.
     pub start_ns: u64,
-    /// It was stopped before its end.
+    /// Whether it was stopped before its planned end.
     pub stopped: bool,
 }
 

@@ -1,4 +1,5 @@
-//! A run: lanes on their CPUs, phases over time, one start, one clock, a sampler beside them.
+//! A run: lanes on their CPUs, phases in time, one start, one clock, and a sampler beside the
+//! lanes.
 
 mod crew;
 mod data;
@@ -20,59 +21,62 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 use thread::through_phases;
 
-/// Is told of phase boundaries, from the sampler's thread.
+/// Is told of the phase boundaries, in the sampler's thread.
 pub trait Observer {
-    /// Phase number `phase` is about to begin; `phase == phases` is the end of the run. A run that is stopped early
-    /// tells its first phase and its end, and leaves out the phases that never began.
+    /// Phase number `phase` is about to begin; `phase` equal to the number of phases is the end of
+    /// the run. A run that is stopped early tells its first phase and its end, and leaves out the
+    /// phases that never began.
     fn boundary(&mut self, phase: usize);
 }
 
-/// An observer that does not care.
+/// An observer that does nothing.
 impl Observer for () {
     fn boundary(&mut self, _phase: usize) {}
 }
 
-/// A run that could not be done.
+/// The reason why a run could not be done.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// A lane could not start or broke down.
+    /// A lane could not be set up, or its engine broke.
     #[error("run {lane}: {source}")]
     Lane {
-        /// Its name.
+        /// Name of the lane.
         lane: String,
-        /// Cause.
+        /// Error of the engine.
         source: EngineError,
     },
-    /// The plan contradicts itself.
+    /// The plan contradicts itself, or asks for something that an engine cannot do.
     #[error("plan {lane}: {problem}")]
     Plan {
-        /// Its name.
+        /// Name of the lane, or of the part of the plan that is wrong.
         lane: String,
-        /// What is wrong, and what to do.
+        /// The contradiction, and a way out of it.
         problem: String,
     },
-    /// A lane's thread panicked: a fault of q2c.
+    /// A lane's thread, or the one beside the lanes, panicked: a fault of q2c.
     #[error("run {0}: its thread panicked")]
     Panic(String),
-    /// A lane's thread could not be had.
+    /// A lane's thread could not be started.
     #[error(
         "run {lane}: start its thread: {source}; use fewer jobs or raise the limit of tasks (ulimit -u)"
     )]
     Spawn {
-        /// Its name.
+        /// Name of the lane.
         lane: String,
-        /// Cause.
+        /// Error of the system call.
         source: std::io::Error,
     },
 }
 
-/// Does the run: every lane set up, a common start, the phases, and all data back.
+/// Runs the plan: sets up every lane, starts all at one time, goes through the phases, and returns
+/// all data.
 ///
-/// `stop` ends it early (data so far is returned, `stopped` set). With `stop_on_fault` the first failed I/O does.
+/// Raising `stop` ends the run early; the data so far is then returned with `stopped` set. For a
+/// job with `stop_on_fault` its first failed I/O does the same.
 ///
 /// # Errors
-/// When the plan is wrong, a lane cannot be set up, or an engine breaks. No thread is left behind.
+/// The plan is wrong, a lane cannot be set up, or an engine breaks. No thread is left behind.
 pub fn run(
     plan: RunPlan,
     observer: &mut (dyn Observer + Send),

@@ -1,68 +1,70 @@
-//! What a run is asked to do.
+//! The plan of a run.
 
 use super::RunError;
 use crate::engines::{EngineSpec, Medium};
-use crate::lane::Wait;
 use crate::pattern::Pattern;
 use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_policy::Wait;
 use q2c_sys::Clock;
 
-/// What a lane does in one phase.
+/// The work of a lane in one phase.
 pub enum Activity {
-    /// Nothing: it sleeps.
+    /// The lane does no I/O and sleeps.
     Idle,
-    /// I/O in this way.
+    /// The lane does I/O and waits for completions in this way.
     Start(Wait),
-    /// Goes on as in the phase before, its rule's state kept.
+    /// The lane goes on as in the phase before; its rule keeps its state.
     Continue,
-    /// Takes up again what the last [`Activity::Start`] ended, its rule's state kept; nothing when nothing was.
+    /// The lane goes back to the way of waiting that the last [`Activity::Start`] replaced; its
+    /// rule has kept its state. If that replaced none, the lane does no I/O.
     Resume,
 }
 
-/// One lane of a run.
+/// The plan of one lane.
 pub struct JobPlan {
     /// Name for messages: `foreground 0`, `background 2`.
     pub name: String,
-    /// The interface.
+    /// The engine, opened in the lane's thread.
     pub engine: EngineSpec,
-    /// Where the I/O goes.
+    /// The file or device that the I/O goes to.
     pub medium: Medium,
     /// Access pattern.
     pub pattern: Pattern,
     /// Bytes per request.
     pub bs: Bytes,
-    /// Bytes of the target in use, from its start.
+    /// Bytes of the target that are used, counted from its start.
     pub span: Bytes,
-    /// Requests in flight, from 1.
+    /// Requests in flight, at least 1.
     pub depth: u16,
-    /// The CPU it is pinned to.
+    /// CPU that the lane is pinned to.
     pub cpu: CpuId,
-    /// Seed of its offsets.
+    /// Seed of the offsets, of an open loop's times, and of a simulated device.
     pub seed: u64,
-    /// One entry per phase of the run.
+    /// One activity for each phase of the run.
     pub activities: Vec<Activity>,
-    /// Samples kept at most; 0 counts only.
+    /// The most samples that are kept. With 0 (and no tally) I/Os are only counted.
     pub capacity: usize,
-    /// Count every I/O in classes, phase by phase: [`PhaseData::tally`](super::PhaseData::tally).
+    /// Whether every I/O is added to a tally, phase by phase:
+    /// [`PhaseData::tally`](super::PhaseData::tally).
     pub tally: bool,
-    /// Open loop: so many submissions per second, as a Poisson process; latency counts from the intended times. With several in
-    /// flight only by polling.
+    /// Open loop: submissions per second on average, as a Poisson process; latency counts from the
+    /// intended times. With several requests in flight it works only by polling.
     pub rate: Option<f64>,
-    /// Stop the whole run at its first failed I/O.
+    /// Whether the first failed I/O of this lane stops the whole run.
     pub stop_on_fault: bool,
 }
 
-/// A whole run.
+/// The plan of a run.
 pub struct RunPlan {
     /// Lengths of the phases.
     pub phases: Vec<Nanos>,
     /// The lanes.
     pub jobs: Vec<JobPlan>,
-    /// Distance of the sampler's readings of thread CPU, above 0.
+    /// Time between the sampler's readings of thread CPU, above 0.
     pub interval: Nanos,
-    /// The sampler's CPU; best one without a job.
+    /// CPU of the sampler, best one without a lane. `None`: the kernel chooses.
     pub sampler_cpu: Option<CpuId>,
-    /// The clock of all times.
+    /// The clock of all times in the run.
     pub clock: Clock,
 }
 

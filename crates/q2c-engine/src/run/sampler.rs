@@ -1,4 +1,5 @@
-//! The sampler: reads the lanes' CPU beside them, tells the phases, passes a stop on.
+//! The sampler: it reads the lanes' CPU time while they run, tells the phase boundaries, and passes
+//! a stop on.
 
 use super::Observer;
 use super::thread::{NAP_NS, rest_until};
@@ -15,7 +16,8 @@ pub(super) struct Sampler<'a> {
 }
 
 impl Sampler<'_> {
-    /// Reads every lane's CPU at each interval of each phase; passes `stop` on to `halt`.
+    /// Reads every lane's CPU time at each interval of each phase, and passes `stop` on to `halt`.
+    /// Returns the readings of each lane: time on the run's clock and thread CPU, ns.
     pub fn follow(
         &self,
         begin: u64,
@@ -25,13 +27,14 @@ impl Sampler<'_> {
         halt: &AtomicBool,
     ) -> Vec<Vec<(u64, u64)>> {
         if let Some(cpu) = self.cpu {
-            // Best effort: an unplaced sampler costs the lanes a little, and changes no number's meaning.
+            // If pinning fails, the sampler may cost the lanes a little, but no number changes its
+            // meaning.
             pin(cpu).ok();
         }
         let mut readings = vec![Vec::new(); tids.len()];
         let mut phase_begin = begin;
         'run: for (phase, length) in self.phases.iter().enumerate() {
-            // Lanes do at least one I/O of the first phase.
+            // The first phase is told in any case, because lanes do at least one I/O of it.
             if !self.pause(phase_begin, stop, halt) && phase > 0 {
                 break;
             }
@@ -49,7 +52,8 @@ impl Sampler<'_> {
         readings
     }
 
-    /// Sleeps until the run's clock shows `until`; false when the run is halted. A sampler that is late looks too.
+    /// Sleeps until the run's clock shows `until`. False when the run is halted; this is checked at
+    /// least once, even when `until` is over.
     fn pause(&self, until: u64, stop: &AtomicBool, halt: &AtomicBool) -> bool {
         loop {
             if stop.load(Ordering::Relaxed) {
@@ -65,7 +69,8 @@ impl Sampler<'_> {
 
     fn read(&self, tids: &[u32], readings: &mut [Vec<(u64, u64)>]) {
         for (tid, readings) in tids.iter().zip(readings) {
-            // A lane that has ended early has no clock any more: its series just ends.
+            // The thread of a lane that has ended early has no CPU clock any more, so its readings
+            // end here.
             if let Ok(cpu) = cpu_ns_of(*tid) {
                 readings.push((self.clock.now(), cpu));
             }

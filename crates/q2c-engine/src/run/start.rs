@@ -1,14 +1,14 @@
-//! Where the lanes wait for the common start, and for the end of what goes on beside them.
+//! An instant that the lanes wait for: the common start, and the end of the work beside them.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// No start: a lane could not be set up.
+/// Told instead of a start when a lane could not be set up.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// From the last set-up to the common start.
+/// Time from the last set-up to the common start, ns.
 pub(super) const LEAD_NS: u64 = 3_000_000;
 
-/// An instant that lanes wait to be told.
+/// An instant that one thread tells and that others wait to hear.
 #[derive(Default)]
 pub(super) struct Start {
     at: Mutex<Option<u64>>,
@@ -16,7 +16,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// An instant on the run's clock, or [`NEVER`].
+    /// Tells an instant on the run's clock, or [`NEVER`].
     pub fn tell(&self, at: u64) {
         *self.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
         self.told.notify_all();

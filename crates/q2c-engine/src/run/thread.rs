@@ -1,13 +1,14 @@
-//! A lane's thread: set up, wait for the common start, live through the phases.
+//! A lane's thread: it sets the lane up, waits for the common start and goes through the phases.
 
 use super::data::{LaneData, Mark, PhaseData};
 use super::plan::{Activity, JobPlan};
 use super::start::{NEVER, Start};
 use crate::engine::EngineError;
-use crate::lane::{Flights, Lane, Pace, Wait};
+use crate::lane::{Flights, Lane, Pace};
 use crate::pattern::Offsets;
 use crate::sample::Recorder;
 use q2c_model::Nanos;
+use q2c_policy::Wait;
 use q2c_sys::Clock;
 use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
 use q2c_sys::thread::{cpu_ns_of, least_timer_slack, pin, sleep_until, switches};
@@ -16,13 +17,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// How long anything sleeps without looking whether to stop.
+/// The longest sleep without a look whether to stop, ns.
 pub(super) const NAP_NS: u64 = 50_000_000;
 
-/// Offsets and times are drawn apart.
+/// Keeps the draws of due times apart from those of offsets.
 const PACE_SEED: u64 = 0x70ac_e000_0000_0000;
 
-/// A thread that panics must not leave the others at work until the run's planned end.
+/// Raises `halt` when its thread panics, so that the others do not go on to the run's planned end.
 pub(super) struct HaltsOnPanic<'a>(pub &'a AtomicBool);
 
 impl Drop for HaltsOnPanic<'_> {
@@ -33,23 +34,25 @@ impl Drop for HaltsOnPanic<'_> {
     }
 }
 
-/// The phases that a lane lived through.
+/// The phases that a lane has gone through.
 pub(super) type Lived = Result<Vec<PhaseData>, EngineError>;
 pub(super) type LaneResult = Result<LaneData, EngineError>;
 
-/// What every lane's thread of a run is given.
+/// The things that each lane's thread of a run gets.
 pub(super) struct Post<'a> {
     pub clock: Clock,
-    /// Raised: everybody ends.
+    /// When it is raised, all lanes end.
     pub halt: &'a AtomicBool,
     pub start: &'a Start,
-    /// Told when what goes on beside the lanes is over: until then their engines stay open, for their helpers to be read.
+    /// Told when the work beside the lanes is over. Until then the engines stay open, so that the
+    /// CPU of their helpers can be read.
     pub over: &'a Start,
-    /// Takes the lane's index, and its thread's id once it is set up.
+    /// Takes the lane's index, and the id of its thread when it is set up.
     pub ready: mpsc::Sender<(usize, Option<u32>)>,
 }
 
-/// Sets the lane up, waits for the common start and does `work` with it, which is given that instant on the run's clock.
+/// Sets the lane up, reports, waits for the common start and calls `work` with the lane, its job
+/// and the start on the run's clock.
 pub(super) fn lane_thread(
     index: usize,
     job: JobPlan,
@@ -57,7 +60,7 @@ pub(super) fn lane_thread(
     work: impl FnOnce(&mut Lane<'_>, JobPlan, u64) -> Lived,
 ) -> LaneResult {
     let halt = post.halt;
-    // Every lane reports, even one whose set-up panics: the run waits for it.
+    // Every lane reports, even one whose set-up panics, because the run waits for all reports.
     let set_up = catch_unwind(AssertUnwindSafe(|| set_up(&job, post.clock, halt)));
     let tid = matches!(set_up, Ok(Ok(_))).then(q2c_sys::thread::id);
     // The receiver lives until every lane has reported.
@@ -70,7 +73,7 @@ pub(super) fn lane_thread(
         return Ok(LaneData::default());
     }
     let _halts = HaltsOnPanic(halt);
-    // What the others would still measure has no counterpart any more.
+    // Without this lane the others no longer do what the plan says, so they end too.
     let name = job.name.clone();
     let phases =
         work(&mut lane, job, begin).inspect_err(|_| halt.store(true, Ordering::Relaxed))?;
@@ -112,7 +115,7 @@ fn set_up<'a>(job: &JobPlan, clock: Clock, halt: &'a AtomicBool) -> Result<Lane<
     })
 }
 
-/// Lives through the phases from `begin`.
+/// Goes through the phases, which begin at `begin`.
 pub(super) fn through_phases(
     lane: &mut Lane<'_>,
     job: JobPlan,
@@ -126,7 +129,8 @@ pub(super) fn through_phases(
     while let Some((activity, length)) = activities.next() {
         end += length.0;
         way.take(activity);
-        // Where the next phase goes on in the same way, what is in flight stays there: its end would show otherwise.
+        // If the next phase goes on in the same way, requests stay in flight at its begin: draining
+        // them would show in the measurement.
         lane.carries = matches!(activities.peek(), Some((Activity::Continue, _)));
         data.push(phase(lane, &mut way, end)?);
         if lane.stop.load(Ordering::Relaxed) {
@@ -137,7 +141,7 @@ pub(super) fn through_phases(
     Ok(data)
 }
 
-/// What any lane leaves behind at its end.
+/// The data of a lane that has ended.
 fn left_behind(lane: Lane<'_>, name: String, phases: Vec<PhaseData>) -> LaneData {
     let (faults, first_fault) = lane.recorder.faults();
     LaneData {
@@ -152,7 +156,7 @@ fn left_behind(lane: Lane<'_>, name: String, phases: Vec<PhaseData>) -> LaneData
     }
 }
 
-/// What a lane does, and what it did before.
+/// The way in which a lane waits (`None` when it does no I/O), and the one that was in use before.
 #[derive(Default)]
 pub(super) struct Way {
     wait: Option<Wait>,
@@ -169,7 +173,7 @@ impl Way {
         }
     }
 
-    /// I/O, or rest, until the run's clock shows `end` or the lane's `stop` is raised.
+    /// Does I/O, or rests, until the run's clock shows `end` or the lane's `stop` is raised.
     pub fn go_on(&mut self, lane: &mut Lane<'_>, end: u64) -> Result<(), EngineError> {
         match &mut self.wait {
             Some(wait) => lane.run_until(wait, end),
@@ -180,7 +184,7 @@ impl Way {
         }
     }
 
-    /// Takes in what a lane that carries its requests has in flight.
+    /// Reaps the requests that a lane with `carries` has in flight.
     pub fn drain(&mut self, lane: &mut Lane<'_>) -> Result<(), EngineError> {
         self.wait.as_mut().map_or(Ok(()), |wait| lane.drain(wait))
     }
@@ -203,7 +207,7 @@ fn phase(lane: &mut Lane<'_>, way: &mut Way, end: u64) -> Result<PhaseData, Engi
 }
 
 pub(super) fn mark(lane: &Lane<'_>) -> Mark {
-    // A helper lives as long as its engine.
+    // A helper lives as long as its engine, so its CPU can be read.
     let helper = lane.helper.and_then(|tid| cpu_ns_of(tid).ok());
     Mark {
         t_ns: lane.clock.now(),

@@ -1,27 +1,27 @@
-//! What `spdk_nvme_perf` is asked to do.
+//! The arguments of `spdk_nvme_perf`.
 
 use crate::pattern::Pattern;
 use q2c_model::{Bytes, CpuId};
 
-/// One run on one controller.
+/// The arguments of one run on one controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpdkArgs {
-    /// The controller's PCI address, as `0000:04:00.0`.
+    /// PCI address of the controller, such as `0000:04:00.0`.
     pub address: String,
-    /// Access pattern; a writing one overwrites the device.
+    /// Access pattern. One that writes overwrites the device.
     pub pattern: Pattern,
     /// Bytes per request.
     pub bs: Bytes,
-    /// Requests in flight per CPU and namespace.
+    /// Requests in flight for each CPU and namespace.
     pub depth: u32,
-    /// How long.
+    /// Length of the run, seconds.
     pub seconds: u64,
-    /// One polling thread on each.
+    /// CPUs of the program; it has one polling thread on each.
     pub cpus: Vec<CpuId>,
 }
 
 impl SpdkArgs {
-    /// The words of the command line.
+    /// The arguments as words of the command line.
     pub(super) fn words(&self) -> Vec<String> {
         let cpus: Vec<String> = self.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
         let pairs = [
@@ -29,7 +29,7 @@ impl SpdkArgs {
             ("-o", self.bs.0.to_string()),
             ("-w", self.pattern.to_string()),
             ("-t", self.seconds.to_string()),
-            // A list in brackets; the other form is a mask.
+            // A list stands in brackets; without them it would be a mask.
             ("-c", format!("[{}]", cpus.join(","))),
             ("-r", format!("trtype:PCIe traddr:{}", self.address)),
         ];
@@ -37,7 +37,7 @@ impl SpdkArgs {
             .into_iter()
             .flat_map(|(flag, value)| [flag.to_owned(), value])
             .collect();
-        // Percentiles.
+        // Prints percentiles of the latency.
         words.push("-L".to_owned());
         words
     }

@@ -1,15 +1,16 @@
-//! Which driver a PCI device is bound to. It is read and never changed.
+//! Finds the driver that a PCI device is bound to. Nothing is changed.
 
 use super::SpdkError;
 use std::path::Path;
 
-/// Drivers that hand a device to a program.
+/// Kernel drivers that give a device to a program in user space.
 pub const USER_DRIVERS: [&str; 3] = ["vfio-pci", "uio_pci_generic", "igb_uio"];
 
-/// The one of [`USER_DRIVERS`] that the device at `address` is bound to, as sysfs at `root` has it.
+/// The one of [`USER_DRIVERS`] that the device at `address` is bound to, as sysfs at `root` tells
+/// it.
 ///
 /// # Errors
-/// It is bound to another driver or to none, or does not exist.
+/// The device does not exist, or it is bound to another driver or to none.
 pub fn user_driver(root: &Path, address: &str) -> Result<String, SpdkError> {
     let refuse = |problem: String| {
         Err(SpdkError::Device {
@@ -38,7 +39,8 @@ pub fn user_driver(root: &Path, address: &str) -> Result<String, SpdkError> {
     }
 }
 
-/// Domain, bus, device and function in hexadecimal digits: nothing that leads elsewhere in sysfs.
+/// Whether the address has only hexadecimal digits, colons and dots, so that it cannot lead
+/// elsewhere in sysfs.
 fn well_formed(address: &str) -> bool {
     let hex = |c: char| c.is_ascii_hexdigit() || c == ':' || c == '.';
     address.chars().all(hex) && address.contains(':') && !address.contains("..")
@@ -50,7 +52,7 @@ mod tests {
     use std::fs::create_dir_all;
     use std::os::unix::fs::symlink;
 
-    /// A sysfs with one device on `driver`.
+    /// A sysfs with one device that is bound to `driver`.
     fn sys(driver: Option<&str>) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let device = root.path().join("bus/pci/devices/0000:04:00.0");

@@ -1,10 +1,12 @@
-//! SPDK, by way of the user's own `spdk_nvme_perf`: a program that drives an NVMe device from user space, past the kernel.
+//! SPDK, used through the user's own `spdk_nvme_perf`: a program that drives an NVMe device from
+//! user space, past the kernel.
 //!
-//! It is no [`Engine`](crate::engine::Engine): it brings its own loop, clock and CPUs, and only its summary comes back. The
-//! device must be bound to a user-space driver (`vfio-pci`, `uio_pci_generic`, `igb_uio`) before; nothing here binds or unbinds
-//! anything.
+//! It is no [`Engine`](crate::engine::Engine): it has its own loop, clock and CPUs, and only its
+//! summary comes back. The device must have been bound to a user-space driver (`vfio-pci`,
+//! `uio_pci_generic`, `igb_uio`) before; nothing here binds or unbinds anything.
 //!
-//! Not run live so far: the reading of its output is tested on text in the format of the tool's sources and of published runs.
+//! It has not been run live so far: the reading of its output is tested on text in the format of
+//! the tool's sources and of published runs.
 
 mod args;
 mod device;
@@ -22,84 +24,85 @@ use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Names the program where it is not on PATH under its usual name.
+/// Environment variable that names the program where it is not on PATH under its usual name.
 pub const PROGRAM_VARIABLE: &str = "Q2C_SPDK_PERF";
 const PROGRAM: &str = "spdk_nvme_perf";
-/// Beyond the time asked for: attaching controllers, and hugepages.
+/// Time that the program may take beyond the time asked for: it attaches controllers and sets up
+/// hugepages.
 const GRACE: Duration = Duration::from_secs(60);
-/// How long the program is left alone between two looks.
+/// Time between two looks whether the program has ended.
 const NAP: Duration = Duration::from_millis(20);
 
-/// SPDK cannot be used here.
+/// The reason why SPDK cannot be used here.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{reason}")]
 pub struct Absent {
-    /// Why, and what to do.
+    /// The reason in words, with a way out of it.
     pub reason: String,
 }
 
-/// Why a run gave no result.
+/// The reason why a run gave no result.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SpdkError {
-    /// The device belongs to the kernel, or to nobody.
+    /// The device is bound to a kernel driver or to none, or does not exist.
     #[error("use {address} with SPDK: {problem}")]
     Device {
-        /// PCI address.
+        /// PCI address of the device.
         address: String,
-        /// What is in the way, and what to do.
+        /// The obstacle, and a way out of it.
         problem: String,
     },
-    /// The program could not be started or watched.
+    /// The program could not be started or waited for.
     #[error("run {program}: {source}")]
     Program {
-        /// Its path.
+        /// Path of the program.
         program: String,
-        /// Cause.
+        /// Error of the system call.
         source: std::io::Error,
     },
-    /// It failed.
+    /// The program ended with a failure.
     #[error("run {program}: it ended with {status}; its last words: {words}")]
     Failed {
-        /// Its path.
+        /// Path of the program.
         program: String,
-        /// How it ended.
+        /// Exit status or signal.
         status: String,
-        /// The end of its messages.
+        /// The last line of its messages.
         words: String,
     },
-    /// It did not end in time, and was killed.
+    /// The program did not end in time, and was killed.
     #[error("run {program}: it was still at work {seconds} s after it was started, and was ended")]
     Late {
-        /// Its path.
+        /// Path of the program.
         program: String,
-        /// How long it had.
+        /// Seconds that it was given.
         seconds: u64,
     },
-    /// It was stopped from outside.
+    /// The run was stopped from outside. Holds the program's path.
     #[error("run {0}: it was stopped")]
     Stopped(String),
-    /// Its output is not what is known of it.
+    /// The output does not have the known form.
     #[error("read the output of {program}: {problem}")]
     Output {
-        /// Its path.
+        /// Path of the program.
         program: String,
-        /// What was expected.
+        /// The form that was expected.
         problem: String,
     },
 }
 
-/// The user's program.
+/// The user's `spdk_nvme_perf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpdkPerf {
     program: PathBuf,
 }
 
 impl SpdkPerf {
-    /// The program that `Q2C_SPDK_PERF` names, or the one on PATH.
+    /// Finds the program that `Q2C_SPDK_PERF` names, or else the one on PATH.
     ///
     /// # Errors
-    /// When there is none, with the reason for the list of interfaces.
+    /// There is no program. The reason is for the list of interfaces.
     pub fn find() -> Result<Self, Absent> {
         let named = std::env::var_os(PROGRAM_VARIABLE).map(PathBuf::from);
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -122,10 +125,10 @@ impl SpdkPerf {
         })
     }
 
-    /// The program at this path.
+    /// Takes the program at this path.
     ///
     /// # Errors
-    /// When it is no file.
+    /// The path is no file.
     pub fn at(program: PathBuf) -> Result<Self, Absent> {
         match program.is_file() {
             true => Ok(SpdkPerf { program }),
@@ -138,17 +141,19 @@ impl SpdkPerf {
         }
     }
 
-    /// Its path.
+    /// Path of the program.
     #[must_use]
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Runs it to its end, with the driver looked up in sysfs at `sys`, or until `stop` is raised; `watch` hears its process id about every 20 ms meanwhile. With a writing
-    /// pattern it overwrites the device.
+    /// Runs the program to its end, or until `stop` is raised. The device's driver is looked up in
+    /// sysfs at `sys`. While the program runs, `watch` is called with its process id about every 20
+    /// ms. With a pattern that writes it overwrites the device.
     ///
     /// # Errors
-    /// When the device is not bound to a user-space driver, or the program fails, hangs, or says what is not understood.
+    /// The device is not bound to a user-space driver; or the program fails, does not end in time,
+    /// is stopped, or prints something unknown.
     pub fn run(
         &self,
         sys: &Path,
@@ -176,7 +181,7 @@ impl SpdkPerf {
         }
     }
 
-    /// What it prints.
+    /// Runs the program and returns what it prints on stdout.
     fn output(
         &self,
         words: &[String],
@@ -191,7 +196,7 @@ impl SpdkPerf {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(self.broken())?;
-        // Both pipes are emptied while it runs: a full one would hold it up.
+        // Both pipes are read while the program runs, because a full one would block it.
         let (out, err) = (listen(child.stdout.take()), listen(child.stderr.take()));
         let patience = Duration::from_secs(seconds) + GRACE;
         let ended = self.until_the_end(&mut child, patience, watch, stop);
@@ -239,11 +244,11 @@ impl SpdkPerf {
     }
 }
 
-/// All that comes out of a pipe, in a thread of its own.
+/// Reads a pipe to its end, in a thread of its own.
 fn listen(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was said before it broke is still worth reading.
+        // If reading breaks, the text before is still worth reading.
         pipe.map(|mut pipe| pipe.read_to_end(&mut bytes).ok());
         String::from_utf8_lossy(&bytes).into_owned()
     })

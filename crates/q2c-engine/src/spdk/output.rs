@@ -1,7 +1,8 @@
-//! The summary that `spdk_nvme_perf` prints.
+//! Reading of the summary that `spdk_nvme_perf` prints.
 //!
-//! A head line with `Device Information`, the columns IOPS, MiB/s, Average, min and max (latencies in microseconds), one line per namespace and core, and a
-//! `Total` line. With `-L` a list of percentiles follows for each namespace and core.
+//! The summary has a head line with `Device Information` and the columns IOPS, MiB/s, Average, min
+//! and max (latencies in microseconds), one line for each namespace and core, and a `Total` line.
+//! With `-L` a list of percentiles follows for each namespace and core.
 
 /// A result as the program tells it: sums and extremes over all namespaces and cores.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,26 +13,28 @@ pub struct SpdkResult {
     pub mib_s: f64,
     /// Mean latency, us.
     pub avg_us: f64,
-    /// Least, us.
+    /// Smallest latency, us.
     pub min_us: f64,
-    /// Greatest, us.
+    /// Largest latency, us.
     pub max_us: f64,
-    /// Namespaces times cores that took part.
+    /// Number of lines in the table: one for each namespace on each core.
     pub workers: usize,
-    /// Percentiles of each namespace and core, which cannot be joined into one list; empty without `-L`.
+    /// Percentiles of each namespace and core, which cannot be joined into one list. Empty without
+    /// `-L`.
     pub latencies: Vec<Latency>,
 }
 
 /// The percentiles of one namespace on one core.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latency {
-    /// Which, in the program's words.
+    /// Namespace and core, in the program's words.
     pub of: String,
-    /// Percent, and the latency in us that so many I/Os do not exceed; ascending.
+    /// Pairs of a percentage and the latency, us, that this share of I/Os does not exceed;
+    /// ascending.
     pub percentiles: Vec<(f64, f64)>,
 }
 
-/// Reads the whole output.
+/// Reads the whole output of the program.
 pub(super) fn parse(output: &str) -> Result<SpdkResult, String> {
     let mut lines = output.lines().skip_while(|line| !is_head(line));
     lines.next().ok_or(
@@ -65,7 +68,8 @@ fn is_head(line: &str) -> bool {
     line.starts_with("Device Information") && line.contains("IOPS")
 }
 
-/// `NAME : IOPS MiB/s Average min max`; the name may hold colons (a PCI address).
+/// Reads a line of the form `NAME : IOPS MiB/s Average min max`. The name may hold colons (a PCI
+/// address).
 fn row(line: &str) -> Option<(&str, [f64; 5])> {
     let (name, numbers) = line.rsplit_once(':')?;
     let numbers: Result<Vec<f64>, _> = numbers.split_whitespace().map(str::parse).collect();
@@ -86,7 +90,7 @@ fn latencies<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<Latency>, S
                 ..Latency::default()
             });
         } else if line.starts_with("Latency histogram") {
-            // With -LL the same again in every detail.
+            // With -LL the latencies follow once more, as histograms.
             break;
         } else if let (Some(latency), Some(entry)) = (all.last_mut(), percentile(line)) {
             latency.percentiles.push(entry);
@@ -98,7 +102,7 @@ fn latencies<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<Latency>, S
     }
 }
 
-/// `  50.00000% :    74.133us`.
+/// Reads a line of the form `  50.00000% :    74.133us`.
 fn percentile(line: &str) -> Option<(f64, f64)> {
     let (percent, time) = line.split_once(':')?;
     let percent = percent.trim().strip_suffix('%')?.parse().ok()?;

@@ -1,12 +1,14 @@
-//! Finding the program, asking it, reading it. A shell script stands in for it: no SPDK device is at hand.
+//! Tests of finding the program, running it and reading its output. A shell script takes its place,
+//! as no SPDK device is at hand.
 
 use super::*;
 use q2c_model::{Bytes, CpuId};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// Not recorded: written in the format of the tool's sources, with the rows of two published runs of one core each
-/// (spdk/spdk issue 970). By hand: 135405.05 + 176907.23 = 312312.28.
+/// Not recorded: it is written in the format of the tool's sources, with the rows of two published
+/// runs of one core each (spdk/spdk issue 970). The total was added by hand: 135405.05 + 176907.23
+/// = 312312.28.
 const TWO_CORES: &str = include_str!("fixtures/two_cores.txt");
 
 #[test]
@@ -30,7 +32,7 @@ fn the_total_and_the_percentiles_are_read() {
     assert_eq!(second.percentiles[2], (99.99999, 1892.538));
 }
 
-/// Older versions: no NSID, no rule above the table, no percentiles (spdk/spdk issue 970).
+/// Older versions print no NSID, no rule above the table and no percentiles (spdk/spdk issue 970).
 #[test]
 fn the_older_table_is_read_too() {
     let old = "Starting thread on core 0\n\n\
@@ -79,7 +81,7 @@ fn the_command_line_names_controller_and_cores() {
     assert_eq!(words, expected);
 }
 
-/// A program of these shell lines.
+/// A program made of these shell lines.
 fn program(folder: &Path, lines: &str) -> SpdkPerf {
     let path = folder.join(PROGRAM);
     fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
@@ -123,7 +125,7 @@ fn a_program_is_heard_out_and_its_failure_told() {
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
-/// Whatever machine this is: no device has that address.
+/// No machine has a device with this address.
 #[test]
 fn a_run_begins_with_the_device() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Engines on a file for direct I/O, or on a device that may be overwritten: the right bytes, between the right slot and the
-//! right place.
+//! Tests of engines on a file for direct I/O, or on a device that may be overwritten: they move the
+//! right bytes between the right slot and the right offset.
 
 use crate::opening::{Bench, bench, has_content};
 use crate::storm::Storm;
@@ -7,7 +7,7 @@ use crate::{BLOCK, BLOCKS, DEPTH, SIZE, SOUND, plain};
 use q2c_engine::EngineSpec;
 use q2c_engine::engine::{Act, Engine, Request};
 
-/// Every engine whose target's content can be read back.
+/// Runs `check` on every engine whose target's content can be read back.
 fn for_each_on_data(test: &str, check: impl Fn(&EngineSpec, Bench)) {
     let plain = plain().into_iter();
     let specs = plain.map(|text| text.parse().expect("a known engine"));
@@ -18,7 +18,7 @@ fn for_each_on_data(test: &str, check: impl Fn(&EngineSpec, Bench)) {
     }
 }
 
-/// Every engine on a file: a device ends elsewhere.
+/// Runs `check` on every engine on a file. A device is left out, because it ends elsewhere.
 fn for_each_on_a_file(test: &str, check: impl Fn(&EngineSpec, Bench)) {
     for_each_on_data(test, |spec, bench| {
         if !spec.needs_character_device() {
@@ -36,7 +36,7 @@ fn at(write: bool, slot: u16, place: u64) -> Request {
     }
 }
 
-/// Hands `requests` over at once and takes them back, all of them whole.
+/// Submits `requests` at once and takes their completions; all of them must be whole.
 fn all(engine: &mut dyn Engine, requests: &[Request]) {
     engine.submit(requests).expect(SOUND);
     for _ in requests {
@@ -44,14 +44,15 @@ fn all(engine: &mut dyn Engine, requests: &[Request]) {
     }
 }
 
-/// Slots begin with random words, each its own. They are written to the first places, read into other slots, and written
-/// from there to the places behind: which therefore hold what the first ones do.
+/// Slots begin with random words, different in each. They are written to the first places, read
+/// from there into other slots, and written from those to the places behind. So these must hold the
+/// same as the first places.
 #[test]
 fn what_is_read_into_a_slot_is_what_lies_at_its_place() {
     for_each_on_data("what_is_read_into_a_slot", |spec, mut bench| {
         let engine = bench.engine.as_mut();
         let slots = DEPTH as u16;
-        // Seven and 32 have no common divisor: every slot is some other's.
+        // 7 and 32 have no common divisor, so every slot gets the data of exactly one slot.
         let other = |slot: u16| slot * 7 % slots;
         let write = |slot| at(true, slot, u64::from(slot));
         all(engine, &(0..slots).map(write).collect::<Vec<_>>());
@@ -68,7 +69,8 @@ fn what_is_read_into_a_slot_is_what_lies_at_its_place() {
     });
 }
 
-/// Dropping waits for the kernel, which reads the buffers until the last write is done: every write is in the file.
+/// Dropping an engine waits for the kernel, which reads the buffers until the last write is done.
+/// So every write is in the file.
 #[test]
 fn writes_in_flight_at_the_drop_are_whole() {
     for_each_on_data("writes_in_flight_at_the_drop", |spec, mut bench| {
@@ -77,7 +79,7 @@ fn writes_in_flight_at_the_drop_are_whole() {
         bench.engine.submit(&writes).expect(SOUND);
         let content = bench.content_behind_the_drop();
         let written = content.chunks(SIZE).take(DEPTH);
-        // The buffers hold random words: half a kilobyte of zeros among them was never written.
+        // The buffers hold random words, so 512 zero bytes were never written.
         let mut parts = written.flat_map(|place| place.chunks(512));
         assert!(parts.all(|part| part.iter().any(|&b| b != 0)), "{spec}");
     });
@@ -102,7 +104,7 @@ fn a_read_over_the_end_is_short_and_one_behind_it_empty() {
     });
 }
 
-/// A request that the kernel refuses is data: here one whose place is not aligned for direct I/O.
+/// A request that the kernel refuses is data: here one whose offset is not aligned for direct I/O.
 #[test]
 fn an_odd_request_comes_back_with_its_errno() {
     for_each_on_data("an_odd_request", |spec, mut bench| {
@@ -117,7 +119,7 @@ fn an_odd_request_comes_back_with_its_errno() {
         bench.engine.submit(&[odd]).expect(SOUND);
         let done = bench.engine.wait().expect(SOUND);
         assert_eq!((done.slot, done.result), (5, -libc::EINVAL), "{spec}");
-        // And the engine goes on.
+        // The engine still works.
         storm.run(bench.engine.as_mut(), crate::storm::By::All, 5);
     });
 }
@@ -125,7 +127,8 @@ fn an_odd_request_comes_back_with_its_errno() {
 /// EOPNOTSUPP (include/uapi/asm-generic/errno.h).
 const EOPNOTSUPP: i32 = -95;
 
-/// A flush moves nothing; a durable write is a write; what is discarded reads as zeros, where the engine has discards.
+/// A flush moves nothing; a durable write writes; discarded bytes read as zeros, where the engine
+/// has discards.
 #[test]
 fn flushes_durable_writes_and_discards() {
     for_each_on_a_file("flushes_durable_writes", |spec, mut bench| {
@@ -146,7 +149,7 @@ fn flushes_durable_writes_and_discards() {
             engine.wait().expect(SOUND).result
         };
         let engine = bench.engine.as_mut();
-        // What polls in its calls refuses what cannot be polled.
+        // An engine that polls in its calls refuses operations that cannot be polled.
         if !spec.to_string().contains("iopoll") {
             assert_eq!(one(engine, Act::Flush, 0), 0, "{spec}: flush");
             assert_eq!(one(engine, Act::Durable, 1), SIZE as i32, "{spec}");

@@ -1,6 +1,7 @@
-//! What every engine keeps, whatever it does: one suite, run on each of them.
+//! The contract that every engine keeps: one suite of tests, run on each of them.
 //!
-//! `Q2C_TEST_ENGINE` names one engine and leaves the others out. With `Q2C_TEST_NG` `io_uring_cmd` has a device, see `opening.rs`.
+//! `Q2C_TEST_ENGINE` names one engine and leaves the others out. `Q2C_TEST_NG` gives `io_uring_cmd`
+//! a device, see `opening.rs`.
 
 mod files;
 mod opening;
@@ -16,10 +17,10 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use storm::{By, Storm};
 
-/// What is expected of every call on an engine.
+/// The message of every `expect` on a call of an engine.
 const SOUND: &str = "an engine that is not broken";
 const BLOCK: usize = 4096;
-/// A buffer is two blocks, so that a request need not fill it.
+/// A buffer has two blocks, so that a request need not fill it.
 const SIZE: usize = 2 * BLOCK;
 const DEPTH: usize = 32;
 const BLOCKS: u64 = 256;
@@ -45,10 +46,10 @@ const PLAIN: [&str; 19] = [
     "sim:lognormal=20us/0.5,servers=1",
     "sim:lognormal=20us/0.5,servers=4",
 ];
-/// Faults that no test here lives to see.
+/// Faults that come so late that no test here reaches them.
 const FAULTS: [&str; 3] = ["eio@1000000000", "short@1000000000", "late=1s@1000000000"];
 
-/// Engines without faults: all of them, or those of the one that `Q2C_TEST_ENGINE` names.
+/// The engines without faults: all of them, or those that `Q2C_TEST_ENGINE` names.
 fn plain() -> Vec<&'static str> {
     let only = std::env::var("Q2C_TEST_ENGINE").ok();
     let wanted = |text: &&str| {
@@ -58,7 +59,7 @@ fn plain() -> Vec<&'static str> {
     PLAIN.iter().copied().filter(wanted).collect()
 }
 
-/// Every engine, and every engine with each fault around it.
+/// Every engine, alone and with each fault around it.
 fn specs() -> Vec<EngineSpec> {
     let plain = plain();
     let wrapped = FAULTS
@@ -108,7 +109,7 @@ fn every_request_comes_back_once_however_it_is_taken() {
     comes_back_once("every_request_comes_back_once_however_it_is_taken", By::All);
 }
 
-/// Sleeping is a voluntary context switch.
+/// A sleep shows as a voluntary context switch, so there must be none.
 #[test]
 fn poll_never_sleeps() {
     for_each("poll_never_sleeps", |spec, engine| {
@@ -128,7 +129,8 @@ fn poll_never_sleeps() {
     });
 }
 
-/// Nor does it spin until the completion: a thousand looks are over long before a completion that takes ten seconds.
+/// A poll does not spin until the completion either: a thousand polls are over long before a
+/// completion that takes ten seconds.
 #[test]
 fn poll_looks_once() {
     for text in ["sim:10s", "fault:late=10s@1:null", "fault:eio@1:sim:10s"] {
@@ -182,7 +184,7 @@ fn the_suite_leaves_no_engine_out() {
     assert_eq!(here, known);
 }
 
-/// A wait with an end ends there, and before with what is complete.
+/// A wait with a deadline ends at the deadline, or before it with a completion.
 #[test]
 fn a_wait_ends_at_its_deadline_or_with_a_completion() {
     for_each("a_wait_ends_at_its_deadline", |spec, engine| {

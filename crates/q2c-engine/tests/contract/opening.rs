@@ -1,4 +1,4 @@
-//! Opening an engine on a target, or saying why that is not possible here.
+//! Opens an engine on a target, or tells why that is not possible here.
 
 use crate::{BLOCK, BLOCKS, DEPTH, SIZE};
 use q2c_engine::engine::{Act, Engine, EngineError, Request};
@@ -12,13 +12,14 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
-/// Names a namespace's character device for `io_uring_cmd`. Its first megabyte is overwritten.
+/// Environment variable that names a namespace's character device for `io_uring_cmd`. Its first
+/// megabyte is overwritten.
 const CHARACTER_DEVICE: &str = "Q2C_TEST_NG";
-/// Names the same namespace's block device, through which what was written is read back. All tests share the megabyte: run them
-/// with `--test-threads=1`.
+/// Environment variable that names the same namespace's block device, through which the written
+/// data is read back. All tests share the megabyte: run them with `--test-threads=1`.
 const ITS_BLOCK_DEVICE: &str = "Q2C_TEST_NG_BLOCK";
 
-/// Whether what an engine writes can be read back on another way.
+/// Whether the data that an engine writes can be read back in another way.
 pub fn has_content(spec: &EngineSpec) -> bool {
     match spec.needs_character_device() {
         true => std::env::var_os(ITS_BLOCK_DEVICE).is_some(),
@@ -26,18 +27,18 @@ pub fn has_content(spec: &EngineSpec) -> bool {
     }
 }
 
-/// An engine on its target.
+/// An engine on its target, and what is known about the target.
 pub struct Bench {
     pub engine: Box<dyn Engine>,
     pub direct: bool,
     file: Option<Arc<File>>,
-    /// Its content is another device's.
+    /// Whether the content is read through another device.
     device: bool,
 }
 
 impl Bench {
-    /// What the target holds, read back through the page cache, of a device the part that belongs to the test. The cache of a
-    /// block device that nobody has open is empty.
+    /// The content of the target, read back through the page cache; of a device, the part that
+    /// belongs to the test. The page cache of a block device that no process has open is empty.
     pub fn content(&self) -> Vec<u8> {
         let file = self.file.as_ref().expect("an engine on a file");
         let path = match self.device {
@@ -45,14 +46,14 @@ impl Bench {
             false => format!("/proc/self/fd/{}", file.as_raw_fd()),
         };
         let mut content = Vec::new();
-        // Buffered: the reader's memory is not aligned.
+        // The file is opened for buffered reading, because the reader's memory is not aligned.
         let back = File::open(path).expect("the target once more");
         let mut back = back.take(BLOCKS * BLOCK as u64);
         back.read_to_end(&mut content).expect("the target's bytes");
         content
     }
 
-    /// The same, once the engine is gone.
+    /// The content of the target after the engine has been dropped.
     pub fn content_behind_the_drop(self) -> Vec<u8> {
         let Bench {
             engine,
@@ -73,7 +74,8 @@ impl Bench {
     }
 }
 
-/// A target that is deleted with its handles: direct where the file system can, else buffered.
+/// A target that is deleted when its handles are closed, and whether it is open for direct I/O,
+/// which not every file system has.
 fn target() -> (File, bool) {
     let folder = env!("CARGO_TARGET_TMPDIR");
     let mut named = tempfile::NamedTempFile::new_in(folder).expect("a temporary file");
@@ -96,17 +98,18 @@ fn target() -> (File, bool) {
     }
 }
 
-/// The engine in the calling thread; `None` where it cannot run here, counted as a skip of `test`.
+/// Opens the engine in the calling thread; `None` where it cannot run here, which counts as a skip
+/// of `test`.
 pub fn open(spec: &EngineSpec, test: &str) -> Option<Box<dyn Engine>> {
     bench(spec, test).map(|bench| bench.engine)
 }
 
-/// The engine and its target.
+/// Opens the engine and keeps its target.
 pub fn bench(spec: &EngineSpec, test: &str) -> Option<Bench> {
     match try_bench(spec) {
         Ok(bench) => Some(bench),
         Err(reason) => {
-            // Once per test, not for each fault around the same engine.
+            // The skip is counted once for a test, not for each fault around the same engine.
             if !matches!(spec, EngineSpec::Fault { .. }) {
                 skip(test, &format!("{spec}: {reason}"));
             }
@@ -153,7 +156,8 @@ fn character_device() -> Result<File, String> {
     file.map_err(|e| format!("open {}: {e}", path.display()))
 }
 
-/// One read by the engine tells whether the target has poll queues. Faults count their requests, so theirs is another engine.
+/// One read by the engine shows whether the target has poll queues. A fault counts its requests, so
+/// a second engine does the read for it.
 fn can_poll(
     spec: &EngineSpec,
     medium: &Medium,

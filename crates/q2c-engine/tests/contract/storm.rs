@@ -1,22 +1,23 @@
-//! A seeded storm of requests that knows what must come back.
+//! A seeded storm: random requests, and the knowledge of what must come back.
 
 use crate::{BLOCK, BLOCKS, DEPTH, SOUND};
 use q2c_engine::engine::{Act, Completion, Engine, Request};
 use q2c_stats::Rng;
 
-/// How a storm takes completions.
+/// The way in which a storm takes completions.
 #[derive(Clone, Copy, Debug)]
 pub enum By {
     Poll,
     Wait,
-    /// Submits and waits in one act now and then, polls and waits otherwise.
+    /// Sometimes submits and waits in one call; otherwise polls or waits.
     All,
 }
 
-/// Batches of all sizes and lengths into free slots, completions in any order; counts what it sees, allocates nothing.
+/// Submits batches of all sizes and lengths into free slots and takes completions in any order. It
+/// checks and counts them, and allocates nothing.
 pub struct Storm {
     rng: Rng,
-    /// Bytes asked of each slot in flight.
+    /// Bytes asked in each slot in flight.
     asked: [Option<u32>; DEPTH],
     pub sent: u64,
     pub back: u64,
@@ -51,7 +52,7 @@ impl Storm {
         }
     }
 
-    /// A batch for some of the free slots, possibly none of them.
+    /// A batch of requests for some of the free slots, possibly for none, and its length.
     pub fn batch(&mut self) -> ([Request; DEPTH], usize) {
         let empty = Request {
             act: Act::Read,

@@ -8,7 +8,7 @@ use q2c_model::Nanos;
 use q2c_policy::{Decision, Io, Lane, Outcome, Token};
 use std::sync::{Arc, Mutex};
 
-/// One lane with four in flight for 200 ms.
+/// The results of one lane with four requests in flight for 200 ms.
 fn four(engine: &str, wait: Wait) -> (LaneData, PhaseStats) {
     let mut job = job(engine, vec![Activity::Start(wait)]);
     job.depth = 4;
@@ -18,8 +18,8 @@ fn four(engine: &str, wait: Wait) -> (LaneData, PhaseStats) {
     (lane, stats)
 }
 
-/// Four servers of 2 ms: four requests take turns in 2 ms. Asleep for most of it, the lane needs a small part of its CPU. Tries,
-/// for a machine with other work.
+/// On four servers of 2 ms the four requests take turns in 2 ms. The lane sleeps for most of this
+/// time and needs a small part of its CPU. There are several tries, for a machine with other work.
 #[test]
 fn a_lane_sleeps_for_its_oldest_and_loses_nothing() {
     let _machine = alone();
@@ -27,7 +27,8 @@ fn a_lane_sleeps_for_its_oldest_and_loses_nothing() {
         let (lane, stats) = four("sim:2ms,servers=4", hybrid("fixed:1500us"));
         assert!(lane.samples.iter().all(|s| s.is(Sample::HYBRID)));
         assert!(stats.slept > 50, "{} of {}", stats.slept, stats.ios);
-        // A sleep is a switch, and there are hardly any others: none belongs to a request that was not slept for.
+        // A sleep is a context switch, and there are hardly any others: a request that was not
+        // slept for causes none.
         let in_flight = stats.iops() * q2c_stats::mean(&stats.latencies) / 1e9;
         assert!((3.7..4.05).contains(&in_flight), "{in_flight} in flight");
         let switches = stats.voluntary as f64 / stats.slept as f64;
@@ -39,7 +40,8 @@ fn a_lane_sleeps_for_its_oldest_and_loses_nothing() {
     assert!(good);
 }
 
-/// A sleep of 3 ms on a device of 1 ms: whatever was slept for is complete at the first look.
+/// With a sleep of 3 ms on a device of 1 ms, every request that was slept for is complete at the
+/// first look.
 #[test]
 fn whoever_sleeps_too_long_misses() {
     let _machine = alone();
@@ -52,7 +54,7 @@ fn whoever_sleeps_too_long_misses() {
     }
 }
 
-/// Tells what it is told: the number that `decide` gave the request, and the outcome.
+/// A rule that keeps what it is told: the number that `decide` gave the request, and the outcome.
 struct Hears(u64, Arc<Mutex<Vec<(u64, Outcome)>>>);
 
 impl Lane for Hears {
@@ -67,8 +69,8 @@ impl Lane for Hears {
     }
 }
 
-/// Each request comes back to the rule once, with its own token and time. All were complete before their 3 ms were over, also those
-/// that were not slept for; so all are told as missed.
+/// The rule is told of each request once, with its own token and time. All requests were complete
+/// before their 3 ms were over, also those that were not slept for; so all are told as missed.
 #[test]
 fn a_rule_hears_of_every_request_by_its_token() {
     let _machine = alone();
@@ -85,8 +87,9 @@ fn a_rule_hears_of_every_request_by_its_token() {
     }
 }
 
-/// The first of every five takes 10 ms, the others 1 ms. Two in flight: the slow one is the oldest nearly all the time and is slept for
-/// once, 500 us; behind that the lane looks, and finds the fast ones one after the other without another sleep.
+/// The first of every five requests takes 10 ms, the others 1 ms. With two in flight the slow one
+/// is the oldest nearly all the time. It is slept for once, 500 us; after that the lane looks, and
+/// finds the fast ones one after the other without another sleep.
 #[test]
 fn the_oldest_is_slept_for_once() {
     let _machine = alone();
@@ -99,7 +102,7 @@ fn the_oldest_is_slept_for_once() {
     (job.engine, job.depth) = (engine, 2);
     let data = run(plan(&[100], vec![job])).expect("a run");
     let samples = &data.lanes[0].samples;
-    // In the order of reaping: the fast ones behind the first slow one, which comes in the end.
+    // In the order of reaping the fast ones come first, and then the first slow one.
     let slow = samples.iter().position(|s| s.wait_ns > 9_000_000);
     let slow = slow.expect("a slow one");
     assert!((3..=9).contains(&slow), "{slow}");
@@ -109,8 +112,8 @@ fn the_oldest_is_slept_for_once() {
     assert!((500_000..5_000_000).contains(&samples[slow].slept_ns));
 }
 
-/// A rule may answer anything at any depth. One server of 1 ms: a request becomes the oldest 3 ms after its submission, and half
-/// a millisecond of the sleep that it was given is left.
+/// A rule may give any decision at any depth. On one server of 1 ms a request becomes the oldest 3
+/// ms after its submission, when half a millisecond of its sleep is left.
 #[test]
 fn every_answer_is_carried_out() {
     let _machine = alone();

@@ -1,4 +1,5 @@
-//! On a real disk: a sleep with an I/O in flight is one switch, whatever completes meanwhile.
+//! Tests on a real disk: a sleep with an I/O in flight is one context switch, whatever completes
+//! meanwhile.
 
 use crate::plan::{SWITCHES, alone, hybrid, job, plan, run};
 use q2c_engine::measure::phase_stats;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 pub const SIZE: usize = 8 << 20;
 
-/// A fully written file for direct I/O; `None` where the file system has none.
+/// A fully written file, open for direct I/O; `None` where the file system has none.
 pub fn target() -> Option<File> {
     let mut named =
         tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary file");
@@ -29,7 +30,7 @@ pub fn target() -> Option<File> {
         .ok()
 }
 
-/// What one lane of `rule` did on a file, or why it cannot be had here.
+/// The results of one lane under `rule` on a file, or the reason why they cannot be had here.
 fn on_disk(rule: &str) -> Result<LaneData, String> {
     let Some(file) = target() else {
         return Err("the file system of the target folder has no O_DIRECT".to_owned());
@@ -46,7 +47,8 @@ fn on_disk(rule: &str) -> Result<LaneData, String> {
     }
 }
 
-/// Default ring flags give 1.98 switches here: the completion's task work ends the sleep early.
+/// With the default ring flags there were 1.98 switches here, because the completion's task work
+/// ends the sleep early.
 #[test]
 fn one_switch_per_slept_io() {
     let _machine = alone();
@@ -70,13 +72,14 @@ fn one_switch_per_slept_io() {
         "{}",
         stats.switches_per_io()
     );
-    // From the submission's return: a lane that lost its CPU before the call slept that much less.
+    // `woke_ns` counts from the submission's return: a lane that lost its CPU before the call of
+    // the sleep slept less by that time.
     let early = lane.samples.iter().find(|s| s.woke_ns < 149_800);
     assert_eq!(early, None, "a sleep was cut short");
 }
 
-/// The thread is in the kernel until the completion, as with the interrupt method: one switch per I/O, but for those that are complete
-/// before it could give the CPU up.
+/// The thread is in the kernel until the completion, as with the interrupt method: one switch per
+/// I/O, except for I/Os that are complete before the thread could give up the CPU.
 #[test]
 fn a_rule_that_answers_interrupt_waits_in_the_kernel() {
     let _machine = alone();

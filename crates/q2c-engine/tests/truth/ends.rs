@@ -1,4 +1,5 @@
-//! How a run ends: by its stop flag, by a lane that cannot start, by one that breaks. Never by hanging.
+//! Tests of how a run ends: by its stop flag, by a lane that cannot start, by one that breaks. It
+//! never hangs.
 
 use crate::plan::{BLOCK, Scripted, alone, clock, cpu, hybrid, job, plan, run};
 use q2c_engine::engine::EngineError;
@@ -11,7 +12,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A plan of many seconds in which somebody rests, sleeps, polls and waits in every phase.
+/// A plan of many seconds in which lanes rest, sleep, poll and wait.
 fn long() -> RunPlan {
     let lane = |engine: &str, n, activities| {
         let mut job = job(engine, activities);
@@ -45,7 +46,7 @@ fn long() -> RunPlan {
     plan(&[60, 60, 60_000], jobs)
 }
 
-/// From raising the flag `after_ms` into a long run to the run's return.
+/// The time from raising the flag, `after_ms` into a long run, to the run's return.
 fn taken_to_stop(after_ms: u64) -> Duration {
     let stop = AtomicBool::new(after_ms == 0);
     thread::scope(|scope| {
@@ -62,7 +63,8 @@ fn taken_to_stop(after_ms: u64) -> Duration {
     })
 }
 
-/// Any moment: before the start, in work, at rest, at the seams. Three tries, for a machine with other work.
+/// The flag is raised at many moments: before the start, in work, at rest, at the edges of phases.
+/// There are three tries, for a machine with other work.
 #[test]
 fn stop_ends_a_run_within_a_fifth_of_a_second() {
     let _machine = alone();
@@ -111,7 +113,7 @@ fn a_stopped_run_tells_its_end_and_no_phase_that_never_began() {
     let mut told = Ends(Vec::new());
     let data = crate::plan::run_watched(plan(&[9_000; 3], vec![failing]), &mut told).unwrap();
     assert_eq!((told.0, data.stopped), (vec![0, 3], true));
-    // A few readings up to the end, not one for each of the intervals left.
+    // There are a few readings up to the end, not one for each interval that was left.
     assert!(
         data.lanes[0].cpu_readings.len() < 20,
         "{}",
@@ -119,12 +121,13 @@ fn a_stopped_run_tells_its_end_and_no_phase_that_never_began() {
     );
 }
 
-/// The error of a run whose second of three lanes is `bad`; panics when it hangs or leaves a thread behind.
+/// The error of a run whose second of three lanes is `bad`. Panics when the run hangs or leaves a
+/// thread behind.
 fn refused(bad: JobPlan) -> RunError {
     let good = || job("sim:100us", vec![Activity::Idle]);
     let plan = plan(&[60_000], vec![good(), bad, good()]);
     let (sender, receiver) = mpsc::channel();
-    // Threads inherit the name of the one that starts them.
+    // Threads inherit the name of the thread that starts them.
     let named = thread::Builder::new().name("q2c-refused".to_owned());
     let body = move || {
         let error = run(plan).err();
@@ -193,7 +196,8 @@ fn a_lane_that_cannot_be_set_up_is_an_error() {
     );
 }
 
-/// No memory for this: the set-up panics, and the other lanes are not left waiting.
+/// There is no memory for this capacity, so the set-up panics. The other lanes are not left
+/// waiting.
 #[test]
 fn a_set_up_that_panics_is_an_error() {
     let _machine = alone();
@@ -267,7 +271,8 @@ fn contradictions_are_refused_with_a_reason() {
     assert!(matches!(run(plan), Err(RunError::Plan { .. })));
 }
 
-/// A microsecond is a bound for unoptimised code on a machine with other work; optimised it is below 60 ns.
+/// The bound of 5 us is for unoptimised code on a machine with other work; optimised code stays
+/// below 60 ns.
 #[test]
 fn the_floor_is_far_below_any_device() {
     let _machine = alone();

@@ -1,4 +1,4 @@
-//! On a real disk: what each interface's ways of waiting cost in switches and CPU.
+//! Tests on a real disk: what each interface's ways of waiting cost in context switches and CPU.
 
 use crate::disk::{SIZE, target};
 use crate::plan::{SWITCHES, alone, cpu, hybrid, job, plan, run};
@@ -8,7 +8,7 @@ use q2c_engine::{Activity, JobPlan, LaneData, Medium, RunError, Sample, Wait};
 use q2c_model::Bytes;
 use std::sync::Arc;
 
-/// What one lane did on a file in half a second, or why it cannot be had here.
+/// The results of one lane on a file in half a second, or the reason why they cannot be had here.
 fn on_disk(engine: &str, depth: u16, wait: Wait) -> Result<(LaneData, PhaseStats), String> {
     let Some(file) = target() else {
         return Err("the file system of the target folder has no O_DIRECT".to_owned());
@@ -30,7 +30,7 @@ fn on_disk(engine: &str, depth: u16, wait: Wait) -> Result<(LaneData, PhaseStats
     Ok((lane, stats))
 }
 
-/// All interfaces with requests in flight; a helper that spins wants a CPU for itself.
+/// All interfaces that have requests in flight. One with a helper that spins needs a second CPU.
 fn asynchronous() -> Vec<String> {
     let plain = ["io_uring", "libaio", "libaio:reap=kernel"].map(str::to_owned);
     let mut all = plain.to_vec();
@@ -49,7 +49,8 @@ fn skip(reason: &str) {
     q2c_testkit::skip("engines_on_disk", reason);
 }
 
-/// Asleep until the interrupt: one switch per I/O, but for those that are complete before the CPU could be given up.
+/// A wait for the interrupt is one switch per I/O, except for I/Os that are complete before the
+/// thread could give up the CPU.
 #[test]
 fn interrupts_switch_and_polling_does_not() {
     let _machine = alone();
@@ -67,7 +68,7 @@ fn interrupts_switch_and_polling_does_not() {
     }
 }
 
-/// One call per I/O: nothing lies between submission and completion, and the call sleeps.
+/// With one call per I/O there is no time between submission and completion, and the call sleeps.
 #[test]
 fn a_call_is_submission_and_waiting_in_one() {
     let _machine = alone();
@@ -88,7 +89,8 @@ fn a_call_is_submission_and_waiting_in_one() {
     );
 }
 
-/// Whether the request's completion comes by a ring of the kernel's or the library's, a timed sleep lasts: one switch per slept I/O.
+/// A timed sleep lasts to its end, whether the completion comes by a ring of the kernel or of the
+/// library: one switch per I/O that slept.
 #[test]
 fn a_sleep_lasts_whatever_completes_meanwhile() {
     let _machine = alone();
@@ -125,7 +127,7 @@ fn depth_is_kept_by_every_interface() {
                 Ok(done) => done,
                 Err(reason) => return skip(&reason),
             };
-            // Little's law, but for the first and the last.
+            // Little's law, except for the first and the last requests.
             let in_flight = stats.iops() * q2c_stats::mean(&stats.latencies) / 1e9;
             assert!(
                 (14.0..16.2).contains(&in_flight),
@@ -135,7 +137,8 @@ fn depth_is_kept_by_every_interface() {
     }
 }
 
-/// The kernel's thread looks at the ring all the time: its CPU is a CPU's, and is told apart from the lane's.
+/// The kernel's helper thread looks at the ring all the time. It takes a whole CPU, which is
+/// counted apart from the lane's.
 #[test]
 fn a_helpers_cpu_is_charged() {
     let _machine = alone();
@@ -155,7 +158,8 @@ fn a_helpers_cpu_is_charged() {
     assert_eq!((lane.facts.helper, stats.helper_cpu_ns), (None, 0));
 }
 
-/// Without poll queues every request fails, or an old kernel takes the interrupt instead; an error is explained.
+/// Without poll queues every request fails and the error is explained; an old kernel uses the
+/// interrupt instead.
 #[test]
 fn polling_without_poll_queues_names_them() {
     let _machine = alone();

@@ -1,4 +1,4 @@
-//! Failed and short I/O is data; it stops a run only where that was asked for.
+//! Failed and short I/O is data. It stops a run only where that was asked for.
 
 use crate::plan::{BLOCK, alone, cpu, hybrid, job, median_of, plan, run};
 use q2c_engine::{Activity, Fault, LaneData, Wait};
@@ -18,7 +18,7 @@ fn spoilt(fault: &str, wait: Wait) -> LaneData {
     data.lanes.remove(0)
 }
 
-/// The seventh I/O is number 6.
+/// The seventh I/O has number 6.
 #[test]
 fn a_fault_is_kept_with_its_number_and_offset_and_the_run_goes_on() {
     let _machine = alone();
@@ -51,7 +51,7 @@ fn a_late_completion_is_no_fault_and_takes_its_time() {
     for wait in methods() {
         let lane = spoilt("late=10ms@7", wait);
         assert!(lane.ios > 7 && lane.faults == 0, "{lane:?}");
-        // 10 ms and the service time, less 500 ppm of slew between the clocks.
+        // At least 10 ms and the service time, less 500 ppm of slew between the clocks.
         assert!(
             lane.samples[6].u2c().0 >= 10_094_000,
             "{:?}",
@@ -110,6 +110,6 @@ fn deep_lanes_keep_faults_too() {
     assert!(data.stopped && lane.faults == 1);
     assert_eq!(lane.first_fault.map(|f| f.nth), Some(8));
     assert_eq!(lane.samples[8].result, BLOCK as i32 / 2);
-    // What was in flight came back: at most the three others.
+    // The requests in flight came back: at most three more.
     assert!((9..=12).contains(&lane.ios), "{}", lane.ios);
 }

@@ -1,4 +1,5 @@
-//! Rules that leave I/Os to the interrupt: which ones, and that the thread really gives its CPU up for them.
+//! Tests of rules that leave I/Os to the interrupt: which I/Os these are, and that the thread
+//! really gives up its CPU for them.
 
 use crate::plan::{alone, cpu, hybrid, once};
 use q2c_engine::measure::phase_stats;
@@ -6,7 +7,7 @@ use q2c_engine::{LaneData, Sample, Wait};
 use q2c_model::Nanos;
 use q2c_policy::{Io, PolicySpec};
 
-/// How an I/O was waited for.
+/// The way in which an I/O was waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waited {
     Interrupt,
@@ -14,7 +15,8 @@ enum Waited {
     Asleep,
 }
 
-/// Lengths of runs of the same, in order. Flags and times must tell the same story.
+/// The lengths of runs of I/Os that were waited for in one way, in order. Flags and times must
+/// agree.
 fn runs(lane: &LaneData) -> Vec<(Waited, usize)> {
     let how = |s: &Sample| {
         assert!(s.is(Sample::HYBRID), "{s:?}");
@@ -35,7 +37,8 @@ fn runs(lane: &LaneData) -> Vec<(Waited, usize)> {
     chunks.map(|run| (how(&run[0]), run.len())).collect()
 }
 
-/// One voluntary switch per I/O, and hardly any CPU: nobody looked. Fewer than one: the lane lost its CPU until the I/O was complete.
+/// One voluntary switch per I/O and hardly any CPU: the lane did not look. There are fewer switches
+/// where the lane lost its CPU until the I/O was complete.
 fn gave_the_cpu_up(lane: &LaneData) {
     let stats = phase_stats(lane, 0);
     assert_eq!((stats.interrupted, stats.slept), (stats.ios, 0));
@@ -50,14 +53,15 @@ fn hypi_leaves_large_ios_to_the_interrupt() {
     let large = once("sim:500us", hybrid("hypi:interrupt=4k"), 300);
     gave_the_cpu_up(&large);
     assert!(large.ios > 100, "{}", large.ios);
-    // One byte more, and 4 KiB is slept on from the first window's end.
+    // With a threshold of one byte more, I/Os of 4 KiB are slept for from the first window's end.
     let small = once("sim:500us", hybrid("hypi:interrupt=4097,period=10ms"), 300);
     let runs = runs(&small);
     let kinds: Vec<Waited> = runs.iter().map(|run| run.0).collect();
     assert_eq!(kinds, [Waited::Looking, Waited::Asleep]);
 }
 
-/// 500 us is above 40.5 us: after a window of 10 ms, 20 I/Os at most, nothing but interrupts.
+/// 500 us is above the rule's 40.5 us. After a window of 10 ms, which holds 20 I/Os at most, there
+/// are only interrupts.
 #[test]
 fn ehp_goes_over_to_interrupts_after_its_first_window() {
     let _machine = alone();
@@ -67,7 +71,8 @@ fn ehp_goes_over_to_interrupts_after_its_first_window() {
         panic!("{runs:?}");
     };
     assert!(polled <= 22 && rest > 100, "{runs:?}");
-    // Interrupts give the CPU up: of the time after the first window a small part.
+    // Interrupts give up the CPU, so it is busy for a small part of the time after the first
+    // window.
     let stats = phase_stats(&lane, 0);
     let waiting = lane.samples[polled..].iter().map(|s| u64::from(s.wait_ns));
     let switches = stats.voluntary as f64 / rest as f64;
@@ -81,7 +86,8 @@ fn ehp_goes_over_to_interrupts_after_its_first_window() {
     );
 }
 
-/// Alone on its CPU: pas in multiples of 20 I/Os, polling in runs of 10, never an interrupt.
+/// Alone on its CPU the rule sleeps by pas for multiples of 20 I/Os and polls for 10, and never
+/// takes an interrupt.
 #[test]
 fn dpas_sleeps_and_polls_in_turns_when_alone() {
     let _machine = alone();
@@ -98,8 +104,9 @@ fn dpas_sleeps_and_polls_in_turns_when_alone() {
     }
 }
 
-/// A second thread of its CPU sleeps all the time, and the device is faster than any wake-up: a timer failure in the first mode, two asleep
-/// at once in the second. From then on interrupts, 30 at a time, and 20 more sleeps to see whether it is still so.
+/// A second thread on the CPU is asleep all the time, and the device is faster than any wake-up. So
+/// there is a timer failure in the first mode, and two are asleep at once in the second. From then
+/// on the rule takes 30 interrupts, and 20 sleeps to see whether it is still so, in turns.
 #[test]
 fn dpas_takes_interrupts_on_a_contended_cpu() {
     let _machine = alone();
@@ -114,7 +121,7 @@ fn dpas_takes_interrupts_on_a_contended_cpu() {
     other.decide(io, Nanos::ZERO);
     let lane = once("sim:100ns", Wait::Hybrid(lanes.remove(0)), 100);
     let runs = runs(&lane);
-    // The other thread's I/O was the first of the first 20.
+    // Two times 20 I/Os, of which the other thread's was the first.
     assert_eq!(runs[0], (Waited::Asleep, 39), "{runs:?}");
     let (_, whole) = runs[1..].split_last().expect("runs");
     assert!(whole.len() > 10, "{runs:?}");

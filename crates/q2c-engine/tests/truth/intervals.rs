@@ -1,4 +1,4 @@
-//! The intervals of a phase are the phase.
+//! Tests that the intervals of a phase add up to the phase.
 
 use crate::plan::{Scripted, alone, job, plan, run};
 use q2c_engine::measure::{combine, intervals, phase_stats};
@@ -8,7 +8,7 @@ use q2c_policy::Decision;
 
 const LENGTH: Nanos = Nanos::from_millis(20);
 
-/// Every third I/O sleeps and misses.
+/// A rule under which every third I/O sleeps and misses.
 fn mixed() -> Wait {
     Scripted::wait(|n| match n % 3 {
         0 => Decision::Sleep(Nanos(300_000)),
@@ -53,14 +53,15 @@ fn the_numbers_of_the_intervals_add_up_to_those_of_the_phase() {
             "{misses} of {missed}"
         );
         assert!((asked - sum).abs() < 1.0, "{asked} of {sum}");
-        // What is left out lies behind the last whole interval.
+        // The I/Os that are left out lie behind the last whole interval.
         let rest = data.end.t_ns - edge.min(data.end.t_ns);
         assert!(rest < LENGTH.0, "{rest} ns");
         assert_eq!(samples.len() as u64, data.ios);
     }
 }
 
-/// Ten intervals fit into 200 ms however late the wake-up at its begin was; the lane may be late itself on a machine with other work.
+/// Ten intervals fit into 200 ms, however late the wake-up at the phase's begin was. The lane may
+/// be late itself on a machine with other work.
 #[test]
 fn a_phase_of_ten_intervals_has_ten() {
     let _machine = alone();
@@ -75,7 +76,8 @@ fn a_phase_of_ten_intervals_has_ten() {
     }
 }
 
-/// The sampler's CPU per interval is the lane's own: near 100 % while it polls, near 0 while it rests.
+/// The sampler's CPU in each interval is the lane's own: near 100 % while it polls, near 0 while it
+/// rests.
 #[test]
 fn cpu_per_interval_follows_the_work() {
     let _machine = alone();
@@ -83,7 +85,7 @@ fn cpu_per_interval_follows_the_work() {
     let data = run(plan(&[200, 200], vec![job("sim:100us", activities)])).unwrap();
     let lane = &data.lanes[0];
     let whole: Vec<f64> = (0..2).map(|p| phase_stats(lane, p).cpu_pct()).collect();
-    // The lane has a CPU, or a share of it on a machine with other work.
+    // The lane has a whole CPU, or a share of it on a machine with other work.
     assert!(whole[0] > 10.0 && whole[1] < 5.0, "{whole:?} %");
     for (phase, whole) in whole.iter().enumerate() {
         let parts = intervals(lane, phase, LENGTH)
@@ -92,7 +94,7 @@ fn cpu_per_interval_follows_the_work() {
         let known: Vec<f64> = parts.filter(|pct| pct.is_finite()).collect();
         assert!(known.len() >= 7, "{known:?}");
         let mean = q2c_stats::mean(&known);
-        // Each reading may lie some milliseconds beside its edge then.
+        // On a machine with other work a reading may lie some milliseconds beside its edge.
         assert!((mean - whole).abs() < 15.0, "{mean} % against {whole} %");
     }
 }

@@ -1,4 +1,4 @@
-//! Runs without a planned end: slices, orders, and how they end.
+//! Tests of runs without a planned end: their slices, their orders, and how they end.
 
 use crate::plan::{Scripted, alone, clock, cpu, hybrid, job};
 use q2c_engine::engine::EngineError;
@@ -42,7 +42,7 @@ fn hear(live: &mut Live<'_>, n: usize) -> Vec<LiveSlice> {
     (0..n).map(one).collect()
 }
 
-/// Slices until those under order number `order` have come `n` times.
+/// The slices up to the one with which `n` under order number `order` have come.
 fn hear_under(live: &mut Live<'_>, order: u64, n: usize) -> Vec<LiveSlice> {
     let mut all = Vec::new();
     while all.iter().filter(|s: &&LiveSlice| s.order == order).count() < n {
@@ -51,7 +51,8 @@ fn hear_under(live: &mut Live<'_>, order: u64, n: usize) -> Vec<LiveSlice> {
     all
 }
 
-/// Each slice begins where the one before ended, and all I/Os are in one of them.
+/// Checks that each slice begins where the one before ended, and that every I/O of a slice is in
+/// its latencies.
 fn assert_whole(slices: &[LiveSlice]) {
     for pair in slices.windows(2) {
         assert_eq!(pair[0].span.1, pair[1].span.0, "a gap");
@@ -73,13 +74,14 @@ fn slices_come_one_after_the_other_and_lose_nothing() {
     assert_whole(&slices);
     for slice in &slices {
         let edge = start_ns + (slice.number + 1) * SLICE.0;
-        // A slice ends with the first I/O after its edge: it is late by an I/O, or by what other work the machine has.
+        // A slice ends with the first I/O after its edge, so it is late by an I/O, or by the time
+        // that other work takes on the machine.
         let next = edge + SLICE.0;
         assert!((edge..next).contains(&slice.span.1), "{}", slice.number);
         assert!(slice.stats.ios <= (slice.span.1 - slice.span.0) / 100_000 + 1);
     }
     assert!(slices[0].span.0 >= start_ns);
-    // What was heard is what the lane did, but for what it did after.
+    // The slices hold all that the lane did, except for what it did after the last of them.
     let heard: u64 = slices.iter().map(|s| s.stats.ios).sum();
     let lane = &data.lanes[0];
     assert!(
@@ -91,7 +93,8 @@ fn slices_come_one_after_the_other_and_lose_nothing() {
     assert_eq!(slices[0].facts.polls_by, "memory");
 }
 
-/// A listener that sleeps gets longer slices; every I/O is counted, and what has no room is not kept.
+/// A listener that does not listen gets longer slices. Every I/O is counted, and samples without
+/// room are not kept.
 #[test]
 fn who_does_not_listen_gets_longer_slices() {
     let _machine = alone();
@@ -108,13 +111,13 @@ fn who_does_not_listen_gets_longer_slices() {
     }
     let longest = slices.iter().max_by_key(|s| s.span.1 - s.span.0).unwrap();
     let length = longest.span.1 - longest.span.0;
-    // Three buffers at most were filled in 60 ms of the 400.
+    // At most three buffers were filled, in 60 ms of the 400.
     assert!(length > 250_000_000, "{length} ns");
     assert!(longest.stats.ios > 300 && longest.stats.latencies.len() == 300);
 }
 
-/// A device of 1 ms: interrupts leave the CPU, polling does not, a rule of 200 us sleeps 200 us and never misses, one of 1.5 ms
-/// always misses.
+/// On a device of 1 ms interrupts leave the CPU and polling does not. A rule of 200 us sleeps for
+/// 200 us and does not miss; one of 1.5 ms always misses.
 #[test]
 fn an_order_changes_what_is_done_and_is_told_apart() {
     let _machine = alone();
@@ -141,12 +144,12 @@ fn an_order_changes_what_is_done_and_is_told_apart() {
     assert!(under(2).all(|s| s.slept == s.ios && s.asked_ns == s.ios * 200_000));
     assert!(under(3).all(|s| s.slept == s.ios && s.asked_ns == s.ios * 1_500_000));
     assert!(under(3).all(|s| s.miss_rate() == 1.0));
-    // Late by more than 800 us now and then, on a machine with other work.
+    // On a machine with other work a sleep sometimes ends more than 800 us late.
     let (missed, ios) = under(2).fold((0, 0), |(m, n), s| (m + s.misses, n + s.ios));
     assert!(missed * 2 < ios, "{missed} of {ios}");
 }
 
-/// Every third I/O sleeps, and misses.
+/// Every third I/O sleeps and misses.
 #[test]
 fn a_rules_miss_rate_is_that_of_its_slices() {
     let _machine = alone();
@@ -163,7 +166,7 @@ fn a_rules_miss_rate_is_that_of_its_slices() {
     }
 }
 
-/// Two lanes take an order at the same edge, though only one of them has work.
+/// Two lanes take an order at the same edge, though only one of them gets a new activity.
 #[test]
 fn lanes_change_together() {
     let _machine = alone();
@@ -171,7 +174,8 @@ fn lanes_change_together() {
     second.cpu = cpu(1);
     let jobs = vec![first("sim:100us", Wait::Interrupt), second];
     let mut together = 0;
-    // Five tries, for a machine with other work: a lane that is late takes it later.
+    // There are five tries, for a machine with other work: a lane that is late takes the order
+    // later.
     let (slices, _) = live(jobs, |live| {
         let mut all = hear(live, 4);
         for n in 0..5 {
@@ -207,8 +211,9 @@ fn lanes_change_together() {
     assert!(idle, "who continues is not disturbed");
 }
 
-/// Eight in flight on a device of 5 ms with eight servers stay in flight over the edges of 20 ms: none rests between two slices,
-/// which would cost a quarter of the work. Little's law gives 1600 a second. Tries, for a machine with other work.
+/// Eight requests in flight on a device of 5 ms with eight servers stay in flight over the edges of
+/// 20 ms. If they were drained between two slices, that would cost a quarter of the work. Little's
+/// law gives 1600 I/Os per second. There are several tries, for a machine with other work.
 #[test]
 fn what_is_in_flight_stays_there_over_an_edge() {
     let _machine = alone();

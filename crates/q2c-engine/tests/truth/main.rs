@@ -1,7 +1,8 @@
-//! The engine against devices of known truth: what it measures is what the device was told to do.
+//! Tests of the engine on devices of known truth: it measures what the device was told to do.
 //!
-//! Bounds from below are exact, because nothing completes or wakes early. Bounds from above leave room for a scheduler
-//! that has other work: a lane may lose its CPU for milliseconds now and then, so medians are bounded and not maxima.
+//! Bounds from below are exact, because nothing completes or wakes early. Bounds from above leave
+//! room for a scheduler that has other work: a lane may lose its CPU for milliseconds now and then,
+//! so medians are bounded and not maxima.
 
 mod deep;
 mod disk;

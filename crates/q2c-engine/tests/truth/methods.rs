@@ -1,13 +1,14 @@
-//! Latency and rate by method, depth and number of servers.
+//! Tests of latency and rate by method, depth and number of servers.
 
 use crate::plan::{alone, cpu, hybrid, job, median_of, once, plan, run};
 use q2c_engine::measure::phase_stats;
 use q2c_engine::{Activity, LaneData, Sample, Wait};
 
-/// The run's clock and CLOCK_MONOTONIC, by which the device completes, may differ by the slew that NTP applies at most, 500 ppm.
+/// The run's clock and CLOCK_MONOTONIC, by which the device completes, may differ by the slew that
+/// NTP applies, 500 ppm at most.
 const SLEW: f64 = 500e-6;
 
-/// Median latency in microseconds, after a look at the fastest: none may be faster than the device.
+/// The median latency in microseconds. Checks first that no I/O was faster than the device.
 fn median_us(lane: &LaneData, service_us: f64) -> f64 {
     let fastest = lane.samples.iter().map(|s| s.u2c().0).min();
     let fastest_us = fastest.expect("samples") as f64 / 1e3;
@@ -15,7 +16,8 @@ fn median_us(lane: &LaneData, service_us: f64) -> f64 {
     median_of(lane.samples.iter().map(|s| s.u2c().0)) / 1e3
 }
 
-/// Spinning sees a completion within a look, tens of nanoseconds; the bound is for unoptimised code.
+/// Spinning sees a completion within one look, tens of nanoseconds; the bound is for unoptimised
+/// code.
 #[test]
 fn polling_measures_the_service_time() {
     let _machine = alone();
@@ -30,7 +32,8 @@ fn an_interrupt_comes_after_the_service_time() {
     let _machine = alone();
     let lane = once("sim:200us", Wait::Interrupt, 400);
     let median = median_us(&lane, 200.0);
-    // Waking up takes from a few to some hundred microseconds, by the machine's idle states.
+    // Waking up takes from a few to some hundred microseconds, depending on the machine's idle
+    // states.
     assert!(median < 1_000.0, "{median} us");
     assert!(
         lane.samples
@@ -45,7 +48,8 @@ fn hybrid_polling_with_room_measures_the_service_time_and_leaves_the_cpu() {
     let lane = once("sim:2ms", hybrid("mean:50%,10ms"), 400);
     let median = median_us(&lane, 2_000.0);
     assert!(median < 2_010.0, "{median} us");
-    // Half of each I/O is slept after the first window. CPU is charged outside the sleeps, and for going to sleep.
+    // After the first window half of each I/O is slept. CPU is charged outside the sleeps, and for
+    // going to sleep.
     let stats = phase_stats(&lane, 0);
     let slept = stats.slept_ns as f64 / stats.wall_ns;
     assert!((0.3..0.8).contains(&slept), "{slept} of the time slept");
@@ -57,7 +61,7 @@ fn hybrid_polling_with_room_measures_the_service_time_and_leaves_the_cpu() {
     );
 }
 
-/// Throughput and mean latency (us) of four requests in flight on `servers` of 1 ms.
+/// Throughput and mean latency (us) with four requests in flight on `servers` of 1 ms.
 fn four_deep(servers: u32, wait: Wait) -> (f64, f64) {
     let engine = format!("sim:1ms,servers={servers}");
     let mut job = job(&engine, vec![Activity::Start(wait)]);
@@ -67,8 +71,9 @@ fn four_deep(servers: u32, wait: Wait) -> (f64, f64) {
     (stats.iops(), q2c_stats::mean(&stats.latencies) / 1e3)
 }
 
-/// Little's law: throughput times latency is the depth, whatever the number of servers. It holds on any machine, but for the
-/// first and the last requests; the throughput needs a moment without other work, hence eight tries.
+/// Little's law: throughput times latency is the depth, whatever the number of servers. It holds on
+/// any machine, except for the first and the last requests. The throughput needs a moment without
+/// other work, so there are eight tries.
 #[test]
 fn servers_share_the_depth() {
     let _machine = alone();
@@ -110,7 +115,7 @@ fn a_deep_background_runs_beside_a_hybrid_foreground() {
             .all(|s| s.is(Sample::HYBRID | Sample::SLEPT))
     );
     assert!(data.lanes[0].ios > 100, "{}", data.lanes[0].ios);
-    // 8 in flight at 1 ms each are 2400 in 300 ms.
+    // 8 requests in flight at 1 ms each make 2400 in 300 ms.
     assert!(
         (200..2_420).contains(&data.lanes[1].ios),
         "{}",

@@ -1,4 +1,4 @@
-//! Open loop: submissions come when they are due.
+//! Tests of the open loop, in which a request is submitted when it is due.
 
 use crate::plan::{alone, job, plan, run};
 use q2c_engine::{Activity, JobPlan, LaneData, Wait};
@@ -21,8 +21,8 @@ fn gaps(lane: &LaneData) -> Vec<f64> {
     due.windows(2).map(|w| (w[1] - w[0]) as f64).collect()
 }
 
-/// A Poisson process of 2,000 per second for a second: 2,000 gaps, mean 500 us, standard deviation as large as the mean. Within five
-/// standard errors.
+/// A Poisson process of 2,000 per second for a second has 2,000 gaps with a mean of 500 us and a
+/// standard deviation as large as the mean. The bounds are five standard errors.
 #[test]
 fn intended_times_are_a_poisson_process() {
     let _machine = alone();
@@ -45,8 +45,9 @@ fn intended_times_are_a_poisson_process() {
     }
 }
 
-/// One server of 1 ms at a load of a half. From the intended times alone follows when each must be complete (Lindley): a millisecond
-/// after it was due, or after the one before was complete. A closed loop would report 1 ms for all of them.
+/// One server of 1 ms has a load of a half. The intended times alone tell when each request must be
+/// complete (Lindley): a millisecond after it was due, or after the one before was complete. A
+/// closed loop would report 1 ms for all of them.
 #[test]
 fn waiting_for_the_turn_is_part_of_the_latency() {
     const SERVICE: u64 = 1_000_000;
@@ -67,23 +68,26 @@ fn waiting_for_the_turn_is_part_of_the_latency() {
             more.push(sample.u2c().0.saturating_sub(least));
             waited += u32::from(least > SERVICE);
         }
-        // A lane that slept may get its CPU back late; one that had to wait for its turn did not sleep.
+        // A lane that slept may get its CPU back late; one whose request had to wait for its turn
+        // did not sleep.
         more.sort_unstable();
         let tenth = more[more.len() / 10];
         assert!(tenth < 100_000, "depth {depth}: {tenth} ns above");
-        // Half of them find the server busy, more where the lane loses its CPU.
+        // Half of the requests find the server busy, more where the lane loses its CPU.
         let share = f64::from(waited) / samples.len() as f64;
         assert!((0.35..0.9).contains(&share), "{share}");
     }
 }
 
-/// More than the device can do: latency grows as long as it runs, and the slots in use are never more than the depth.
+/// With more submissions than the device can do, latency grows as long as the run lasts, and there
+/// are never more requests in flight than the depth.
 #[test]
 fn an_overloaded_device_shows_it() {
     let _machine = alone();
     let lane = paced("sim:1ms", Wait::Poll, 3_000.0, 8, 200);
     let last = lane.samples.last().unwrap().u2c().0 as f64 / 1e6;
-    // 400 ms in which 1,200 are due and 400 are served: the last served was due at 400 / 3 ms.
+    // In 400 ms 1,200 requests are due and 400 are served, so the last one served was due at 400 /
+    // 3 ms.
     assert!((last / (400.0 * 2.0 / 3.0) - 1.0).abs() < 0.2, "{last} ms");
     assert!(lane.ios <= 410, "{}", lane.ios);
 }

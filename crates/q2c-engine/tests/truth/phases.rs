@@ -1,4 +1,4 @@
-//! Phases, their boundaries, and the common start.
+//! Tests of phases, their boundaries, and the common start.
 
 use crate::plan::{Scripted, alone, clock, cpu, hybrid, job, once, plan, run, run_watched};
 use q2c_engine::measure::phase_stats;
@@ -7,10 +7,11 @@ use q2c_model::Nanos;
 use q2c_policy::Decision;
 use q2c_stats::percentile;
 
-/// What a scheduler with other work may be late, in nanoseconds.
+/// The time by which a scheduler with other work may be late, ns.
 const LATE_NS: u64 = 20_000_000;
 
-/// Sleeps 1 us with the first I/O, 2 us with the second, and so on: the sleep tells how often the rule was asked.
+/// A rule that sleeps for 1 us with the first I/O, 2 us with the second, and so on: the sleep tells
+/// how often the rule was asked.
 fn counting() -> Wait {
     Scripted::wait(|n| Decision::Sleep(Nanos(n * 1_000)))
 }
@@ -75,7 +76,7 @@ fn a_phase_starts_continues_or_rests() {
     }
     assert!(phase(7).iter().all(|s| s.flags == 0));
     for n in [0, 1, 4, 5, 6, 7] {
-        // 120 I/Os of 500 us fit into 60 ms, and one that was under way.
+        // 120 I/Os of 500 us fit into 60 ms, and one more that was under way.
         assert!(
             (20..=121).contains(&phase(n).len()),
             "phase {n}: {}",
@@ -144,7 +145,7 @@ fn phases_come_at_their_time_and_the_observer_is_told() {
             "phase {n}"
         );
     }
-    // Every I/O lies inside its phase, by the lane's own marks.
+    // By the lane's own marks every I/O lies inside its phase.
     for phase in phases {
         let samples = &data.lanes[0].samples[phase.samples.clone()];
         let inside =
@@ -154,7 +155,7 @@ fn phases_come_at_their_time_and_the_observer_is_told() {
     assert!(!data.stopped);
 }
 
-/// One lane has 48 MB to touch before it can begin: nobody begins before it is there.
+/// One lane has 48 MB to touch before it is set up. No lane begins before that.
 #[test]
 fn all_lanes_begin_together() {
     let _machine = alone();
@@ -194,7 +195,8 @@ fn what_does_not_fit_is_counted_and_not_recorded() {
     assert_eq!(all.samples.len() as u64, all.ios);
 }
 
-/// Phase by phase, and also where the room for samples ran out.
+/// The tally and the samples agree phase by phase; where the room for samples ran out the tally
+/// still counts.
 #[test]
 fn a_tally_counts_what_the_samples_say_and_what_they_lack() {
     let _machine = alone();

@@ -1,4 +1,4 @@
-//! Short plans on simulated devices, one run at a time.
+//! Short plans on simulated devices, of which one is run at a time.
 
 use q2c_engine::{Activity, JobPlan, LaneData, Medium, Observer, RunData, RunError, RunPlan, Wait};
 use q2c_model::{Bytes, CpuId, Nanos};
@@ -9,24 +9,25 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub const BLOCK: u32 = 4096;
 
-/// Switches per I/O of a thread that waits for interrupts. Fewer than one: an I/O can be complete
-/// before the thread gave its CPU up, and is so more often where the hypervisor or a neighbour took
-/// the CPU meanwhile. A thread that polls has hardly any.
+/// Context switches per I/O of a thread that waits for interrupts. There are fewer than one,
+/// because an I/O can be complete before the thread has given up its CPU; this happens more often
+/// where the hypervisor or another task takes the CPU meanwhile. A thread that polls has hardly
+/// any.
 pub const SWITCHES: std::ops::Range<f64> = 0.2..1.5;
 
-/// The machine's CPUs for one test alone: two runs at once would measure each other.
+/// Takes the machine's CPUs for one test alone, because two runs at once would measure each other.
 pub fn alone() -> MutexGuard<'static, ()> {
     static MACHINE: Mutex<()> = Mutex::new(());
     MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Fitted once: a fit takes 30 ms.
+/// A clock that is fitted once for all tests: a fit takes 30 ms.
 pub fn clock() -> Clock {
     static CLOCK: OnceLock<Clock> = OnceLock::new();
     *CLOCK.get_or_init(Clock::new)
 }
 
-/// The `n`th of the CPUs that this process may use, over and over.
+/// The `n`th of the CPUs that this process may use; after the last the first comes again.
 pub fn cpu(n: usize) -> CpuId {
     static CPUS: OnceLock<Vec<CpuId>> = OnceLock::new();
     let cpus = CPUS.get_or_init(|| q2c_sys::thread::allowed_cpus().expect("the own CPUs"));
@@ -53,7 +54,7 @@ pub fn job(engine: &str, activities: Vec<Activity>) -> JobPlan {
     }
 }
 
-/// `jobs` through phases of these lengths in milliseconds.
+/// A plan that takes `jobs` through phases of these lengths in milliseconds.
 pub fn plan(phases_ms: &[u64], jobs: Vec<JobPlan>) -> RunPlan {
     RunPlan {
         phases: phases_ms.iter().map(|&ms| Nanos::from_millis(ms)).collect(),
@@ -75,7 +76,7 @@ pub fn run_watched(
     q2c_engine::run(plan, observer, &AtomicBool::new(false))
 }
 
-/// One lane, one phase.
+/// The results of one lane in one phase.
 pub fn once(engine: &str, wait: Wait, ms: u64) -> LaneData {
     let job = job(engine, vec![Activity::Start(wait)]);
     let mut data = run(plan(&[ms], vec![job])).expect("a run");
@@ -87,7 +88,7 @@ pub fn hybrid(rule: &str) -> Wait {
     Wait::Hybrid(spec.build(1).remove(0))
 }
 
-/// A rule that answers what a function of the I/O's number, from 1, says.
+/// A rule whose decision is a function of the I/O's number, from 1.
 pub struct Scripted<F>(F, u64);
 
 impl<F: Fn(u64) -> Decision + Send + 'static> Scripted<F> {

@@ -1,4 +1,5 @@
-//! What a sleep does: as long as asked, one switch, a miss exactly when the completion was there.
+//! Tests of sleeps: each lasts as long as asked and is one context switch, and it is a miss exactly
+//! when the completion was there.
 
 use crate::plan::{Scripted, alone, hybrid, median_of, once};
 use q2c_engine::measure::phase_stats;
@@ -6,7 +7,8 @@ use q2c_engine::{LaneData, Sample};
 use q2c_model::Nanos;
 use q2c_policy::Decision;
 
-/// The sleep is by CLOCK_MONOTONIC, the samples by the run's clock: 500 ppm of slew, and a look at each clock.
+/// The shortest time that a sleep may show. It is timed by CLOCK_MONOTONIC, and the samples by the
+/// run's clock: 500 ppm of slew, and one reading of each clock.
 fn least(asked_ns: u32) -> f64 {
     f64::from(asked_ns) * (1.0 - 500e-6) - 100.0
 }
@@ -18,7 +20,7 @@ fn no_sleep_is_short(lane: &LaneData) {
         // The call begins after the submission's return, and the reaping comes after the wake-up.
         assert!(s.slept_ns <= s.woke_ns && s.woke_ns <= s.wait_ns, "{s:?}");
     }
-    // What lies between the submission's return and the call is a clock reading and the rule.
+    // Between the submission's return and the call lie a reading of the clock and the rule.
     let before = median_of(
         lane.samples
             .iter()
@@ -33,7 +35,7 @@ fn a_sleep_of_ten_times_the_latency_always_misses() {
     let lane = once("sim:50us", hybrid("fixed:500us"), 400);
     no_sleep_is_short(&lane);
     let stats = phase_stats(&lane, 0);
-    // Exact: the completion is due 450 us before the earliest wake-up.
+    // The counts are exact: the completion is due 450 us before the earliest wake-up.
     assert_eq!(
         (stats.handled, stats.slept, stats.misses),
         (stats.ios, stats.ios, stats.ios)
@@ -50,7 +52,8 @@ fn a_sleep_of_ten_times_the_latency_always_misses() {
     assert!(stats.ios > 100, "{}", stats.ios);
 }
 
-/// 9 ms of room: what misses then lost its CPU to another task for several time slices. One I/O in ten may.
+/// There are 9 ms of room, so an I/O that misses lost its CPU to other tasks for several time
+/// slices. One in ten may.
 #[test]
 fn a_sleep_far_below_the_latency_does_not_miss() {
     let _machine = alone();
@@ -68,8 +71,9 @@ fn a_sleep_far_below_the_latency_does_not_miss() {
     );
 }
 
-/// A sleep gives the CPU up once, whether the completion comes during it or after it, and spinning never does. Fewer than one: the
-/// timer had run out before the CPU was given up. More: page faults and locks of the kernel, rarely.
+/// A sleep gives up the CPU once, whether the completion comes during it or after it, and spinning
+/// never does. There are fewer switches where the timer had run out before the CPU was given up,
+/// and more, rarely, by page faults and locks of the kernel.
 #[test]
 fn a_sleep_is_one_voluntary_switch() {
     let _machine = alone();

@@ -3,6 +3,7 @@
 use super::spec::Axes;
 use q2c_fio::{Job, JobFile, Remark, Size, Topic};
 use q2c_model::Bytes;
+use q2c_policy::Method;
 use q2c_result::bench::BenchPoint;
 use thiserror::Error;
 
@@ -16,7 +17,7 @@ pub struct Asked {
     /// Interfaces.
     pub engines: Option<Vec<String>>,
     /// Methods.
-    pub methods: Option<Vec<String>>,
+    pub methods: Option<Vec<Method>>,
     /// Numbers of jobs.
     pub jobs: Option<Vec<u32>>,
     /// Requests in flight of each.

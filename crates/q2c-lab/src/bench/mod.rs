@@ -6,7 +6,6 @@ mod curves;
 mod gone;
 pub mod interface;
 pub mod media;
-pub mod method;
 mod mode;
 mod plan;
 mod rules;
@@ -16,6 +15,7 @@ mod steady;
 pub mod suspects;
 mod trial;
 mod warn;
+pub mod way;
 
 pub use spec::BenchSpec;
 pub use trial::BenchTrial;
@@ -24,7 +24,6 @@ use crate::run_dir::{RunDir, RunState};
 use crate::runner::{self, End, Precision, Progress, Runner, Settings, SystemClock};
 use crate::workload::Site;
 use media::Media;
-use method::Abilities;
 use plan::BenchPlan;
 use q2c_host::topology::Border;
 use q2c_model::{Bytes, CpuId};
@@ -36,6 +35,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 use trial::Place;
+use way::Abilities;
 
 /// With a wanted precision, never more trials than this.
 const MOST_TRIALS: u32 = 25;

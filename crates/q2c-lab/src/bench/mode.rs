@@ -1,9 +1,9 @@
 //! What really ran, from counts seen while it ran.
 
 use super::interface::Interface;
-use super::method::Waits;
 use super::spec::Spot;
 use super::trial::BenchTrial;
+use q2c_policy::{LaneMethod, Method};
 use q2c_result::tune::EffectiveMode;
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const IGNORED: &str = "interrupt: the kernel ignored the request to poll";
 pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
     if trials.is_empty() {
         return EffectiveMode {
-            asked: spot.point.method.clone(),
+            asked: spot.point.method.to_string(),
             was: "not run".to_owned(),
             ..EffectiveMode::default()
         };
@@ -29,7 +29,7 @@ pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
     }
     let seen = Seen::of(trials);
     EffectiveMode {
-        asked: spot.point.method.clone(),
+        asked: spot.point.method.to_string(),
         was: was(spot, &seen),
         proof: seen.proof(spot),
     }
@@ -49,7 +49,7 @@ fn outside(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
         ("percentiles", "the worst job's".to_owned()),
     ];
     EffectiveMode {
-        asked: spot.point.method.clone(),
+        asked: spot.point.method.to_string(),
         was: match each >= POLLING {
             true => "poll (user-space driver)".to_owned(),
             false => {
@@ -145,11 +145,11 @@ fn was(spot: &Spot, seen: &Seen<'_>) -> String {
         return format!("{} without its kernel thread", looked(seen));
     }
     match (&spot.way.waits, asks_device) {
-        (Waits::Interrupt, _) => "interrupt".to_owned(),
-        (Waits::Hybrid(_), _) if seen.slept[1] == 0.0 => format!("{}, no sleep", looked(seen)),
-        (Waits::Hybrid(_), _) => format!("hybrid ({})", seen.polls_by),
-        (Waits::Poll, false) => polled(spot, seen),
-        (Waits::Poll, true) => asked(spot, seen),
+        (LaneMethod::Interrupt, _) => "interrupt".to_owned(),
+        (LaneMethod::Hybrid(_), _) if seen.slept[1] == 0.0 => format!("{}, no sleep", looked(seen)),
+        (LaneMethod::Hybrid(_), _) => format!("hybrid ({})", seen.polls_by),
+        (LaneMethod::Poll, false) => polled(spot, seen),
+        (LaneMethod::Poll, true) => asked(spot, seen),
     }
 }
 
@@ -163,7 +163,7 @@ fn looked(seen: &Seen<'_>) -> String {
 /// The device is to be asked: is it, or did the kernel silently wait for interrupts?
 fn asked(spot: &Spot, seen: &Seen<'_>) -> String {
     let left_cpu = seen.switches / seen.ios >= LEFT_CPU;
-    let sleeps = spot.way.kernel_sleeps || seen.polls_by.contains("hybrid");
+    let sleeps = spot.way.kernel.is_some() || seen.polls_by.contains("hybrid");
     match (seen.interrupted(), left_cpu) {
         // A call that does not poll has nothing else to wait for, even where the interrupt often comes before it sleeps.
         (Some(true), _) if seen.polls_by == "call" => IGNORED.to_owned(),
@@ -175,7 +175,7 @@ fn asked(spot: &Spot, seen: &Seen<'_>) -> String {
         // Several jobs share interrupts: fewer than I/Os, and every I/O waited asleep.
         (None, true) if !sleeps && seen.interrupts.is_some() => IGNORED.to_owned(),
         (None, true) if !sleeps => "not proved: neither polling nor interrupts".to_owned(),
-        (_, true) if sleeps && spot.point.method.starts_with("hybrid-") => {
+        (_, true) if sleeps && spot.point.method.lane().is_none() => {
             format!("{} ({})", spot.point.method, seen.polls_by)
         }
         (_, true) if sleeps => format!("hybrid in the kernel ({})", seen.polls_by),
@@ -187,16 +187,16 @@ fn asked(spot: &Spot, seen: &Seen<'_>) -> String {
 /// Polling, by the name of the method where a submitting thread is part of it.
 fn polled(spot: &Spot, seen: &Seen<'_>) -> String {
     let method = &spot.point.method;
-    match method.starts_with("sqpoll") {
-        true => format!("{method} ({})", seen.polls_by),
-        false => looked(seen),
+    match method {
+        Method::SqPoll | Method::SqPollIoPoll => format!("{method} ({})", seen.polls_by),
+        _ => looked(seen),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::method::{Abilities, Method, Way};
+    use crate::bench::way::{Abilities, Way};
     use q2c_model::Bytes;
     use q2c_result::bench::BenchPoint;
 
@@ -213,7 +213,7 @@ mod tests {
             detour: Some("/dev/ng0n1, past the block layer".to_owned()),
             point: BenchPoint {
                 engine: engine.to_owned(),
-                method: method.to_owned(),
+                method: asked,
                 jobs: 1,
                 depth: 1,
                 bs: Bytes(4096),

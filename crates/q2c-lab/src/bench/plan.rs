@@ -4,8 +4,10 @@ use super::gone::gone;
 use super::spec::Spot;
 use super::trial::{BenchTrial, NoTrial, Place};
 use crate::runner::{CellError, CellPlan, Context, Plan};
+use q2c_capture::kernel_hybrid::Delay;
 use q2c_engine::EngineSpec;
 use q2c_host::restore::{Guard, RestoreError};
+use q2c_policy::KernelSleep;
 use q2c_result::bench::BenchPoint;
 use std::path::Path;
 
@@ -43,7 +45,12 @@ impl BenchPlan<'_> {
         let Some(delay) = delay.filter(|file| hipri && file.exists()) else {
             return Ok(None);
         };
-        let wanted = if spot.way.kernel_sleeps { "0" } else { "-1" };
+        let wanted = match &spot.way.kernel {
+            None | Some(KernelSleep::Steered(_)) => Delay::CLASSIC,
+            Some(KernelSleep::Own) => Delay::OWN,
+            Some(KernelSleep::Fixed(us)) => Delay(i64::from(*us)),
+        };
+        let wanted = wanted.0.to_string();
         let now = std::fs::read_to_string(&delay).unwrap_or_default();
         if now.trim() == wanted {
             return Ok(None);
@@ -52,7 +59,7 @@ impl BenchPlan<'_> {
         let dir = self.restore_dir.ok_or_else(nowhere)?;
         let refused = |e: RestoreError| CellError::Cell(e.to_string());
         let mut guard = Guard::new(&site.roots, dir).map_err(refused)?;
-        guard.set(&delay, wanted).map_err(refused)?;
+        guard.set(&delay, &wanted).map_err(refused)?;
         Ok(Some(guard))
     }
 }

@@ -2,9 +2,10 @@
 
 use super::interface::Interface;
 use super::media::Media;
-use super::method::{Abilities, Method, Way};
+use super::way::{Abilities, Way};
 use q2c_engine::Pattern;
 use q2c_model::Bytes;
+use q2c_policy::Method;
 use q2c_result::bench::{BenchPoint, LeftOut};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ pub struct BenchSpec {
     /// Interfaces.
     pub engines: Vec<String>,
     /// Methods.
-    pub methods: Vec<String>,
+    pub methods: Vec<Method>,
     /// Numbers of jobs.
     pub jobs: Vec<u32>,
     /// Requests in flight of each.
@@ -75,13 +76,12 @@ pub(super) fn spots(
     let (mut spots, mut left_out) = (Vec::new(), Vec::new());
     for point in points(spec) {
         let interface: Interface = point.engine.parse()?;
-        let method: Method = point.method.parse().map_err(|e| format!("{e}"))?;
         let pattern: Pattern = point.rw.parse().map_err(|e| format!("{e}"))?;
         let absent = media.absent(&interface);
         let refused = absent.or_else(|| outside_refuses(spec, &interface, &point));
         let way = match refused {
             Some(reason) => Err(reason),
-            None => Way::of(&interface, &method, point.depth, can),
+            None => Way::of(&interface, &point.method, point.depth, can),
         };
         match way {
             Ok(way) => spots.push(Spot {
@@ -133,7 +133,7 @@ fn points(spec: &BenchSpec) -> Vec<BenchPoint> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Axes {
     pub engines: Vec<String>,
-    pub methods: Vec<String>,
+    pub methods: Vec<Method>,
     pub jobs: Vec<u32>,
     pub depths: Vec<u16>,
     pub sizes: Vec<Bytes>,

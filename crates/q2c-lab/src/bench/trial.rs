@@ -2,7 +2,6 @@
 
 use super::interface::Interface;
 use super::media::Media;
-use super::method::Waits;
 use super::spdk;
 use super::spec::Spot;
 use super::steady::{Window, window};
@@ -183,7 +182,7 @@ impl Place<'_> {
             .map(|job| self.cpus[job % self.cpus.len()])
             .collect();
         let helper = |job: usize| self.cpus[(jobs + job) % self.cpus.len()];
-        let waits = waits(&spot.way.waits, &cpus);
+        let waits = spot.way.waits.build_on(&cpus);
         let medium = self.media.of(engine);
         let plan = |(job, wait): (usize, Wait)| JobPlan {
             name: format!("job {job}"),
@@ -215,17 +214,6 @@ impl Place<'_> {
         };
         let taken = spot.point.jobs as usize * each;
         self.cpus.get(taken..).and_then(|rest| rest.last().copied())
-    }
-}
-
-fn waits(waits: &Waits, cpus: &[CpuId]) -> Vec<Wait> {
-    match waits {
-        Waits::Interrupt => cpus.iter().map(|_| Wait::Interrupt).collect(),
-        Waits::Poll => cpus.iter().map(|_| Wait::Poll).collect(),
-        Waits::Hybrid(policy) => {
-            let rules = policy.build_on(cpus).into_iter();
-            rules.map(Wait::Hybrid).collect()
-        }
     }
 }
 

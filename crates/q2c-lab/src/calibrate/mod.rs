@@ -17,6 +17,7 @@ use ladder::Ladder;
 use point::{Interrupted, Levels, Point};
 use q2c_engine::RunError;
 use q2c_model::{Bytes, Nanos};
+use q2c_policy::LaneMethod;
 use q2c_result::tune::Calibration;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -117,12 +118,12 @@ impl Bench<'_> {
     }
 
     fn look(&self, bs: Bytes) -> Result<Levels, CalibrateError> {
-        let watched = self.run(bs, &[Stage::new(Step::Poll, LOOK)])?;
+        let watched = self.run(bs, &[Stage::new(Step::POLL, LOOK)])?;
         Ok(Levels::of(&watched, 0))
     }
 
     fn points(&self, bs: Bytes, ladder: &Ladder) -> Result<Vec<Point>, CalibrateError> {
-        let poll = || Stage::new(Step::Poll, POLL_SLICE);
+        let poll = || Stage::new(Step::POLL, POLL_SLICE);
         let up = ladder.sleeps.iter().copied();
         let pass = |n: usize| match n % 2 {
             0 => up.clone().collect::<Vec<u64>>(),
@@ -131,7 +132,10 @@ impl Bench<'_> {
         let order: Vec<u64> = (0..PASSES).flat_map(pass).collect();
         let mut stages = vec![poll()];
         for &asked in &order {
-            stages.push(Stage::new(Step::Policy(ladder::fixed(asked)), POINT_SLICE));
+            stages.push(Stage::new(
+                Step::By(ladder::fixed(asked).into()),
+                POINT_SLICE,
+            ));
             stages.push(poll());
         }
         let watched = self.run(bs, &stages)?;
@@ -146,8 +150,12 @@ impl Bench<'_> {
     }
 
     fn interrupt(&self, bs: Bytes) -> Result<Interrupted, CalibrateError> {
-        let poll = || Stage::new(Step::Poll, LOOK);
-        let stages = [poll(), Stage::new(Step::Interrupt, INTERRUPT_SLICE), poll()];
+        let poll = || Stage::new(Step::POLL, LOOK);
+        let stages = [
+            poll(),
+            Stage::new(Step::By(LaneMethod::Interrupt), INTERRUPT_SLICE),
+            poll(),
+        ];
         let watched = self.run(bs, &stages)?;
         Ok(Interrupted::of(&watched, self.workload.site.idle_busy_cpus))
     }

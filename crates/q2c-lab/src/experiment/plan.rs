@@ -45,7 +45,7 @@ impl<'a> PhasePlan<'a> {
         let settle = Nanos::from_secs_f64(self.experiment.settle_s);
         let step = |first: bool| {
             if first {
-                Step::Policy(self.policy.clone())
+                Step::By(self.policy.clone().into())
             } else {
                 Step::Same
             }

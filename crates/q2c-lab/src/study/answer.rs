@@ -7,7 +7,7 @@ use q2c_advice::LINUX;
 use q2c_policy::PolicySpec;
 use q2c_result::sweep::{Best, Neighbour, Rates, SweepAnswer};
 use q2c_sim::answers::{Stability, robust, sensitivity, stability};
-use q2c_sim::{Choice, Method, Objective, Outcome, choose, pareto_front};
+use q2c_sim::{Choice, Objective, Outcome, Waiting, choose, pareto_front};
 
 pub(super) struct Answered {
     pub answers: Vec<SweepAnswer>,
@@ -90,15 +90,15 @@ fn one(
     trace: &Trace,
     cells: &[Outcome],
 ) -> Result<(SweepAnswer, Choice), StudyError> {
-    let poll = study.method(trace, Method::Poll);
+    let poll = study.simulated(trace, Waiting::poll(trace.lanes.len()));
     if poll.ios == 0 {
         return Err(StudyError::NothingCounted {
             path: trace.input.path.clone(),
         });
     }
-    let oracle = study.method(trace, Method::Oracle);
+    let oracle = study.simulated(trace, Waiting::Oracle);
     let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
-    let linux = study.method(trace, Method::Hybrid(linux.build(trace.lanes.len())));
+    let linux = study.simulated(trace, Waiting::rules(linux.build(trace.lanes.len())));
     let eligible = eligible(study);
     let choice = choose(cells, &eligible, &poll, study.objective, &study.limits);
     let points: Vec<(f64, f64)> = cells.iter().map(|o| (o.iops, o.cpu_pct)).collect();

@@ -7,7 +7,7 @@ use q2c_policy::PolicySpec;
 use q2c_result::Warning;
 use q2c_result::sweep::{Rates, SCHEMA, SimCell, Speed, SweepResult, Timeline};
 use q2c_sim::{
-    Arrival, Configuration, Drive, Grid, Limits, Method, Objective, Outcome, simulate_with, sweep,
+    Arrival, Configuration, Drive, Grid, Limits, Objective, Outcome, Waiting, simulate_with, sweep,
     timeline,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,8 +113,8 @@ impl Study<'_> {
     }
 
     /// One method on one trace, by the reference simulator.
-    pub(super) fn method(&self, trace: &Trace, method: Method) -> Outcome {
-        simulate_with(self.arrival, &trace.lanes, self.cost, method, self.drive)
+    pub(super) fn simulated(&self, trace: &Trace, waiting: Waiting) -> Outcome {
+        simulate_with(self.arrival, &trace.lanes, self.cost, waiting, self.drive)
     }
 
     fn conclude(&self, outcomes: &[Vec<Outcome>], speed: Speed) -> Result<SweepResult, StudyError> {

@@ -1,10 +1,9 @@
 //! What is run live: one cell for each trial of a round.
 
 use super::kernel;
-use super::method::CellMethod;
-use q2c_advice::{Method, Order, Role};
-use q2c_capture::kernel_hybrid::Delay;
+use q2c_advice::{Order, Role};
 use q2c_model::Bytes;
+use q2c_policy::{KernelSleep, Method};
 use serde::{Deserialize, Serialize};
 
 /// One cell as journaled.
@@ -12,9 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct CellSpec {
     /// Block size.
     pub bs: Bytes,
-    /// `interrupt`, `poll`, `hybrid:POLICY`, `hybrid-kernel` (the kernel's own sleep), or
-    /// `hybrid-kernel:57us` (fixed).
-    pub method: String,
+    /// A lane's, or the kernel's own hybrid polling.
+    pub method: Method,
     /// Why.
     pub role: Role,
     /// The round it was ordered in, from 0.
@@ -22,30 +20,19 @@ pub struct CellSpec {
 }
 
 impl CellSpec {
-    /// The method; a text that is none was refused when the cell was made.
-    pub(super) fn parsed(&self) -> CellMethod {
-        let read = self.method.parse();
-        read.expect("a cell's method was valid when it was made")
-    }
-
-    /// The method, where it is one that can be recommended.
-    pub(super) fn own(&self) -> Option<Method> {
-        self.parsed().own().cloned()
-    }
-
     /// Whether polled slices stand between the parts of its trials.
     pub(super) fn has_slices(&self) -> bool {
-        self.own().is_some()
+        self.method.lane().is_some()
     }
 }
 
 /// The cells of one block size in one round, a cell for each trial.
 pub(super) fn cells(bs: Bytes, round: u32, orders: &[Order]) -> Vec<CellSpec> {
     let each = orders.iter().flat_map(|order| {
-        let method = CellMethod::Of(order.method.clone());
+        let method = Method::from(order.method.clone());
         std::iter::repeat_n((method, order.role), order.trials as usize)
     });
-    each.map(|(method, role)| cell(bs, round, &method, role))
+    each.map(|(method, role)| cell(bs, round, method, role))
         .collect()
 }
 
@@ -59,17 +46,17 @@ pub(super) fn of_kernel(bs: Bytes, round: u32, sleep_ns: Option<f64>) -> Vec<Cel
     if round >= KERNEL_ROUNDS {
         return Vec::new();
     }
-    let fixed = sleep_ns.map(kernel::delay_for);
-    let delays = std::iter::once(Delay(0)).chain(fixed);
-    delays
-        .map(|delay| cell(bs, round, &CellMethod::Kernel(delay), Role::Kernel))
+    let fixed = sleep_ns.map(kernel::fixed);
+    let sleeps = std::iter::once(KernelSleep::Own).chain(fixed);
+    sleeps
+        .map(|sleep| cell(bs, round, Method::HybridKernel(sleep), Role::Kernel))
         .collect()
 }
 
-fn cell(bs: Bytes, round: u32, method: &CellMethod, role: Role) -> CellSpec {
+fn cell(bs: Bytes, round: u32, method: Method, role: Role) -> CellSpec {
     CellSpec {
         bs,
-        method: method.to_string(),
+        method,
         role,
         round,
     }
@@ -78,11 +65,12 @@ fn cell(bs: Bytes, round: u32, method: &CellMethod, role: Role) -> CellSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_policy::LaneMethod;
 
     #[test]
     fn an_order_for_two_trials_is_two_cells() {
         let order = Order {
-            method: Method::Interrupt,
+            method: LaneMethod::Interrupt,
             role: Role::Baseline,
             trials: 2,
         };
@@ -91,7 +79,7 @@ mod tests {
         assert!(
             cells
                 .iter()
-                .all(|c| c.method == "interrupt" && c.round == 3)
+                .all(|c| c.method == Method::INTERRUPT && c.round == 3)
         );
         assert!(cells[0].has_slices());
     }
@@ -100,7 +88,7 @@ mod tests {
     fn the_kernel_runs_by_itself_and_with_the_chosen_sleep() {
         let methods = |round, sleep: Option<f64>| -> Vec<String> {
             let cells = of_kernel(Bytes(4096), round, sleep).into_iter();
-            cells.map(|cell| cell.method).collect()
+            cells.map(|cell| cell.method.to_string()).collect()
         };
         assert_eq!(
             methods(0, Some(57_480.0)),

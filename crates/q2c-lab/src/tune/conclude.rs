@@ -2,14 +2,14 @@
 
 use super::cells::CellSpec;
 use super::kernel::{self, KernelSleeps};
-use super::method::CellMethod;
 use super::outcome::{QUANTILES, TrialOutcome};
 use super::rounds::{Case, Verified};
 use super::simulated::{of_first_recording, prediction};
 use super::{Tune, TuneError, fidelity, warn};
 use crate::runner::{CellRuns, End};
-use q2c_advice::{Method, predict, relative};
+use q2c_advice::{predict, relative};
 use q2c_model::Nanos;
+use q2c_policy::LaneMethod;
 use q2c_result::Warning;
 use q2c_result::tune::{
     Calibration, Cell, EffectiveMode, Job, Lesson, Measured, Prediction, SCHEMA, Series, Sweep,
@@ -130,14 +130,17 @@ fn first_prediction(
     calibration: &[Calibration],
     cases: &[Case],
 ) -> Option<Prediction> {
-    let method = cell.own().filter(|method| *method != Method::Poll)?;
+    let method = cell.method.lane()?;
+    if *method == LaneMethod::Poll {
+        return None;
+    }
     let calibration = calibration.iter().find(|c| c.bs == cell.bs)?;
     let case = cases.iter().find(|case| case.bs == cell.bs)?;
     let measure = Nanos::from_secs_f64(tune.spec.seconds);
     let (cpus, cost) = (&tune.workload.cpus, &calibration.cost);
     let seed = tune.spec.seed;
     Some(prediction(&predict(
-        &method,
+        method,
         &case.first,
         cpus,
         cost,
@@ -148,15 +151,10 @@ fn first_prediction(
 
 fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Prediction>) -> Cell {
     let spec = &runs.plan.cell;
-    let (method, policy) = match spec.method.split_once(':') {
-        Some((method, policy)) => (method.to_owned(), policy.to_owned()),
-        None => (spec.method.clone(), String::new()),
-    };
     Cell {
         bs: spec.bs,
-        sleeping: matches!(method.as_str(), "hybrid" | kernel::METHOD),
-        method,
-        policy,
+        sleeping: spec.method.sleeps(),
+        method: spec.method.clone(),
         role: spec.role.to_string(),
         predicted: paired(runs),
         predicted_first,
@@ -209,7 +207,7 @@ type OfSleeps = (
 );
 
 fn of_sleeps(runs: &CellRuns<CellSpec, TrialOutcome>, (own, kernel): OfSleeps) -> Interval {
-    if !matches!(runs.plan.cell.parsed(), CellMethod::Kernel(_)) {
+    if runs.plan.cell.method.lane().is_some() {
         return runs.interval(own);
     }
     let seen = runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref());
@@ -244,15 +242,15 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
     let ios: u64 = runs.outcomes().map(|o| o.ios).sum();
     let slept: u64 = runs.outcomes().map(|o| o.slept).sum();
     let switches = runs.interval(|o| o.switches_per_io).median;
-    let was = match runs.plan.cell.parsed() {
-        CellMethod::Of(Method::Interrupt) => "interrupt",
-        CellMethod::Of(Method::Poll) => "poll (spinning on the ring; the device still interrupts)",
-        CellMethod::Of(Method::Hybrid(_)) if slept == 0 => "poll (the rule never slept)",
-        CellMethod::Of(Method::Hybrid(_)) if fidelity::stays_on_cpu(runs) => {
+    let was = match runs.plan.cell.method.lane() {
+        Some(LaneMethod::Interrupt) => "interrupt",
+        Some(LaneMethod::Poll) => "poll (spinning on the ring; the device still interrupts)",
+        Some(LaneMethod::Hybrid(_)) if slept == 0 => "poll (the rule never slept)",
+        Some(LaneMethod::Hybrid(_)) if fidelity::stays_on_cpu(runs) => {
             "hybrid (most sleeps ended without leaving the CPU)"
         }
-        CellMethod::Of(Method::Hybrid(_)) => "hybrid (sleep, then spinning on the ring)",
-        CellMethod::Kernel(_) => kernel::was(ios, sum(|o| o.interrupts), switches),
+        Some(LaneMethod::Hybrid(_)) => "hybrid (sleep, then spinning on the ring)",
+        None => kernel::was(ios, sum(|o| o.interrupts), switches),
     };
     let told = |count: Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());
     let proof = [
@@ -272,7 +270,7 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
         ),
     ];
     EffectiveMode {
-        asked: runs.plan.cell.method.clone(),
+        asked: runs.plan.cell.method.to_string(),
         was: match runs.failures().next().filter(|_| ios == 0) {
             Some(reason) => format!("not run: {reason}"),
             None => was.to_owned(),

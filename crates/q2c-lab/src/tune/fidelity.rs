@@ -21,10 +21,13 @@ pub(super) fn fidelity(
     cells: &[CellRuns<CellSpec, TrialOutcome>],
     first: &[Option<Prediction>],
 ) -> Fidelity {
-    let hybrid = cells
-        .iter()
-        .zip(first)
-        .filter(|(cell, _)| cell.plan.cell.own().is_some_and(|m| m.policy().is_some()));
+    let hybrid = cells.iter().zip(first).filter(|(cell, _)| {
+        cell.plan
+            .cell
+            .method
+            .lane()
+            .is_some_and(|m| m.policy().is_some())
+    });
     let (awake, sleeping): (Vec<_>, Vec<_>) = hybrid.partition(|(cell, _)| stays_on_cpu(cell));
     let errors: Vec<CellError> = sleeping
         .into_iter()
@@ -100,7 +103,7 @@ mod tests {
     fn runs(method: &str, trials: &[(f64, f64)]) -> CellRuns<CellSpec, TrialOutcome> {
         let cell = CellSpec {
             bs: Bytes(4096),
-            method: method.to_owned(),
+            method: method.parse().unwrap(),
             role: Role::Linux,
             round: 0,
         };

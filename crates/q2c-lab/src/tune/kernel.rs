@@ -19,21 +19,29 @@ use q2c_engine::{EngineSpec, RunError};
 use q2c_host::machine::kernel_version;
 use q2c_host::restore::Guard;
 use q2c_model::Nanos;
-use q2c_policy::Decision;
+use q2c_policy::{Decision, KernelSleep, Method};
 use q2c_result::tune::{Series, Unavailable};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The method's name.
-pub(super) const METHOD: &str = "hybrid-kernel";
 /// What carries it out.
 const ENGINE: &str = "pvsync2:hipri";
 /// Where the run folder keeps why it is not available, so that a resumed run has the same cells.
 const KEPT: &str = "hybrid-kernel.json";
-/// The delay that stands for a sleep: whole microseconds, at least one.
-pub(super) fn delay_for(sleep_ns: f64) -> Delay {
-    delay_of(Decision::Sleep(Nanos(sleep_ns.round() as u64)))
+/// A sleep of this length: whole microseconds, at least one.
+pub(super) fn fixed(sleep_ns: f64) -> KernelSleep {
+    let Delay(us) = delay_of(Decision::Sleep(Nanos(sleep_ns.round() as u64)));
+    KernelSleep::Fixed(us as u32)
+}
+
+/// What is written for it; `None` where a daemon would have to write it again and again.
+fn delay(sleep: &KernelSleep) -> Option<Delay> {
+    match *sleep {
+        KernelSleep::Own => Some(Delay::OWN),
+        KernelSleep::Fixed(us) => Some(Delay(i64::from(us))),
+        KernelSleep::Steered(_) => None,
+    }
 }
 
 /// Three of the kernel's windows pass before a trial counts: nothing sleeps in the first.
@@ -107,7 +115,7 @@ pub(super) fn unavailable(
         }
     };
     Ok(reason.map(|reason| Unavailable {
-        method: METHOD.to_owned(),
+        method: Method::HybridKernel(KernelSleep::Own),
         reason,
     }))
 }
@@ -126,7 +134,7 @@ fn why_not(tune: &Tune<'_>) -> Option<String> {
     of_kernel(&tune.machine.kernel).or_else(|| {
         // Tried and put back: until 5.15 polling can be switched on where there are poll queues,
         // and only trying tells.
-        hold(site, tune.restore_dir, Delay(0)).err()
+        hold(site, tune.restore_dir, Delay::OWN).err()
     })
 }
 
@@ -194,18 +202,20 @@ fn watched_for(tune: &Tune<'_>) -> Nanos {
 pub(super) fn trial(
     tune: &Tune<'_>,
     cell: &CellSpec,
-    delay: Delay,
+    sleep: &KernelSleep,
     iops_hint: f64,
     context: &Context<'_>,
 ) -> Result<TrialOutcome, CellError> {
     let site = &tune.workload.site;
+    let steered = || CellError::Cell("tune steers no kernel: `q2c poll steer` does".to_owned());
+    let delay = delay(sleep).ok_or_else(steered)?;
     let _guard = hold(site, tune.restore_dir, delay).map_err(CellError::Cell)?;
     let workload = Workload {
         engine: ENGINE.parse::<EngineSpec>().expect("an engine of ours"),
         ..tune.workload.clone()
     };
     let stages = [
-        Stage::new(Step::Poll, SETTLE),
+        Stage::new(Step::POLL, SETTLE),
         Stage::new(Step::Same, Nanos::from_secs_f64(tune.spec.seconds)),
     ];
     let seed = context.seed >> 1;
@@ -215,7 +225,7 @@ pub(super) fn trial(
     };
     let outcome = measured(&run(&stages)?, &[1], cell.bs.0, site.idle_busy_cpus);
     let kernel_sleeps = sleeps(site, || {
-        run(&[Stage::new(Step::Poll, watched_for(tune))]).map(drop)
+        run(&[Stage::new(Step::POLL, watched_for(tune))]).map(drop)
     })?;
     Ok(TrialOutcome {
         series: Series {

@@ -12,7 +12,6 @@ mod conclude;
 mod error;
 mod fidelity;
 mod kernel;
-mod method;
 mod outcome;
 mod plan;
 mod record;

@@ -3,16 +3,15 @@
 use super::Tune;
 use super::cells::CellSpec;
 use super::kernel;
-use super::method::CellMethod;
-use super::outcome::{TrialOutcome, measured};
+use super::outcome::{TrialOutcome, Windows, measured};
 use super::record::of_stages;
 use super::simulated::prediction;
 use super::timetable::{Lengths, Timetable};
 use crate::runner::{CellError, CellPlan, Context, Plan};
 use crate::workload::Watched;
-use q2c_advice::{Method, predict};
+use q2c_advice::predict;
 use q2c_model::{Bytes, CostModel, Direction, Nanos};
-use q2c_policy::Io;
+use q2c_policy::{Io, LaneMethod, Method};
 use q2c_result::tune::Prediction;
 use q2c_sim::Recording;
 
@@ -37,7 +36,7 @@ pub(super) struct Size {
 
 impl Tune<'_> {
     /// A trial's stages at a block size at which a polling lane does `lane_iops`.
-    pub(super) fn timetable(&self, method: &Method, lane_iops: f64) -> Timetable {
+    pub(super) fn timetable(&self, method: &LaneMethod, lane_iops: f64) -> Timetable {
         let lengths = Lengths {
             measured: self.spec.seconds,
             part: self.spec.part_seconds,
@@ -47,11 +46,11 @@ impl Tune<'_> {
     }
 
     /// How long a trial takes, seconds.
-    pub(super) fn trial_seconds(&self, method: &CellMethod, lane_iops: f64) -> f64 {
+    pub(super) fn trial_seconds(&self, method: &Method, lane_iops: f64) -> f64 {
         OVERHEAD_S
-            + match method {
-                CellMethod::Kernel(_) => kernel::seconds(self),
-                CellMethod::Of(method) => self.timetable(method, lane_iops).seconds(),
+            + match method.lane() {
+                Some(method) => self.timetable(method, lane_iops).seconds(),
+                None => kernel::seconds(self),
             }
     }
 }
@@ -61,7 +60,7 @@ impl RoundPlan<'_> {
         &self,
         watched: &Watched,
         timetable: &Timetable,
-        (size, method): (&Size, &Method),
+        (size, method): (&Size, &LaneMethod),
         seed: u64,
     ) -> TrialOutcome {
         let direction = match self.tune.workload.pattern.write {
@@ -91,7 +90,7 @@ impl RoundPlan<'_> {
     /// `None` for classic polling: the slices are that already.
     fn predicted(
         &self,
-        method: &Method,
+        method: &LaneMethod,
         slices: &[Recording],
         cost: &CostModel,
         seed: u64,
@@ -99,7 +98,7 @@ impl RoundPlan<'_> {
         let cpus = &self.tune.workload.cpus;
         let length = Nanos::from_secs_f64(self.tune.spec.seconds);
         let told = || prediction(&predict(method, slices, cpus, cost, length, seed));
-        (*method != Method::Poll).then(told)
+        (*method != LaneMethod::Poll).then(told)
     }
 }
 
@@ -126,7 +125,7 @@ impl Plan for RoundPlan<'_> {
                 plans.push(CellPlan {
                     key: format!("{name} #{before}"),
                     label: format!("{} {}", cell.bs, cell.method),
-                    seconds: self.tune.trial_seconds(&cell.parsed(), size.lane_iops),
+                    seconds: self.tune.trial_seconds(&cell.method, size.lane_iops),
                     cell: cell.clone(),
                 });
             }
@@ -151,12 +150,12 @@ impl Plan for RoundPlan<'_> {
         let size = self.sizes.iter().find(|size| size.bs == spec.bs);
         let size =
             size.ok_or_else(|| CellError::Cell(format!("no calibration for {}", spec.bs)))?;
-        let parsed = spec.parsed();
-        let method = match &parsed {
-            CellMethod::Kernel(delay) => {
-                return kernel::trial(self.tune, spec, *delay, size.lane_iops, context);
+        let method = match &spec.method {
+            Method::Lane(method) => &method.fresh(),
+            Method::HybridKernel(sleep) => {
+                return kernel::trial(self.tune, spec, sleep, size.lane_iops, context);
             }
-            CellMethod::Of(method) => method,
+            other => return Err(CellError::Cell(format!("tune has no trial of {other}"))),
         };
         let timetable = self.tune.timetable(method, size.lane_iops);
         // Seeds in run folders are TOML integers: below 2^63.
@@ -167,11 +166,21 @@ impl Plan for RoundPlan<'_> {
         let watched = kernel::whole(ran, context.cancel)?;
         let outcome = self.outcome(&watched, &timetable, (size, method), seed);
         Ok(TrialOutcome {
-            windows: parsed.windows(),
+            windows: windows(method),
             round: self.round,
             ..outcome
         })
     }
+}
+
+/// What a formula made of the windows so far, in all lanes built from this method; `None` for a
+/// method without one.
+fn windows(method: &LaneMethod) -> Option<Windows> {
+    method.policy()?.tally().map(|tally| Windows {
+        all: tally.windows,
+        negative: tally.negative,
+        undefined: tally.undefined,
+    })
 }
 
 /// What the keys of a round begin with.

@@ -30,8 +30,8 @@ pub(super) fn recording(
     if !path.exists() {
         let length = Nanos::from_secs_f64(seconds);
         let stages = [
-            Stage::new(Step::Poll, WARM_UP),
-            Stage::new(Step::Poll, length),
+            Stage::new(Step::POLL, WARM_UP),
+            Stage::new(Step::POLL, length),
         ];
         let watched = tune
             .workload

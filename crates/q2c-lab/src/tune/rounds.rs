@@ -1,7 +1,6 @@
 //! Round after round of trials, until every block size has its answer or the budget is spent.
 
 use super::cells::{self, CellSpec};
-use super::method::CellMethod;
 use super::outcome::TrialOutcome;
 use super::plan::{RoundPlan, Size};
 use super::record;
@@ -9,8 +8,9 @@ use super::simulated::median_wait;
 use super::{Tune, TuneError, note};
 use crate::run_dir::RunDir;
 use crate::runner::{CellRuns, End, Progress, Runner, Settings, SystemClock, Trial};
-use q2c_advice::{Method, Order, Referee, Setting, Subject};
+use q2c_advice::{Order, Referee, Setting, Subject};
 use q2c_model::Bytes;
+use q2c_policy::Method;
 use q2c_result::Warning;
 use q2c_result::tune::Calibration;
 use q2c_sim::Recording;
@@ -175,7 +175,7 @@ fn next_round(
 
 /// Trials that the rest of the budget pays for, where a trial so far took `trial_s`.
 fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
-    let planned = tune.trial_seconds(&CellMethod::Of(Method::Poll), case.lane_iops);
+    let planned = tune.trial_seconds(&Method::POLL, case.lane_iops);
     let left = tune.spec.budget_s.map(|budget| budget - spent_s);
     left.map_or(u32::MAX, |left| {
         (left / trial_s.max(planned)).max(0.0) as u32
@@ -222,9 +222,9 @@ impl Verified {
         for runs in round {
             let spec = runs.plan.cell.clone();
             let case = self.cases.iter_mut().find(|case| case.bs == spec.bs);
-            if let (Some(case), Some(method)) = (case, spec.own()) {
+            if let (Some(case), Some(method)) = (case, spec.method.lane()) {
                 for outcome in runs.outcomes() {
-                    case.referee.take(&method, outcome.evidence());
+                    case.referee.take(method, outcome.evidence());
                 }
             }
             self.add(runs);

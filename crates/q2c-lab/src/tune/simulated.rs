@@ -4,9 +4,10 @@
 use super::Tune;
 use q2c_advice::FLOOR;
 use q2c_model::{Bytes, CostModel, Nanos};
+use q2c_policy::PolicySpec;
 use q2c_result::tune::{Prediction, Sweep, SweepCell};
 use q2c_sim::{
-    Arrival, Configuration, Drive, Grid, Limits, Method, MinIops, Outcome, Recording, choose,
+    Arrival, Configuration, Drive, Grid, Limits, MinIops, Outcome, Recording, Waiting, choose,
     pareto_front, simulate, sweep,
 };
 use q2c_stats::{percentile, sorted};
@@ -46,11 +47,9 @@ pub(super) fn of_first_recording(
     };
     let cells = sweep(&grid, &on);
     let outcomes: Vec<Outcome> = cells.iter().map(|cell| cell.outcome).collect();
-    let poll = simulate(lanes, cost, Method::Poll, drive);
-    let follows = |policy: &q2c_policy::PolicySpec| {
-        q2c_advice::Method::Hybrid(policy.clone()).follows_the_device()
-    };
-    let eligible: Vec<bool> = grid.policies.iter().map(follows).collect();
+    let poll = simulate(lanes, cost, Waiting::poll(lanes.len()), drive);
+    let eligible = grid.policies.iter().map(PolicySpec::follows_the_device);
+    let eligible: Vec<bool> = eligible.collect();
     let floor = tune.spec.limits().min_iops;
     let limits = Limits {
         min_iops: Some(floor.unwrap_or(MinIops::OfPolling(FLOOR))),
@@ -63,7 +62,7 @@ pub(super) fn of_first_recording(
         ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
         pareto: pareto_front(&points),
         best: choice.best,
-        oracle: prediction(&simulate(lanes, cost, Method::Oracle, drive)),
+        oracle: prediction(&simulate(lanes, cost, Waiting::Oracle, drive)),
         poll: prediction(&poll),
         floor: match floor {
             Some(_) => choice.floor,

@@ -2,8 +2,9 @@
 //! within a second is the same for both.
 
 use crate::workload::{Stage, Step};
-use q2c_advice::{Method, settling};
+use q2c_advice::settling;
 use q2c_model::Nanos;
+use q2c_policy::LaneMethod;
 
 /// Settling before interrupts and polling count: nothing learns there.
 const SHORT: Nanos = Nanos::from_millis(100);
@@ -50,19 +51,17 @@ pub(super) struct Timetable {
 }
 
 impl Timetable {
-    pub fn new(method: &Method, lengths: &Lengths) -> Self {
-        let (step, settle) = match method {
-            Method::Interrupt => (Step::Interrupt, SHORT),
-            Method::Poll => (Step::Poll, SHORT),
-            Method::Hybrid(policy) => (Step::Policy(policy.clone()), settling(policy)),
-        };
-        let slice = Stage::new(Step::Poll, Nanos::from_secs_f64(lengths.slice));
+    pub fn new(method: &LaneMethod, lengths: &Lengths) -> Self {
+        let settle = method.policy().map_or(SHORT, settling);
+        let slice = Stage::new(Step::POLL, Nanos::from_secs_f64(lengths.slice));
         let parts = lengths.parts();
         let part = Nanos::from_secs_f64(lengths.measured / parts as f64);
         let mut timetable = Timetable::default();
         // The thread's first I/Os are not like the others: the first slice comes after the
         // settling.
-        timetable.stages.push(Stage::new(step, settle));
+        timetable
+            .stages
+            .push(Stage::new(Step::By(method.clone()), settle));
         timetable.slice(slice.clone());
         for _ in 0..parts {
             timetable.measure(Stage::new(Step::Resume, part));
@@ -100,7 +99,7 @@ mod tests {
     /// Settling and a slice, then ten times part and slice: 0.1 + 0.05 + 10 * 0.15.
     #[test]
     fn slices_stand_on_both_sides_of_every_part() {
-        let timetable = Timetable::new(&Method::Interrupt, &LENGTHS);
+        let timetable = Timetable::new(&LaneMethod::Interrupt, &LENGTHS);
         assert_eq!((timetable.parts.len(), timetable.slices.len()), (10, 11));
         assert!((timetable.seconds() - 1.65).abs() < 1e-9);
         for &part in &timetable.parts {

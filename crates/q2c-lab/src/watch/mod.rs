@@ -15,6 +15,7 @@ use gather::Gather;
 use q2c_engine::measure::PhaseStats;
 use q2c_engine::{Activity, Heard, Live, LivePlan, RunError, live};
 use q2c_model::{Bytes, Nanos};
+use q2c_policy::LaneMethod;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -80,7 +81,7 @@ impl Workload {
     pub fn watch<T: Send>(
         &self,
         bs: Bytes,
-        first: &Step,
+        first: &LaneMethod,
         interval: Nanos,
         seed: u64,
         stop: &AtomicBool,
@@ -88,7 +89,7 @@ impl Workload {
     ) -> Result<(T, WatchEnd), RunError> {
         let (slice, count) = slices(interval);
         let capacity = (slice.as_secs_f64() * MOST_IOPS) as usize + 1;
-        let mut jobs = self.foreground(bs, &[first], seed, capacity);
+        let mut jobs = self.foreground(bs, &[&Step::By(first.clone())], seed, capacity);
         jobs.extend(self.background_jobs(1, seed));
         let plan = LivePlan {
             jobs,
@@ -130,12 +131,12 @@ impl Watch<'_, '_> {
         }
     }
 
-    /// Lets the foreground go on as `step` says; gives the order's number.
+    /// Lets the foreground go on by `method`; gives the order's number.
     ///
     /// # Errors
-    /// None is expected: the foreground can do every step.
-    pub fn switch(&mut self, step: &Step) -> Result<u64, RunError> {
-        let mut all = activities(step, &self.workload.cpus);
+    /// None is expected: the foreground knows every method.
+    pub fn switch(&mut self, method: &LaneMethod) -> Result<u64, RunError> {
+        let mut all = activities(&Step::By(method.clone()), &self.workload.cpus);
         let background = self.background().map(|_| Activity::Continue);
         all.extend(background);
         self.live.order(all)
@@ -164,9 +165,6 @@ impl Watch<'_, '_> {
 
 /// How long a method needs before it is itself: two periods of a rule's windows, 250 ms at least; other methods need nothing.
 #[must_use]
-pub fn settling(step: &Step) -> Nanos {
-    match step {
-        Step::Policy(policy) => q2c_advice::settling(policy),
-        _ => Nanos::ZERO,
-    }
+pub fn settling(method: &LaneMethod) -> Nanos {
+    method.policy().map_or(Nanos::ZERO, q2c_advice::settling)
 }

@@ -1,8 +1,9 @@
 //! What an interval says, and what the method in it really was.
 
 use super::WatchInterval;
-use crate::workload::{REALLY_SLEPT, Step};
+use crate::workload::REALLY_SLEPT;
 use q2c_engine::measure::PhaseStats;
+use q2c_policy::LaneMethod;
 use q2c_result::watch::WatchNumbers;
 use q2c_stats::percentile;
 
@@ -27,13 +28,13 @@ pub fn numbers(interval: &WatchInterval) -> WatchNumbers {
 
 /// What a method really was, by its sleeps and its context switches.
 #[must_use]
-pub fn mode(step: &Step, stats: &PhaseStats, polls_by: &str) -> String {
+pub fn mode(method: &LaneMethod, stats: &PhaseStats, polls_by: &str) -> String {
     let leaves = stats.switches_per_io() >= REALLY_SLEPT;
-    match step {
+    match method {
         _ if stats.ios == 0 => "at rest".to_owned(),
-        Step::Interrupt if leaves => "interrupt".to_owned(),
-        Step::Interrupt => "interrupt (most waits ended without leaving the CPU)".to_owned(),
-        Step::Poll => format!("poll ({polls_by})"),
+        LaneMethod::Interrupt if leaves => "interrupt".to_owned(),
+        LaneMethod::Interrupt => "interrupt (most waits ended without leaving the CPU)".to_owned(),
+        LaneMethod::Poll => format!("poll ({polls_by})"),
         _ if stats.slept == 0 => format!("poll ({polls_by}; the rule never slept)"),
         _ if !leaves => "hybrid (most sleeps ended without leaving the CPU)".to_owned(),
         _ => format!("hybrid (sleep, then {polls_by})"),
@@ -90,18 +91,19 @@ mod tests {
 
     #[test]
     fn a_mode_is_what_was_done_not_what_was_asked() {
-        let rule = Step::Policy("mean".parse().unwrap());
+        let rule = "hybrid:mean".parse().unwrap();
         let with = |slept, voluntary| PhaseStats {
             slept,
             voluntary,
             ..stats()
         };
-        let was = |step: &Step, slept, voluntary| mode(step, &with(slept, voluntary), "ring");
+        let was =
+            |method: &LaneMethod, slept, voluntary| mode(method, &with(slept, voluntary), "ring");
         assert_eq!(was(&rule, 100, 100), "hybrid (sleep, then ring)");
         assert!(was(&rule, 100, 10).contains("without leaving the CPU"));
         assert_eq!(was(&rule, 0, 0), "poll (ring; the rule never slept)");
-        assert_eq!(was(&Step::Poll, 0, 0), "poll (ring)");
-        assert_eq!(was(&Step::Interrupt, 0, 100), "interrupt");
-        assert!(was(&Step::Interrupt, 0, 10).contains("without leaving the CPU"));
+        assert_eq!(was(&LaneMethod::Poll, 0, 0), "poll (ring)");
+        assert_eq!(was(&LaneMethod::Interrupt, 0, 100), "interrupt");
+        assert!(was(&LaneMethod::Interrupt, 0, 10).contains("without leaving the CPU"));
     }
 }

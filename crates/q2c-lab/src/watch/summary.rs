@@ -1,21 +1,21 @@
 //! Many intervals as one row per method.
 
+use q2c_policy::LaneMethod;
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
 use q2c_stats::{median, sorted};
 
 /// A row for each of `methods` (its name, and whether the background was at work), of the intervals that name it by its place.
 #[must_use]
-pub fn by_method(methods: &[(String, bool)], intervals: &[WatchInterval]) -> Vec<WatchMethod> {
-    let row = |(n, (method, background)): (usize, &(String, bool))| {
+pub fn by_method(methods: &[(LaneMethod, bool)], intervals: &[WatchInterval]) -> Vec<WatchMethod> {
+    let row = |(n, (method, background)): (usize, &(LaneMethod, bool))| {
         let all = intervals.iter().filter(|i| i.method == Some(n));
         let (settled, settling): (Vec<_>, Vec<_>) = all.partition(|i| i.settled);
         WatchMethod {
-            method: method.clone(),
-            background: *background,
             was: most_frequent(&settled),
             intervals: settled.len() as u64,
             settling: settling.len() as u64,
             median: (!settled.is_empty()).then(|| medians(&settled)),
+            ..WatchMethod::new(method.clone().into(), *background)
         }
     };
     methods.iter().enumerate().map(row).collect()
@@ -82,7 +82,7 @@ mod tests {
     /// 10, 20 and 90 have the median 20, their miss rates 0.1 and 0.3 the median 0.2.
     #[test]
     fn medians_by_hand() {
-        let methods = [("a".to_owned(), false), ("b".to_owned(), true)];
+        let methods = [(LaneMethod::Poll, false), (LaneMethod::Interrupt, true)];
         let intervals = [
             interval(Some(0), false, 7.0, Some(1.0)),
             interval(Some(0), true, 90.0, Some(0.3)),

@@ -9,9 +9,9 @@ mod watch;
 pub use background::{BackgroundSpec, ParseBackgroundError};
 pub use watch::{Boundary, Site, Span, Watched};
 
-use q2c_engine::{Activity, EngineSpec, JobPlan, Medium, Pattern, RunError, RunPlan, Wait, run};
+use q2c_engine::{Activity, EngineSpec, JobPlan, Medium, Pattern, RunError, RunPlan, run};
 use q2c_model::{Bytes, CpuId, Nanos};
-use q2c_policy::PolicySpec;
+use q2c_policy::LaneMethod;
 use q2c_sys::Clock;
 use std::sync::atomic::AtomicBool;
 use watch::Watcher;
@@ -20,18 +20,19 @@ pub(crate) use watch::first_fault;
 /// How foreground lanes wait in a stage.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Classic polling.
-    Poll,
-    /// Interrupts.
-    Interrupt,
-    /// A sleep rule, fresh.
-    Policy(PolicySpec),
+    /// By this method; a rule begins anew.
+    By(LaneMethod),
     /// As in the stage before, the rule's state kept.
     Same,
     /// As before the last change of method, the rule's state kept.
     Resume,
     /// Not at all: they rest.
     Rest,
+}
+
+impl Step {
+    /// Classic polling.
+    pub const POLL: Step = Step::By(LaneMethod::Poll);
 }
 
 /// A stretch of time with one way of waiting.
@@ -206,18 +207,12 @@ pub const INTERVAL: Nanos = Nanos::from_millis(100);
 pub(crate) fn activities(step: &Step, cpus: &[CpuId]) -> Vec<Activity> {
     let lanes = cpus.len();
     match step {
-        Step::Poll => (0..lanes).map(|_| Activity::Start(Wait::Poll)).collect(),
-        Step::Interrupt => (0..lanes)
-            .map(|_| Activity::Start(Wait::Interrupt))
-            .collect(),
         Step::Rest => (0..lanes).map(|_| Activity::Idle).collect(),
         Step::Same => (0..lanes).map(|_| Activity::Continue).collect(),
         Step::Resume => (0..lanes).map(|_| Activity::Resume).collect(),
-        Step::Policy(spec) => {
-            let handles = spec.build_on(cpus).into_iter();
-            handles
-                .map(|lane| Activity::Start(Wait::Hybrid(lane)))
-                .collect()
+        Step::By(method) => {
+            let waits = method.build_on(cpus).into_iter();
+            waits.map(Activity::Start).collect()
         }
     }
 }

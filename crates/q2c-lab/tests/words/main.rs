@@ -5,8 +5,9 @@ mod checker;
 
 use checker::{Figures, contradictions};
 use proptest::prelude::*;
-use q2c_advice::{Beside, Contender, Estimate, Goal, Method, Noise, Trial, decide, relative};
+use q2c_advice::{Beside, Contender, Estimate, Goal, Noise, Trial, decide, relative};
 use q2c_model::Bytes;
+use q2c_policy::Method;
 use q2c_report::advice::words;
 use q2c_result::tune::{
     Calibration, Cell, EffectiveMode, Fidelity, Job, Measured, Recommendation, SCHEMA, Series,
@@ -21,31 +22,20 @@ const BS: Bytes = Bytes(4096);
 const WANTED: u32 = 5;
 
 fn cell(contender: &Contender) -> Cell {
-    let (method, policy) = match &contender.method {
-        Method::Hybrid(policy) => ("hybrid", policy.to_string()),
-        other => (
-            if *other == Method::Poll {
-                "poll"
-            } else {
-                "interrupt"
-            },
-            String::new(),
-        ),
-    };
+    let method = Method::from(contender.method.clone());
     let of = |value: fn(&Trial) -> f64| {
         Interval::of(&contender.trials.iter().map(value).collect::<Vec<_>>())
     };
     Cell {
         bs: BS,
-        method: method.to_owned(),
-        role: if policy.starts_with("mean:ratio=50%,period=100ms") {
+        role: if method.detail().starts_with("mean:ratio=50%,period=100ms") {
             "linux"
         } else {
             "family"
         }
         .to_owned(),
-        sleeping: !policy.is_empty(),
-        policy,
+        sleeping: method.sleeps(),
+        method,
         predicted: None,
         predicted_first: None,
         measured: Measured {

@@ -1,9 +1,9 @@
-//! What can be wrong with a formula.
+//! The mistakes that a formula can have.
 
 use super::statistic::NAMES;
 use thiserror::Error;
 
-/// A mistake and where it is.
+/// A mistake in a formula, and its place.
 #[derive(Debug)]
 pub(crate) struct Mistake {
     /// Byte offset in the formula.
@@ -11,18 +11,18 @@ pub(crate) struct Mistake {
     pub(crate) error: FormulaError,
 }
 
-/// The kinds of mistake.
+/// The kinds of mistake in a formula.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FormulaError {
-    /// Something else should stand there.
+    /// The text does not go on as the grammar wants it.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What would have been accepted.
+        /// What would have been accepted, in words.
         expected: &'static str,
-        /// As given.
+        /// The next word or character, as given.
         found: String,
     },
-    /// Parameters behind the formula.
+    /// Parameters stand behind the formula.
     #[error(
         "expected an operator or the end, found `,`; parameters stand before the formula, as in rule:period=10ms,sleep=0.7 * min"
     )]
@@ -33,50 +33,50 @@ pub enum FormulaError {
     /// No function of that name.
     #[error("unknown function `{0}`, expected one of if, min, max")]
     UnknownFunction(String),
-    /// A number with a unit that does not exist.
+    /// No unit of that name.
     #[error("unknown unit `{0}`, expected one of ns, us, ms, s, %")]
     UnknownUnit(String),
-    /// Digits that are no number, or one too large.
+    /// Digits that are no number, or a number that is too large.
     #[error("expected a number such as 0.7 or 40us, found `{0}`")]
     BadNumber(String),
-    /// A function with too few or too many values.
+    /// A function was called with too few or too many values.
     #[error("{function} takes {expected}, found {found}")]
     Arguments {
-        /// The function.
+        /// The function's name.
         function: &'static str,
-        /// What it takes.
+        /// The values that the function takes, in words.
         expected: &'static str,
-        /// How many were given.
+        /// Number of values given.
         found: usize,
     },
-    /// Two values that cannot be added, compared or chosen from, since their units differ.
+    /// Two values cannot be added, compared or chosen from, because their units differ.
     #[error(
         "expected {expected}, as the value before it, found {found}; a time has a unit, as in 4us"
     )]
     Unlike {
-        /// What the first value is.
+        /// The kind of the first value, in words.
         expected: String,
-        /// What the second is.
+        /// The kind of the second value, in words.
         found: String,
     },
-    /// Arithmetic with a comparison.
+    /// A comparison stands where a value is needed.
     #[error(
         "expected a value, found a comparison; if(comparison, value, value) makes a value of it"
     )]
     NoValue,
-    /// A value that is asked for its truth.
+    /// A value stands where a comparison is needed.
     #[error("expected a comparison such as p01 > 40us, found {0}")]
     NoTruth(String),
-    /// The whole gives something that cannot be slept.
+    /// The formula as a whole gives no time.
     #[error("expected a formula that gives a time, found {0}; such as 0.7 * min or 40us")]
     NoTime(String),
-    /// A divisor that is zero whatever the window.
+    /// A divisor is zero in every window.
     #[error("division by zero: this is 0 in every window")]
     ZeroDivisor,
-    /// More parentheses or signs within each other than allowed.
+    /// Parentheses, calls or signs are nested deeper than this limit.
     #[error("nested deeper than {0} levels")]
     TooDeep(usize),
-    /// A longer text than allowed.
+    /// The text is longer than this limit, in bytes.
     #[error("longer than {0} bytes")]
     TooLong(usize),
 }

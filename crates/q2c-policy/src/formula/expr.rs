@@ -1,4 +1,4 @@
-//! A formula as a tree, and its value.
+//! A formula as a tree, and the calculation of its value.
 
 use super::statistic::Statistic;
 
@@ -34,7 +34,8 @@ pub(super) enum Expr {
 }
 
 impl Expr {
-    /// Its value, finite; `None` when a part that it needs has none. `if`, `&&` and `||` leave out what they need not.
+    /// The value, which is finite; `None` when a part that the value needs has none. `if`, `&&` and
+    /// `||` do not calculate parts that they do not need. `of` gives the statistics of the window.
     pub(super) fn value(&self, of: &dyn Fn(Statistic) -> f64) -> Option<f64> {
         let value = match self {
             Expr::Number(number) => *number,
@@ -61,7 +62,7 @@ impl Expr {
         Some(self.value(of)? != 0.0)
     }
 
-    /// Appends the statistics it reads.
+    /// Appends the statistics that this part reads, in the order of the text.
     pub(super) fn statistics(&self, all: &mut Vec<Statistic>) {
         let parts: &[Expr] = match self {
             Expr::Number(_) => &[],

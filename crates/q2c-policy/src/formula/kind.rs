@@ -1,16 +1,17 @@
-//! What a part of a formula stands for: every number has its unit, so that `mean - 4` is a mistake and `mean - 4us` is not.
+//! The kinds of value in a formula. Every number has its unit, so that `mean - 4` is a mistake and
+//! `mean - 4us` is not.
 
 use super::error::FormulaError;
 use std::fmt;
 
-/// The unit of a value.
+/// Whether a value is a comparison or a number, and the unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// True or false.
     Truth,
     /// The number 0, which is zero of any unit.
     Zero,
-    /// A time to this power: 0 is a plain number, 1 a time.
+    /// A number with the unit nanoseconds to this power: 0 is a plain number, 1 a time.
     Power(i32),
 }
 
@@ -18,7 +19,7 @@ impl Kind {
     pub(super) const NUMBER: Kind = Kind::Power(0);
     pub(super) const TIME: Kind = Kind::Power(1);
 
-    /// The kind of two values that are added, compared or chosen from.
+    /// The common kind of two values that are added, compared or chosen from.
     pub(super) fn alike(self, other: Kind) -> Result<Kind, FormulaError> {
         match (self, other) {
             (Kind::Zero, Kind::Power(_)) => Ok(other),
@@ -31,7 +32,7 @@ impl Kind {
         }
     }
 
-    /// Its power of time.
+    /// The power of time; a mistake for a comparison.
     pub(super) fn power(self) -> Result<i32, FormulaError> {
         match self {
             Kind::Truth => Err(FormulaError::NoValue),
@@ -40,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// That it can be asked for its truth.
+    /// Checks that the kind is a comparison.
     pub(super) fn truth(self) -> Result<(), FormulaError> {
         match self {
             Kind::Truth => Ok(()),
@@ -48,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// That it can be slept.
+    /// Checks that the kind is a time.
     pub(super) fn time(self) -> Result<(), FormulaError> {
         match self {
             Kind::Zero | Kind::TIME => Ok(()),

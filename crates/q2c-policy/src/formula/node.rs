@@ -1,11 +1,11 @@
-//! Parts of a formula while it is read: each is checked when it is put together.
+//! The parts of a formula while it is read. Each part is checked when it is put together.
 
 use super::error::{FormulaError, Mistake};
 use super::expr::{Expr, Op};
 use super::kind::Kind;
 use super::statistic::Statistic;
 
-/// A part, what it stands for, and where it begins.
+/// A part of a formula, its kind, and the byte offset at which it begins.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) expr: Expr,
@@ -13,7 +13,7 @@ pub(super) struct Node {
     pub(super) at: usize,
 }
 
-/// What can be called.
+/// The functions of formulas.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Function {
     If,
@@ -140,7 +140,7 @@ impl Node {
         })
     }
 
-    /// What `check` says of its kind, with its place if that is a mistake.
+    /// Applies `check` to the part's kind; a mistake gets the part's place.
     pub(super) fn check<T>(
         &self,
         check: impl Fn(Kind) -> Result<T, FormulaError>,
@@ -148,7 +148,7 @@ impl Node {
         check(self.kind).map_err(|error| self.mistake(error))
     }
 
-    /// That it is not zero in all of the windows tried.
+    /// Checks that the part is not zero in all of the windows in [`TRIED`].
     fn check_divisor(&self) -> Result<(), Mistake> {
         let zero = |window: &Tried| {
             let value = self.expr.value(&|statistic| window.statistic(statistic));
@@ -165,7 +165,8 @@ impl Node {
     }
 }
 
-/// The kind of values that are added, compared or chosen from. A value, unless all are comparisons.
+/// The common kind of values that are added, compared or chosen from. A comparison among them is a
+/// mistake.
 fn alike<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<Kind, Mistake> {
     let mut kind = None;
     for node in nodes {
@@ -176,11 +177,11 @@ fn alike<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<Kind, Mistake>
     Ok(kind.unwrap_or(Kind::Zero))
 }
 
-/// A window that divisors are tried on.
+/// A made-up window on which divisors are tried.
 struct Tried {
     count: f64,
     misses: f64,
-    /// Times in ns.
+    /// This and the following times are in ns.
     min: f64,
     mean: f64,
     max: f64,
@@ -188,7 +189,8 @@ struct Tried {
     lmd: f64,
 }
 
-/// Of all sizes, from one I/O of a fast device to seconds, with few and many misses.
+/// The windows tried: times from those of a fast device to seconds, one I/O and many, few misses
+/// and many. A divisor that is zero in all of them is taken as zero in every window.
 const TRIED: [Tried; 5] = [
     tried(1.0, 0.0, [9e3, 9e3, 9e3, 9e3, 0.0]),
     tried(20_000.0, 19_990.0, [4e3, 5.1e3, 9e6, 6e3, 0.3e3]),

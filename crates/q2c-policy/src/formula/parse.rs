@@ -1,6 +1,7 @@
-//! Text to tree, by winnow's operator-precedence parser.
+//! Reads a formula's text into a tree, with winnow's operator-precedence parser.
 //!
-//! Nothing is tried twice: at every place one character tells what must follow, so a mistake is final where it is found.
+//! Nothing is tried twice: at every place one character tells what must follow, so a mistake is
+//! reported where it is found.
 
 use super::error::{FormulaError, Mistake};
 use super::expr::{Expr, Op};
@@ -16,12 +17,13 @@ use winnow::token::{one_of, take_while};
 type Input<'i> = LocatingSlice<&'i str>;
 type Read<T> = Result<T, ErrMode<Mistake>>;
 
-/// Longest formula, bytes. With [`DEEPEST`] it bounds the stack that reading, asking and dropping a formula take.
+/// The longest formula, bytes. With [`DEEPEST`] it bounds the stack that reading, calculating and
+/// dropping a formula take.
 const LONGEST: usize = 1000;
-/// Most parentheses, calls and signs within each other.
+/// The deepest nesting of parentheses, calls and signs.
 const DEEPEST: usize = 32;
 
-/// The whole text.
+/// Reads the whole text of a formula.
 pub(super) fn formula(text: &str) -> Result<Expr, Mistake> {
     if text.len() > LONGEST {
         let ends = text.char_indices().map(|(at, _)| at);
@@ -51,14 +53,15 @@ fn whole(input: &mut Input<'_>) -> Read<Node> {
     }
 }
 
-/// Operands and operators up to what is neither, blanks behind them included.
+/// Reads operands and operators as far as they go, with the blanks behind them.
 fn operation(input: &mut Input<'_>, depth: usize) -> Read<Node> {
     expression(|input: &mut Input<'_>| operand(input, depth))
         .infix(operator)
         .parse_next(input)
 }
 
-/// Binding powers: the higher binds tighter, equal ones from the left.
+/// Reads an operator. Of the binding powers the higher one binds tighter, equal ones bind from the
+/// left.
 fn operator<'i>(input: &mut Input<'i>) -> Read<Infix<Input<'i>, Node, ErrMode<Mistake>>> {
     macro_rules! left {
         ($text:literal, $power:literal, $op:ident) => {
@@ -87,7 +90,7 @@ fn binary(op: Op, left: Node, right: Node) -> Read<Node> {
     Node::binary(op, left, right).map_err(ErrMode::Cut)
 }
 
-/// A number, a name, a call or a group, with its signs, blanks around included.
+/// Reads a number, a name, a call or a group, with its signs and the blanks around it.
 fn operand(input: &mut Input<'_>, depth: usize) -> Read<Node> {
     blanks(input)?;
     let at = input.current_token_start();
@@ -124,7 +127,7 @@ fn close(input: &mut Input<'_>, expected: &'static str) -> Read<()> {
     }
 }
 
-/// Digits, and the unit behind them.
+/// Reads a number and its unit.
 fn number(input: &mut Input<'_>, at: usize) -> Read<Node> {
     let digits = |least: usize| take_while(least.., |c: char| c.is_ascii_digit());
     let exponent = (one_of(['e', 'E']), opt(one_of(['+', '-'])), digits(1));
@@ -147,7 +150,7 @@ fn number(input: &mut Input<'_>, at: usize) -> Read<Node> {
             ));
         }
     };
-    // A percentage is divided, since a hundredth is no binary fraction.
+    // A percentage is divided by 100, not multiplied by 0.01, which is no binary fraction.
     let share = if unit == "%" { 100.0 } else { 1.0 };
     match text.parse::<f64>().map(|number| number * factor / share) {
         Ok(number) if number.is_finite() => Ok(Node::number(number, kind, at)),
@@ -158,7 +161,7 @@ fn number(input: &mut Input<'_>, at: usize) -> Read<Node> {
     }
 }
 
-/// A statistic, or the call of a function.
+/// Reads a statistic's name or the call of a function.
 fn name(input: &mut Input<'_>, at: usize, depth: usize) -> Read<Node> {
     let name = take_while(1.., is_name).parse_next(input)?;
     let unknown = |error: fn(String) -> FormulaError| {
@@ -201,7 +204,7 @@ fn unexpected<T>(input: &Input<'_>, expected: &'static str) -> Read<T> {
     cut(input, FormulaError::Unexpected { expected, found })
 }
 
-/// The word or the character that comes next.
+/// The word or the character that comes next, for an error message.
 fn found(input: &str) -> String {
     let word = input.find(|c| !is_name(c)).unwrap_or(input.len());
     let one = input.chars().next().map_or(0, char::len_utf8);
@@ -211,7 +214,8 @@ fn found(input: &str) -> String {
     }
 }
 
-/// What winnow itself says; every mistake of a formula is told by the functions above.
+/// winnow needs this conversion for its own errors. The functions above report every mistake of a
+/// formula themselves.
 impl<'i> ParserError<Input<'i>> for Mistake {
     type Inner = Self;
 

@@ -1,11 +1,11 @@
-//! What a formula can read of a window.
+//! The statistics of a window that a formula can read.
 
 use std::fmt;
 
 /// One statistic of a bucket's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Statistic {
-    /// Completions.
+    /// Number of completions.
     Count,
     /// Mean observed time.
     Mean,
@@ -15,11 +15,12 @@ pub enum Statistic {
     Max,
     /// Observed time of the last completion.
     Last,
-    /// The observed time that this percentage, 1 to 99, is not longer than.
+    /// The observed time that this percentage of the times, 1 to 99, do not exceed.
     Percentile(u8),
-    /// Left mean deviation: how far the times below the previous window's mean lie below it, averaged over all.
+    /// Left mean deviation: the distances by which times lie below the previous window's mean,
+    /// averaged over all times.
     Lmd,
-    /// Completions whose sleep ended too late.
+    /// Number of misses: completions whose sleep ended too late.
     Misses,
 }
 
@@ -27,7 +28,7 @@ pub enum Statistic {
 pub(super) const NAMES: &str = "count, mean, min, max, last, p01 to p99, lmd, misses";
 
 impl Statistic {
-    /// The statistic of that name.
+    /// The statistic of this name, if there is one.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "count" => Statistic::Count,
@@ -41,14 +42,14 @@ impl Statistic {
         })
     }
 
-    /// Whether it is a time; else it is a count.
+    /// Whether the statistic is a time; else it is a count.
     #[must_use]
     pub fn is_time(self) -> bool {
         !matches!(self, Statistic::Count | Statistic::Misses)
     }
 }
 
-/// Of `p01` to `p99`.
+/// The percentage of a name from `p01` to `p99`.
 fn percent(name: &str) -> Option<u8> {
     let digits = name.strip_prefix('p').filter(|digits| digits.len() == 2)?;
     let all = digits.bytes().all(|b| b.is_ascii_digit());

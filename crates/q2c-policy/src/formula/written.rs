@@ -1,4 +1,4 @@
-//! A formula in use, and how its windows ended.
+//! A formula in use, and the counts of its answers.
 
 use super::{Answer, Formula, Statistic};
 use q2c_model::Nanos;
@@ -6,15 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How often a formula was asked, and how often its answer was no time; over all lanes built from one specification and its
-/// clones.
+/// How often a formula was calculated, and how often the result was no time. Counts are over all
+/// lanes that were built from one specification and its clones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Windows, one per bucket.
+    /// Windows for which the formula was calculated; each bucket counts on its own.
     pub windows: u64,
-    /// Of these, with a negative time: no sleep.
+    /// Those of `windows` with a negative time, after which the rule does not sleep.
     pub negative: u64,
-    /// Of these, with no number, by a division by zero or an overflow: no sleep.
+    /// Those of `windows` without a number, by a division by zero or an overflow, after which the
+    /// rule does not sleep.
     pub undefined: u64,
 }
 
@@ -25,7 +26,7 @@ struct Counts {
     undefined: AtomicU64,
 }
 
-/// Cheap to clone; clones count together.
+/// A formula and its counts. It is cheap to clone, and clones count together.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     formula: Arc<Formula>,
@@ -40,7 +41,7 @@ impl Written {
         }
     }
 
-    /// The same formula, counted apart.
+    /// The same formula with counts of its own.
     pub(crate) fn anew(&self) -> Self {
         Written {
             formula: Arc::clone(&self.formula),
@@ -60,7 +61,8 @@ impl Written {
         }
     }
 
-    /// The sleep after a window; zero when its answer is no time.
+    /// The sleep after a window, which is counted; zero when the formula gives no time. `of` gives
+    /// the statistics of the window.
     pub(crate) fn sleep(&self, of: impl Fn(Statistic) -> f64) -> Nanos {
         let Counts {
             windows,

@@ -1,8 +1,9 @@
-//! The kinds of parameter: text to number and back.
+//! The kinds of parameter, each with its way from text to number and back.
 
 use q2c_model::{Bytes, Nanos, parse_duration, parse_percent, parse_size};
 
-/// What a parameter's number means. Numbers are `f64` throughout, so that sweeps and heat maps treat all alike.
+/// The meaning of a parameter's number. Numbers are `f64` for all kinds, so that sweeps and heat
+/// maps treat all parameters in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A share, held as a fraction: `70%` is 0.7.
@@ -17,12 +18,13 @@ pub enum Kind {
     Size,
     /// `on` (1) or `off` (0).
     Switch,
-    /// A [`Formula`](crate::Formula): the last parameter of its rule, which takes the rest of the text. No number stands for it.
+    /// A [`Formula`](crate::Formula). It is the last parameter of its rule and takes the rest of
+    /// the text; no number stands for it.
     Formula,
 }
 
 impl Kind {
-    /// The number in `text`, or what would have been accepted and what was found.
+    /// The number in `text`; the error says what would have been accepted and what was found.
     pub(crate) fn parse(self, text: &str) -> Result<f64, String> {
         match self {
             Kind::Ratio => parse_percent(text).map_err(|e| e.to_string()),
@@ -43,7 +45,8 @@ impl Kind {
         }
     }
 
-    /// The value as this kind can hold it: whole for durations, sizes and counts, 0 or 1 for a switch.
+    /// The value as this kind can hold it: whole for durations, sizes and counts, 0 or 1 for a
+    /// switch.
     pub(crate) fn quantised(self, value: f64) -> f64 {
         match self {
             Kind::Ratio | Kind::Number | Kind::Formula => value,
@@ -52,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// The text that parses back to exactly `value`.
+    /// A text that parses back to exactly `value`.
     pub(crate) fn show(self, value: f64) -> String {
         match self {
             Kind::Ratio => show_ratio(value),
@@ -74,7 +77,7 @@ fn parse_count(text: &str) -> Result<f64, String> {
     count.map_err(|_| format!("expected a whole number such as 100, found `{text}`"))
 }
 
-/// In the largest unit that leaves a whole number.
+/// The size in the largest unit that leaves a whole number.
 fn show_size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
     UNITS
@@ -86,7 +89,8 @@ fn show_size(bytes: u64) -> String {
         )
 }
 
-/// The shortest percentage that reads back as the same fraction; a few fractions have none and are shown as they are.
+/// The shortest percentage that reads back as the same fraction. A few fractions have no such
+/// percentage and are shown as they are.
 fn show_ratio(fraction: f64) -> String {
     (0..=15)
         .map(|decimals| format!("{:.decimals$}%", fraction * 100.0))
@@ -94,7 +98,7 @@ fn show_ratio(fraction: f64) -> String {
         .unwrap_or_else(|| fraction.to_string())
 }
 
-/// In the largest unit that leaves a whole number.
+/// The duration in the largest unit that leaves a whole number.
 fn show_duration(ns: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     UNITS

@@ -1,11 +1,15 @@
-//! DPAS (FAST'26): PAS, and a switch between polling, PAS and interrupts by how contended the CPU is.
+//! DPAS (FAST'26) switches between polling, PAS and interrupts, depending on how contended the CPU
+//! is.
 //!
-//! The switch counts in I/Os, see [`Mode`]. It looks at two things: whether PAS wanted a sleep below its shortest (a *timer failure*: the wake-up
-//! is late whatever the sleep, so the CPU is overloaded), and how many I/Os of the CPU are asleep at once, averaged over the
-//! submissions in whole tenths. That is no device depth: a CPU that polls for one I/O cannot run the thread of another.
+//! The switch counts in I/Os, see [`Mode`]. It looks at two things. One is whether PAS wanted a
+//! sleep below its shortest, a *timer failure*: the wake-up is late whatever the sleep, so the CPU
+//! is overloaded. The other is how many I/Os of the CPU are asleep at once, averaged over the
+//! submissions in whole tenths. That number is no depth of the device: a CPU that polls for one I/O
+//! cannot run the thread of another.
 //!
-//! The kernel counts a thread until it woke up. A rule learns of the completion instead; in between the thread polls and holds its CPU, so
-//! that no other submission there can see the difference. PAS inside has its published steps.
+//! The kernel counts a thread as asleep until it woke up. A rule learns of the completion instead.
+//! Between the two the thread polls and holds its CPU, so no other submission on that CPU can see
+//! the difference. The PAS inside has its published steps.
 
 mod mode;
 
@@ -79,19 +83,20 @@ struct Dpas {
     limits: Limits,
     pas: Pas,
     mode: Mode,
-    /// I/Os since the last look.
+    /// I/Os since the mode was last looked at.
     ios: u64,
-    /// Sum over those that slept of the I/Os asleep then, each itself included.
+    /// Sum over the I/Os that slept: for each the number of I/Os asleep at its submission, itself
+    /// included.
     depths: u64,
-    /// I/Os asleep now.
+    /// Number of I/Os asleep now.
     asleep: u64,
 }
 
-/// An I/O that did not sleep; the tokens of PAS begin with 1.
+/// The token of an I/O that did not sleep. The tokens of PAS begin with 1.
 const AWAKE: Token = Token(0);
 
 impl Dpas {
-    /// Looks at the mode when it has had its I/Os.
+    /// Chooses the next mode when the present one has had its number of I/Os.
     fn look(&mut self) {
         if self.ios < self.limits.of(self.mode) {
             return;

@@ -1,9 +1,11 @@
-//! EHP (Lee, Shin, Jeong, JSA 2022): the last window's shortest time less the measured cost of switching away and back; interrupts
-//! where that cost is a small part of the time.
+//! EHP (Lee, Shin, Jeong, JSA 2022) sleeps the last window's shortest time less the measured cost
+//! of switching away and back, and uses interrupts where that cost is a small part of the time.
 //!
-//! The cost is `2 * ctx + isr`; the published constants, 1487 ns and 1076 ns, are one machine's. A shortest time of at least `benefit`
-//! times the cost means interrupts for the bucket until the next window, one above the cost a sleep, one below it classic polling.
-//! Windows are per CPU. There, the kernel code sets the interrupt mode only of the CPU that its timer runs on; here of each.
+//! The cost is `2 * ctx + isr`; the published constants, 1487 ns and 1076 ns, belong to one
+//! machine. If the shortest time is at least `benefit` times the cost, the bucket uses interrupts
+//! until the next window; if it is above the cost, it sleeps; below the cost it polls. Windows are
+//! per CPU. The kernel code sets the interrupt mode only for the CPU on which its timer runs; here
+//! each CPU has its own.
 
 use super::share::PERIOD;
 use crate::form::Form;

@@ -1,7 +1,9 @@
-//! A share of an exponentially weighted mean: every completion moves it by `weight` of its distance.
+//! Sleeps a share of an exponentially weighted mean. Every completion moves the mean by `weight`
+//! times the distance of its time from the mean.
 //!
-//! As TCP smooths its round trips (RFC 6298; one eighth there and here). It needs no window, so it sleeps from the second I/O on and follows a
-//! change within some 1 / `weight` I/Os, however fast they come. Like every mean it contains the rule's own oversleep.
+//! TCP smooths its round trips in this way (RFC 6298; one eighth there and here). The rule needs no
+//! window, so it sleeps from the second I/O on and follows a change within some 1 / `weight` I/Os,
+//! however fast they come. Like every mean it contains the rule's own oversleep.
 
 use super::share::RATIO;
 use crate::bucket::{BUCKETS, bucket_of};
@@ -45,14 +47,15 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
 struct Ewma {
     ratio: f64,
     weight: f64,
-    /// ns; `None` before the first completion, which is the first mean.
+    /// The mean of each bucket, ns; `None` before the first completion, whose time is the first
+    /// mean.
     means: [Option<f64>; BUCKETS],
 }
 
 impl Lane for Ewma {
     fn decide(&mut self, io: Io, _: Nanos) -> (Decision, Token) {
         let mean = bucket_of(io).and_then(|bucket| self.means[bucket]);
-        // To the nearest nanosecond.
+        // Rounded to the nearest nanosecond.
         let sleep = mean.map_or(0, |mean| (self.ratio * mean + 0.5) as u64);
         (Nanos(sleep.min(MAX_SLEEP.0)).into(), Token::default())
     }

@@ -1,5 +1,6 @@
-//! Always the same sleep, as Linux' `io_poll_delay` with a positive number of microseconds. It learns nothing: the base line
-//! of what prediction is worth, and with 1 us the price of sleeping at all.
+//! Sleeps always the same time, as Linux' `io_poll_delay` does with a positive number of
+//! microseconds. The rule learns nothing. It is the base line that shows the worth of prediction;
+//! with 1 us it shows the price of sleeping at all.
 
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};

@@ -1,9 +1,11 @@
-//! HyPI (Song and Eom, IMCOM 2019): a share of the last window's mean that depends on the size of the I/O, and interrupts for large
-//! ones.
+//! HyPI (Song and Eom, IMCOM 2019) sleeps a share of the last window's mean that depends on the
+//! size of the I/O, and uses interrupts for large I/Os.
 //!
-//! Its shares come from profiling one system, so they are parameters, one for each of the kernel's size classes; the default is Linux' one half. The
-//! size from which interrupts are used is a parameter too. Only the paper's abstract was at hand: no published value is behind the
-//! defaults. An I/O that is left to interrupts is not counted: its time contains what no poll would see.
+//! The published shares come from profiling one system, so they are parameters here, one for each
+//! of the kernel's size classes; the default is Linux' one half. The size from which interrupts are
+//! used is a parameter too. Only the paper's abstract was at hand: no published value is behind the
+//! defaults. An I/O that is left to interrupts is not counted, because its time contains the
+//! interrupt's delay, which no poll would see.
 
 use super::share::{PERIOD, RATIO, Share};
 use crate::form::Form;
@@ -40,7 +42,7 @@ pub(super) const RULE: Rule = Rule {
     form: |_| Form::Opaque,
 };
 
-/// 4 GiB, which no I/O reaches.
+/// The largest value of `interrupt`: 4 GiB, which no I/O reaches.
 const NEVER: f64 = 4_294_967_296.0;
 
 const fn class(name: &'static str) -> Param {
@@ -55,7 +57,7 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
     let classes = ["512", "1k", "2k", "4k", "8k", "16k", "32k", "64k"];
     let shares = classes.map(|name| Share::new(spec.value(name)));
     let interrupts_from = spec.whole("interrupt");
-    // Buckets are read and write of one size class, in turn.
+    // Two buckets, read and write, stand side by side for each size class.
     let rule = move |window: &Window<'_>| shares[window.bucket / 2].of(window.mean());
     let period = Nanos(spec.nanos("period"));
     let inner = windowed::build(rule, Gather::Totals, period, lanes);
@@ -70,7 +72,7 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
 
 struct Hypi {
     inner: Box<dyn Lane>,
-    /// Bytes.
+    /// Size from which interrupts are used, bytes.
     interrupts_from: u64,
 }
 

@@ -1,7 +1,9 @@
-//! Linux' adaptive hybrid polling as it first was, in 4.10 and 4.11: half the mean of the window that is running.
+//! Linux' adaptive hybrid polling in its first form, of 4.10 and 4.11: it sleeps half the mean of
+//! the running window.
 //!
-//! Reads and writes are kept apart, sizes are not. Windows are aligned, of 2^27 ns (134 ms); the mean is read live, so the first
-//! completion of a window already decides alone, and the last window's mean stays in use until then. The kernel adds up per
+//! Reads and writes are kept apart, sizes are not. Windows have 2^27 ns (134 ms) and are aligned to
+//! that. The mean is read while the window runs, so the first completion of a window already
+//! decides alone, and the last window's mean stays in use until then. The kernel adds up per
 //! hardware queue; NVMe has one for each CPU, so the state here is per CPU.
 
 use super::share::{PERIOD, RATIO, Share};
@@ -48,12 +50,12 @@ struct Linux410 {
     write: Newest,
 }
 
-/// The newest window that has a sample.
+/// The newest window that has a sample; times in ns.
 #[derive(Default)]
 struct Newest {
     samples: u64,
     sum: u64,
-    /// First moment of the window after it, ns.
+    /// The first moment of the next window, ns.
     end: u64,
 }
 

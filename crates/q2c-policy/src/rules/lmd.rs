@@ -1,9 +1,10 @@
-//! Left mean deviation (Begunkov, linux-block, April 2019, never merged): the mean less four left mean deviations, throttled
-//! by the miss rate, never below half the mean.
+//! Left mean deviation (Begunkov, linux-block, April 2019, never merged): the rule sleeps the mean
+//! less four left mean deviations, held back by the miss rate, and never less than half the mean.
 //!
-//! The deviation of a window is taken from the mean of the window before ([`Window::lmd`]). A miss whose observed time reaches that
-//! mean is not counted: the timer was late, not the prediction wrong. Constants of the patch: a miss in fewer than 32 I/Os falls back to half
-//! the mean, one in fewer than 256 takes a quarter off.
+//! The deviation of a window is taken from the mean of the window before ([`Window::lmd`]). A miss
+//! whose observed time reaches that mean is not counted: there the timer was late, and the
+//! prediction not wrong. The constants are those of the patch: with a miss in fewer than 32 I/Os
+//! the rule falls back to half the mean, with one in fewer than 256 it takes a quarter off.
 
 use super::share::PERIOD;
 use crate::form::Form;
@@ -32,9 +33,9 @@ pub(super) const RULE: Rule = Rule {
     form: |_| Form::Opaque,
 };
 
-/// Up to this whole log2 of I/Os per miss, half the mean.
+/// Up to this log2 of the I/Os per miss, rounded down, the sleep is half the mean.
 const OFTEN: u32 = 4;
-/// Up to this one, a quarter less.
+/// Up to this log2 the sleep is a quarter shorter.
 const AT_TIMES: u32 = 7;
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {

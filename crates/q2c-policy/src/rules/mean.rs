@@ -1,8 +1,10 @@
-//! Linux' adaptive hybrid polling, 4.12 to 6.3: a share, there one half, of the last window's mean.
+//! Linux' adaptive hybrid polling, 4.12 to 6.3: it sleeps a share, there one half, of the last
+//! window's mean.
 //!
-//! Constants: ratio 50 %, period 100 ms (block/blk-mq.c). A patch of 2020 used 75 %, which is `mean:75%`. The mean contains
-//! the rule's own oversleep, so a slow window lengthens the next one's sleeps; with wake-up delay d the rule oversleeps for ever
-//! once it did when d / (1 - ratio) reaches the device's time.
+//! The constants are a ratio of 50 % and a period of 100 ms (block/blk-mq.c). A patch of 2020 used
+//! 75 %, which is `mean:75%`. The mean contains the rule's own oversleep, so a slow window
+//! lengthens the sleeps of the next one. With wake-up delay d, once it has overslept, the rule
+//! oversleeps for ever when d / (1 - ratio) reaches the device's time.
 
 use super::share::{self, PERIOD, RATIO};
 use crate::form::{Form, Statistic, WindowForm};

@@ -1,8 +1,9 @@
-//! A share of the last window's shortest time.
+//! Sleeps a share of the last window's shortest time.
 //!
-//! The shortest time is less disturbed by other load than the mean, so it allows a higher ratio: published as (70 %, 10 ms). At 100 % it
-//! runs away: as soon as every I/O of a window overslept, the shortest observed time is sleep plus wake-up delay, and the sleep grows by that
-//! delay in every window.
+//! The shortest time is less disturbed by other load than the mean, so it allows a higher ratio:
+//! published are 70 % and a period of 10 ms. At 100 % the rule runs away: as soon as every I/O of a
+//! window overslept, the shortest observed time is the sleep and the wake-up delay, and the sleep
+//! grows by that delay in every window.
 
 use super::share::{self, PERIOD, RATIO};
 use crate::form::{Form, Statistic, WindowForm};

@@ -1,14 +1,16 @@
-//! PAS (FAST'26): every I/O's outcome, too early or too late, moves the sleep of its bucket. No time is measured, so oversleep
-//! cannot inflate the estimate.
+//! PAS (FAST'26): every I/O's outcome, too early or too late, moves the sleep of its bucket. No
+//! time is measured, so oversleep cannot inflate the estimate.
 //!
-//! Two outcomes in the same direction add to the step (`up`) or take from it (`down`), a change of direction starts it anew at
-//! `1 + up` or `1 - down`; the sleep is multiplied by the step. It starts from (late, early) and 0.1 us, and the first submission
-//! applies that pair. In the adaptive mode the sensitivity itself moves: it grows by 5 % with two equal outcomes, up to `up` and
-//! `down`, and shrinks by 10 % with a change, down to a tenth of them. The published constants are up = 0.01, down = 0.1, so up lies in
-//! [0.001, 0.01]. The ratio of the two pins the miss rate near 20 % whatever the device.
+//! The sleep is multiplied by a step. Two outcomes in the same direction add to the step (`up`) or
+//! take from it (`down`); a change of direction starts it anew at `1 + up` or `1 - down`. The rule
+//! starts from the pair (late, early) and 0.1 us, and the first submission applies that pair. In
+//! the adaptive mode the sensitivity itself moves: it grows by 5 % with two equal outcomes, up to
+//! the full `up` and `down`, and shrinks by 10 % with a change, down to a tenth of them. The
+//! published constants are up = 0.01, down = 0.1, so up lies in [0.001, 0.01]. The ratio of the two
+//! holds the miss rate near 20 % on any device.
 //!
-//! With several I/Os in flight a sleep's first completion alone gives an outcome, and only the first submission after it
-//! changes the sleep; all others use it as it is.
+//! With several I/Os in flight only the first completion after a sleep was chosen gives an outcome,
+//! and only the first submission after that changes the sleep; all other I/Os use it unchanged.
 
 mod duration;
 
@@ -70,27 +72,28 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
     (0..lanes).map(lane).collect()
 }
 
-/// The rule, alone or within [`dpas`](super::dpas).
+/// The rule's state for one lane, used alone or within [`dpas`](super::dpas).
 pub(super) struct Pas {
     sensitivity: Sensitivity,
     buckets: [Bucket; BUCKETS],
-    /// How often a sleep would have become shorter than the shortest.
+    /// How often a sleep would have become shorter than [`SHORTEST`], since the last
+    /// [`Pas::take_failures`].
     failures: u64,
 }
 
 struct Bucket {
     duration: Duration,
-    /// Counts the sleeps handed out; an I/O's token is the number of the sleep it used.
+    /// Counts the changes of the sleep. An I/O's token is the count at its decision.
     generation: u64,
     news: News,
 }
 
-/// What is known of the present generation.
+/// The outcome of the present generation, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum News {
     /// None of its I/Os has completed.
     Awaited,
-    /// The first one has; `true` if it was late.
+    /// The first of its I/Os has completed; `true` if that one was late.
     Outcome(bool),
 }
 
@@ -113,8 +116,8 @@ impl Pas {
         }
     }
 
-    /// How often a sleep would have become shorter than the shortest, since the last call: not the device is fast then but the timer
-    /// late.
+    /// Returns how often a sleep would have become shorter than the shortest since the last call.
+    /// That happens when the timer is late, not when the device is fast.
     pub(super) fn take_failures(&mut self) -> u64 {
         std::mem::take(&mut self.failures)
     }

@@ -1,11 +1,14 @@
-//! Quantile tracker: the user sets the miss rate, and each I/O's outcome moves the sleep until it is that.
+//! Quantile tracker: the user sets a miss rate, and each I/O's outcome moves the sleep towards the
+//! one that has this rate.
 //!
-//! The sleep is multiplied by `exp(gain * (miss - m))`, m being 1 for a late I/O and 0 for an early one. It stands still on average only
-//! when the share of late ones is `miss`: a quantile of what the device leaves after the wake-up delay, found without measuring any time. With what a
-//! microsecond of polling and one of lateness are worth, the best such quantile is poll / (poll + late).
+//! The sleep is multiplied by `exp(gain * (miss - m))`, m being 1 for a late I/O and 0 for an early
+//! one. On average it stands still only when the share of late I/Os is `miss`. It is then a
+//! quantile of the time that the device leaves after the wake-up delay, found without measuring any
+//! time. If a microsecond of polling and a microsecond of lateness each have a price, the best such
+//! quantile is poll / (poll + late).
 //!
-//! Until a bucket's first miss the sleep grows by [`START`] with every I/O instead: at a miss rate of 0.1 % the rule alone would need
-//! tens of thousands of I/Os from 0.1 us.
+//! Until a bucket's first miss the sleep grows by [`START`] with every I/O instead: at a miss rate
+//! of 0.1 % the rule alone would need tens of thousands of I/Os from 0.1 us.
 
 use crate::bucket::{BUCKETS, bucket_of};
 use crate::form::Form;
@@ -40,9 +43,9 @@ pub(super) const RULE: Rule = Rule {
     form: |_| Form::Opaque,
 };
 
-/// The sleep a bucket starts with, and the shortest, ns.
+/// The sleep with which a bucket starts, and the shortest sleep, ns.
 const SHORTEST: f64 = 100.0;
-/// Growth per I/O before the first miss.
+/// The factor by which the sleep grows per I/O before the first miss.
 const START: f64 = 1.1;
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
@@ -59,9 +62,9 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
 }
 
 struct Qt {
-    /// Factor after an early wake-up.
+    /// The factor after an early wake-up.
     early: f64,
-    /// Factor after a late one.
+    /// The factor after a late wake-up.
     late: f64,
     buckets: [Bucket; BUCKETS],
 }
@@ -69,7 +72,7 @@ struct Qt {
 struct Bucket {
     /// The sleep, ns.
     ns: f64,
-    /// No miss so far.
+    /// Whether the bucket had no miss so far.
     starting: bool,
 }
 
@@ -84,7 +87,7 @@ impl Default for Bucket {
 
 impl Lane for Qt {
     fn decide(&mut self, io: Io, _: Nanos) -> (Decision, Token) {
-        // To the nearest nanosecond.
+        // Rounded to the nearest nanosecond.
         let sleep = bucket_of(io).map_or(0, |bucket| (self.buckets[bucket].ns + 0.5) as u64);
         (Nanos(sleep).into(), Token::default())
     }

@@ -1,7 +1,8 @@
-//! A share of a quantile of the last window's times.
+//! Sleeps a share of a quantile of the last window's times.
 //!
-//! Between `mean` and `min`: at a low quantile it is as undisturbed by other load as the shortest time, but a few fast I/Os (hits in the
-//! device's cache) do not set the sleep of all. Nearest rank, in bins: off by 0.8 % at most ([`Window::quantile`]).
+//! The rule lies between `mean` and `min`: a low quantile is as undisturbed by other load as the
+//! shortest time, but a few fast I/Os (hits in the device's cache) do not set the sleep of all.
+//! Quantiles are nearest ranks in bins, off by 0.8 % at most ([`Window::quantile`]).
 
 use super::share::{PERIOD, RATIO, Share};
 use crate::form::Form;

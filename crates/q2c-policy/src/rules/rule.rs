@@ -1,4 +1,4 @@
-//! What the user says: a [`Formula`](crate::Formula) over the last window's statistics.
+//! The rule that the user writes: a [`Formula`](crate::Formula) over the last window's statistics.
 
 use super::share::PERIOD;
 use crate::form::Form;
@@ -41,7 +41,7 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
     windowed::build(sleep, gather, Nanos(spec.nanos("period")), lanes)
 }
 
-/// Counts as they are, times in ns.
+/// The value of a statistic for a formula: counts as they are, times in ns.
 fn of(window: &Window<'_>, statistic: Statistic) -> f64 {
     let time = match statistic {
         Statistic::Count => return window.samples as f64,

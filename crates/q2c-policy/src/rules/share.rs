@@ -1,4 +1,4 @@
-//! A share of a time, and what the rules built on it have in common.
+//! A share of a time, and the parameters and functions that the rules built on it have in common.
 
 use crate::form::{Statistic, WindowForm};
 use crate::registry::{Kind, Param};
@@ -6,7 +6,7 @@ use crate::windowed::{self, Gather, Window};
 use crate::{Lane, PolicySpec};
 use q2c_model::Nanos;
 
-/// The share of the statistic to sleep.
+/// The parameter for the share of the statistic that is slept.
 pub(super) const RATIO: Param = Param {
     name: "ratio",
     summary: "share of the statistic to sleep",
@@ -16,7 +16,7 @@ pub(super) const RATIO: Param = Param {
     max: 1.0,
 };
 
-/// The length of a window.
+/// The parameter for the length of a window.
 pub(super) const PERIOD: Param = Param {
     name: "period",
     summary: "shortest length of a window",
@@ -26,7 +26,7 @@ pub(super) const PERIOD: Param = Param {
     max: 3_600e9,
 };
 
-/// The rule `spec` over `statistic`.
+/// The form of the rule `spec`, which sleeps a share of `statistic`.
 pub(super) fn form(spec: &PolicySpec, statistic: Statistic) -> WindowForm {
     WindowForm {
         statistic,
@@ -35,22 +35,23 @@ pub(super) fn form(spec: &PolicySpec, statistic: Statistic) -> WindowForm {
     }
 }
 
-/// Its lanes.
+/// The lanes of a rule of this form.
 pub(super) fn build(form: WindowForm, lanes: usize) -> Vec<Box<dyn Lane>> {
     let sleep = move |window: &Window| form.sleep_after(window);
     windowed::build(sleep, Gather::Totals, form.period, lanes)
 }
 
-/// A ratio in parts per billion: exact for every percentage a person types, and no floating point in the result.
+/// A ratio in parts per billion. It is exact for every percentage that a person types, and its
+/// products need no floating point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share(u64);
 
 const ONE: u64 = 1_000_000_000;
-/// Below this, 8.6 s, time times [`ONE`] fits into a word.
+/// A time below this one, 8.6 s in ns, times [`ONE`] fits into 64 bits.
 const SHORT: u64 = 1 << 33;
 
 impl Share {
-    /// From a fraction between 0 and 1.
+    /// The share of a fraction between 0 and 1.
     pub(super) fn new(fraction: f64) -> Self {
         Share((fraction * ONE as f64).round() as u64)
     }
@@ -59,7 +60,7 @@ impl Share {
         self.0
     }
 
-    /// This share of `time`, halves rounded up: for one half it is Linux' `(time + 1) / 2`.
+    /// This share of `time`, halves rounded up. For one half it is Linux' `(time + 1) / 2`.
     #[inline]
     pub(crate) fn of(self, time: Nanos) -> Nanos {
         if time.0 < SHORT {

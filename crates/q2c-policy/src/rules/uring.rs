@@ -1,15 +1,17 @@
-//! The rule in the kernel's `IORING_SETUP_HYBRID_IOPOLL`, Linux 6.13 and later (io_uring/rw.c).
+//! The rule of the kernel's `IORING_SETUP_HYBRID_IOPOLL`, Linux 6.13 and later (io_uring/rw.c).
 //!
-//! One number per ring, here per lane, whatever the device, size and direction: the shortest run time ever seen, where run time
-//! is the time from issue to completion less the sleep that was asked for. Half of it is slept. It is infinite at first
-//! (no sleep) and never rises. On a device of constant time L it goes to L, then, since the sleep is subtracted, to L / 2:
+//! The state is one number per ring, here per lane, for all devices, sizes and directions: the
+//! shortest run time ever seen. Run time is the time from issue to completion less the sleep that
+//! was asked for. Half of the shortest one is slept. It is infinite at first (no sleep) and never
+//! rises. On a device of constant time L it becomes L, then, since the sleep is subtracted, L / 2:
 //! the steady sleep is L / 4.
 //!
-//! Where this differs from the kernel: there the number is updated after *every* poll call, finished or not, so a call
-//! that returns before the completion lowers it to the time that had passed. How often an application enters the ring is no property of the
-//! rule and cannot be seen here; the update is made once, at the completion. That equals the kernel for an
-//! application that waits for its completions (each request found by the call that slept for it), and is an upper bound of the sleep for one that
-//! enters without waiting.
+//! This differs from the kernel in one point: there the number is updated after *every* poll call,
+//! finished or not, so a call that returns before the completion lowers it to the time that had
+//! passed. How often an application enters the ring is no property of the rule and cannot be seen
+//! here, so the update is made once, at the completion. That equals the kernel for an application
+//! that waits for its completions (each request is found by the call that slept for it), and is an
+//! upper bound of the sleep for one that enters without waiting.
 
 use crate::form::Form;
 use crate::registry::{Rule, Scope};
@@ -26,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
     form: |_| Form::Opaque,
 };
 
-/// Before the first completion.
+/// The estimate before the first completion.
 const INFINITE: u64 = u64::MAX;
 
 fn build(_: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
@@ -35,7 +37,7 @@ fn build(_: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
 }
 
 struct Uring {
-    /// The estimate, ns.
+    /// The shortest run time so far, ns.
     shortest: u64,
 }
 

@@ -1,22 +1,22 @@
-//! What can be wrong with a specification.
+//! The mistakes that a specification can have.
 
 use crate::formula::{FormulaError, Mistake};
 use thiserror::Error;
 
-/// A text that names no rule or not its parameters.
+/// A text that is no policy.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("parse sleep rule `{text}` at character {position}: {kind}")]
 pub struct SpecError {
-    /// The whole text.
+    /// The whole text as given.
     pub text: String,
-    /// Where in it, in characters from 1.
+    /// The place of the mistake in the text, in characters from 1.
     pub position: usize,
-    /// What is wrong there.
+    /// The mistake.
     pub kind: SpecErrorKind,
 }
 
 impl SpecError {
-    /// At byte `offset` of `text`.
+    /// A mistake at byte `offset` of `text`.
     pub(super) fn new(text: impl Into<String>, offset: usize, kind: SpecErrorKind) -> Self {
         let text = text.into();
         let position = text[..offset].chars().count() + 1;
@@ -27,7 +27,7 @@ impl SpecError {
         }
     }
 
-    /// In the formula that begins at byte `offset` of `text`.
+    /// A mistake in the formula that begins at byte `offset` of `text`.
     pub(crate) fn formula(text: impl Into<String>, offset: usize, mistake: Mistake) -> Self {
         let kind = SpecErrorKind::Formula(mistake.error);
         Self::new(text, offset + mistake.at, kind)
@@ -45,7 +45,7 @@ impl SpecError {
     }
 }
 
-/// The kinds of mistake.
+/// The kinds of mistake in a specification.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SpecErrorKind {
     /// No rule of that name.
@@ -53,60 +53,60 @@ pub enum SpecErrorKind {
     UnknownRule {
         /// As given.
         found: String,
-        /// All names.
+        /// The names of all rules.
         expected: String,
     },
-    /// The rule has no parameter of that name.
+    /// The rule has no parameter of this name.
     #[error("unknown parameter `{found}` of {rule}, expected {expected}")]
     UnknownParam {
-        /// The rule.
+        /// The rule's name.
         rule: &'static str,
         /// As given.
         found: String,
-        /// What the rule takes.
+        /// The parameters that the rule takes, in words.
         expected: String,
     },
-    /// More values than parameters.
+    /// There are more values than the rule has parameters.
     #[error("too many parameters for {rule}, expected {expected}")]
     TooMany {
-        /// The rule.
+        /// The rule's name.
         rule: &'static str,
-        /// What the rule takes.
+        /// The parameters that the rule takes, in words.
         expected: String,
     },
-    /// A parameter given twice.
+    /// A parameter is given twice.
     #[error("{0} is given twice, keep one of them")]
     Twice(&'static str),
-    /// A value without a name after one with.
+    /// A value without a name stands after a named one.
     #[error("`{0}` stands after a named parameter, give it a name too, as in name={0}")]
     NameMissing(String),
     /// A parameter without a default is not given.
     #[error("{param} is missing, give it as in `{example}`")]
     Missing {
-        /// Its name.
+        /// The parameter's name.
         param: &'static str,
-        /// A complete specification.
+        /// A complete specification of the rule.
         example: &'static str,
     },
     /// A value that cannot be read, for instance because its unit is missing.
     #[error("{param}: {reason}")]
     BadValue {
-        /// Its name.
+        /// The parameter's name.
         param: &'static str,
-        /// What was expected and found.
+        /// What was expected and what was found, in words.
         reason: String,
     },
-    /// A value outside its range.
+    /// A value is outside its range.
     #[error("{param} must be {range}, found {found}")]
     OutOfRange {
-        /// Its name.
+        /// The parameter's name.
         param: &'static str,
-        /// As `from 0.01% to 100%`.
+        /// The range in words, such as `from 0.01% to 100%`.
         range: String,
-        /// As read.
+        /// The value as it was read.
         found: String,
     },
-    /// A mistake in a formula.
+    /// The formula has a mistake.
     #[error(transparent)]
     Formula(FormulaError),
 }

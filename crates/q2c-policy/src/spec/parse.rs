@@ -1,10 +1,10 @@
-//! Text to specification.
+//! Reads the text of a policy.
 
 use super::{NO_NUMBER, PolicySpec, SpecError, SpecErrorKind, within};
 use crate::formula::{Formula, Written};
 use crate::registry::{Kind, RULES, Rule, find};
 
-/// The whole text.
+/// Reads the whole text of a policy.
 pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
     let (name, params) = match text.split_once(':') {
         Some((name, params)) => (name, Some(params)),
@@ -39,8 +39,9 @@ pub(super) fn spec(text: &str) -> Result<PolicySpec, SpecError> {
         .map_err(|kind| SpecError::new(text, text.trim_end().len(), kind))
 }
 
-/// The parameters of the rule `name` without the last comma, and all behind it, which is its formula; `None` for a rule that
-/// takes none or a text that has none.
+/// Splits the parameters of the rule `name` in two: those before the formula, and the rest of the
+/// text from the comma before the formula on. `None` for a rule that takes no formula or a text
+/// that has none.
 pub(super) fn formula_apart<'a>(name: &str, params: &'a str) -> Option<(&'a str, &'a str)> {
     let last = find(name.trim())?.params.last()?;
     let takes = last.kind == Kind::Formula && !params.trim().is_empty();
@@ -50,8 +51,9 @@ pub(super) fn formula_apart<'a>(name: &str, params: &'a str) -> Option<(&'a str,
     Some((before, &params[before.len()..]))
 }
 
-/// Parameters, and the formula behind them with its place: all from the first part that is no `name=value`, or from the
-/// value of the parameter `own`.
+/// Splits the parameters from the formula behind them, which is returned with its byte offset. The
+/// formula is the whole text from the first part that is no `name=value`, or from the value of the
+/// parameter `own`.
 fn split_formula<'a>(params: &'a str, own: &str) -> (&'a str, Option<(usize, &'a str)>) {
     let mut offset = 0;
     for part in params.split(',') {
@@ -69,7 +71,7 @@ fn split_formula<'a>(params: &'a str, own: &str) -> (&'a str, Option<(usize, &'a
     (params, None)
 }
 
-/// The name before a `=` that is no comparison, and where the value begins.
+/// The name before a `=` that is no comparison, and the offset at which the value begins.
 fn assigned(part: &str) -> Option<(&str, usize)> {
     let (name, value) = part.split_once('=')?;
     let plain = !name.trim().is_empty() && name.trim().chars().all(char::is_alphanumeric);
@@ -80,7 +82,7 @@ fn leading_space(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
-/// Which of the rule's parameters is called `name`.
+/// The index of the rule's parameter called `name`.
 pub(super) fn index_of(rule: &'static Rule, name: &str) -> Result<usize, SpecErrorKind> {
     let named = |p: &crate::Param| p.name.eq_ignore_ascii_case(name);
     let found = rule.params.iter().position(named);
@@ -108,11 +110,11 @@ fn expected(rule: &Rule) -> String {
     }
 }
 
-/// The values read so far.
+/// The values that were read so far.
 struct Given {
     rule: &'static Rule,
     values: Vec<Option<f64>>,
-    /// Parameters seen; a value without a name belongs to the parameter of this number.
+    /// Number of parameters read; a value without a name belongs to the parameter of this index.
     seen: usize,
     named: bool,
     written: Option<Written>,
@@ -153,7 +155,7 @@ impl Given {
         }
     }
 
-    /// The last parameter, which is a formula.
+    /// Sets the last parameter, which is a formula.
     fn formula(&mut self, formula: Formula) {
         self.written = Some(Written::new(formula));
         if let Some(last) = self.values.last_mut() {

@@ -1,59 +1,63 @@
-//! A whole family of configurations in one text: `mean:ratio=5%..95%/5%,period=1ms|2ms|5ms`.
+//! Families: many configurations in one text, such as `mean:ratio=5%..95%/5%,period=1ms|2ms|5ms`.
 //!
-//! Any value of a policy's text may be a list `A|B|C`, a linear range `A..B/STEP` or a geometric one `A..B*FACTOR`; both
-//! ends are included. Every combination is one configuration, the last parameter changing fastest. A formula may be a list
-//! of formulas without parentheses; one with parentheses stands as it is, behind a family of the other parameters.
+//! Any value in a policy's text may be a list `A|B|C`, a linear range `A..B/STEP` or a geometric
+//! one `A..B*FACTOR`; both ends are included. Every combination is one configuration, and the last
+//! parameter changes fastest. A formula without parentheses may be a list of formulas; a formula
+//! with parentheses stays as it is, behind a family of the other parameters.
 
 use super::PolicySpec;
 use super::SpecError;
 use super::parse;
 use thiserror::Error;
 
-/// A family that cannot be spelled out.
+/// A text that is no family, or a family that cannot be spelled out.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FamilyError {
-    /// A range is none.
+    /// A part of the text is no range.
     #[error("understand `{part}` of `{text}`: {why}; write A..B/STEP, A..B*FACTOR or A|B|C")]
     Range {
         /// The whole text.
         text: String,
-        /// The part.
+        /// The part of it that is no range.
         part: String,
-        /// What is wrong with it.
+        /// What is wrong with the part, in words.
         why: &'static str,
     },
-    /// One of its configurations is none.
+    /// One of the configurations is no policy.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// More than can be counted.
+    /// The family has too many configurations.
     #[error("spell out `{text}`: it has {count} configurations, at most {MOST} are possible")]
     TooMany {
         /// The whole text.
         text: String,
-        /// How many.
+        /// The number of configurations.
         count: u64,
     },
 }
 
-/// A family is at most this large: a sweep of it would take days.
+/// The largest number of configurations in a family: a sweep of it would take days.
 const MOST: u64 = 100_000_000;
 
-/// A family, not yet spelled out.
+/// A family that is not yet spelled out: its size is known, its configurations are built when they
+/// are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
     text: String,
-    /// `mean:`, and the alternatives of each parameter in full: `ratio=5%`.
+    /// The text before the parameters, such as `mean:`; the whole text of a plain policy.
     head: String,
+    /// The alternatives of each parameter, each in full, such as `ratio=5%`.
     parts: Vec<Vec<String>>,
 }
 
 impl Family {
-    /// Reads a family; a plain policy is a family of one. Its first configuration is checked at once, the others when
-    /// they are spelled out.
+    /// Reads a family; a plain policy is a family of one. The first configuration is checked at
+    /// once, the others when they are spelled out.
     ///
     /// # Errors
-    /// When a range is none, there are too many, or the first configuration is no policy.
+    /// When a range cannot be understood, the configurations are too many, or the first one is no
+    /// policy.
     pub fn parse(text: &str) -> Result<Self, FamilyError> {
         let (head, parts) = match text.split_once(':') {
             Some((name, params)) if is_family(before_formula(name, params)) => {
@@ -64,7 +68,7 @@ impl Family {
                 parts.extend(formula);
                 (format!("{name}:"), parts)
             }
-            // A policy's own text may hold anything; it is left alone.
+            // The text of a plain policy may hold anything and is not split.
             _ => (text.to_owned(), Vec::new()),
         };
         let family = Family {
@@ -81,31 +85,32 @@ impl Family {
         Ok(family)
     }
 
-    /// How many configurations it has.
+    /// The number of configurations.
     #[must_use]
     pub fn count(&self) -> u64 {
         let lengths = self.parts.iter().map(|part| part.len() as u64);
         lengths.fold(1, u64::saturating_mul)
     }
 
-    /// All of them.
+    /// Builds all configurations.
     ///
     /// # Errors
-    /// When one of them is no policy: a value out of its bounds.
+    /// When one of them is no policy, because a value is out of its bounds.
     pub fn spell_out(&self) -> Result<Vec<PolicySpec>, FamilyError> {
         (0..self.count()).map(|n| self.nth(n)).collect()
     }
 
-    /// At most `most` of them, evenly over the family.
+    /// Builds at most `most` of the configurations, spread evenly over the family.
     ///
     /// # Errors
-    /// As [`Family::spell_out`].
+    /// The errors of [`Family::spell_out`].
     pub fn sample(&self, most: u64) -> Result<Vec<PolicySpec>, FamilyError> {
         let count = self.count();
         let kept = count.min(most);
         (0..kept).map(|n| self.nth(n * count / kept)).collect()
     }
 
+    /// Builds configuration `n`; the last parameter changes fastest.
     fn nth(&self, mut n: u64) -> Result<PolicySpec, FamilyError> {
         let mut chosen: Vec<&str> = Vec::with_capacity(self.parts.len());
         for part in self.parts.iter().rev() {
@@ -125,7 +130,7 @@ impl std::str::FromStr for Family {
     }
 }
 
-/// The parameters without the formula behind them, if there is one with parentheses.
+/// The parameters without the formula behind them, if that has parentheses; else all of the text.
 fn before_formula<'a>(name: &str, params: &'a str) -> &'a str {
     match parse::formula_apart(name, params) {
         Some((before, formula)) if formula.contains('(') => before,
@@ -137,7 +142,7 @@ fn is_family(params: &str) -> bool {
     !params.contains(['\'', '"', '(']) && (params.contains("..") || params.contains('|'))
 }
 
-/// The values of one `name=value` or `value`, each with its name.
+/// The alternatives of one `name=value` or `value`, each with the name.
 fn alternatives(text: &str, part: &str) -> Result<Vec<String>, FamilyError> {
     let (name, value) = match part.split_once('=') {
         Some((name, value)) => (format!("{name}="), value),
@@ -167,7 +172,7 @@ fn range(from: &str, rest: &str) -> Result<Vec<String>, &'static str> {
     let (mut step, step_unit) = number(step)?;
     let alike = unit == to_unit && (geometric && step_unit.is_empty() || step_unit == unit);
     if !alike {
-        // `1us..200ms*2`: different units of time are one in nanoseconds.
+        // Different units of time, as in `1us..200ms*2`, are all turned into nanoseconds.
         let different = "its ends and step have different units";
         let ns = |unit| nanoseconds(unit).ok_or(different);
         (from, to) = (from * ns(unit)?, to * ns(to_unit)?);
@@ -187,7 +192,7 @@ fn range(from: &str, rest: &str) -> Result<Vec<String>, &'static str> {
     if steps > MOST as f64 {
         return Err("it has too many steps");
     }
-    // The end counts as reached when rounding alone keeps it away.
+    // The end counts as reached when only rounding keeps the last step from it.
     let last = (steps + 1e-9).floor() as u64;
     let at = |n: u64| match geometric {
         true => from * step.powf(n as f64),
@@ -206,7 +211,7 @@ fn nanoseconds(unit: &str) -> Option<f64> {
         .map(|(_, ns)| *ns)
 }
 
-/// Nine decimals: 0.30000000000000004 is 0.3.
+/// Rounds to nine decimals, so that 0.30000000000000004 is shown as 0.3.
 fn tidy(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }

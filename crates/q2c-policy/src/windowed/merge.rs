@@ -1,4 +1,4 @@
-//! What all lanes gathered since the last merge.
+//! Merges the samples that all lanes gathered since the last merge.
 
 use super::Window;
 use super::slot::{Slot, Totals};
@@ -9,12 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The slots of a device's lanes, each with what was merged of it already.
+/// The slots of a device's lanes, each with the totals that were already merged from it.
 ///
-/// Only one lane merges at a time: the one that claimed the window, whose claim also orders it after the last one's writes.
+/// Only one lane merges at a time, the one that claimed the window. Its claim also orders it after
+/// the writes of the last merging lane.
 pub(super) struct Merge {
     lanes: Box<[Merged]>,
-    /// Per bucket, the times of all lanes that were merged already; empty when none are gathered.
+    /// For each bucket, the times of all lanes that were already merged; empty when times are not
+    /// gathered.
     times_done: Box<[Tally]>,
 }
 
@@ -23,7 +25,7 @@ struct Merged {
     done: [Done; BUCKETS],
 }
 
-/// Totals at the last merge.
+/// The totals of one bucket of a slot at the last merge.
 #[derive(Default)]
 struct Done {
     samples: AtomicU64,
@@ -33,13 +35,13 @@ struct Done {
     misses_below: AtomicU64,
 }
 
-/// What the lanes of one bucket add up to.
+/// The new samples of one bucket, over all lanes.
 #[derive(Default)]
 struct Sums {
     totals: Totals,
-    /// Shortest and longest.
+    /// Shortest and longest time, ns; `None` when no slot has them.
     extremes: Option<(u64, u64)>,
-    /// When the newest sample came, and its time.
+    /// When the newest sample came, and its observed time, ns.
     last: (u64, u64),
 }
 
@@ -57,8 +59,9 @@ impl Merge {
         }
     }
 
-    /// Hands every bucket that has new samples to `each`, with the window that ends at `end`. `means` holds each
-    /// bucket's mean of the window before, and of this one afterwards.
+    /// Calls `each` for every bucket with new samples, with its part of the window that ends at
+    /// `end`. On entry `means` holds each bucket's mean of the window before, on return that of
+    /// this window.
     pub(super) fn windows(
         &self,
         end: u64,
@@ -114,7 +117,8 @@ impl Sums {
             shortfall,
             misses_below,
         } = self.totals;
-        // The extremes of a sample that raced with the last merge are not known, but the mean bounds them.
+        // The extremes of samples that raced with the last merge are not known. The mean bounds
+        // them: the shortest time is not above it, the longest not below.
         let mean = sum / samples;
         let (min, max) = self.extremes.unwrap_or((mean, mean));
         Window {

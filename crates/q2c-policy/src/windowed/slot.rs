@@ -1,4 +1,4 @@
-//! One lane's samples: written by that lane alone, read by the lane that closes a window.
+//! The samples of one lane. Only that lane writes them; the lane that closes a window reads them.
 
 use super::times::Tally;
 use super::{CLOSING, Gather};
@@ -8,21 +8,23 @@ use q2c_model::Nanos;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
-/// How often a reader tries again when the writer was in between. A writer is in for a few nanoseconds; one that
-/// lost its CPU there is left for the next window rather than waited for.
+/// How often a reader tries again when the writer was active meanwhile. A writer needs a few
+/// nanoseconds; the samples of a writer that lost its CPU while writing are left for the next
+/// window, so that the reader need not wait.
 const TRIES: u32 = 100;
 
-/// Totals since the slot was made, so that nobody but the writer needs to reset them; they wrap. A sequence lock: `version` is odd
-/// while the writer is in. Aligned so that no two lanes share a pair of cache lines.
+/// Totals of one lane since the slot was made. They are never reset, so that only the writer stores
+/// into them, and they wrap. The slot is a sequence lock: `version` is odd while the writer is
+/// active. The alignment keeps two lanes from sharing a pair of cache lines.
 #[repr(align(128))]
 pub(super) struct Slot {
     version: AtomicU64,
-    /// End of the window that the extremes belong to.
+    /// End of the window to which the extremes belong, ns.
     window: AtomicU64,
-    /// Which buckets were ever used, one bit each.
+    /// The buckets that were ever used, one bit each.
     used: AtomicU64,
     cells: [Cell; BUCKETS],
-    /// One per bucket, or none at all.
+    /// Times in bins, one tally per bucket; empty when times are not gathered.
     times: Box<[Tally]>,
 }
 
@@ -33,10 +35,10 @@ struct Cell {
     misses: AtomicU64,
     shortfall: AtomicU64,
     misses_below: AtomicU64,
-    /// The newest sample and when it came.
+    /// Observed time of the newest sample, ns; `last_at` is when it came.
     last: AtomicU64,
     last_at: AtomicU64,
-    /// Of the window alone; written with its first sample.
+    /// Extremes of the present window, ns; reset with the window's first sample.
     min: AtomicU64,
     max: AtomicU64,
 }
@@ -51,21 +53,21 @@ pub(super) struct Totals {
     pub(super) misses_below: u64,
 }
 
-/// A completion, as a slot takes it.
+/// A completion with the facts that a slot counts.
 #[derive(Clone, Copy)]
 pub(super) struct Sample {
     pub(super) outcome: Outcome,
     pub(super) now: Nanos,
-    /// Mean of the bucket's window before, ns.
+    /// The bucket's mean of the window before, ns.
     pub(super) mean_before: u64,
 }
 
 /// One consistent reading of a bucket.
 pub(super) struct Reading {
     pub(super) totals: Totals,
-    /// When the newest sample came, and its time.
+    /// When the newest sample came, and its observed time, ns.
     pub(super) last: (u64, u64),
-    /// Shortest and longest of the window in question, when the slot has any.
+    /// Shortest and longest time of the window asked for, ns; `None` when the slot has none of it.
     pub(super) extremes: Option<(u64, u64)>,
 }
 
@@ -84,14 +86,17 @@ impl Slot {
         }
     }
 
-    /// Counts one completion in the window that ends at `end`. Only for the lane that owns the slot.
+    /// Counts one completion in the window that ends at `end`. Only the lane that owns the slot may
+    /// call it.
     #[inline]
     pub(super) fn add(&self, bucket: usize, end: u64, sample: Sample) {
-        // Plain stores are enough for a single writer; a locked addition would cost five times as much.
+        // Plain stores are enough for a single writer; a locked addition would cost five times as
+        // much.
         let version = self.version.load(Relaxed);
         self.version.store(version.wrapping_add(1), Relaxed);
         fence(Release);
-        // While a window is being merged its successor has no name yet: such a sample stays with the old one.
+        // While a window is being merged, the end of the next one is not known: the sample's
+        // extremes stay with the old window.
         if end != CLOSING && end != self.window.load(Relaxed) {
             self.forget_extremes(end);
         }
@@ -103,6 +108,7 @@ impl Slot {
         self.version.store(version.wrapping_add(2), Release);
     }
 
+    /// Resets the extremes of all buckets for the window that ends at `end`.
     #[cold]
     fn forget_extremes(&self, end: u64) {
         self.window.store(end, Relaxed);
@@ -121,18 +127,18 @@ impl Slot {
         }
     }
 
-    /// Whether `bucket` may hold samples.
+    /// Whether `bucket` ever had a sample.
     pub(super) fn is_used(&self, bucket: usize) -> bool {
         self.used.load(Relaxed) & (1 << bucket) != 0
     }
 
-    /// The times of `bucket`, when they are gathered.
+    /// The times of `bucket`; `None` when times are not gathered.
     pub(super) fn times(&self, bucket: usize) -> Option<&Tally> {
         self.times.get(bucket)
     }
 
-    /// The totals of `bucket`, and its extremes if they belong to the window that ends at `end`. `None` when the writer
-    /// stayed in for all of the tries.
+    /// The totals of `bucket`, and its extremes if they belong to the window that ends at `end`.
+    /// `None` when the writer was active in all of the tries.
     pub(super) fn read(&self, bucket: usize, end: u64) -> Option<Reading> {
         (0..TRIES).find_map(|_| {
             let before = self.version.load(Acquire);
@@ -200,12 +206,12 @@ fn raise(total: &AtomicU64, by: u64) {
 }
 
 impl Totals {
-    /// What came since `earlier`.
+    /// The difference from `earlier`.
     pub(super) fn since(self, earlier: Totals) -> Totals {
         self.with(earlier, u64::wrapping_sub)
     }
 
-    /// Both together.
+    /// The sum of both.
     pub(super) fn plus(self, other: Totals) -> Totals {
         self.with(other, u64::wrapping_add)
     }

@@ -1,4 +1,4 @@
-//! Windows by hand, and many threads at once.
+//! Tests with windows worked out by hand, and with many threads at once.
 
 use super::*;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ const PERIOD: Nanos = Nanos(1_000);
 
 type Notes = Arc<Mutex<Vec<Window<'static>>>>;
 
-/// A rule that notes every window and sleeps its mean.
+/// A rule that records every window and sleeps its mean.
 fn noting(lanes: usize) -> (Notes, Vec<Box<dyn Lane>>) {
     let windows = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&windows);
@@ -41,7 +41,7 @@ fn without_times(window: &Window<'_>) -> Window<'static> {
     }
 }
 
-/// Samples, sum, misses, shortest, longest.
+/// Number of samples, sum, misses, shortest and longest time.
 fn basics(w: &Window<'_>) -> [u64; 5] {
     [w.samples, w.sum, w.misses, w.min.0, w.max.0]
 }
@@ -67,7 +67,8 @@ fn a_window_opens_with_a_completion_and_lasts_a_period() {
     done(lane, READ_4K, 301, true, 1_499);
     assert_eq!(asked(lane, READ_4K, 1_499), Decision::Poll, "still open");
     assert_eq!(asked(lane, READ_4K, 1_500), Decision::Sleep(Nanos(200)));
-    // Idle until 9 000: the next window lasts to 10 000, and the completion that ends it opens its own.
+    // The lane is idle until 9 000: the next window lasts to 10 000, and the completion that ends
+    // it opens its own.
     done(lane, READ_4K, 10, false, 9_000);
     assert_eq!(asked(lane, READ_4K, 9_999), Decision::Sleep(Nanos(200)));
     done(lane, READ_4K, 90, false, 10_000);
@@ -77,8 +78,9 @@ fn a_window_opens_with_a_completion_and_lasts_a_period() {
     assert_eq!(seen, [[2, 401, 1, 100, 301], [1, 10, 0, 10, 10]]);
 }
 
-/// Worked by hand. First window: 100, 300, mean 200. Second: 150 (missed), 240 (missed), 190, 199: below 200 they fall short by
-/// 50 + 10 + 1; over four samples that is 15.25. The 240 is no miss below the mean.
+/// Worked out by hand. The first window has 100 and 300, mean 200. The second has 150 (missed), 240
+/// (missed), 190 and 199: those below 200 fall short by 50 + 10 + 1, which over four samples is
+/// 15.25. The miss of 240 does not count as one below the mean.
 #[test]
 fn a_window_is_compared_with_the_mean_before() {
     let (windows, mut lanes) = noting(2);
@@ -123,7 +125,8 @@ fn a_rule_may_answer_interrupts_or_polling() {
     assert_eq!(answers, expected);
 }
 
-/// 10 ns to 1000 ns in two lanes: the shortest 5 % are up to 50 ns, exactly, as every bin below 64 ns holds one time.
+/// Times of 10 to 1000 ns in two lanes. The shortest 5 % are up to 50 ns, exactly, as every bin
+/// below 64 ns holds one time.
 #[test]
 fn quantiles_are_of_all_lanes_and_of_one_window() {
     let rule = |window: &Window<'_>| window.quantile(0.05);
@@ -135,7 +138,7 @@ fn quantiles_are_of_all_lanes_and_of_one_window() {
         asked(&mut lanes[0], READ_4K, 2_000),
         Decision::Sleep(Nanos(50))
     );
-    // The next window knows nothing of that; its only time is its bin's only time.
+    // The next window holds none of these times; its only time is the middle of its bin.
     done(&mut lanes[1], READ_4K, 4_321, false, 3_000);
     assert_eq!(
         asked(&mut lanes[0], READ_4K, 5_000),
@@ -189,11 +192,11 @@ fn a_sleep_is_bounded() {
 
 const LANES: u64 = 4;
 const EACH: u64 = 100_000;
-/// Clock steps per completion: a window is over every five of them.
+/// The clock's step per completion, ns: a window is over after five completions.
 const STEP: u64 = PERIOD.0 / 5;
 
-/// All windows of threads of different pace that share a device, all starting at once.
-/// Completion `i` of each lane gives `sample(i)`; two more, of 1 ns and missed, flush the last windows.
+/// Runs threads that share a device and start at once, and returns all windows. Completion `i` of
+/// each lane gives `sample(i)`; two more, of 1 ns and missed, flush the last windows.
 fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<Window<'static>> {
     let (windows, lanes) = noting(LANES as usize);
     let clock = AtomicU64::new(1);
@@ -215,7 +218,8 @@ fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<Window<'static>> {
         let joined = threads.into_iter().map(|t| t.join());
         joined.map(|lane| lane.expect("no lane panics")).collect()
     });
-    // The last window's samples come out when it is over; those that raced with a merge, one window later.
+    // The last window's samples come out when it is over, those that raced with a merge one window
+    // later.
     let end = clock.load(Ordering::Relaxed);
     for now in [end + 10_000, end + 20_000] {
         done(&mut back[0], READ_4K, 1, true, now);
@@ -226,7 +230,7 @@ fn windows_of_threads(sample: fn(u64) -> (u64, bool)) -> Vec<Window<'static>> {
     windows.clone()
 }
 
-/// Spread so that sums cannot agree by chance, largest 9 973.
+/// Times that are spread so that sums cannot agree by chance; the largest is 9 973.
 const fn spread(i: u64) -> (u64, bool) {
     (1 + i * i % 9_973, i.is_multiple_of(7))
 }
@@ -243,7 +247,8 @@ fn no_sample_is_lost_or_counted_twice_between_threads() {
     assert!(windows.iter().all(sane));
 }
 
-/// With all samples alike, a window that saw a part of one shows it: count, sum and misses no longer fit together.
+/// All samples are equal. A window that saw a part of a sample would show it, because count, sum
+/// and misses would no longer fit together.
 #[test]
 fn no_sample_is_torn_between_threads() {
     for w in windows_of_threads(|_| (1, true)) {
@@ -252,7 +257,7 @@ fn no_sample_is_torn_between_threads() {
 }
 
 proptest! {
-    /// However samples are spread over lanes, the window is that of one lane.
+    /// However samples are spread over lanes, the window is the one that a single lane would give.
     #[test]
     fn lanes_merge_to_one(samples in prop::collection::vec((0..8usize, 1..1_000_000_000u64), 1..200)) {
         let (windows, mut lanes) = noting(8);

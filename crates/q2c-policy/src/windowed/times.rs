@@ -1,23 +1,25 @@
-//! Counts of observed times in bins of a fixed relative width, from which a window's quantiles come.
+//! Counts of observed times in bins of a fixed relative width. A window's quantiles are calculated
+//! from them.
 //!
-//! Bins are linear below 64 ns, then 64 to every doubling: none is wider than 1/64 of the times in it. A quantile is the middle of its
-//! bin, so it is off by 0.8 % at most, and never lies outside the window's shortest and longest time. Times from 17 s
-//! on share the last bin; no sleep is that long.
+//! Bins are linear below 64 ns, then 64 to every doubling, so none is wider than 1/64 of the times
+//! in it. A quantile is the middle of its bin, so it is off by 0.8 % at most, and never lies
+//! outside the window's shortest and longest time. Times from 17 s on share the last bin; no sleep
+//! is that long.
 
 use q2c_model::Nanos;
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Bins to a doubling, as a power of 2.
+/// Number of bins in a doubling, as a power of 2.
 const FINE: u32 = 6;
-/// Bins in a group: the linear ones are the first, every doubling is another.
+/// Number of bins in a group. The linear bins are the first group, every doubling is another.
 const GROUP: usize = 1 << FINE;
-/// The last doubling begins at 2^33 ns.
+/// Number of groups. The last doubling begins at 2^33 ns.
 const GROUPS: usize = 34 - FINE as usize + 1;
 const BINS: usize = GROUPS * GROUP;
 
-/// The bin of a time.
+/// The bin of a time in ns.
 #[inline]
 fn bin_of(ns: u64) -> usize {
     let doubling = ns.checked_ilog2().unwrap_or(0);
@@ -29,7 +31,7 @@ fn bin_of(ns: u64) -> usize {
     (group * GROUP + place).min(BINS - 1)
 }
 
-/// The middle of a bin, rounded down.
+/// The middle of a bin, ns, rounded down.
 fn middle_of(bin: usize) -> u64 {
     let (group, place) = (bin / GROUP, (bin % GROUP) as u64);
     match group {
@@ -41,9 +43,10 @@ fn middle_of(bin: usize) -> u64 {
     }
 }
 
-/// One bucket's times since the lane was made, written by that lane alone; counts wrap.
+/// The times of one bucket and lane since the lane was made. Only that lane writes them; counts
+/// wrap.
 pub(super) struct Tally {
-    /// Groups that ever had a sample, one bit each: the rest need not be read.
+    /// Groups that ever had a sample, one bit each; the others need not be read.
     groups: AtomicU64,
     bins: [AtomicU32; BINS],
 }
@@ -66,16 +69,17 @@ impl Tally {
     }
 }
 
-/// A window's times in one bucket, over all lanes.
+/// The times of one window and bucket, over all lanes.
 pub(super) struct Times {
     groups: u64,
     bins: [u32; BINS],
 }
 
 impl Times {
-    /// What came into `tallies` since the last call with the same `done`.
+    /// Takes the times that were added to `tallies` since the last call with this `done`.
     ///
-    /// Read without a lock: a sample that is just being added counts in this window or in the next, as a whole.
+    /// It reads without a lock: a sample that is just being added counts in this window or in the
+    /// next, but as a whole.
     pub(super) fn take<'a>(tallies: impl Iterator<Item = &'a Tally>, done: &Tally) -> Times {
         let mut times = Times {
             groups: 0,
@@ -95,7 +99,8 @@ impl Times {
         times
     }
 
-    /// The smallest time that `share` of all do not exceed (nearest rank), `share` in parts per billion. `None` without a time.
+    /// The smallest time that `share` of all times do not exceed (nearest rank), `share` in parts
+    /// per billion. `None` when there is no time.
     pub(super) fn quantile(&self, share: u64) -> Option<Nanos> {
         let counts = || bins_of(self.groups).map(|bin| (bin, u64::from(self.bins[bin])));
         let all: u64 = counts().map(|(_, count)| count).sum();
@@ -119,7 +124,7 @@ impl fmt::Debug for Times {
     }
 }
 
-/// The bins of the groups in a set.
+/// The bins of the groups whose bits are set.
 fn bins_of(groups: u64) -> impl Iterator<Item = usize> {
     (0..GROUPS)
         .filter(move |group| groups & (1 << group) != 0)
@@ -140,7 +145,8 @@ mod tests {
 
     #[test]
     fn bins_begin_where_the_last_one_ended() {
-        // By hand: 63 | 64..65 is one wide | 127 | 128..129 are two wide | the last full bin of 2^33.
+        // By hand: the bins of 64 to 127 are 1 ns wide, those from 128 on are 2 ns wide, and the
+        // last full bin ends at 2^34.
         let bins = [0, 63, 64, 65, 127, 128, 129, 130].map(bin_of);
         assert_eq!(bins, [0, 63, 64, 65, 127, 128, 128, 129]);
         assert_eq!(
@@ -153,7 +159,7 @@ mod tests {
     fn a_quantile_is_the_nearest_rank() {
         let ten: Vec<u64> = (1..=10).collect();
         let at = |share: u64| times(&ten).quantile(share * 10_000_000).map(|t| t.0);
-        // 5 % of ten is half a sample, so the first; 31 % is 3.1, so the fourth.
+        // 5 % of ten is half a sample, so the rank is the first; 31 % is 3.1, so it is the fourth.
         assert_eq!(
             [0, 5, 10, 30, 31, 100].map(at),
             [1, 1, 1, 3, 4, 10].map(Some)
@@ -174,7 +180,7 @@ mod tests {
         assert_eq!(format!("{second:?}"), "{50: 1}");
     }
 
-    /// Three writers, taken from all the while: what comes out is what went in, bin by bin.
+    /// Three threads write while times are taken. Bin by bin, as much comes out as went in.
     #[test]
     fn no_time_is_lost_or_counted_twice_between_threads() {
         const EACH: u64 = 200_000;
@@ -212,7 +218,7 @@ mod tests {
             prop_assert!(middle.abs_diff(ns) * 128 <= ns, "{} {}", ns, middle);
         }
 
-        /// Sorting all times is the truth.
+        /// Compared with the rank in the sorted times.
         #[test]
         fn quantiles_are_within_their_error(
             mut all in prop::collection::vec(0u64..300_000, 1..200),

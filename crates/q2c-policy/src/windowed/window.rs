@@ -1,18 +1,18 @@
-//! What a rule sees of a window.
+//! The statistics of a window that a rule sees.
 
 use super::times::Times;
 use q2c_model::Nanos;
 
-/// What one window gathered in one bucket, over all lanes.
+/// The samples of one window and one bucket, over all lanes.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'a> {
-    /// Which bucket, as [`bucket_of`](crate::bucket_of) numbers them.
+    /// The bucket, as [`bucket_of`](crate::bucket_of) numbers it.
     pub bucket: usize,
-    /// Completions, at least 1.
+    /// Number of completions, at least 1.
     pub samples: u64,
-    /// Sum of their observed times, ns.
+    /// Sum of the observed times, ns.
     pub sum: u64,
-    /// How many of them had missed.
+    /// Number of misses among the completions.
     pub misses: u64,
     /// Shortest observed time.
     pub min: Nanos,
@@ -20,13 +20,13 @@ pub struct Window<'a> {
     pub max: Nanos,
     /// The observed time of the completion seen last.
     pub last: Nanos,
-    /// The mean of the bucket's window before; 0 for its first.
+    /// The mean of the bucket's window before; 0 in the bucket's first window.
     pub mean_before: Nanos,
-    /// By how much the times below [`Window::mean_before`] fell short of it, summed, ns.
+    /// Sum over the times below [`Window::mean_before`] of their distance from it, ns.
     pub shortfall: u64,
-    /// Misses among those.
+    /// Number of misses among the times below [`Window::mean_before`].
     pub misses_below: u64,
-    /// With [`Gather::Quantiles`](super::Gather).
+    /// All times in bins; `None` without [`Gather::Quantiles`](super::Gather).
     pub(super) times: Option<&'a Times>,
 }
 
@@ -37,15 +37,16 @@ impl Window<'_> {
         Nanos(self.sum / self.samples)
     }
 
-    /// Left mean deviation: what the times below the mean of the window before fell short of it, over all of this window's
-    /// samples, rounded down (Begunkov, linux-block, April 2019). 0 in a bucket's first window.
+    /// Left mean deviation: the distances by which times lie below the mean of the window before,
+    /// averaged over all of this window's samples, rounded down (Begunkov, linux-block, April
+    /// 2019). 0 in a bucket's first window.
     #[must_use]
     pub fn lmd(&self) -> Nanos {
         Nanos(self.shortfall / self.samples)
     }
 
-    /// The smallest time that at least `share` of the samples do not exceed (nearest rank), off by 0.8 % at most; `share` from 0 to
-    /// 1, taken to the nearest part per billion.
+    /// The smallest time that at least `share` of the samples do not exceed (nearest rank), off by
+    /// 0.8 % at most. `share` is from 0 to 1, taken to the nearest part per billion.
     ///
     /// # Panics
     /// When the lanes were not built with [`Gather::Quantiles`](super::Gather).
@@ -55,7 +56,8 @@ impl Window<'_> {
             .times
             .expect("a rule that asks for quantiles is built to gather them");
         let found = times.quantile((share.clamp(0.0, 1.0) * 1e9).round() as u64);
-        // No time: the samples raced with the last merge, which took their times.
+        // There is no time when all samples raced with the last merge, which took their times
+        // already.
         found.unwrap_or(self.mean()).clamp(self.min, self.max)
     }
 }

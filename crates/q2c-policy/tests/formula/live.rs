@@ -1,4 +1,4 @@
-//! A formula as a rule: each name is the statistic it says, over all lanes, bucket by bucket.
+//! A formula as a rule: each name gives its statistic, over all lanes, bucket by bucket.
 
 use q2c_model::{Direction, Nanos};
 use q2c_policy::{Decision, Io, Outcome, PolicySpec, Tally, Token};
@@ -12,8 +12,9 @@ const WRITE: Io = Io {
     ..READ
 };
 
-/// Completions of two windows of 1 ms, us: lane, I/O, observed, missed. The read's second window has the mean 25, and a left mean
-/// deviation of (18 + 8 + 14) / 4 = 10 from the first one's mean of 30.
+/// The completions of two windows of 1 ms: lane, I/O, observed time in us, missed. The read's
+/// second window has the mean 25, and a left mean deviation of (18 + 8 + 14) / 4 = 10 from the
+/// first one's mean of 30.
 const FIRST: [(usize, Io, u64, bool); 4] = [
     (0, READ, 10, false),
     (1, READ, 20, true),
@@ -27,7 +28,7 @@ const SECOND: [(usize, Io, u64, bool); 4] = [
     (0, READ, 16, true),
 ];
 
-/// What a read sleeps after both windows; and the write after its only one.
+/// The decisions for a read after both windows, and for a write after its only window.
 fn slept(formula: &str) -> (PolicySpec, [Decision; 2]) {
     let text = format!("rule:period=1ms,{formula}");
     let spec: PolicySpec = text.parse().unwrap_or_else(|error| panic!("{error}"));
@@ -64,7 +65,7 @@ fn every_name_is_its_statistic() {
     ] {
         assert_eq!(micros(formula), us, "{formula}");
     }
-    // Nearest rank; bins allow 0.8 %.
+    // Percentiles are nearest ranks; their bins allow an error of 0.8 %.
     for (formula, us) in [
         ("p01", 12.0),
         ("p25", 12.0),
@@ -88,7 +89,7 @@ fn buckets_are_apart() {
     assert_eq!(write, Decision::Sleep(Nanos(500_000)));
 }
 
-/// Three windows close: two of reads, one of a write without misses.
+/// Three windows close: two of reads, and one of a write without misses.
 #[test]
 fn what_is_no_time_polls_and_is_counted() {
     let tally = |windows, negative, undefined| {
@@ -98,17 +99,17 @@ fn what_is_no_time_polls_and_is_counted() {
             undefined,
         })
     };
-    // 500 us / 0 misses.
+    // For the write it is 500 us / 0 misses.
     let (spec, [read, write]) = slept("mean / misses");
     assert!(matches!(read, Decision::Sleep(_)));
     assert_eq!(write, Decision::Poll);
     assert_eq!(spec.tally(), tally(3, 0, 1));
-    // 30 - 40, 500 - 40, 25 - 40 us.
+    // The windows give 30 - 40, 500 - 40 and 25 - 40 us.
     let (spec, [read, write]) = slept("mean - 40us");
     assert_eq!(read, Decision::Poll);
     assert_eq!(write, Decision::Sleep(Nanos(460_000)));
     assert_eq!(spec.tally(), tally(3, 2, 0));
-    // A clone counts with it, a changed one apart.
+    // A clone counts together with the original, a changed copy has counts of its own.
     assert_eq!(spec.clone().tally(), spec.tally());
     let changed = spec.with("period", 5e6).expect("5 ms");
     assert_eq!(changed.tally(), tally(0, 0, 0));

@@ -1,4 +1,5 @@
-//! Rules as users write them: what they give, how they are refused, and that no text breaks them.
+//! Tests of formulas: their values, the messages for refused ones, and that no text breaks the
+//! parser.
 
 mod live;
 mod refused;
@@ -6,7 +7,7 @@ mod value;
 
 use q2c_policy::{Formula, Statistic};
 
-/// A window by hand: 100 I/Os of 40 us and more, 7 of them missed. Times in ns.
+/// A made-up window: 100 I/Os of 40 us and more, 7 of them missed. Times in ns.
 fn window(statistic: Statistic) -> f64 {
     match statistic {
         Statistic::Count => 100.0,

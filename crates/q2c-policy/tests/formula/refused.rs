@@ -1,4 +1,4 @@
-//! Formulas that are refused: the message, and a caret below the place.
+//! Formulas that are refused: the message, and the caret below the place.
 
 use super::read;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ fn refuse(text: &str) -> SpecError {
     text.parse::<Formula>().expect_err(text)
 }
 
-/// The formula, the caret's line below it, and the message.
+/// For each mistake: the formula, the caret's line below it, and the message.
 const MISTAKES: [(&str, &str, &str); 41] = [
     ("", "^", "expected a number, a name or `(`, found the end"),
     (
@@ -253,7 +253,7 @@ fn depth_and_length_are_bounded() {
             "{text}"
         );
     }
-    // The longest chains: a value for each pair of characters.
+    // The longest chains have one value for each pair of characters.
     let chain = |terms: usize| format!("0{}", "+0".repeat(terms));
     read(&chain(499));
     assert!(
@@ -271,7 +271,7 @@ fn depth_and_length_are_bounded() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Pieces of formulas in any order: an answer, or a place within the text.
+    /// Pieces of formulas in any order give a formula, or an error with a place within the text.
     #[test]
     fn any_pieces_are_answered(pieces in prop::collection::vec(prop::sample::select(&PIECES), 0..24)) {
         answered(&pieces.concat())?;
@@ -309,7 +309,7 @@ fn answered(text: &str) -> Result<(), TestCaseError> {
         Ok(formula) => {
             let again = read(&formula.to_string());
             prop_assert_eq!(&again, &formula);
-            // By text alone they would be equal: also what they give.
+            // Equality compares the texts alone, so the values are compared as well.
             prop_assert_eq!(again.answer(super::window), formula.answer(super::window));
         }
     }

@@ -1,4 +1,5 @@
-//! Values, worked out by hand or by arithmetic that knows nothing of formulas.
+//! Values of formulas, compared with values worked out by hand or by plain arithmetic beside the
+//! text.
 
 use super::{read, window};
 use proptest::prelude::*;
@@ -84,7 +85,7 @@ fn no_number_and_no_time_are_told_apart() {
         ("if(lmd / misses > 1us, 1us, 2us)", Answer::Undefined),
         ("lmd - 1us", Answer::Negative),
         ("lmd", Answer::Sleep(Nanos(0))),
-        // What is not needed is not worked out.
+        // Parts that are not needed are not calculated.
         (
             "if(misses > 0, mean / misses, 3us)",
             Answer::Sleep(Nanos(3_000)),
@@ -115,7 +116,7 @@ fn a_formula_says_what_it_reads() {
     assert!(names("40us").is_empty());
 }
 
-/// A sum of products with its value, worked out from left to right beside the text.
+/// The text of a sum of products, and its value, worked out from left to right.
 fn sum() -> impl Strategy<Value = (String, f64)> {
     let atom = prop_oneof![
         (1u32..1_000).prop_map(|n| (n.to_string(), f64::from(n))),

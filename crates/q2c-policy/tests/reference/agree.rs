@@ -1,4 +1,4 @@
-//! Both implementations, the same I/O, the same sleeps.
+//! Drives both implementations of each rule with the same I/O and compares their sleeps.
 
 use super::closed_loop::{Crate, INTERRUPT, Request, Ride, Subject, reads, run};
 use super::latencies::{mixed, seeded, synthetic, zssd};
@@ -12,7 +12,8 @@ struct Case {
     streams: Vec<Vec<Request>>,
 }
 
-/// One I/O at a time over every trace; mixed I/O over one and three lanes, alone and four deep; times below every sleep, four deep.
+/// The cases: one I/O at a time over every trace; mixed I/O over one and three lanes, with one and
+/// with four I/Os in flight; device times below every sleep, with four in flight.
 fn cases() -> Vec<Case> {
     let public = zssd().map(|times| ("zssd", times.repeat(5)));
     let alone = |(name, times): (&str, Vec<u64>)| Case {
@@ -39,7 +40,7 @@ fn cases() -> Vec<Case> {
         .collect()
 }
 
-/// What a rule did over all cases.
+/// How often a rule slept, polled and used interrupts over all cases.
 #[derive(Debug, Default)]
 struct Did {
     slept: usize,
@@ -47,7 +48,7 @@ struct Did {
     interrupted: usize,
 }
 
-/// Rides of the crate's rule and of the second implementation.
+/// Compares the rides of the crate's rule with those of the second implementation.
 fn compare(case: &Case, pair: &Pair, did: &mut Did) {
     let spec = &pair.spec;
     let ride = |subject: &mut dyn Subject| -> Vec<Ride> {
@@ -79,7 +80,7 @@ fn every_rule_equals_its_second_implementation() {
         cases.iter().for_each(|case| compare(case, &pair, &mut did));
         let name = pair.spec.split(':').next().expect("a name");
         let interrupts = matches!(name, "dpas" | "ehp" | "hypi");
-        // An equality of rules that did nothing would say nothing.
+        // The equality of rules that never slept would prove nothing.
         assert!(did.slept > 1_000, "{}: {did:?}", pair.spec);
         assert!(
             (did.interrupted > 100) == interrupts,
@@ -94,7 +95,7 @@ fn every_rule_equals_its_second_implementation() {
     }
 }
 
-/// A rule without a second implementation would be tested by nobody: `fixed` alone needs none.
+/// Without a second implementation a rule would not be tested here. Only `fixed` needs none.
 #[test]
 fn every_rule_has_a_second_implementation() {
     let pairs = pairs();

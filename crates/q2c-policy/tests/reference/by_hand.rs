@@ -1,4 +1,4 @@
-//! Small cases of the newer rules, worked out on paper.
+//! Small cases of the newer rules, with numbers worked out on paper.
 
 use super::closed_loop::{INTERRUPT, Ride, run_one};
 use super::latencies::synthetic;
@@ -15,7 +15,7 @@ const READ_4K: Io = Io {
     bytes: 4096,
 };
 
-/// A window of these times at `start`, the first `misses` of them missed.
+/// Completes I/Os with these times from `start` on, the first `misses` of them missed.
 fn window(lane: &mut dyn Lane, io: Io, start: u64, times: &[u64], misses: usize) {
     for (n, &observed) in times.iter().enumerate() {
         let outcome = Outcome {
@@ -34,7 +34,8 @@ fn sleep(ns: u64) -> Decision {
     Decision::Sleep(Nanos(ns))
 }
 
-/// Minimum 30 us: 30,000 - 4,050. From 40.5 us interrupts, whose delay is part of the next minimum; up to 4.05 us nothing.
+/// With a minimum of 30 us the sleep is 30,000 - 4,050 ns. From 40.5 us on the rule uses
+/// interrupts, whose delay is part of the next minimum; up to 4.05 us it polls.
 #[test]
 fn ehp_takes_its_costs_off_or_interrupts() {
     for (time, expected) in [
@@ -56,17 +57,20 @@ fn ehp_takes_its_costs_off_or_interrupts() {
         assert!(rides[..from].iter().all(|r| r.asked == 0), "{time}");
         assert!(rides[from..].iter().all(|r| r.asked == expected), "{time}");
         assert!(rides.iter().all(|r| !r.missed), "{time}");
-        // The first completion opens the window, which lasts 200 us.
+        // The first completion opens the window, which lasts 200 us; the decision follows soon
+        // after that.
         assert!(from as u64 <= 2 + 200_000 / time, "{time} {from}");
     }
-    // The benefit and the costs are parameters: 5 x (2 x 1000 + 500) = 12.5 us.
+    // The benefit and the costs are parameters: here interrupts begin at 5 x (2 x 1000 + 500) =
+    // 12.5 us.
     let rides = run_one("ehp:1us,500ns,5,200us", &[12_500; 100], 2_000);
     assert_eq!(rides[99].asked, INTERRUPT);
 }
 
-/// Window 1: mean 100,000, no window before: half. Window 2, 64 times: half at 90,000, half at 100,000, so LMD = 10,000 / 2 = 5,000 and
-/// mean 95,000; 95,000 - 4 x 5,000 = 75,000. One miss in 64 is 2^6: less a quarter, 56,250. Two in 64 are 2^5: the same. Three in 64
-/// are 2^4.4, rounded down 2^4: half the mean, 47,500. Misses among those at 100,000 do not count.
+/// Window 1 has the mean 100,000 and no window before it: the sleep is half. Window 2 has 64 times,
+/// half at 90,000, half at 100,000, so LMD = 10,000 / 2 = 5,000 and the mean is 95,000; 95,000 - 4
+/// x 5,000 = 75,000. One miss in 64 is 2^6: a quarter less, 56,250. Two in 64 are 2^5: also 56,250.
+/// Three in 64 are 2^4.4, rounded down 2^4: half the mean, 47,500. Misses at 100,000 do not count.
 #[test]
 fn lmd_is_held_back_by_misses() {
     let mut times = vec![90_000; 32];
@@ -97,7 +101,7 @@ fn lmd_is_held_back_by_misses() {
     assert_eq!(asked(&mut *lane, READ_4K, 5_000), sleep(47_500));
 }
 
-/// Constant times have no deviation: half the mean, as Linux.
+/// Constant times have no deviation, so the sleep is half the mean, as in Linux.
 #[test]
 fn lmd_of_a_constant_is_half() {
     let rides = run_one("lmd:period=100us", &[30_001; 200], 2_000);
@@ -110,7 +114,7 @@ fn hypi_goes_by_size() {
     let mut lane = lane("hypi:4k=60%,64k=75%,interrupt=128k,period=1us");
     let sizes = [4_096, 8_191, 8_192, 131_071, 131_072];
     for bytes in sizes {
-        // The largest is left to interrupts: its time must not count.
+        // The largest size is left to interrupts, so its time must not count.
         let time = if bytes == 131_072 { 900_000 } else { 10_000 };
         window(&mut *lane, of(bytes, Direction::Write), 0, &[time], 0);
     }
@@ -125,7 +129,8 @@ fn hypi_goes_by_size() {
     );
 }
 
-/// The mean is of the window that runs: 2^27 ns = 134.2 ms. Reads and writes apart, sizes together.
+/// The mean is that of the running window, which lasts 2^27 ns = 134.2 ms. Reads and writes are
+/// apart, sizes together.
 #[test]
 fn linux410_reads_the_running_window() {
     let mut lane = lane("linux410");
@@ -156,7 +161,7 @@ fn linux410_reads_the_running_window() {
     assert_eq!(asked(&mut *lane, write, 134_217_730), Decision::Poll);
 }
 
-/// With weight one half: 8,000, 8,000 + 4,000, 12,000 - 5,000.
+/// With a weight of one half the means are 8,000, 8,000 + 4,000, 12,000 - 5,000.
 #[test]
 fn ewma_moves_by_its_weight() {
     let mut lane = lane("ewma:50%,50%");
@@ -167,7 +172,8 @@ fn ewma_moves_by_its_weight() {
     assert_eq!(got, [4_000, 6_000, 3_500].map(sleep));
 }
 
-/// Twenty times: the shortest twentieth is the shortest time, two twentieths the second shortest.
+/// Of twenty times the quantile of one twentieth is the shortest time, that of two twentieths the
+/// second shortest.
 #[test]
 fn quantile_is_the_nearest_rank() {
     for (q, expected) in [
@@ -184,7 +190,7 @@ fn quantile_is_the_nearest_rank() {
     }
 }
 
-/// One fast I/O in twenty sets the sleep of `min`, not of the median.
+/// One fast I/O in twenty sets the sleep of `min`, but not that of the median.
 #[test]
 fn quantile_overlooks_a_rare_fast_io() {
     let times: Vec<u64> = (0..2_000)
@@ -192,7 +198,8 @@ fn quantile_overlooks_a_rare_fast_io() {
         .collect();
     let last = |spec: &str| run_one(spec, &times, 100)[1_999].asked;
     assert_eq!(last("min:70%,2ms"), 2_100);
-    // 20,000 lies in a bin of 256 ns whose middle is 20,095; within the window's times that is as good.
+    // 20,000 lies in a bin of 256 ns whose middle is 20,095, and the clamp to the window's times
+    // allows that value.
     assert!(last("quantile:50%,70%,2ms").abs_diff(14_000) <= 110);
 }
 
@@ -200,7 +207,8 @@ fn misses(rides: &[Ride]) -> f64 {
     rides.iter().filter(|r| r.missed).count() as f64
 }
 
-/// Each I/O adds gain x (miss - m) to the sleep's logarithm. So over n I/Os: misses = n x miss - (ln s_n - ln s_0) / gain, exactly.
+/// Each I/O adds gain x (miss - m) to the sleep's logarithm, with m being 1 for a miss and else 0.
+/// Over n I/Os therefore misses = n x miss - (ln s_n - ln s_0) / gain, exactly.
 #[test]
 fn qt_misses_as_often_as_was_said() {
     for (name, times) in synthetic().into_iter().filter(|(name, _)| *name != "tiny") {
@@ -219,7 +227,8 @@ fn qt_misses_as_often_as_was_said() {
     }
 }
 
-/// On times that keep their level the start and the end differ little, and the rate itself is met.
+/// On times that keep their level the first and the last sleep differ little, and the rule meets
+/// the rate itself.
 #[test]
 fn qt_holds_its_rate() {
     for (name, times) in synthetic() {
@@ -233,7 +242,8 @@ fn qt_holds_its_rate() {
     }
 }
 
-/// 100 I/Os of PAS, 1,000 polled, and again, as long as one thread has its CPU alone.
+/// While one thread has its CPU alone, 100 I/Os of PAS and 1,000 polled ones follow each other in
+/// turn.
 #[test]
 fn dpas_polls_when_it_is_alone() {
     let rides = run_one("dpas", &[30_000; 5_000], 2_000);
@@ -242,8 +252,9 @@ fn dpas_polls_when_it_is_alone() {
     }
 }
 
-/// One lane, `depth` I/Os always in flight, every one of them late. PAS is held at its shortest sleep at once, so the first 100 I/Os end
-/// in overload; with n asleep at once on average, 100 more end in pas (n = 1), in interrupts (n > theta), or stay.
+/// One lane has always `depth` I/Os in flight, and every one of them is late. PAS is held at its
+/// shortest sleep at once, so the first 100 I/Os end in overload. With n asleep at once on average,
+/// 100 more end in pas (n = 1), in interrupts (n > theta), or the mode stays.
 #[test]
 fn dpas_interrupts_when_its_cpu_is_contended() {
     for (depth, theta, after_overload) in [

@@ -1,13 +1,14 @@
-//! Streams of depth 1, each submitting its next I/O a think time after the last one's observed completion.
+//! The closed loop that drives both implementations: streams of depth 1, each of which submits its
+//! next I/O a think time after the observed completion of the last one.
 
 use q2c_model::{Direction, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome, PolicySpec, Token};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// In place of a sleep: this I/O waits for its interrupt.
+/// In place of a sleep, says that the I/O waits for its interrupt.
 pub const INTERRUPT: u64 = u64::MAX;
-/// What an interrupt takes from the completion to the waiting thread, ns.
+/// Delay from the completion to the waiting thread by an interrupt, ns.
 pub const INTERRUPT_DELAY: u64 = 1_900;
 
 /// One I/O of a stream.
@@ -20,17 +21,17 @@ pub struct Request {
     pub think: u64,
 }
 
-/// What became of it.
+/// How one I/O ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ride {
     pub latency: u64,
-    /// Or [`INTERRUPT`].
+    /// The sleep asked, ns, 0 for polling; or [`INTERRUPT`].
     pub asked: u64,
     pub missed: bool,
     pub observed: u64,
 }
 
-/// A completion, as told to a rule.
+/// A completion with the facts that a rule is told.
 #[derive(Clone, Copy)]
 pub struct Finish {
     pub lane: usize,
@@ -41,14 +42,14 @@ pub struct Finish {
     pub now: u64,
 }
 
-/// What can be driven: the crate's rules and the second implementations.
+/// An implementation that the loop can drive: the crate's rules and the second implementations.
 pub trait Subject {
-    /// Sleep (0: none, or [`INTERRUPT`]) and token of an I/O submitted now.
+    /// Returns the sleep (0 for none, or [`INTERRUPT`]) and the token of an I/O submitted now.
     fn submit(&mut self, lane: usize, io: Io, now: u64) -> (u64, u64);
     fn finish(&mut self, finish: Finish);
 }
 
-/// The crate's.
+/// A rule of the crate under test.
 pub struct Crate(Vec<Box<dyn Lane>>);
 
 impl Crate {
@@ -76,8 +77,9 @@ impl Subject for Crate {
     }
 }
 
-/// Runs stream `i` on lane `i % lanes`: more streams than lanes means several I/Os of a lane in flight. Rides come in the order
-/// of submission; `wake_delay` is what a sleep takes beyond what was asked.
+/// Runs stream `i` on lane `i % lanes`; more streams than lanes means several I/Os of a lane in
+/// flight. Rides come in the order of submission. `wake_delay` is the time that a sleep takes
+/// beyond what was asked, ns.
 pub fn run(
     subject: &mut dyn Subject,
     lanes: usize,
@@ -146,7 +148,7 @@ pub fn reads(latencies: impl IntoIterator<Item = u64>) -> Vec<Request> {
     latencies.into_iter().map(request).collect()
 }
 
-/// One thread, one I/O at a time.
+/// Runs a rule of the crate on one thread, one I/O at a time.
 pub fn run_one(spec: &str, latencies: &[u64], wake_delay: u64) -> Vec<Ride> {
     let streams = [reads(latencies.iter().copied())];
     run(&mut Crate::new(spec, 1), 1, &streams, wake_delay)

@@ -1,11 +1,12 @@
-//! DPAS again, around the second PAS: every submission of a mode is kept until it is over.
+//! The second implementation of DPAS, around the second PAS. It keeps every submission of a mode
+//! until the mode is over.
 
 use super::closed_loop::{Finish, INTERRUPT, Subject};
 use super::pas::Pas;
 use q2c_policy::Io;
 use std::collections::{HashMap, HashSet};
 
-/// How many I/Os a mode lasts.
+/// The number of I/Os that each mode lasts, by the paper's names of the modes.
 #[derive(Clone, Copy)]
 pub struct Lengths {
     pub pas: usize,
@@ -22,14 +23,15 @@ pub struct Dpas {
 
 pub struct Core {
     mode: &'static str,
-    /// Of each I/O of this mode: how many were asleep, itself included; `None` when it did not sleep.
+    /// For each I/O of this mode the number of I/Os asleep, itself included; `None` when it did not
+    /// sleep.
     entries: Vec<Option<usize>>,
     asleep: HashSet<u64>,
     issued: u64,
-    /// Failures of the timer before this mode.
+    /// Number of timer failures before this mode.
     failures: usize,
     pas: Pas,
-    /// What PAS calls an I/O.
+    /// The token of PAS for each I/O asleep.
     inner: HashMap<u64, u64>,
 }
 
@@ -48,7 +50,7 @@ impl Default for Core {
 }
 
 impl Core {
-    /// In tenths, as an integer.
+    /// The average number of I/Os asleep, in tenths, as an integer.
     fn average(&self) -> usize {
         10 * self.entries.iter().flatten().sum::<usize>() / self.entries.len()
     }

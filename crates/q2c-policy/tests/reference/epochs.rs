@@ -1,14 +1,15 @@
-//! The windowed rules again: keep every sample of the epoch, look at them all when it is over.
+//! The second implementation of the windowed rules: it keeps every sample of the window (here
+//! epoch) and looks at them all when it is over.
 
 use super::closed_loop::{Finish, INTERRUPT, Subject};
 use q2c_model::Direction;
 use q2c_policy::Io;
 use std::collections::HashMap;
 
-/// Read or write, and the size class.
+/// Whether the I/O is a write, and its size class.
 type Class = (bool, u32);
 
-/// By halving, not by bits.
+/// The bucket of an I/O, by halving and not by bits.
 fn class(io: Io) -> Option<Class> {
     let mut sectors = io.bytes / 512;
     if sectors == 0 {
@@ -22,10 +23,10 @@ fn class(io: Io) -> Option<Class> {
     Some((io.direction == Direction::Write, class))
 }
 
-/// What an epoch gathered of one class.
+/// The samples of one epoch and one class.
 pub struct Epoch {
     pub size_class: u32,
-    /// Observed times, and whether they were misses, in order.
+    /// Observed times in ns, and whether they were misses, in order.
     pub samples: Vec<(u64, bool)>,
     pub mean_before: Option<u64>,
 }
@@ -42,19 +43,19 @@ impl Epoch {
     }
 }
 
-/// `percent` of a time, halves up.
+/// `percent` of a time, rounded with halves up.
 pub fn percent_of(percent: u64, time: u64) -> u64 {
     (time * percent + 50) / 100
 }
 
-/// Whose I/Os make an epoch together.
+/// Whether the I/Os of a device or those of a lane make an epoch together.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Of {
     Device,
     Lane,
 }
 
-/// A sleep, or [`INTERRUPT`], from an epoch.
+/// The rule: gives a sleep, or [`INTERRUPT`], for an epoch.
 pub type Answer = fn(&Epoch, percent: u64) -> u64;
 
 pub struct Epochs {
@@ -62,9 +63,9 @@ pub struct Epochs {
     percent: u64,
     period: u64,
     of: Of,
-    /// I/Os of this size and more take interrupts and are not counted.
+    /// I/Os of this size in bytes and more use interrupts and are not counted.
     large: Option<u32>,
-    /// By lane; all in the first when they are the device's.
+    /// The state of each lane; when the epochs are a device's, that of lane 0 for all.
     parts: HashMap<usize, Part>,
 }
 
@@ -95,7 +96,7 @@ impl Epochs {
         }
     }
 
-    /// The part that `lane` belongs to, at this time.
+    /// The state that `lane` uses, its epoch closed if it is over at `now`.
     fn part(&mut self, lane: usize, now: u64) -> &mut Part {
         let lane = if self.of == Of::Device { 0 } else { lane };
         let part = self.parts.entry(lane).or_default();

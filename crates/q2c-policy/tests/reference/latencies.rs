@@ -1,11 +1,13 @@
-//! Device times: the public Z-SSD trace, and seeded ones that need no file.
+//! Device times for the tests: the public Z-SSD trace, and seeded ones that need no file from
+//! outside.
 
 use super::closed_loop::Request;
 use q2c_model::Direction;
 use q2c_policy::Io;
 use q2c_stats::Rng;
 
-/// 1,000 times of 4 KiB random reads on a Samsung 983 ZET, ns. `None`, said and counted, where the file is absent.
+/// 1,000 times of 4 KiB random reads on a Samsung 983 ZET, ns. `None` where the file is absent; the
+/// skip is then printed and counted.
 pub fn zssd() -> Option<Vec<u64>> {
     let path = q2c_testkit::shared_data(
         "the public Z-SSD trace",
@@ -19,8 +21,8 @@ pub fn zssd() -> Option<Vec<u64>> {
     Some(times)
 }
 
-/// 600 device times, ns, drawn once with a seed: steady at 11 us, 62 us while another job runs, back again, a mix with hits in the
-/// device's cache and a tail, 80 of 2 us, and steady again.
+/// 600 device times, ns, drawn once with a seed: steady at 11 us, 62 us while another job runs, 11
+/// us again, a mix with hits in the device's cache and a tail, 80 times of 2 us, and steady again.
 pub fn seeded() -> Vec<u64> {
     let lines = include_str!("seeded-ns.txt").lines();
     let times: Vec<u64> = lines.map(|l| l.parse().expect("whole ns")).collect();
@@ -28,7 +30,7 @@ pub fn seeded() -> Vec<u64> {
     times
 }
 
-/// Seeded times of the shapes that rules stumble over, each long enough for many windows of 1 ms.
+/// Seeded times of shapes that are hard for rules, each long enough for many windows of 1 ms.
 pub fn synthetic() -> Vec<(&'static str, Vec<u64>)> {
     let mut rng = Rng::new(20_260_101);
     let mut times = |of: &dyn Fn(usize, &mut Rng) -> u64| -> Vec<u64> {
@@ -54,7 +56,8 @@ pub fn synthetic() -> Vec<(&'static str, Vec<u64>)> {
     ]
 }
 
-/// Streams of mixed sizes and directions with think times, some of them longer than any window of the tests.
+/// Streams of mixed sizes and directions with think times, some of them longer than any window of
+/// the tests.
 pub fn mixed(streams: usize) -> Vec<Vec<Request>> {
     let mut rng = Rng::new(7);
     let mut request = || {

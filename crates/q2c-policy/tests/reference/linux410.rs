@@ -1,4 +1,5 @@
-//! Linux 4.10 again: keep all completions with the number of their window, look at those of the newest.
+//! The second implementation of Linux 4.10's rule: it keeps all completions with the number of
+//! their window, and looks at those of the newest.
 
 use super::closed_loop::{Finish, Subject};
 use super::epochs::percent_of;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct Linux410 {
     pub percent: u64,
     pub period: u64,
-    /// By lane, writes, window.
+    /// Observed times by lane, direction (true for writes) and window.
     pub times: BTreeMap<(usize, bool, u64), Vec<u64>>,
 }
 

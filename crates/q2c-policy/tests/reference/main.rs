@@ -1,5 +1,6 @@
-//! The rules against a second implementation of each: plain, slow, from the rules' published descriptions, sharing
-//! nothing with the crate. Both are driven closed loop, so the I/O a rule delays is the I/O it learns from.
+//! Compares each rule with a second implementation that is plain and slow, written from the rule's
+//! published description, and shares no code with the crate. Both are driven in a closed loop, so
+//! the I/O that a rule delays is the I/O that it learns from.
 
 mod agree;
 mod by_hand;

@@ -1,11 +1,12 @@
-//! PAS again, in decimal fixed point as the kernel has it (with more digits), every sleep and outcome kept.
+//! The second implementation of PAS, in decimal fixed point as in the kernel (with more digits). It
+//! keeps every sleep and outcome.
 
 use super::closed_loop::{Finish, Subject};
 use q2c_model::Direction;
 use q2c_policy::Io;
 use std::collections::HashMap;
 
-/// 1.0
+/// 1.0 in fixed point; durations are in us.
 const ONE: i128 = 1_000_000_000_000;
 const UNDER: char = 'U';
 const OVER: char = 'O';
@@ -16,17 +17,17 @@ struct State {
     up: i128,
     dn: i128,
     outcomes: Vec<char>,
-    /// Outcomes that `dur` has taken in.
+    /// Number of outcomes that were applied to `dur`.
     applied: usize,
-    /// By token: whether a completion of that sleep has spoken.
+    /// For each token, whether a completion of that sleep has given its outcome.
     spoken: Vec<bool>,
 }
 
 pub struct Pas {
     adaptive: bool,
-    /// How often a sleep was raised to the shortest.
+    /// How often a sleep had to be raised to the shortest.
     pub failures: usize,
-    /// By lane, direction and size.
+    /// The state of each lane, direction (true for writes) and size class.
     states: HashMap<(usize, bool, u32), State>,
 }
 
@@ -55,7 +56,8 @@ impl Pas {
 }
 
 impl State {
-    /// Tells whether the timer failed: the sleep had to be raised to the shortest.
+    /// Applies the newest pair of outcomes. Returns whether the timer failed: the sleep had to be
+    /// raised to the shortest.
     fn apply(&mut self, adaptive: bool) -> bool {
         let last = self.outcomes.len() - 1;
         let (p, l) = (self.outcomes[last - 1], self.outcomes[last]);
@@ -91,7 +93,7 @@ impl Subject for Pas {
             state.applied = state.outcomes.len();
             state.spoken.push(false);
         }
-        // Microseconds to nanoseconds, to the nearest.
+        // Microseconds to nanoseconds, rounded to the nearest.
         let ns = (state.dur * 1000 + ONE / 2) / ONE;
         let token = state.spoken.len() as u64 - 1;
         self.failures += usize::from(failed);

@@ -1,4 +1,4 @@
-//! Numbers that others published, or that follow from a rule by arithmetic on paper.
+//! Numbers that others published, or that follow from a rule by arithmetic.
 
 use super::closed_loop::{Ride, run_one};
 use super::latencies::{synthetic, zssd};
@@ -37,8 +37,8 @@ fn miss_rate(rides: &[Ride]) -> f64 {
     rides.iter().filter(|r| r.missed).count() as f64 / rides.len() as f64
 }
 
-/// PAS's pages: T_over / T_under 0.029 / 0.309 on the whole trace, 0.021 / 0.283 on its first half. Those come out with steps of
-/// fixed size and no wake-up delay.
+/// The pages of PAS give T_over / T_under as 0.029 / 0.309 on the whole trace and 0.021 / 0.283 on
+/// its first half. Steps of fixed size and no wake-up delay give these figures.
 #[test]
 fn pas_on_zssd_gives_the_published_shares() {
     let Some(times) = zssd() else { return };
@@ -49,7 +49,7 @@ fn pas_on_zssd_gives_the_published_shares() {
     }
 }
 
-/// With 2 us of wake-up delay the shares stay near those, in either mode.
+/// With 2 us of wake-up delay the shares stay near the published ones, in either mode.
 #[test]
 fn pas_on_zssd_with_wake_delay_stays_near() {
     let Some(times) = zssd() else { return };
@@ -65,7 +65,8 @@ fn pas_on_zssd_with_wake_delay_stays_near() {
     }
 }
 
-/// "Pins the miss rate near 20 % whatever the device": on noise of any width.
+/// The paper says that PAS "pins the miss rate near 20 % whatever the device"; it holds for noise
+/// of any width.
 #[test]
 fn pas_pins_the_miss_rate() {
     for (name, times) in synthetic() {
@@ -86,7 +87,8 @@ fn uring_ends_at_a_quarter_of_a_constant_time() {
     }
 }
 
-/// One fast completion lowers it for good: 2 % effective sleep on the public trace.
+/// One fast completion lowers the sleep for good, which leaves 2 % effective sleep on the public
+/// trace.
 #[test]
 fn uring_on_zssd_hardly_sleeps() {
     let Some(times) = zssd() else { return };
@@ -94,7 +96,7 @@ fn uring_on_zssd_hardly_sleeps() {
     assert!((0.015..0.025).contains(&s.asleep), "{}", s.asleep);
 }
 
-/// The whole trace takes 54 ms, Linux' window 100 ms.
+/// The whole trace takes 54 ms, a window of Linux 100 ms.
 #[test]
 fn linux_learns_nothing_from_54_ms() {
     let Some(times) = zssd() else { return };
@@ -103,7 +105,8 @@ fn linux_learns_nothing_from_54_ms() {
     assert!(thrice.iter().any(|r| r.asked > 0));
 }
 
-/// At 100 % the shortest observed time is the last sleep and the wake-up delay: the sleep grows by the delay in every window.
+/// At 100 % the shortest observed time is the last sleep and the wake-up delay, so the sleep grows
+/// by the delay in every window.
 #[test]
 fn min_at_100_percent_runs_away() {
     let rides = run_one("min:100%,1ms", &[30_000; 60_000], 2_000);
@@ -121,15 +124,16 @@ fn min_at_100_percent_runs_away() {
     assert!(rides[59_999].observed > 10_000_000, "{:?}", rides[59_999]);
 }
 
-/// Sleeps after a slow spell of 200 us on a device of constant `time`.
+/// The rides on a device of constant `time`, long after it was slow (200 us) for 50 I/Os.
 fn after_a_slow_spell(spec: &str, time: u64) -> Vec<Ride> {
     let mut times = vec![200_000; 50];
     times.resize(20_000, time);
     run_one(spec, &times, 2_000).split_off(15_000)
 }
 
-/// Once overslept, a share r of a mean, a minimum or a quantile oversleeps for ever when d / (1 - r) reaches the device's time, and sleeps r d / (1 - r); below,
-/// it recovers.
+/// Once overslept, a rule that sleeps the share r of a mean, a minimum or a quantile with wake-up
+/// delay d oversleeps for ever when d / (1 - r) reaches the device's time, and sleeps r d / (1 -
+/// r). Below that bound it recovers.
 #[test]
 fn oversleep_lasts_beyond_the_stability_bound() {
     for (percent, bound, lasting) in [(50, 4_000, 2_000), (75, 8_000, 6_000), (90, 20_000, 18_000)]
@@ -143,7 +147,8 @@ fn oversleep_lasts_beyond_the_stability_bound() {
         ] {
             let stuck = after_a_slow_spell(&spec, bound - 100);
             assert!(stuck.iter().all(|r| r.missed), "{spec} below the bound");
-            // Rounding to whole nanoseconds stops it up to half of one over 1 - r above the limit.
+            // Because sleeps are whole nanoseconds, the sleep stops up to 0.5 / (1 - r) ns above
+            // the limit.
             let off = |r: &Ride| r.asked.abs_diff(lasting);
             assert!(stuck.iter().all(|r| off(r) <= 6), "{spec}: {:?}", stuck[0]);
             let free = after_a_slow_spell(&spec, bound + 100);

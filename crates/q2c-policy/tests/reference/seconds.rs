@@ -1,4 +1,4 @@
-//! Which second implementation belongs to a specification of the crate.
+//! Lists the specifications that are tested, each with its second implementation.
 
 use super::closed_loop::Subject;
 use super::dpas::{Dpas, Lengths};
@@ -10,15 +10,15 @@ use super::statistics;
 use super::uring::Uring;
 use std::collections::{BTreeMap, HashMap};
 
-/// A specification, how far its sleeps may be from the second implementation's in ns, and that implementation.
+/// A specification, its second implementation, and by how many ns their sleeps may differ.
 pub struct Pair {
     pub spec: String,
     pub tolerance: u64,
     pub second: Box<dyn Fn() -> Box<dyn Subject>>,
 }
 
-/// Those that count in whole numbers on both sides must agree exactly; of those in fractions a nanosecond may go to either side, an
-/// outcome not.
+/// All pairs. Where both sides count in whole numbers they must agree exactly. Where one counts in
+/// fractions a sleep may differ by a nanosecond, but an outcome may not.
 pub fn pairs() -> Vec<Pair> {
     let mut pairs = Vec::new();
     for percent in [1, 3, 37, 50, 75, 100] {
@@ -45,7 +45,7 @@ pub fn pairs() -> Vec<Pair> {
             Of::Device,
         ));
     }
-    // A formula counts in binary fractions: a nanosecond may go to either side.
+    // A formula counts in binary fractions, so its sleep may differ by a nanosecond.
     for (formula, second, percent) in [
         ("mean / 2", "mean", 50),
         ("if(misses > count, 1s, min(mean, max) * 3%)", "mean", 3),

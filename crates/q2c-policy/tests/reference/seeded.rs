@@ -1,13 +1,14 @@
-//! Expected numbers on the one small latency file: `seeded-expected.txt`, made by the second implementations, one line a rule.
+//! Compares both implementations with expected numbers on one small latency file.
+//! `seeded-expected.txt` holds them, one line per rule; the second implementations made it.
 //!
-//! Both sides are held to it: a change of meaning in either shows as a changed line.
+//! A change of meaning in either implementation shows as a changed line.
 
 use super::agree::WAKE_DELAY;
 use super::closed_loop::{Crate, INTERRUPT, Subject, reads, run};
 use super::latencies::seeded;
 use super::seconds::pairs;
 
-/// Sleep asked in all, misses, interrupts, observed time in all.
+/// Sum of the sleeps asked, number of misses, number of interrupts, sum of the observed times.
 fn totals(subject: &mut dyn Subject) -> [u64; 4] {
     let rides = run(subject, 1, &[reads(seeded())], WAKE_DELAY);
     let slept = rides.iter().filter(|r| r.asked != INTERRUPT);

@@ -1,11 +1,12 @@
-//! The exponentially weighted mean again, in decimal fixed point; and the quantile tracker again, in logarithms.
+//! The second implementations of the exponentially weighted mean, in decimal fixed point, and of
+//! the quantile tracker, in logarithms.
 
 use super::closed_loop::{Finish, Subject};
 use q2c_model::Direction;
 use q2c_policy::Io;
 use std::collections::HashMap;
 
-/// Lane, direction, size class.
+/// Lane, direction (true for writes) and size class.
 type Key = (usize, bool, u32);
 
 fn key(lane: usize, io: Io) -> Key {
@@ -13,12 +14,12 @@ fn key(lane: usize, io: Io) -> Key {
     (lane, io.direction == Direction::Write, class)
 }
 
-/// 10^12 is 1 ns.
+/// 1 ns in fixed point.
 const ONE: i128 = 1_000_000_000_000;
 
 pub struct Ewma {
     pub percent: i128,
-    /// New times count 1 / this.
+    /// The weight of a new time is 1 / `slowness`.
     pub slowness: i128,
     pub means: HashMap<Key, i128>,
 }
@@ -40,7 +41,7 @@ impl Subject for Ewma {
 pub struct Tracker {
     pub miss: f64,
     pub gain: f64,
-    /// By bucket: ln of the sleep over 0.1 us, and whether there was a miss.
+    /// For each bucket, ln of the sleep over 0.1 us, and whether there was a miss.
     pub logs: HashMap<Key, (f64, bool)>,
 }
 

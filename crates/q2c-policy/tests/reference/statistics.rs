@@ -1,4 +1,5 @@
-//! What the windowed rules make of an epoch, again: from the published descriptions, with all samples at hand.
+//! The second implementations of the windowed rules as functions of an epoch, written from the
+//! published descriptions, with all samples at hand.
 
 use super::closed_loop::INTERRUPT;
 use super::epochs::{Epoch, percent_of};
@@ -11,8 +12,8 @@ pub fn min(epoch: &Epoch, percent: u64) -> u64 {
     percent_of(percent, epoch.sorted()[0])
 }
 
-/// The 5 % quantile: the time that 5 % of all do not exceed. Known to its 64th part of a doubling only, whose middle stands for it,
-/// within what was seen.
+/// A share of the 5 % quantile, the time that 5 % of all do not exceed. It is known only to its
+/// bin, a 64th part of a doubling; the bin's middle stands for it, kept within the times seen.
 pub fn twentieth(epoch: &Epoch, percent: u64) -> u64 {
     let sorted = epoch.sorted();
     let (n, least, most) = (sorted.len(), sorted[0], sorted[sorted.len() - 1]);
@@ -25,7 +26,8 @@ pub fn twentieth(epoch: &Epoch, percent: u64) -> u64 {
     percent_of(percent, middle.max(least).min(most))
 }
 
-/// Minimum less 2 x 1487 + 1076 = 4050 ns; interrupts from ten times that, nothing up to it.
+/// Minimum less 2 x 1487 + 1076 = 4050 ns; interrupts from ten times that cost on, polling up to
+/// the cost.
 pub fn ehp(epoch: &Epoch, _: u64) -> u64 {
     match epoch.sorted()[0] {
         long if long >= 40_500 => INTERRUPT,
@@ -34,7 +36,7 @@ pub fn ehp(epoch: &Epoch, _: u64) -> u64 {
     }
 }
 
-/// Mean - 4 LMD, a quarter less or half the mean by the miss rate.
+/// Mean - 4 LMD; by the miss rate a quarter less, or half the mean.
 pub fn lmd(epoch: &Epoch, _: u64) -> u64 {
     let n = epoch.samples.len() as u64;
     let mean = epoch.mean();
@@ -49,7 +51,7 @@ pub fn lmd(epoch: &Epoch, _: u64) -> u64 {
         return half;
     }
     let v = mean - 4 * lmd;
-    // Infinite without a miss.
+    // The quotient is infinite without a miss.
     let q = (n as f64 / k as f64).log2().floor();
     let v = if q <= 4.0 {
         half
@@ -61,7 +63,7 @@ pub fn lmd(epoch: &Epoch, _: u64) -> u64 {
     v.max(half)
 }
 
-/// 30, 35, 40 % and so on, by size class.
+/// A share of the mean by size class: 30, 35, 40 % and so on.
 pub fn by_size(epoch: &Epoch, _: u64) -> u64 {
     percent_of(30 + 5 * u64::from(epoch.size_class), epoch.mean())
 }

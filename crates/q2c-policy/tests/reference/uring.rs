@@ -1,4 +1,4 @@
-//! io_uring's rule again: keep every run time of a ring, in order.
+//! The second implementation of io_uring's rule: it keeps every run time of a ring, in order.
 
 use super::closed_loop::{Finish, Subject};
 use q2c_policy::Io;
@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
 pub struct Uring {
-    /// By I/O: when it started and what it was asked to sleep.
+    /// For each I/O, when it started and the sleep asked, ns.
     started: Vec<(u64, u64)>,
-    /// By lane.
+    /// Run times of each lane, ns.
     run_times: BTreeMap<usize, BTreeSet<u64>>,
 }
 

@@ -1,10 +1,10 @@
-//! Trials of replays: a row each.
+//! The trials of replays and comparisons as CSV.
 
 use super::{field, text};
 use q2c_result::compare::CompareResult;
 use q2c_result::replay::{Lateness, ReplayResult, ReplayTrial, Spread, reasons};
 
-/// Columns of a trial behind its number, in the order of [`row`].
+/// Names of a trial's columns behind its number, in the order of [`row`].
 const HEAD: [&str; 25] = [
     "valid",
     "invalid",
@@ -33,10 +33,10 @@ const HEAD: [&str; 25] = [
     "reader_cpu_s",
 ];
 
-/// The trials of a replay, one row each. What was not measured is an empty field.
+/// The trials of `q2c replay`, one row each. A quantity that was not measured is an empty field.
 ///
 /// # Errors
-/// When the CSV writer refuses a row, which its types leave no way for.
+/// The CSV writer refused a row; the types of the rows leave no way for that.
 pub fn replay(result: &ReplayResult) -> Result<String, ::csv::Error> {
     let rows = result.trials.iter().enumerate();
     write(
@@ -45,10 +45,11 @@ pub fn replay(result: &ReplayResult) -> Result<String, ::csv::Error> {
     )
 }
 
-/// The trials of a comparison, one row for each device and trial. What was not measured is an empty field.
+/// The trials of `q2c compare`, one row for each device and trial. A quantity that was not measured
+/// is an empty field.
 ///
 /// # Errors
-/// When the CSV writer refuses a row, which its types leave no way for.
+/// The CSV writer refused a row; the types of the rows leave no way for that.
 pub fn compare(result: &CompareResult) -> Result<String, ::csv::Error> {
     let rows = result.devices.iter().flat_map(|device| {
         let trials = device.trials.iter().enumerate();
@@ -81,7 +82,7 @@ fn write<'a>(
 
 fn row(trial: &ReplayTrial) -> impl Iterator<Item = String> {
     let flight = &trial.in_flight;
-    // Without capture there is nothing that these could be of.
+    // Without capture there are no Q2C counts, which differs from a count of zero.
     let captured = |n: u64| trial.sum_q2c_s.map_or_else(String::new, |_| n.to_string());
     let maybe = |value: Option<f64>| value.map_or_else(String::new, field);
     let own = [

@@ -1,4 +1,4 @@
-//! A trace's analysis as a page: what it says in words, charts, tables.
+//! The analysis of a trace as a page: sentences, charts and tables.
 
 use super::chart::{Chart, analysis};
 use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy};
@@ -37,10 +37,10 @@ struct Page<'a> {
     facts: Vec<(&'a str, &'a str)>,
 }
 
-/// The whole result as one page.
+/// Makes the page of an analysis.
 ///
 /// # Errors
-/// When the template cannot be filled, which its types leave no way for.
+/// The template could not be filled; its types leave no way for that.
 pub fn analyze(result: &AnalyzeResult) -> Result<String, RenderError> {
     let charts = analysis::all(result);
     let input = &result.input;
@@ -74,7 +74,7 @@ pub fn analyze(result: &AnalyzeResult) -> Result<String, RenderError> {
     Ok(page.render()?)
 }
 
-/// The answers, the most important first.
+/// The findings as headings with a sentence each, the most important first.
 fn verdicts(result: &AnalyzeResult) -> Vec<(String, String)> {
     let named = |name: &str, words: Option<String>| words.map(|words| (name.to_owned(), words));
     let mut all = Vec::new();

@@ -1,4 +1,5 @@
-//! A benchmark as a page: a table and a chart for each block size, pattern and depth; curves, warnings, the machine.
+//! A benchmark as a page: a table and a chart for each block size, pattern and depth, then scaling
+//! curves, warnings and the machine.
 
 use super::chart::{Chart, over_jobs};
 use super::checks::{self, CheckRow};
@@ -25,7 +26,8 @@ struct Panel {
     charts: Vec<Chart>,
 }
 
-/// A curve and what may have bent it.
+/// A scaling curve in words, with the suspects for its shape and the causes that were not looked
+/// at.
 struct Told {
     text: String,
     suspects: Vec<String>,
@@ -54,10 +56,10 @@ struct Page<'a> {
     machine: Vec<Fact>,
 }
 
-/// The whole result as one page.
+/// Makes the page of a benchmark.
 ///
 /// # Errors
-/// When the template cannot be filled, which its types leave no way for.
+/// The template could not be filled; its types leave no way for that.
 pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
     let sections = sections(result);
     let panels: Vec<Panel> = sections

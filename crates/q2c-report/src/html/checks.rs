@@ -1,20 +1,20 @@
-//! The doctor's checks as rows.
+//! The doctor's checks as rows of a table.
 
 use crate::invalid;
 use q2c_result::{Check, DoctorReport, Verdict};
 
-/// One check.
+/// A check with the words and classes of its row.
 pub(super) struct CheckRow<'a> {
     pub check: &'a Check,
     /// The verdict as a word.
     pub word: &'static str,
-    /// Its class in the style sheet.
+    /// The verdict's class in the style sheet.
     pub class: &'static str,
-    /// What it invalidates, by name.
+    /// Names of the measures that the check invalidates; `None` when it names none.
     pub invalid: Option<String>,
 }
 
-/// All checks: what invalidates first, what is well last.
+/// A row for each check: those that invalidate something first, those that pass last.
 pub(super) fn rows(report: &DoctorReport) -> Vec<CheckRow<'_>> {
     let row = |check| {
         let (word, class) = verdict(check);

@@ -7,10 +7,10 @@ use crate::said::{Said, Weight};
 use crate::{compare, replay};
 use q2c_result::compare::{CompareResult, DeviceRun};
 
-/// The whole result as one page.
+/// Makes the page of a comparison.
 ///
 /// # Errors
-/// When the template cannot be filled, which its types leave no way for.
+/// The template could not be filled; its types leave no way for that.
 pub fn compare(result: &CompareResult) -> Result<String, RenderError> {
     replayed::render(Content {
         command: "compare",

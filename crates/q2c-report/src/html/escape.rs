@@ -1,17 +1,19 @@
-//! Making strings from outside harmless, each in the language it goes into.
+//! Makes strings from outside harmless, each for the language it goes into.
 //!
-//! HTML text and attributes are escaped by the templates themselves; here is what they cannot know:
-//! JSON inside a `<script>`, and plotly's own markup.
+//! The templates escape HTML text and attributes themselves. This module covers two cases that they
+//! do not know: JSON inside a `<script>`, and plotly's own markup.
 
 use serde_json::Value;
 
-/// JSON that may stand inside a `<script>`: no markup, no line separator that JavaScript knows and JSON does not.
+/// Writes JSON that is safe inside a `<script>`: without markup, and without the line separators
+/// that JSON allows in strings and JavaScript does not.
 pub(super) fn json_for_script(value: &Value) -> String {
     let json = value.to_string();
     let mut safe = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
-            // These can stand only inside JSON strings, where the escape means the same.
+            // These characters occur only inside JSON strings, where the escape means the same
+            // character.
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
                 safe += &format!("\\u{:04x}", u32::from(c));
             }
@@ -21,7 +23,8 @@ pub(super) fn json_for_script(value: &Value) -> String {
     safe
 }
 
-/// Text for a chart: plotly reads `<b>`, `<a href>` and entities in names and labels.
+/// Escapes text for a chart, because plotly reads `<b>`, `<a href>` and entities in names and
+/// labels.
 pub(super) fn chart_text(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,4 +1,5 @@
-//! Machine, target and calibration as names and values. What could not be read says so.
+//! Machine, target and calibration as names and values. A value that could not be read is shown as
+//! unknown.
 
 use crate::label::ranges;
 use crate::quantity::{duration, seconds, size};
@@ -6,7 +7,7 @@ use q2c_model::CpuId;
 use q2c_result::tune::Calibration;
 use q2c_result::{Device, Machine, Target};
 
-/// One line.
+/// A line of a table of facts.
 pub(super) struct Fact {
     pub name: String,
     pub value: String,
@@ -19,7 +20,7 @@ fn fact(name: &str, value: impl Into<String>) -> Fact {
     }
 }
 
-/// A fact that may not have been readable.
+/// A fact whose value may be missing; it is shown as `unknown` then.
 fn maybe(name: &str, value: Option<impl ToString>) -> Fact {
     fact(
         name,
@@ -31,7 +32,7 @@ fn yes(value: bool) -> &'static str {
     if value { "yes" } else { "no" }
 }
 
-/// The machine.
+/// The facts of the machine.
 pub(super) fn machine(m: &Machine) -> Vec<Fact> {
     let states = m
         .idle_states
@@ -61,10 +62,10 @@ pub(super) fn machine(m: &Machine) -> Vec<Fact> {
     facts
 }
 
-/// The target, and the device under it.
+/// The facts of the target and of the device under it.
 pub(super) fn target(t: &Target) -> Vec<Fact> {
     let mut facts = vec![fact("Path", &t.path), fact("Kind", &t.kind)];
-    // A controller that the kernel does not drive tells none.
+    // A controller that no kernel driver has tells no size.
     facts.extend((t.size.0 > 0).then(|| fact("Size", size(t.size))));
     facts.extend(t.file_system.iter().map(|name| fact("File system", name)));
     match &t.device {
@@ -95,7 +96,7 @@ fn device(d: &Device) -> Vec<Fact> {
     ]
 }
 
-/// One block size's calibration.
+/// The facts of one block size's calibration.
 pub(super) fn calibration(c: &Calibration) -> Vec<Fact> {
     let ns = |value: f64| duration(value, "µ");
     let cost = &c.cost;

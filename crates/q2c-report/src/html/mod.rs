@@ -1,7 +1,8 @@
-//! A result as one HTML file that opens without a network: charts, tables, how to apply it.
+//! A result as one HTML file that opens without a network: charts, tables, and how to apply the
+//! result.
 //!
-//! Nothing in the page is loaded from elsewhere, and its Content-Security-Policy forbids it; only the two scripts
-//! whose hashes the policy names can run, whatever a string in the result says.
+//! The page loads nothing from elsewhere, and its Content-Security-Policy forbids it. Only the two
+//! scripts whose hashes the policy names can run, whatever a string in the result says.
 
 mod analyze;
 mod bench;

@@ -1,4 +1,4 @@
-//! The page as a whole.
+//! The page of `q2c tune`, and the parts that all pages share.
 
 use super::chart::{self, Chart};
 use super::checks::{self, CheckRow};
@@ -19,16 +19,16 @@ use thiserror::Error;
 pub(super) const STYLE: &str = include_str!("../../assets/report.css");
 pub(super) const SCRIPT: &str = include_str!("../../assets/report.js");
 
-/// The page could not be made.
+/// The error of a page that could not be made.
 #[derive(Debug, Error)]
 #[error("fill the report's template: {0}")]
 pub struct RenderError(#[from] askama::Error);
 
-/// Everything at one block size.
+/// The part of the page on one block size.
 struct Panel {
-    /// Block size in bytes: part of the elements' ids.
+    /// Block size in bytes, which is part of the elements' ids.
     id: u64,
-    /// As people say it: `4 KiB`.
+    /// Block size as shown: `4 KiB`.
     name: String,
     results: Results,
     charts: Vec<Chart>,
@@ -49,7 +49,8 @@ struct Page<'a> {
     started: String,
     took: String,
     advice: Vec<Advice>,
-    /// What the trials taught, a sentence for each block size.
+    /// The corrections that the trials made to the calibrated costs, a sentence for each block
+    /// size.
     lessons: Vec<String>,
     trust: Vec<Trust>,
     fallbacks: Vec<String>,
@@ -60,10 +61,10 @@ struct Page<'a> {
     checks: Vec<CheckRow<'a>>,
 }
 
-/// The whole result as one page, about 5 MB, most of it the chart library.
+/// Makes the page of `q2c tune`. It has about 5 MB, most of which is the chart library.
 ///
 /// # Errors
-/// When a template cannot be filled, which its types leave no way for.
+/// A template could not be filled; its types leave no way for that.
 pub fn tune(result: &TuneResult) -> Result<String, RenderError> {
     let sizes = chart::block_sizes(result);
     let panels: Vec<Panel> = sizes.iter().map(|&bs| panel(result, bs)).collect();
@@ -102,7 +103,7 @@ fn panel(result: &TuneResult, bs: Bytes) -> Panel {
     }
 }
 
-/// All figures by their chart's id, harmless inside a `<script>`.
+/// The figures of all panels by their chart's id, as JSON that is harmless inside a `<script>`.
 fn figures(panels: &[Panel]) -> String {
     figures_of(panels.iter().flat_map(|panel| &panel.charts))
 }
@@ -114,9 +115,11 @@ pub(super) fn figures_of<'a>(charts: impl Iterator<Item = &'a Chart>) -> String 
     escape::json_for_script(&figures)
 }
 
-/// No network at all; no script but the two that are ours.
+/// The page's Content-Security-Policy: no network, and no script but the two that belong to the
+/// page.
 pub(super) fn policy() -> String {
-    // plotly puts its own style sheet into the page, and makes pictures for "download as PNG".
+    // Inline styles and images are allowed because plotly puts its own style sheet into the page
+    // and makes pictures for "download as PNG".
     format!(
         "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; \
          form-action 'none'",
@@ -125,7 +128,7 @@ pub(super) fn policy() -> String {
     )
 }
 
-/// `2026-01-01 00:00 UTC`; the bare number where no calendar reaches.
+/// The start as `2026-01-01 00:00 UTC`; after the year 9999 as seconds since 1970.
 pub(super) fn started(unix_s: u64) -> String {
     const END_OF_YEAR_9999: u64 = 253_402_300_799;
     if unix_s > END_OF_YEAR_9999 {
@@ -141,7 +144,7 @@ pub(super) fn started(unix_s: u64) -> String {
     )
 }
 
-/// One sentence for each cell that was not what it was asked to be.
+/// A sentence for each cell that ran another method than was asked for.
 fn fallbacks(result: &TuneResult) -> Vec<String> {
     let differs = result
         .cells

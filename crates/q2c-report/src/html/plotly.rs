@@ -1,4 +1,4 @@
-//! The chart library as text, and the rule that lets the browser run it.
+//! The chart library as text, and the hash by which the browser's policy admits it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,10 +6,10 @@ use plotly::Plot;
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
-/// plotly.js, without the formula renderer that the crate puts beside it.
+/// The text of plotly.js, without the formula renderer that the crate puts beside it.
 ///
 /// # Panics
-/// When the crate changed how it hands out its scripts: the tests see that first.
+/// When the crate hands out its scripts in another form than expected; the tests see that first.
 pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     let sources = Plot::offline_js_sources();
     sources
@@ -20,7 +20,7 @@ pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
         .to_owned()
 });
 
-/// What a Content-Security-Policy calls a script of exactly this text.
+/// The name by which a Content-Security-Policy admits a script of exactly this text.
 pub(super) fn csp_hash(script: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script)))
 }
@@ -38,7 +38,8 @@ mod tests {
 
     #[test]
     fn the_hash_is_that_of_the_specification() {
-        // Example in the W3C's Content Security Policy Level 3, section on hash usage for `alert('Hello, world.');`.
+        // The hash is the example of the W3C's Content Security Policy Level 3, in the section on
+        // hash usage.
         assert_eq!(
             csp_hash("alert('Hello, world.');"),
             "'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"

@@ -7,10 +7,10 @@ use crate::replay;
 use crate::said::{Said, Weight};
 use q2c_result::replay::ReplayResult;
 
-/// The whole result as one page.
+/// Makes the page of a replay.
 ///
 /// # Errors
-/// When the template cannot be filled, which its types leave no way for.
+/// The template could not be filled; its types leave no way for that.
 pub fn replay(result: &ReplayResult) -> Result<String, RenderError> {
     let (job, trace) = (&result.job, &result.trace);
     let words = replay::words(job, trace, &result.trial);
@@ -38,7 +38,8 @@ pub fn replay(result: &ReplayResult) -> Result<String, RenderError> {
     })
 }
 
-/// What is told in the words too, but must not be missed.
+/// Sentences to repeat at the top of the page so that no reader misses them: lost idle time,
+/// cautions, invalid trials.
 fn notices(result: &ReplayResult, words: &[Said]) -> Vec<Said> {
     let lost = replay::does_not_reproduce(&result.job, &result.trace);
     let lost = lost.map(|lost| Said::new(Weight::Caution, "outstanding", lost));

@@ -1,4 +1,4 @@
-//! The page that replays and comparisons share: an answer, tables, sentences, charts, facts.
+//! The page that replays and comparisons share: verdict, tables, sentences, charts and facts.
 
 use super::chart::{Chart, replay::Line};
 use super::facts::{self, Fact};
@@ -8,7 +8,7 @@ use crate::said::{self, Weight};
 use askama::Template;
 use q2c_result::{Machine, Target, Warning};
 
-/// A sentence with its class in the style sheet.
+/// A sentence with its heading, `what`, and its class in the style sheet.
 pub(super) struct Sentence {
     class: &'static str,
     what: String,
@@ -31,13 +31,13 @@ impl From<said::Said> for Sentence {
     }
 }
 
-/// A table under its heading.
+/// A table with its heading.
 pub(super) struct Table {
     pub title: &'static str,
     pub of: said::Table,
 }
 
-/// Sentences under their heading.
+/// Sentences with their heading.
 pub(super) struct Told {
     pub title: String,
     pub said: Vec<Sentence>,
@@ -52,14 +52,14 @@ impl Told {
     }
 }
 
-/// Facts under their heading.
+/// Facts with their heading.
 pub(super) struct Facts {
     title: String,
     facts: Vec<Fact>,
 }
 
 impl Facts {
-    /// What a device is.
+    /// The facts of a target.
     pub fn target(target: &Target) -> Self {
         Facts {
             title: format!("Target {}", target.path),
@@ -75,7 +75,7 @@ impl Facts {
     }
 }
 
-/// What made the result.
+/// The run that made the result.
 pub(super) struct Made<'a> {
     pub version: &'a str,
     pub schema: &'a str,
@@ -84,14 +84,14 @@ pub(super) struct Made<'a> {
     pub warnings: &'a [Warning],
 }
 
-/// What a page says.
+/// The content of a page.
 pub(super) struct Content<'a> {
     pub command: &'static str,
     pub result: Made<'a>,
     pub title: &'a str,
     pub about: String,
     pub seed: u64,
-    /// In front of everything else, behind what holds for any result.
+    /// Notices at the top of the page, behind those that any result may have.
     pub notices: Vec<said::Said>,
     pub verdict: &'a [String],
     pub tables: Vec<Table>,
@@ -121,7 +121,7 @@ struct Page<'a> {
     facts: Vec<Facts>,
 }
 
-/// The page as text.
+/// Renders the page.
 pub(super) fn render(content: Content<'_>) -> Result<String, RenderError> {
     let charts = super::chart::replay::all(&content.lines);
     let page = Page {
@@ -149,7 +149,8 @@ pub(super) fn render(content: Content<'_>) -> Result<String, RenderError> {
     Ok(page.render()?)
 }
 
-/// What comes before the numbers, the weightiest first.
+/// The notices in front of the numbers, the most important first: an early stop, `own`, and the
+/// warnings.
 fn notices(result: &Made<'_>, own: Vec<said::Said>) -> Vec<Sentence> {
     let what = "the run was stopped early; what is shown is valid, the rest is missing";
     let stopped = (!result.complete).then(|| said::Said::new(Weight::Bad, "incomplete", what));

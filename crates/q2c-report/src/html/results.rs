@@ -7,42 +7,42 @@ use crate::quantity;
 use q2c_model::Bytes;
 use q2c_result::tune::TuneResult;
 
-/// A table as the template lays it out.
+/// The table in the form that the template takes.
 pub(super) struct Results {
     /// Name and unit of each column.
     pub columns: Vec<(&'static str, &'static str)>,
-    /// One per cell.
+    /// A row for each cell.
     pub rows: Vec<Row>,
 }
 
-/// One cell.
+/// The row of a cell.
 pub(super) struct Row {
     pub name: String,
     pub role: String,
-    /// Name of its colour in the style sheet.
+    /// Name of the cell's colour in the style sheet.
     pub colour: &'static str,
     pub recommended: bool,
-    /// What it really was, when that is worth a word.
+    /// The effective mode, when it says more than the mode asked for.
     pub mode: Option<String>,
-    /// Whether that is not what was asked for.
+    /// Whether the effective mode is another method than was asked for.
     pub differs: bool,
-    /// The proof of it.
+    /// The counts that prove the effective mode.
     pub proof: String,
-    /// I/Os in all trials, failed ones named.
+    /// I/Os in all trials; failed ones are named if there are any.
     pub ios: String,
     pub fields: Vec<Field>,
 }
 
-/// One number.
+/// A number of a cell: measured median, interval and prediction, as text.
 pub(super) struct Field {
     pub median: String,
     pub range: String,
     pub predicted: String,
 }
 
-/// The table of one block size.
+/// Makes the table of one block size.
 pub(super) fn of(result: &TuneResult, bs: Bytes) -> Results {
-    // `us` is for terminals that may lack the letter.
+    // `us` is for terminals, which may lack the letter µ.
     let unit = |unit: &'static str| if unit == "us" { "µs" } else { unit };
     Results {
         columns: METRICS.iter().map(|m| (m.name, unit(m.unit))).collect(),

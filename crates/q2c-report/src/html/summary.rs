@@ -1,32 +1,33 @@
-//! What a busy reader sees first: what to use, and how far to trust it.
+//! The summary at the top of the page: the method to use, and how far to trust the result.
 
 use crate::label;
 use crate::quantity::{bare, duration, median, number, seconds};
+use q2c_policy::Method;
 use q2c_result::tune::{Cell, Lesson, Recommendation, TuneResult};
 
-/// One block size's advice.
+/// The advice for one block size.
 pub(super) struct Advice {
     pub bs: String,
     pub verdict: String,
     pub why: Vec<String>,
     pub apply: Vec<String>,
-    /// The recommended cell beside the baselines.
+    /// The recommended cell and the baselines.
     pub rows: Vec<Compared>,
 }
 
-/// A cell in the short comparison.
+/// A cell of the short comparison.
 pub(super) struct Compared {
     pub method: String,
     pub policy: String,
     pub recommended: bool,
-    /// Over polling beside it: percent.
+    /// IOPS relative to polling beside the cell, percent.
     pub iops: String,
     pub cpu: String,
-    /// Over polling beside it: times.
+    /// KIOPS/core as a multiple of that of polling beside the cell.
     pub per_core: String,
-    /// That as a share of the largest shown, percent.
+    /// Length of the bar for `per_core`: percent of the largest value shown.
     pub bar: u32,
-    /// Whether its IOPS are below the floor, so that its KIOPS/core do not count.
+    /// Whether the cell's IOPS are below the floor, so that its KIOPS/core do not count.
     pub below_floor: bool,
 }
 
@@ -38,7 +39,7 @@ pub(super) struct Trust {
     pub caution: bool,
 }
 
-/// The recommendations, in the order of the block sizes.
+/// The advice for each recommendation, in the order of the result.
 pub(super) fn advice(result: &TuneResult) -> Vec<Advice> {
     result
         .recommendation
@@ -47,7 +48,7 @@ pub(super) fn advice(result: &TuneResult) -> Vec<Advice> {
         .collect()
 }
 
-/// What the trials taught about the costs, by block size.
+/// The corrections that the trials made to the calibrated costs, a sentence for each block size.
 pub(super) fn lessons(result: &TuneResult) -> Vec<String> {
     let told = |lesson: &Lesson| {
         let text = format!("{} costs {}.", lesson.bs, crate::advice::lesson(lesson));
@@ -72,14 +73,14 @@ fn advise(result: &TuneResult, recommendation: &Recommendation) -> Advice {
     let compared = |cell: &&Cell| {
         let (measured, relative) = (&cell.measured, of(cell));
         Compared {
-            method: cell.method.clone(),
-            policy: cell.policy.clone(),
+            method: cell.method.name().to_owned(),
+            policy: cell.method.detail(),
             recommended: recommended(cell),
             iops: median(&relative.iops, 100.0),
             cpu: median(&measured.cpu_pct, 1.0),
             per_core: median(&relative.kiops_per_core, 1.0),
             bar: share(relative.kiops_per_core.median, most),
-            below_floor: cell.method != "poll" && relative.iops.median < recommendation.floor,
+            below_floor: cell.method != Method::POLL && relative.iops.median < recommendation.floor,
         }
     };
     Advice {
@@ -91,18 +92,18 @@ fn advise(result: &TuneResult, recommendation: &Recommendation) -> Advice {
     }
 }
 
-/// A number and its percent sign stay on one line.
+/// Joins numbers and percent signs by no-break spaces, so that no line breaks between them.
 fn unbroken(text: &str) -> String {
     text.replace(" %", "\u{a0}%")
 }
 
-/// `part` of `whole` in percent, 0..100.
+/// `part` of `whole` in percent, 0 to 100.
 fn share(part: f64, whole: f64) -> u32 {
-    // A cast from f64 saturates, and takes what is not a number for 0.
+    // The cast from f64 saturates, and makes NaN 0.
     ((part / whole * 100.0).round() as u32).min(100)
 }
 
-/// Trials, fidelity, drift, the harness's own cost.
+/// The reasons to trust the result or not: trials, fidelity, drift, and the harness's own cost.
 pub(super) fn trust(result: &TuneResult) -> Vec<Trust> {
     vec![
         completeness(result),

@@ -1,4 +1,5 @@
-//! A sweep as a page: each trace's answer, heat maps, the Pareto front, and one configuration I/O by I/O.
+//! A sweep as a page: each trace's verdict, heat maps, the Pareto front, and one configuration I/O
+//! by I/O.
 
 use super::chart::{Chart, of_sweep, timeline};
 use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy};
@@ -18,7 +19,7 @@ struct Row {
     numbers: Vec<String>,
 }
 
-/// Everything of one trace.
+/// The part of the page on one trace.
 struct Panel {
     id: usize,
     name: String,
@@ -47,10 +48,10 @@ struct Page<'a> {
     panels: Vec<Panel>,
 }
 
-/// The whole result as one page.
+/// Makes the page of a sweep.
 ///
 /// # Errors
-/// When the template cannot be filled, which its types leave no way for.
+/// The template could not be filled; its types leave no way for that.
 pub fn sweep(result: &SweepResult) -> Result<String, RenderError> {
     let panels: Vec<Panel> = result.answers.iter().map(|a| panel(result, a)).collect();
     let page = Page {
@@ -191,7 +192,7 @@ fn row(name: &str, best: bool, rates: &Rates) -> Row {
     }
 }
 
-/// As the charts of tune know a sweep.
+/// A trace's cells in the form in which `q2c tune` keeps a sweep, for the charts that both share.
 fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
     let own = result
         .cells

@@ -1,4 +1,4 @@
-//! What was replayed and how, in words.
+//! The replayed trace and the replay's settings in words.
 
 use crate::analysis::time;
 use crate::label::ranges;
@@ -7,18 +7,19 @@ use crate::said::Said;
 use q2c_model::Bytes;
 use q2c_result::replay::{ReplayJob, TraceFacts};
 
-/// Whether requests have a time at which they are to be submitted.
+/// Whether requests were submitted at their recorded times.
 pub(crate) fn timed(job: &ReplayJob) -> bool {
     job.mode == "timed"
 }
 
-/// `24 780 requests in 60.0 s`.
+/// The trace in short: `24 780 requests in 60.0 s`.
 pub(crate) fn trace(trace: &TraceFacts) -> String {
     let requests = count(trace.requests);
     format!("{requests} requests in {}", time(trace.length_s * 1e9))
 }
 
-/// `timed, 2 times as fast`, `outstanding (requests), idle time squeezed`, `closed, one request at a time for each pid`.
+/// The replay's mode: `timed, 2 times as fast`, `outstanding (requests), idle time squeezed` or
+/// `closed, one request at a time for each pid`.
 pub(crate) fn mode(job: &ReplayJob) -> String {
     match job.mode.as_str() {
         "timed" if job.speed == 1.0 => "timed".to_owned(),
@@ -39,7 +40,8 @@ pub(crate) fn mode(job: &ReplayJob) -> String {
     }
 }
 
-/// What a trace that idles loses in this mode; none where it loses nothing.
+/// Says that a mode without idle time does not reproduce a trace that idles; `None` when idle time
+/// is kept or there is none.
 pub(crate) fn does_not_reproduce(job: &ReplayJob, trace: &TraceFacts) -> Option<String> {
     let squeezed = job.mode == "outstanding" && job.idle.as_deref() != Some("keep");
     let share = trace.idle_share.filter(|share| squeezed && *share > 0.0)?;
@@ -49,7 +51,7 @@ pub(crate) fn does_not_reproduce(job: &ReplayJob, trace: &TraceFacts) -> Option<
     ))
 }
 
-/// The trace, and the choices that the numbers depend on.
+/// Sentences on the trace, and on the settings that the numbers depend on.
 pub(crate) fn job(job: &ReplayJob, trace: &TraceFacts) -> Vec<Said> {
     let mut said = vec![
         Said::plain("trace", trace_facts(trace)),
@@ -89,7 +91,7 @@ fn trace_facts(trace: &TraceFacts) -> String {
     text
 }
 
-/// How loaded the recorded device was.
+/// How loaded the recorded device was, as far as the trace tells.
 fn load(trace: &TraceFacts) -> String {
     let idle = trace.idle_share;
     let idle = idle.map(|share| format!("; idle {} % of its time", number(share * 100.0)));

@@ -1,4 +1,4 @@
-//! What `q2c replay` shows, in a terminal and in a page alike.
+//! Tables and sentences of `q2c replay` that terminal and page share.
 
 mod job;
 mod tables;
@@ -11,7 +11,7 @@ pub(crate) use words::{invalid_trials, words};
 use crate::quantity::seconds;
 use q2c_result::replay::ReplayResult;
 
-/// What was replayed, how and where to.
+/// The replay in a line: trace, mode, trials, targets and duration.
 pub(crate) fn about(result: &ReplayResult) -> String {
     let targets: Vec<&str> = result.targets.iter().map(|t| t.path.as_str()).collect();
     let trials = match result.trials.len() {

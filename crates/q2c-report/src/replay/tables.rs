@@ -1,4 +1,4 @@
-//! Sums, latencies and trials of a replay as tables.
+//! The tables of a replay: sums, latencies and trials.
 
 use super::timed;
 use crate::analysis::time;
@@ -7,15 +7,16 @@ use crate::said::{Field, Table};
 use q2c_result::replay::{Lateness, ReplayJob, ReplayResult, ReplayTrial, Spread};
 use q2c_stats::Interval;
 
-/// What stands for the sum of Q2C where nothing was captured.
+/// The text in place of the sum of Q2C when nothing was captured.
 const NOT_CAPTURED: &str = "- (run with --capture)";
 
-/// Seconds with a fitting unit, never as minutes: what is compared keeps one form.
+/// Seconds with a fitting unit. Minutes are not used, because times that are compared need one
+/// form.
 fn length(s: f64) -> String {
     spread(&Interval::of(&[s])).text
 }
 
-/// The median with its unit, `[min, max]` below.
+/// The median with its unit, and `[min, max]` in the line below.
 pub(crate) fn spread(interval: &Interval) -> Field {
     if interval.trials == 0 {
         return NOTHING.into();
@@ -32,10 +33,11 @@ pub(crate) fn spread(interval: &Interval) -> Field {
     }
 }
 
-/// A quantity of a trial.
+/// Reads a quantity of a trial, in seconds.
 type Of = fn(&ReplayTrial) -> Option<f64>;
 
-/// Completion time and sums of the shown trial, and over the valid ones.
+/// Completion time and sums of latencies: those of the shown trial, and the medians over the valid
+/// trials.
 pub(crate) fn sums(result: &ReplayResult) -> Table {
     let valid: Vec<&ReplayTrial> = result.trials.iter().filter(|t| t.valid).collect();
     let several = result.trials.len() > 1;
@@ -71,12 +73,13 @@ pub(crate) fn sums(result: &ReplayResult) -> Table {
     .without_empty_columns()
 }
 
-/// Whether latency from the intended time, and lateness, say anything.
+/// Whether the latency from the intended time and the lateness differ from plain U2C and zero, so
+/// that they are worth a column.
 fn intended(job: &ReplayJob, trial: &ReplayTrial) -> bool {
     timed(job) || trial.sum_u2c_intended_s != trial.sum_u2c_s || trial.lateness_ns.max > 0.0
 }
 
-/// Latencies and lateness of a trial: percentiles in rows.
+/// Latencies and lateness of a trial, with a row for each percentile.
 pub(crate) fn latencies(job: &ReplayJob, trial: &ReplayTrial) -> Table {
     let mut columns = vec![("U2C", of_spread(Some(&trial.u2c_ns)))];
     if intended(job, trial) {
@@ -122,7 +125,7 @@ fn of_lateness(of: &Lateness) -> [String; 7] {
     [none(), none(), p50, none(), p99, p999, max]
 }
 
-/// A row for each trial; none where there is one.
+/// A row for each trial; `None` when there is only one.
 pub(crate) fn trials(result: &ReplayResult) -> Option<Table> {
     const HEAD: [&str; 7] = [
         "trial",

@@ -1,4 +1,4 @@
-//! What a trial says beside its tables.
+//! Sentences on a trial of a replay.
 
 use super::timed;
 use crate::analysis::time;
@@ -7,7 +7,7 @@ use crate::said::{Said, Weight};
 use q2c_model::Bytes;
 use q2c_result::replay::{ReplayJob, ReplayTrial, TraceFacts};
 
-/// Sentences on a trial, the weightiest first; what did not happen is left out.
+/// Sentences on a trial, the most important first. Events that did not happen are left out.
 pub(crate) fn words(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Vec<Said> {
     let mut said = vec![validity(trial)];
     said.extend(saturation(trial));
@@ -38,7 +38,8 @@ fn reasons(trial: &ReplayTrial) -> String {
     words
 }
 
-/// Why trials of several do not count; `whose` stands in front of the trial's number.
+/// A sentence for each invalid trial, with the reason. `whose` stands in front of the trial's
+/// number.
 pub(crate) fn invalid_trials(whose: &str, trials: &[ReplayTrial]) -> Vec<Said> {
     let told = |(at, trial): (usize, &ReplayTrial)| {
         let what = format!("{whose}trial {} is invalid", at + 1);

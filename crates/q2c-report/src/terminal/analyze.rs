@@ -6,10 +6,10 @@ use crate::analysis::{self, ORDER, STAGE_HEAD, stage_row};
 use crate::quantity::{count, number};
 use q2c_result::analyze::{AnalyzeResult, Bottleneck, Group, Hctx};
 
-/// Groups of one property that are shown; the JSON has all.
+/// Most groups of one property, and most CPUs of a queue, that are shown; the JSON has all.
 const SHOWN: usize = 12;
 
-/// Everything that the trace says.
+/// The report of an analysis.
 #[must_use]
 pub fn analyze(result: &AnalyzeResult, screen: Screen) -> String {
     let mut text = screen.note(
@@ -22,7 +22,7 @@ pub fn analyze(result: &AnalyzeResult, screen: Screen) -> String {
         .filter_map(|name| stage_row(&result.stages, name));
     text += &rows(&STAGE_HEAD, stages, screen);
     for (property, groups) in &result.groups {
-        // A single group says what the whole says.
+        // A single group has the figures of the whole.
         if groups.len() > 1 {
             text += &group_table(property, groups, screen);
         }

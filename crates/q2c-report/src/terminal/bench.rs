@@ -1,4 +1,5 @@
-//! `q2c bench` in a terminal: a table per block size, pattern and depth, the curves, and what qualifies them.
+//! `q2c bench` in a terminal: a table for each block size, pattern and depth, then the scaling
+//! curves, the points left out and the warnings.
 
 use super::doctor;
 use super::screen::{Screen, Tone, printable};
@@ -9,7 +10,7 @@ use crate::quantity::seconds;
 use comfy_table::{CellAlignment, ColumnConstraint};
 use q2c_result::bench::{BenchCell, BenchResult};
 
-/// Everything that a run says.
+/// The report of a benchmark.
 #[must_use]
 pub fn bench(result: &BenchResult, screen: Screen) -> String {
     let job = &result.job;

@@ -1,7 +1,9 @@
-//! The same figures laid out as btt does, for eyes and scripts that know it: seconds with nine decimals.
+//! The figures of `q2c analyze` in the layout of btt, for readers and scripts that know it: seconds
+//! with nine decimals.
 //!
-//! What differs in meaning: nothing is clamped to 1 ns, overlapping I/Os and requests without Insert are counted (G2D is their stage),
-//! and no device is left out for its major number.
+//! The figures differ from btt's in meaning: nothing is clamped to 1 ns; overlapping I/Os and
+//! requests without Insert are counted (G2D is their stage); and no device is left out for its
+//! major number.
 
 use super::screen::printable;
 use q2c_result::analyze::AnalyzeResult;

@@ -1,4 +1,4 @@
-//! `q2c compare` in a terminal: the devices, what separates them, the answer.
+//! `q2c compare` in a terminal: the devices, the metrics that separate them, and the verdict.
 
 use super::said;
 use super::screen::{Screen, Tone};
@@ -6,10 +6,11 @@ use crate::said::Said;
 use crate::{compare, replay};
 use q2c_result::compare::CompareResult;
 
-/// Columns that names of devices may be wrapped to for one table to hold all.
+/// Width to which the names of devices may be wrapped so that one table holds everything; otherwise
+/// there are two.
 const NAMES: usize = 14;
 
-/// Everything that a comparison says.
+/// The report of a comparison.
 #[must_use]
 pub fn compare(result: &CompareResult, screen: Screen) -> String {
     let about = format!("· {}", compare::about(result));

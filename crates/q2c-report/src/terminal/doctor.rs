@@ -6,7 +6,8 @@ use crate::invalid;
 use comfy_table::ColumnConstraint;
 use q2c_result::{Check, DoctorReport, Verdict};
 
-/// The checks by group, what each means, and the lines that would change what is amiss.
+/// The report of the checks: a table with findings and their meaning, a summary, and the lines that
+/// would mend what is wrong.
 #[must_use]
 pub fn doctor(report: &DoctorReport, screen: Screen) -> String {
     let mut table = table::empty(screen);
@@ -29,7 +30,7 @@ pub fn doctor(report: &DoctorReport, screen: Screen) -> String {
     table::text(&table) + &summary(report, screen) + &fixes(report, screen)
 }
 
-/// The word for a verdict and its looks.
+/// The word for a verdict, and its tone.
 fn verdict(verdict: Verdict) -> (&'static str, Tone) {
     match verdict {
         Verdict::Pass => ("ok", Tone::Good),
@@ -39,7 +40,7 @@ fn verdict(verdict: Verdict) -> (&'static str, Tone) {
     }
 }
 
-/// A line for each check that invalidates something.
+/// A line for each check that invalidates something, for the reports of other commands.
 pub(super) fn invalid(report: &DoctorReport, screen: Screen) -> String {
     let line = |check: &Check| {
         let head = format!("doctor {}:", check.id);

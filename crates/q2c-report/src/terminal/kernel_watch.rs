@@ -1,10 +1,10 @@
-//! The kernel's own hybrid polling: a line per interval.
+//! Watching the kernel's own hybrid polling in a terminal: a line per interval.
 
 use super::screen::printable;
 use crate::quantity::{self, NOTHING};
 use q2c_result::kernel_watch::KernelInterval;
 
-/// A column: its name, and what stands in it.
+/// A column: its name, and the text of an interval in it.
 type Column = (&'static str, fn(&KernelInterval) -> Option<String>);
 
 const COLUMNS: [Column; 9] = [
@@ -39,13 +39,13 @@ fn time(ns: f64) -> String {
     quantity::duration(ns, "u")
 }
 
-/// The head of the lines below.
+/// The head of the lines of [`kernel_watch_line`].
 #[must_use]
 pub fn kernel_watch_head() -> String {
     line("until", COLUMNS.iter().map(|(name, _)| (*name).to_owned()))
 }
 
-/// One interval in a line; `until` names it.
+/// An interval in a line. `until` is the text of the first column, the interval's end.
 #[must_use]
 pub fn kernel_watch_line(until: &str, interval: &KernelInterval) -> String {
     let fields = COLUMNS.iter().map(|(_, of)| of(interval));

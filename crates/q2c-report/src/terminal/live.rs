@@ -1,4 +1,4 @@
-//! A running capture: a line per interval, or a table that takes the place of the one before.
+//! A running capture in a terminal: a line per interval, or a table that replaces the one before.
 
 use super::screen::{Screen, Tone};
 use super::table;
@@ -18,10 +18,10 @@ const HEAD: [&str; 8] = [
     "lost",
 ];
 const WIDTHS: [usize; 8] = [10, 10, 10, 10, 10, 10, 10, 8];
-/// Of Q2C: what the three times of a line are.
+/// The stage whose times are in the columns mean, p50 and p99.
 const WHOLE: &str = "Q2C";
 
-/// The head of the lines below.
+/// The head of the lines of [`live_line`].
 #[must_use]
 pub fn live_head() -> String {
     format!(
@@ -30,7 +30,7 @@ pub fn live_head() -> String {
     )
 }
 
-/// One interval in a line: the times are of Q2C.
+/// An interval in a line. The times in the columns are those of Q2C.
 #[must_use]
 pub fn live_line(interval: &LiveInterval) -> String {
     let whole = interval.stages.get(WHOLE);
@@ -71,7 +71,7 @@ fn line(fields: &[String; 8]) -> String {
     text.join(" ")
 }
 
-/// The stages between Q and C that some I/O has.
+/// The stages between Q and C that any I/O of the interval has.
 fn parts(interval: &LiveInterval) -> impl Iterator<Item = (&'static str, &StageStats)> {
     let names = ORDER
         .into_iter()
@@ -79,7 +79,7 @@ fn parts(interval: &LiveInterval) -> impl Iterator<Item = (&'static str, &StageS
     names.filter_map(|name| Some((name, interval.stages.get(name)?)))
 }
 
-/// One interval as a table; no line is wider than the screen. `title` says what is captured.
+/// An interval as a table. No line is wider than the screen. `title` names the captured disks.
 #[must_use]
 pub fn live(title: &str, interval: &LiveInterval, screen: Screen) -> String {
     let mut text = screen.note(
@@ -177,7 +177,8 @@ mod tests {
         assert_eq!(idle.matches(NOTHING).count(), 3, "{idle}");
     }
 
-    /// The table before is wiped by its number of lines.
+    /// A wrapped line would break the display, which erases the table before by its number of
+    /// lines.
     #[test]
     fn no_line_of_the_table_is_wider_than_the_screen() {
         for width in [60, 80, 120] {

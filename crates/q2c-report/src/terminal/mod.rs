@@ -1,4 +1,4 @@
-//! Results in a terminal: compact tables, 100 columns and up read best.
+//! Results in a terminal, as compact tables. They are best read at 100 columns or more.
 
 mod analyze;
 mod bench;

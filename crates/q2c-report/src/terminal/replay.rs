@@ -6,7 +6,7 @@ use crate::replay;
 use crate::said::Said;
 use q2c_result::replay::ReplayResult;
 
-/// Everything that a replay says.
+/// The report of a replay.
 #[must_use]
 pub fn replay(result: &ReplayResult, screen: Screen) -> String {
     let (job, trace) = (&result.job, &result.trace);

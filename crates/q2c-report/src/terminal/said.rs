@@ -1,4 +1,4 @@
-//! Sentences and tables of [`crate::said`] in a terminal.
+//! Writes the sentences and tables of [`crate::said`] to a terminal.
 
 use super::screen::{Screen, Tone, printable};
 use super::table;
@@ -6,7 +6,7 @@ use crate::said::{Field, Said, Table, Weight};
 use comfy_table::{Cell, ColumnConstraint, Width};
 use textwrap::core::display_width;
 
-/// A name's column is never narrower than this, or than its longest line.
+/// Least width of the column of names, unless its longest line is shorter.
 const NAME: usize = 12;
 
 pub(super) fn all<'a>(said: impl IntoIterator<Item = &'a Said>, screen: Screen) -> String {
@@ -22,7 +22,7 @@ pub(super) fn all<'a>(said: impl IntoIterator<Item = &'a Said>, screen: Screen) 
     said.into_iter().map(one).collect()
 }
 
-/// The table below an empty line, with its legend.
+/// An empty line, the table, and its legend.
 pub(super) fn table(of: &Table, screen: Screen) -> String {
     let mut table = table::empty(screen);
     let head = of.head.iter().map(|name| printable_lines(name));
@@ -34,7 +34,7 @@ pub(super) fn table(of: &Table, screen: Screen) -> String {
     let names = widths(of).first().map_or(0, |width| *width.min(&NAME));
     if let Some(column) = table.column_mut(0) {
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(
-            // One blank of padding.
+            // One column more for the padding.
             names as u16 + 1,
         )));
     }
@@ -45,18 +45,18 @@ pub(super) fn table(of: &Table, screen: Screen) -> String {
     text
 }
 
-/// Whether it needs no more than the screen's columns with names wrapped no narrower than `names`.
+/// Whether the table fits on the screen when its names may be wrapped to `names` columns.
 pub(super) fn fits(of: &Table, names: usize, screen: Screen) -> bool {
     let mut widths = widths(of);
     if let Some(first) = widths.first_mut() {
         *first = (*first).min(names);
     }
-    // A blank of padding and one of the table behind each.
+    // Each column has a blank of padding and one of the table behind it.
     let needed: usize = widths.iter().map(|width| width + 2).sum();
     needed <= usize::from(screen.columns()) + 1
 }
 
-/// The widest line of each column.
+/// Width of the widest line of each column.
 fn widths(of: &Table) -> Vec<usize> {
     let widest = |text: &str| text.lines().map(display_width).max().unwrap_or(0);
     let column = |(at, head): (usize, &String)| {
@@ -75,7 +75,7 @@ fn legend(text: &str, screen: Screen) -> String {
     painted.collect()
 }
 
-/// Lines made harmless one by one.
+/// Makes each line harmless and keeps the line feeds.
 fn printable_lines(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(printable).collect();
     lines.join("\n")

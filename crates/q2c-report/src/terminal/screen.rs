@@ -1,18 +1,18 @@
-//! The surface that is written on: its width, and whether it shows colours.
+//! The terminal that a report is written for, and how text is made harmless for it.
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, Color};
 
-/// Where a report goes.
+/// The terminal or file that a report is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen {
-    /// Columns.
+    /// Width in columns. Reports use at least 60, even if the terminal is narrower.
     pub width: u16,
-    /// Whether it understands colours: false for files and pipes.
+    /// Whether to write escape sequences for colours; false for files and pipes.
     pub colour: bool,
 }
 
-/// The meaning of a piece of text, from which its looks follow.
+/// The meaning of a piece of text, from which its colour and weight follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
     Plain,
@@ -44,14 +44,15 @@ impl Tone {
 }
 
 impl Screen {
-    /// The narrowest that is laid out for; below, lines are longer than the screen.
+    /// The smallest width that reports are laid out for; on a narrower screen lines are longer than
+    /// it.
     const NARROWEST: u16 = 60;
 
     pub(super) fn columns(self) -> u16 {
         self.width.max(Self::NARROWEST)
     }
 
-    /// `text` made harmless, in the looks of `tone`.
+    /// Makes `text` harmless and styles it by `tone`.
     pub(super) fn paint(self, tone: Tone, text: &str) -> String {
         let text = printable(text);
         match self.colour {
@@ -64,12 +65,12 @@ impl Screen {
         }
     }
 
-    /// `text` made harmless, as a table's cell in the looks of `tone`.
+    /// Makes a table's cell of `text`: harmless, and styled by `tone`.
     pub(super) fn cell(self, tone: Tone, text: &str) -> Cell {
         self.cell_of_lines(tone, &printable(text))
     }
 
-    /// The same for lines that are harmless already.
+    /// Makes a table's cell of lines that are harmless already, styled by `tone`.
     pub(super) fn cell_of_lines(self, tone: Tone, lines: &str) -> Cell {
         let cell = Cell::new(lines);
         match (self.colour, tone) {
@@ -82,7 +83,8 @@ impl Screen {
         }
     }
 
-    /// `text` made harmless, wrapped, after a `head` in the looks of `tone`; further lines are indented by two.
+    /// Writes `head`, styled by `tone`, and `text` behind it. Both are made harmless, and wrapped
+    /// to the screen; further lines are indented by two.
     pub(super) fn note(self, tone: Tone, head: &str, text: &str) -> String {
         let options = textwrap::Options::new(usize::from(self.columns()))
             .subsequent_indent("  ")
@@ -96,7 +98,8 @@ impl Screen {
     }
 }
 
-/// Control characters written out: a device's name must not move the cursor, change colours or begin a line.
+/// Makes text harmless by writing control characters as escapes. A device's name, for example, must
+/// not move the cursor, change colours or begin a line.
 pub(super) fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -108,7 +111,8 @@ pub(super) fn printable(text: &str) -> String {
     safe
 }
 
-/// Line separators, and marks that turn the direction of what follows.
+/// Whether the character is a line separator, or a mark that turns the direction of the text behind
+/// it.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

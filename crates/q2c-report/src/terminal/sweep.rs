@@ -1,4 +1,5 @@
-//! `q2c poll sweep` in a terminal: for each trace the bounds, each rule's best, and what they mean.
+//! `q2c poll sweep` in a terminal: for each trace the bounds, the best cell of each rule, and the
+//! verdict.
 
 use super::screen::{Screen, Tone};
 use super::table;
@@ -21,7 +22,7 @@ const HEAD: [&str; 11] = [
     "p99",
 ];
 
-/// Everything that a sweep says, without its many cells.
+/// The report of a sweep. Of many cells it shows the best of each rule.
 #[must_use]
 pub fn sweep(result: &SweepResult, screen: Screen) -> String {
     let mut text = String::new();

@@ -1,4 +1,5 @@
-//! The results of one block size: a row per method and policy, the prediction below the measurement.
+//! The results table of one block size, with two lines per method and policy: the measurement and
+//! the prediction. Also the helpers that all tables share.
 
 use super::screen::{Screen, Tone, printable};
 use crate::label::{self, Mode};
@@ -7,16 +8,16 @@ use comfy_table::{Cell as Field, CellAlignment, ColumnConstraint, ContentArrange
 use comfy_table::{TableComponent, presets};
 use q2c_result::tune::{Cell, Recommendation};
 
-/// A line of the table: what it is about, and the numbers.
+/// A line of the table: a text and the numbers.
 struct Row {
-    /// In front of the first line of `about`.
+    /// Written in front of the first line of `about`.
     mark: &'static str,
     about: String,
     tone: Tone,
     numbers: Vec<Field>,
 }
 
-/// The table, framed by its rules, ending with a line feed.
+/// The results table of some cells, as text that ends with a line feed.
 pub(super) fn results(
     cells: &[&Cell],
     recommendation: Option<&Recommendation>,
@@ -30,7 +31,8 @@ pub(super) fn results(
     lay_out(rows, screen)
 }
 
-/// Gives the names what room the numbers leave, and the columns a wider gap where that is enough.
+/// Lays out the rows. The names get the room that the numbers leave. Columns stand two blanks apart
+/// when no name has to be wrapped for that, else one.
 fn lay_out(rows: Vec<Row>, screen: Screen) -> String {
     let width = |row: &Row| textwrap::core::display_width(&row.about) + row.mark.len();
     let longest = rows.iter().map(width).max().unwrap_or(0);
@@ -54,7 +56,8 @@ fn lay_out(rows: Vec<Row>, screen: Screen) -> String {
     text(&table)
 }
 
-/// Columns that are left for the names when the numbers stand `gap` apart; never less than a short word.
+/// Width that is left for the names when the numbers stand `gap` blanks apart; at least 16, enough
+/// for a short word.
 fn room(rows: &[Row], gap: usize, screen: Screen) -> usize {
     let mut numbers = Table::new();
     for row in rows {
@@ -65,7 +68,7 @@ fn room(rows: &[Row], gap: usize, screen: Screen) -> usize {
     usize::from(screen.columns()).saturating_sub(taken).max(16)
 }
 
-/// The row as the table takes it, its name wrapped under itself.
+/// The fields of a row; the name is wrapped to `room`, with further lines indented.
 fn fields(row: Row, room: usize, screen: Screen) -> Vec<Field> {
     let options = textwrap::Options::new(room)
         .initial_indent(row.mark)
@@ -76,7 +79,8 @@ fn fields(row: Row, room: usize, screen: Screen) -> Vec<Field> {
     fields
 }
 
-/// A table with a rule below the head and one at its end, in the colours of `screen`.
+/// An empty table as wide as the screen, with a line below the head and one at its end. It has
+/// colours if `screen` has.
 pub(super) fn empty(screen: Screen) -> Table {
     let mut table = Table::new();
     table
@@ -94,7 +98,7 @@ pub(super) fn empty(screen: Screen) -> Table {
     table
 }
 
-/// The table's lines without blanks at their ends.
+/// The table's text, without blanks at the ends of lines.
 pub(super) fn text(table: &Table) -> String {
     let lines: Vec<String> = table
         .lines()
@@ -140,7 +144,8 @@ fn measured(cell: &Cell, recommended: bool, screen: Screen) -> Row {
     }
 }
 
-/// The second line: the cell's role, what it really was when that is worth a word, and the prediction.
+/// The second line of a cell: its role, its effective mode when that differs from the one asked
+/// for, and the prediction.
 fn predicted(cell: &Cell, screen: Screen) -> Row {
     let (mut about, mut tone) = (cell.role.clone(), Tone::Dim);
     match label::mode(&cell.effective_mode) {
@@ -166,7 +171,8 @@ fn predicted(cell: &Cell, screen: Screen) -> Row {
     }
 }
 
-/// Names below the first head, fields to the right of them; ends with a line feed.
+/// A table of texts: names in the first column, fields right-aligned behind them; ends with a line
+/// feed.
 pub(super) fn plain(
     head: &[&str],
     rows: impl Iterator<Item = Vec<String>>,
@@ -181,7 +187,7 @@ pub(super) fn plain(
     text(&table)
 }
 
-/// Names to the left; all else to the right, never broken.
+/// Aligns the first column to the left and all others to the right; these are never wrapped.
 pub(super) fn align_plain(table: &mut Table) {
     for column in table.column_iter_mut() {
         column.set_padding((0, 1));
@@ -192,7 +198,8 @@ pub(super) fn align_plain(table: &mut Table) {
     }
 }
 
-/// Names to the left; numbers to the right, never broken; the interval beside its median.
+/// Aligns names and intervals to the left and numbers to the right; no column is wrapped by the
+/// table.
 fn align(table: &mut Table, gap: u16) {
     let mut left = vec![0];
     let mut at = 0;
@@ -204,7 +211,7 @@ fn align(table: &mut Table, gap: u16) {
         }
     }
     for column in table.column_iter_mut() {
-        // One blank stands between columns already.
+        // The table puts one blank between columns itself.
         column.set_padding((if column.index == 0 { 0 } else { gap - 1 }, 0));
         let alignment = match left.contains(&column.index) {
             true => CellAlignment::Left,

@@ -9,7 +9,8 @@ use crate::quantity::{duration, number, seconds};
 use q2c_model::Bytes;
 use q2c_result::tune::{Fidelity, Lesson, Recommendation, TuneResult, Unavailable};
 
-/// The whole result: a table and a recommendation per block size, then what qualifies them.
+/// The report of a tune: a table and a recommendation for each block size, then costs, fidelity,
+/// effective modes and warnings.
 #[must_use]
 pub fn tune(result: &TuneResult, screen: Screen) -> String {
     let mut text = head(result, screen);
@@ -76,13 +77,13 @@ fn advice(result: &TuneResult, recommendation: &Recommendation, screen: Screen) 
     let verdict = format!("▸ {}:", words.verdict);
     let mut text = screen.note(tone, &verdict, &words.why.join("; "));
     for line in &words.apply {
-        // Not wrapped: these lines are there to be copied.
+        // These lines are meant to be copied, so they are not wrapped.
         text += &format!("    {}\n", screen.paint(Tone::Plain, line));
     }
     text
 }
 
-/// What the trials taught about the calibrated costs.
+/// The corrections that the trials made to the calibrated costs of a block size.
 fn lesson(lesson: &Lesson, screen: Screen) -> String {
     let head = format!("{} costs:", lesson.bs);
     screen.note(Tone::Strong, &head, &crate::advice::lesson(lesson))
@@ -131,7 +132,7 @@ fn harness_floor(result: &TuneResult, screen: Screen) -> String {
     screen.note(Tone::Strong, "harness floor:", &text)
 }
 
-/// One line for each cell that was not what it was asked to be, with the proof.
+/// A line for each cell that ran another method than was asked for, with the counts that prove it.
 fn effective_modes(result: &TuneResult, screen: Screen) -> String {
     let mut text = String::new();
     for cell in &result.cells {
@@ -151,7 +152,7 @@ fn effective_modes(result: &TuneResult, screen: Screen) -> String {
     text
 }
 
-/// One line for each method that does not exist here.
+/// A line for each method that is not available on this machine, with the reason.
 fn unavailable(result: &TuneResult, screen: Screen) -> String {
     let told = |none: &Unavailable| {
         let text = format!("{}: {}", none.method, none.reason);

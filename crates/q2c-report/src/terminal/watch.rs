@@ -1,4 +1,4 @@
-//! What was seen while a workload ran: a line per interval, a table by method.
+//! A watched workload in a terminal: a line per interval, and at the end a table by method.
 
 use super::screen::{Screen, Tone, printable};
 use super::table::{empty, text};
@@ -6,19 +6,19 @@ use crate::quantity::{self, NOTHING};
 use comfy_table::{CellAlignment, ColumnConstraint};
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers, WatchResult};
 
-/// A number of an interval, as it is shown.
+/// A number of an interval: how to read it and how to show it.
 pub struct Gauge {
-    /// Its name.
+    /// Name, used as the head of its column.
     pub name: &'static str,
-    /// Its value in its own unit.
+    /// Reads the value, in the unit that `text` takes; `None` when the interval has none.
     pub value: fn(&WatchNumbers) -> Option<f64>,
-    /// The value as text with its unit.
+    /// Writes a value as text with its unit.
     pub text: fn(f64) -> String,
-    /// The largest value there is.
+    /// The largest possible value, where there is one (100 for percentages).
     pub top: Option<f64>,
 }
 
-/// All of them.
+/// All gauges, in the order of their columns.
 pub static GAUGES: [Gauge; 7] = [
     Gauge {
         name: "IOPS",
@@ -73,28 +73,24 @@ fn time(ns: f64) -> String {
 }
 
 impl Gauge {
-    /// What it shows of an interval; `-` when there is nothing.
+    /// The value of an interval as text; `-` when it has none.
     #[must_use]
     pub fn show(&self, numbers: &WatchNumbers) -> String {
         (self.value)(numbers).map_or(NOTHING.to_owned(), self.text)
     }
 }
 
-/// The method of an interval with its background, for people.
+/// The short name of a method, with a mark when background jobs ran beside it.
 fn named(method: &WatchMethod) -> String {
     let with = if method.background {
         " + background"
     } else {
         ""
     };
-    let name = method
-        .method
-        .strip_prefix("hybrid:")
-        .unwrap_or(&method.method);
-    format!("{name}{with}")
+    format!("{}{with}", method.method.brief())
 }
 
-/// The head of the lines below.
+/// The head of the lines of [`watch_line`].
 #[must_use]
 pub fn watch_head() -> String {
     let names = GAUGES.iter().map(|gauge| format!(" {:>9}", gauge.name));
@@ -106,7 +102,7 @@ pub fn watch_head() -> String {
     )
 }
 
-/// One interval in a line; `behind` is the background's IOPS.
+/// An interval in a line. The column `behind` has the IOPS of the background jobs.
 #[must_use]
 pub fn watch_line(interval: &WatchInterval, methods: &[WatchMethod]) -> String {
     let fields = GAUGES
@@ -126,7 +122,7 @@ pub fn watch_line(interval: &WatchInterval, methods: &[WatchMethod]) -> String {
     ))
 }
 
-/// The medians of each method, and how it ended.
+/// The report of a watched run: the medians of each method over its settled intervals, and notes.
 #[must_use]
 pub fn watch(result: &WatchResult, screen: Screen) -> String {
     let mut table = empty(screen);
@@ -212,7 +208,7 @@ mod tests {
 
     fn method() -> WatchMethod {
         WatchMethod {
-            method: "hybrid:min:ratio=70%,period=10ms".to_owned(),
+            method: "hybrid:min:70%,10ms".parse().unwrap(),
             background: true,
             was: "hybrid (sleep, then ring)".to_owned(),
             intervals: 3,
@@ -243,9 +239,8 @@ mod tests {
     #[test]
     fn the_table_tells_what_counts() {
         let never = WatchMethod {
-            method: "poll".to_owned(),
             settling: 2,
-            ..WatchMethod::default()
+            ..WatchMethod::new(q2c_policy::Method::POLL, false)
         };
         let result = WatchResult {
             schema: String::new(),

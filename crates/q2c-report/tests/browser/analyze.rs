@@ -1,4 +1,4 @@
-//! The page of a trace's analysis.
+//! Tests the page of a trace's analysis in a browser.
 
 #[path = "../fixture/analyze.rs"]
 mod analyze_fixture;
@@ -16,7 +16,8 @@ fn an_analysis_is_drawn_in_every_view() {
     let Some(mut page) = open("an_analysis_is_drawn_in_every_view") else {
         return;
     };
-    // Three stages; a heat map; in flight and IOPS; four stages and Q2C but not Q2Q; bars and the mean; three stages and the ends.
+    // By chart: three stages; a heat map; in flight and IOPS; four stages and Q2C but not Q2Q; bars
+    // and the mean; three stages and the completions.
     for (chart, view, traces) in [
         ("stages", 0, 3),
         ("stages", 1, 3),
@@ -46,7 +47,8 @@ fn an_io_s_stages_stand_where_its_times_are() {
         return;
     };
     page.scroll_to("excerpts");
-    // The second I/O, on CPU 1: queued at 10 us, 20 us to its request, 1 to the driver, 30 to its end.
+    // The second I/O, on CPU 1, is queued at 10 us, waits 20 us for its request, 1 us for the
+    // driver, and takes 30 us.
     let pieces = page.evaluate(
         "document.querySelector('[data-chart=excerpts] .plot').data.filter((t) => t.mode === 'lines')
             .map((t) => [t.name, t.x[3], t.x[4], t.x[5]])",
@@ -59,7 +61,8 @@ fn an_io_s_stages_stand_where_its_times_are() {
             ["D2C", 31, 61, null]
         ])
     );
-    // Two CPUs, each with three I/Os at once: rows 0 to 2, a free one, 4 to 6.
+    // Two CPUs have three I/Os at once each: they take rows 0 to 2 and 4 to 6, with a free row
+    // between.
     let lanes = page.evaluate(
         "(() => { const p = document.querySelector('[data-chart=excerpts] .plot');
           return [p.layout.yaxis.ticktext, p.layout.yaxis.tickvals, Math.max(...p.data[0].y)]; })()",

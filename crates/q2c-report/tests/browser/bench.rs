@@ -1,4 +1,4 @@
-//! The page of a benchmark.
+//! Tests the page of a benchmark in a browser.
 
 #[path = "../fixture/bench.rs"]
 mod bench_fixture;
@@ -17,7 +17,7 @@ fn a_benchmark_is_drawn_in_every_view() {
     let Some(mut page) = open("a_benchmark_is_drawn_in_every_view") else {
         return;
     };
-    // Two lines; knee and collapse of the one that falls stand on the throughput alone.
+    // There are two lines. Knee and collapse of the falling one are marked in the throughput alone.
     for (view, title, traces) in [
         (0, "KIOPS", 4),
         (1, "busy CPUs of the machine", 2),
@@ -90,7 +90,8 @@ fn the_dark_scheme_reaches_the_chart() {
     page.scroll_to("jobs-0");
     let colours = "(() => { const p = document.querySelector('[data-chart=jobs-0] .plot');
         return [p.layout.font.color, p.data[0].line.color]; })()";
-    // `--ink` and `--interrupt`, the first line's colour, as the style sheet has them at the time.
+    // `--ink`, and `--interrupt`, which is the first line's colour, as the style sheet has them in
+    // the present scheme.
     let wanted = "(() => { const probe = document.createElement('i'); document.body.append(probe);
         const of = (name) => { probe.style.color = `var(${name})`; return getComputedStyle(probe).color; };
         const both = [of('--ink'), of('--interrupt')]; probe.remove(); return both; })()";

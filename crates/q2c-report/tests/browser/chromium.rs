@@ -1,4 +1,4 @@
-//! A headless Chromium of our own, with an empty profile.
+//! Starts a headless Chromium with an empty profile.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,17 +8,17 @@ use tempfile::TempDir;
 const INSTALL: &str = "install it with `apt-get install chromium`";
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// A running browser; stopped when dropped.
+/// A running browser. Dropping it stops the browser.
 pub struct Chromium {
     process: Child,
     profile: TempDir,
 }
 
 impl Chromium {
-    /// Starts it; `None`, with a counted skip, when this machine has none.
+    /// Starts a browser; `None`, with a counted skip, when this machine has none.
     ///
     /// # Panics
-    /// When it is missing although `CI` is `true`, or does not come up.
+    /// When Chromium is missing although `CI` is `true`, or does not start.
     pub fn start(test: &str) -> Option<Self> {
         let Some(program) = found() else {
             assert!(
@@ -52,7 +52,7 @@ impl Chromium {
         Some(Chromium { process, profile })
     }
 
-    /// Where it listens: port and path of the debugging socket.
+    /// Port and path of the debugging socket that the browser listens on.
     pub fn socket(&self) -> (u16, String) {
         let file = self.profile.path().join("DevToolsActivePort");
         let deadline = Instant::now() + Duration::from_secs(60);
@@ -77,7 +77,7 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // It may be gone already; then there is nothing to stop.
+        // The browser may be gone already; then there is nothing to stop.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,4 +1,4 @@
-//! The browser's debugging protocol: JSON messages over a web socket.
+//! A client of the browser's debugging protocol: JSON messages over a web socket.
 
 use serde_json::{Value, json};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ pub struct DevTools {
     socket: WebSocket<TcpStream>,
     session: Option<String>,
     next_id: u64,
-    /// Every event so far, in the order of arrival.
+    /// All events so far, in the order of arrival.
     pub events: Vec<Value>,
 }
 
@@ -36,7 +36,7 @@ impl DevTools {
         tools
     }
 
-    /// Sends a command and waits for its answer; events that come meanwhile are kept.
+    /// Sends a command and waits for its answer. Events that arrive meanwhile are kept in `events`.
     pub fn call(&mut self, method: &str, params: &Value) -> Value {
         self.next_id += 1;
         let mut message = json!({"id": self.next_id, "method": method, "params": params});
@@ -56,7 +56,7 @@ impl DevTools {
         }
     }
 
-    /// Waits for the next event of this name.
+    /// Waits for the next event with this name.
     pub fn wait_for(&mut self, event: &str) {
         loop {
             let message = self.receive();

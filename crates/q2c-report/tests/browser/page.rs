@@ -1,4 +1,4 @@
-//! A report that is open in a browser.
+//! A report that is open in a browser, and the questions that tests ask of it.
 
 use crate::chromium::Chromium;
 use crate::devtools::DevTools;
@@ -6,7 +6,8 @@ use q2c_result::tune::TuneResult;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// What is in a chart: traces asked for, groups and marks drawn, paths with numbers that are none, titles.
+/// A script that counts the content of a chart: traces asked for, groups and marks drawn, paths
+/// with NaN in them, titles.
 const CENSUS: &str = "(id) => {
   const plot = document.querySelector(`[data-chart='${id}'] .plot`);
   const count = (selector) => plot.querySelectorAll(selector).length;
@@ -23,7 +24,7 @@ const CENSUS: &str = "(id) => {
   };
 }";
 
-/// An open report. The browser goes with it.
+/// An open report. Dropping it stops the browser.
 pub struct Page {
     tools: DevTools,
     url: String,
@@ -31,7 +32,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Opens the report of `result`; `None` when there is no browser.
+    /// Opens the report of a tune; `None` when there is no browser.
     pub fn open(test: &str, result: &TuneResult) -> Option<Self> {
         let html = q2c_report::html::tune(result).expect("make the report");
         Self::open_html(test, &html)
@@ -67,7 +68,7 @@ impl Page {
         answer["result"]["value"].take()
     }
 
-    /// Evaluates again and again until the value is `expected`.
+    /// Evaluates an expression again and again until its value is `expected`.
     pub fn wait_for_value(&mut self, expression: &str, expected: &Value) {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
@@ -83,7 +84,7 @@ impl Page {
         }
     }
 
-    /// Clicks on the element that a selector names.
+    /// Clicks the element that a selector names.
     pub fn click(&mut self, selector: &str) {
         self.evaluate(&format!(
             "document.querySelector({}).click()",
@@ -91,13 +92,13 @@ impl Page {
         ));
     }
 
-    /// Charts drawn so far.
+    /// Number of charts that are drawn so far.
     pub fn drawn(&mut self) -> usize {
         let drawn = self.evaluate("document.querySelectorAll('[data-state=drawn]').length");
         usize::try_from(drawn.as_u64().expect("a count")).expect("a small count")
     }
 
-    /// Brings a chart into view, waits until it is drawn, and tells what is in it.
+    /// Brings a chart into view, waits until it is drawn, and returns its [`CENSUS`].
     pub fn scroll_to(&mut self, chart: &str) -> Value {
         let figure = format!("document.querySelector(\"[data-chart='{chart}']\")");
         self.evaluate(&format!("{figure}.scrollIntoView()"));
@@ -105,7 +106,7 @@ impl Page {
         self.evaluate(&format!("({CENSUS})('{chart}')"))
     }
 
-    /// Switches a chart to one of its views, and tells what is in it then.
+    /// Switches a chart to one of its views, and returns its [`CENSUS`] then.
     pub fn show_view(&mut self, chart: &str, index: usize) -> Value {
         self.scroll_to(chart);
         let button =
@@ -119,15 +120,16 @@ impl Page {
         self.evaluate(&format!("({CENSUS})('{chart}')"))
     }
 
-    /// Makes the page believe that its reader prefers a light or a dark scheme.
+    /// Sets the colour scheme, `light` or `dark`, that the browser reports as the reader's choice.
     pub fn prefer_scheme(&mut self, scheme: &str) {
         let feature = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
         self.tools.call("Emulation.setEmulatedMedia", &feature);
     }
 
-    /// Everything the browser complained of: exceptions, errors and warnings of the console and the log, dialogs.
+    /// Everything that the browser complained of: exceptions, dialogs, and errors and warnings of
+    /// console and log.
     pub fn complaints(&mut self) -> Vec<String> {
-        // One more round trip, so that what is under way arrives.
+        // One more round trip, so that events under way arrive.
         self.evaluate("new Promise((done) => setTimeout(done, 100))");
         self.tools
             .events
@@ -137,14 +139,14 @@ impl Page {
             .collect()
     }
 
-    /// Nothing was complained of, and nothing but the page itself was loaded.
+    /// Asserts that the browser complained of nothing, and loaded nothing but the page itself.
     pub fn assert_quiet(&mut self) {
         let complaints = self.complaints();
         assert!(complaints.is_empty(), "{complaints:#?}");
         let events = self.tools.events.iter();
         let requests = events.filter(|e| e["method"] == "Network.requestWillBeSent");
         let urls = requests.filter_map(|e| e["params"]["request"]["url"].as_str());
-        // A picture inside the page is announced like a request, and goes nowhere.
+        // The browser announces a picture inside the page like a request, but sends none.
         let urls: Vec<&str> = urls.filter(|url| !url.starts_with("data:image/")).collect();
         assert_eq!(urls, [self.url.as_str()], "requests");
     }

@@ -1,4 +1,4 @@
-//! The pages of a replay and of a comparison of devices.
+//! Tests the pages of a replay and of a comparison of devices in a browser.
 
 #[path = "../fixture/replay.rs"]
 mod replay_fixture;
@@ -17,7 +17,8 @@ fn open_comparison(test: &str) -> Option<Page> {
     Page::open_html(test, &html)
 }
 
-/// Every chart and view with its number of traces. A chart with one view has no buttons.
+/// Asserts the number of traces of charts and views. The view is `None` for a chart with one view,
+/// which has no buttons.
 fn assert_drawn(page: &mut Page, charts: &[(&str, Option<usize>, u64)]) {
     for (chart, view, traces) in charts {
         let plot = match view {
@@ -36,7 +37,8 @@ fn a_replay_is_drawn_in_every_view() {
     let Some(mut page) = open("a_replay_is_drawn_in_every_view", &replay_fixture::timed()) else {
         return;
     };
-    // U2C, U2C from the intended time, Q2C; the recording and the replay; the replay.
+    // Latency has U2C, U2C from the intended time and Q2C; the others have the recording and the
+    // replay, or the replay.
     let charts = [
         ("latency", Some(0), 3),
         ("latency", Some(1), 3),
@@ -54,7 +56,7 @@ fn a_replay_whose_times_do_not_count_is_drawn_alone() {
     let Some(mut page) = open(test, &replay_fixture::outstanding()) else {
         return;
     };
-    // From the intended time it is the same, and the recording's windows are not known.
+    // U2C from the intended time is the same as U2C, and the recording's windows are not known.
     let charts = [
         ("latency", Some(0), 2),
         ("in-flight", Some(0), 1),
@@ -70,7 +72,8 @@ fn a_comparison_is_drawn_with_a_line_for_each_device() {
     else {
         return;
     };
-    // Two of three devices have a trial to show: U2C and Q2C of each; both and the recording; both.
+    // Two of three devices have a trial to show. Latency has U2C and Q2C of each; the others have
+    // both devices and the recording, or both devices.
     let charts = [
         ("latency", Some(0), 4),
         ("latency", Some(1), 4),
@@ -94,7 +97,8 @@ fn a_comparison_shows_the_numbers_it_was_given() {
         );
         serde_json::from_value(page.evaluate(&script)).expect("an array")
     };
-    // The first second has 413 requests: of 4 ms in the recording, of 90 us and 18 us on the devices.
+    // The first second has 413 requests, which take 4 ms in the recording, 90 us and 18 us on the
+    // devices.
     let first = of(&mut page, "in-flight", "[t.name, t.x[0], t.y[0]]");
     let expected = [
         json!(["recorded", 0.5, 1.652]),
@@ -150,7 +154,7 @@ fn a_saturated_device_is_a_finding() {
         "18\u{202f}204 requests waited in all 6 min 53 s for a free place; a finding, not a fault";
     assert!(notices.contains(finding), "{notices}");
     page.scroll_to("lateness");
-    // 10.4 s at the end, in microseconds.
+    // The lateness is 10.4 s at the end; the chart has microseconds.
     let last =
         page.evaluate("document.querySelector('[data-chart=lateness] .plot').data[0].y.at(-1)");
     assert_eq!(last, json!(10_400_000));

@@ -1,4 +1,4 @@
-//! The page of a sweep.
+//! Tests the page of a sweep in a browser.
 
 use crate::page::Page;
 use q2c_model::{Bytes, Nanos};
@@ -9,7 +9,8 @@ use serde_json::json;
 
 const HOSTILE: &str = "</script><script>window.ran=1</script>";
 
-/// Two traces, `min` over two ratios and two periods, and `pas`; strings that want out.
+/// A sweep over two traces, of `min` with two ratios and two periods, and of `pas`. Strings from
+/// outside hold markup.
 fn result() -> SweepResult {
     let policies = [
         ("min", "min:ratio=50%,period=1ms", Some((0.5, 1e6))),
@@ -93,7 +94,8 @@ fn a_sweep_is_drawn() {
     let Some(mut page) = Page::open_html("a_sweep_is_drawn", &html) else {
         return;
     };
-    // Two rules, front, best, oracle and poll; one map, its crosses, and no ring: the best is no `min`.
+    // The front's chart has two rules, front, best, oracle and poll. There is one map with its
+    // crosses and no ring, because the best cell is not a `min`.
     let charts = [("pareto", 6), ("heat-map", 2)];
     for trace in 0..2 {
         page.click(&format!("#tab-{trace}"));
@@ -105,7 +107,7 @@ fn a_sweep_is_drawn() {
     }
     page.click("#tab-0");
     let line = page.scroll_to("timeline-0");
-    // In time, missed, asked, observed.
+    // The traces are: in time, missed, asked, observed.
     assert_eq!(
         (&line["traces"], &line["groups"]),
         (&json!(4), &json!(4)),

@@ -1,4 +1,5 @@
-//! What a sweep's cells mean together: how safe a choice is, what its neighbours lose, what holds for several traces.
+//! Answers that need several cells of a sweep: how safe a choice is, what its neighbours lose,
+//! which choice holds for several traces.
 
 mod robust;
 mod sensitivity;

@@ -1,16 +1,19 @@
-//! One configuration for several traces.
+//! The choice of one configuration for several traces.
 
 /// The best configuration over several traces, in two senses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Robust {
-    /// Index of the one with the highest mean share of each trace's best, and that mean.
+    /// Index of the configuration with the highest mean of its shares over the traces, and that
+    /// mean.
     pub on_average: (usize, f64),
-    /// Index of the one whose lowest share is highest, and that share.
+    /// Index of the configuration whose lowest share over the traces is highest, and that share.
     pub worst_case: (usize, f64),
 }
 
-/// `scores[trace][configuration]`: the objective, `None` where limits are not kept. A share is the score over the best of the same
-/// trace. Only configurations that keep the limits on every trace count; `None` when there is none. Ties go to the first.
+/// Finds the best configuration over several traces. `scores[trace][configuration]` is the
+/// objective, `None` where the limits are not kept. A share is the score over the best score on the
+/// same trace. Only configurations that keep the limits on every trace count; the result is `None`
+/// when there is none. Ties go to the first.
 ///
 /// Scores must be positive (turn "least CPU" into its reciprocal).
 #[must_use]
@@ -55,7 +58,8 @@ fn highest(scores: &[Option<f64>]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Two traces. Shares: a 1.0 and 0.5, b 0.7 and 0.7, d 0.95 and 0.56; c is out of limits on the first.
+    /// Two traces and the configurations a, b, c and d. The shares are 1.0 and 0.5 for a, 0.7 and
+    /// 0.7 for b, 0.95 and 0.56 for d; c is out of limits on the first trace.
     #[test]
     fn average_and_worst_case_may_differ() {
         let scores = [

@@ -1,20 +1,21 @@
-//! What is lost when a parameter is a step off.
+//! How much is lost when a parameter is one step of the grid off.
 
 use q2c_policy::PolicySpec;
 
-/// One neighbour of a configuration.
+/// A cell of the grid that differs from a configuration in one parameter by one step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbour {
     /// The parameter that differs.
     pub param: &'static str,
     /// Index of the neighbouring cell.
     pub cell: usize,
-    /// Its score over the configuration's: 0.97 loses 3 %.
+    /// The neighbour's score over the configuration's: 0.97 loses 3 %.
     pub share: f64,
 }
 
-/// The cells next to `of`: same rule, one parameter one step of the grid lower or higher, all others equal. At most two per
-/// parameter, in the order of the parameters, the lower first.
+/// The cells next to cell `of`: they have the same rule, and one parameter one step of the grid
+/// lower or higher, all others equal. There are at most two per parameter, in the order of the
+/// parameters, the lower first. `score` gives a cell's score by its index.
 #[must_use]
 pub fn sensitivity(
     policies: &[PolicySpec],
@@ -39,6 +40,7 @@ pub fn sensitivity(
     found
 }
 
+/// Whether two policies of one rule differ in parameter `k` and in no other.
 fn differs_only_in(a: &PolicySpec, b: &PolicySpec, k: usize) -> bool {
     let (x, y) = (a.params(), b.params());
     a.rule().name == b.rule().name

@@ -1,30 +1,34 @@
 //! Whether a rule can recover once it has overslept.
 //!
-//! A rule that sleeps `r` times a statistic of *observed* times feeds itself: once every I/O of a window oversleeps, the next
-//! sleep is `r (s + d)`, whose fixed point is `r d / (1 - r)`. Where `d / (1 - r) >= L`, with `d` the wake-up delay and `L`
-//! the device's latency, it never comes back (closed loop; own derivation, checked against the simulator).
+//! A rule that sleeps `r` times a statistic of *observed* times learns from its own oversleep. Once
+//! every I/O of a window oversleeps, the next sleep is `r (s + d)`, with `s` the sleep and `d` the
+//! wake-up delay; its fixed point is `r d / (1 - r)`. Where `d / (1 - r) >= L`, with `L` the
+//! device's latency, the rule never recovers. This is an own derivation for the closed loop,
+//! checked against the simulator.
 
-/// Near the bound from this share of the latency on.
+/// From this share of the latency on, `d / (1 - r)` counts as near the bound.
 const NEAR: f64 = 0.7;
 
-/// How a ratio stands to the bound.
+/// Whether a rule of one ratio recovers from oversleep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stability {
-    /// Recovers.
+    /// The rule recovers, with a margin.
     Safe,
-    /// Recovers on these latencies; a device a little faster, or a delay a little longer, and it does not.
+    /// The rule recovers at this latency, but not on a device a little faster or with a delay a
+    /// little longer.
     Near {
         /// `d / (1 - r)` over the latency.
         share: f64,
     },
-    /// Oversleep is permanent once every I/O of a window overslept.
+    /// Oversleep is permanent once every I/O of a window has overslept.
     Permanent {
-        /// The same; 1 or more, infinite from a ratio of 1 on.
+        /// `d / (1 - r)` over the latency: 1 or more, infinite from a ratio of 1 on.
         share: f64,
     },
 }
 
-/// Stability of `ratio` on a device of `latency` (ns) where wake-ups come `delay` (ns) late.
+/// The stability of a rule of ratio `ratio` on a device of `latency` (ns) where wake-ups come
+/// `delay` (ns) late.
 #[must_use]
 pub fn stability(ratio: f64, delay: f64, latency: f64) -> Stability {
     let share = match ratio < 1.0 {
@@ -41,11 +45,12 @@ pub fn stability(ratio: f64, delay: f64, latency: f64) -> Stability {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Drive, Method, Recording, simulate};
+    use crate::{Drive, Recording, Waiting, simulate};
     use q2c_model::{CostModel, Direction, Nanos};
     use q2c_policy::{Io, PolicySpec};
 
-    /// The published table for a delay of 2 us: 50 % fails up to 4 us, 75 % up to 8 us, 90 % up to 20 us.
+    /// The published table for a delay of 2 us: 50 % fails up to 4 us, 75 % up to 8 us, 90 % up to
+    /// 20 us.
     #[test]
     fn the_table() {
         for (ratio, limit) in [(0.5, 4.0), (0.75, 8.0), (0.9, 20.0)] {
@@ -60,7 +65,8 @@ mod tests {
         ));
     }
 
-    /// One slow start, then constant latency: the simulator recovers exactly where the bound says so.
+    /// The device starts slowly, then has a constant latency. The simulated rule recovers exactly
+    /// where the bound says so.
     #[test]
     fn the_simulator_agrees() {
         let recovers = |latency: f32| {
@@ -78,7 +84,7 @@ mod tests {
                 measure: Nanos::from_millis(30),
                 seed: 1,
             };
-            let out = simulate(&[lane], &cost, Method::Hybrid(rule.build(1)), drive);
+            let out = simulate(&[lane], &cost, Waiting::rules(rule.build(1)), drive);
             out.miss_rate < 0.5
         };
         assert!(!recovers(7_000.0), "d / (1 - r) = 8 us");

@@ -1,16 +1,19 @@
-//! What a sleep costs, as functions of its length with common corner points.
+//! The cost model in the form that the batch kernels read: functions of the sleep's length that
+//! share their corner points, so that one search serves all of them.
 
 use super::sleeps::Sleeps;
 use q2c_model::{CostModel, Curve};
 
-/// Several curves over the same abscissa: one search for all of them.
+/// Several curves over the same abscissa, joined so that one search finds the line of each of them.
+/// All columns but `x` have one row more than `x`: row 0 holds below the first corner, row `i + 1`
+/// from corner `i` on.
 #[derive(Clone, Debug)]
 pub(super) struct Joint<const N: usize> {
     /// Corner points of all curves together, ascending.
     pub x: Vec<f64>,
-    /// Values at the corner below; the first row is for what lies below all corners.
+    /// Values of all curves at the corner where the row begins.
     pub value: Vec<[f64; N]>,
-    /// Slopes from there.
+    /// Slopes of all curves within the row.
     pub slope: Vec<[f64; N]>,
 }
 
@@ -19,7 +22,7 @@ impl<const N: usize> Joint<N> {
         let mut x: Vec<f64> = curves.iter().flat_map(|c| c.x.clone()).collect();
         x.sort_by(f64::total_cmp);
         x.dedup();
-        // A flat function needs no corner.
+        // Without corners `is_plain` sees from the number of rows that the curves are constant.
         if curves.iter().all(|c| flat(c)) {
             x.clear();
         }
@@ -42,30 +45,32 @@ impl<const N: usize> Joint<N> {
     }
 }
 
-/// Width of a [`Lookup`]'s cells as a power of two, ns.
+/// Width of a [`Lookup`]'s cells, as a power of two in ns: 1024 ns.
 const CELL: u32 = 10;
 
-/// A [`Joint`] for whole abscissae from 0, in single precision: where to look is looked up.
+/// A [`Joint`] for whole abscissae from 0, in single precision. The abscissa is divided into cells
+/// of equal width; a table gives the row in which a cell begins, and a short search goes on from
+/// there.
 #[derive(Clone, Debug)]
 pub(super) struct Lookup<const N: usize> {
-    /// Per cell: the row at its begin.
+    /// For each cell, the row that holds at the cell's beginning.
     rows: Vec<u8>,
-    /// Per row: where it ends.
+    /// For each row, the abscissa at which it ends; infinite for the last.
     ends: Vec<f64>,
     lines: Vec<Line<N>>,
 }
 
-/// Functions between two corners.
+/// The functions between two corners.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<const N: usize> {
     from: f64,
-    /// At its begin.
+    /// Values at the beginning of the line.
     pub value: [f32; N],
     pub slope: [f32; N],
 }
 
 impl<const N: usize> Lookup<N> {
-    /// `None` when there are too many corners.
+    /// Returns `None` with more than 255 corners: the number of a row has to fit into a byte.
     fn new(joint: &Joint<N>) -> Option<Self> {
         let row = |at: f64| u8::try_from(joint.x.partition_point(|&x| x <= at)).ok();
         let cells = 1 + (joint.x.last().map_or(0.0, |x| x.max(0.0)) as usize >> CELL);
@@ -86,7 +91,7 @@ impl<const N: usize> Lookup<N> {
         })
     }
 
-    /// The line at `at`, and how far beyond its begin that is.
+    /// Returns the line that holds at `at`, and the distance from the line's beginning to `at`.
     #[inline(always)]
     pub fn line(&self, at: i32) -> (&Line<N>, f32) {
         let cell = (at as usize >> CELL).min(self.rows.len() - 1);
@@ -104,47 +109,48 @@ fn flat(curve: &Curve) -> bool {
     curve.y.iter().all(|&y| y == curve.y[0])
 }
 
-/// No bound, ns: beyond everything a lane can hold.
+/// Stands for "no upper bound", ns: more than any time that a lane can hold.
 const NO_BOUND: f64 = 1e9;
 
-/// The cost model as the kernels use it.
+/// The cost model as the kernels use it. Made once for a [`Batch`](super::Batch) and never changed.
 #[derive(Clone, Debug)]
 pub(super) struct Costs {
-    /// Over the sleep: base, spread, least and most of the clear delay; CPU of a clear and a hit sleep; added latency and
-    /// submission.
+    /// Over the sleep asked: base, spread, least and most of the clear delay; CPU of a clear and of
+    /// a hit sleep; latency and submission time that the sleep adds.
     pub sleep: Lookup<8>,
-    /// The same for sixteen sleeps at once; `None` when there are too many corners.
+    /// The functions of `sleep` for sixteen sleeps at once; `None` when there are too many corners.
     pub sleeps: Option<Sleeps<8>>,
-    /// Over the sleep less the latency: base, spread, least and most of the hit delay.
+    /// Over the sleep asked less the latency: base, spread, least and most of the hit delay.
     pub hit: Joint<4>,
-    /// The same as single numbers, where they are that.
+    /// All costs as single numbers, where none depends on a draw or on the sleep's length.
     pub plain: Option<Plain>,
-    /// Whether a sleep may make an I/O faster: only then is one ever seen before it is there, and only then has the sum of late
-    /// times to be kept apart.
+    /// Whether a sleep may make an I/O faster. Only then can the observed time be shorter than the
+    /// device time, and only then must the sum of late times be kept apart from the others.
     pub gains: bool,
-    /// ns.
+    /// How long before a poll would see it a completion disturbs the wake-up, ns.
     pub lead: i32,
-    /// ns.
+    /// From the wake-up to the reaping after a hit sleep, ns.
     pub reap: i32,
-    /// ns, in the tally's own precision.
+    /// Busy CPU of the machine beyond the thread's own for an I/O that is polled, ns, not rounded:
+    /// `simulate` does not round it either.
     pub other_poll: f64,
-    /// ns.
+    /// The same CPU for an I/O that sleeps first, ns.
     pub other_sleep: f64,
 }
 
-/// Costs that depend on nothing, ns.
+/// The costs where they depend neither on a draw nor on the sleep's length, ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain {
-    /// From the end of the sleep asked to a clear wake-up.
+    /// Delay of a clear wake-up, from the end of the sleep asked.
     pub wake: i32,
-    /// To the reaping after a hit one.
+    /// From the end of the sleep asked to the reaping of a hit I/O that was complete by then.
     pub hit: i32,
     pub cpu_clear: i32,
     pub cpu_hit: i32,
 }
 
 impl Costs {
-    /// `None` when the curves have too many corners.
+    /// Returns `None` when the curves over the sleep have too many corners.
     pub fn new(cost: &CostModel) -> Option<Self> {
         let none = Curve::constant(NO_BOUND);
         let most = |curve: &Curve| match curve.x.is_empty() {
@@ -194,7 +200,8 @@ impl Costs {
         })
     }
 
-    /// Whether the delay of every wake-up is known beforehand, and a sleep adds nothing but that.
+    /// Whether the delay of every wake-up is known beforehand, and a sleep adds nothing to latency
+    /// or submission.
     fn is_plain(&self, cost: &CostModel) -> bool {
         let still = |spread: f64, z: &[f64]| spread == 0.0 || z.iter().all(|&z| z == 0.0);
         let zero = |curve: &Curve| curve.y.iter().all(|&y| y == 0.0);
@@ -208,17 +215,18 @@ impl Costs {
             && self.reap >= 0
     }
 
-    /// The delay of a hit wake-up that does not depend on anything.
+    /// The delay of a hit wake-up where it is constant.
     fn flat_hit(&self) -> f64 {
         let [base, _, least, most] = self.hit.value[0];
         base.min(most).max(least.max(0.0))
     }
 }
 
-/// To the nearest whole nanosecond, halves up.
+/// Rounds to the nearest whole nanosecond, halves up.
 pub(super) fn whole(ns: f64) -> i32 {
     let more = ns + 0.5;
     let cut = more as i32;
-    // Not `floor`: a call of a library where the machine's own instruction may not be assumed.
+    // `floor` would become a library call where the compiler may not assume the machine's
+    // instruction.
     cut - i32::from(f64::from(cut) > more)
 }

@@ -1,4 +1,5 @@
-//! The kernel for calibrated delays, any buckets and percentiles.
+//! The general kernel of windowed rules and fixed sleeps: delays that are drawn per I/O, any number
+//! of buckets, with or without percentiles.
 
 use super::Around;
 use super::costs::Costs;
@@ -21,7 +22,7 @@ fn load_f<S: Simd>(simd: S, lanes: &Lanes<f32>) -> f32x16<S> {
     f32x16::load_array_ref(simd, &lanes.0)
 }
 
-/// One I/O of the trace.
+/// One I/O of the trace, each number in all lanes.
 #[derive(Clone, Copy)]
 struct Io<S: Simd> {
     wait: i32x16<S>,
@@ -41,12 +42,12 @@ impl<S: Simd> Io<S> {
     }
 }
 
-/// What became of it.
+/// How one I/O ended in each lane.
 #[derive(Clone, Copy)]
 struct Fate<S: Simd> {
     clear: mask32x16<S>,
     observed: i32x16<S>,
-    /// Polled when clear.
+    /// The polled time of a clear I/O; without meaning for a hit one.
     rest: i32x16<S>,
 }
 
@@ -80,7 +81,7 @@ impl<S: Simd> Fate<S> {
     }
 }
 
-/// Sums in registers.
+/// The lanes' time and sums, kept in registers between two events.
 #[derive(Clone, Copy)]
 struct Moving<S: Simd> {
     left: i32x16<S>,
@@ -156,7 +157,8 @@ impl<S: Simd> Moving<S> {
     }
 }
 
-/// What the sleep adds to a submission of `recorded` ns: a gain that was measured on longer ones does not turn it negative.
+/// The time that the sleep adds to a submission of `recorded` ns. A gain that was measured on
+/// longer submissions does not turn a short one negative.
 #[inline(always)]
 fn added<S: Simd>(simd: S, row: &Row, recorded: i32, costs: &Costs) -> i32x16<S> {
     let added = load(simd, &row.submit);
@@ -166,6 +168,7 @@ fn added<S: Simd>(simd: S, row: &Row, recorded: i32, costs: &Costs) -> i32x16<S>
     }
 }
 
+/// Counts the latency of I/O `i` for percentiles.
 #[inline(always)]
 fn count<S: Simd>(
     histogram: &mut Histogram,
@@ -186,7 +189,7 @@ fn count<S: Simd>(
     }
 }
 
-/// Adds a completion to its bucket's window.
+/// Adds an observed time to the open window of the I/O's bucket.
 #[inline(always)]
 fn gather<S: Simd>(row: &mut Row, statistic: Statistic, observed: i32x16<S>) {
     let simd = observed.token();
@@ -199,7 +202,8 @@ fn gather<S: Simd>(row: &mut Row, statistic: Statistic, observed: i32x16<S>) {
     (load(simd, &row.count) + 1).store_array(&mut row.count.0);
 }
 
-/// Runs a group over a piece.
+/// Runs a group over a piece: I/Os without events in [`quiet`], the one with events in
+/// [`eventful`].
 #[inline(always)]
 pub(super) fn run<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>) {
     let mut from = 0;
@@ -209,6 +213,8 @@ pub(super) fn run<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>) {
     }
 }
 
+/// Simulates I/Os from `from` on until an event is due. Returns that I/O, which is not yet counted,
+/// or `None` at the piece's end.
 #[inline(always)]
 fn quiet<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>, from: usize) -> Option<usize> {
     let piece = around.piece;
@@ -238,7 +244,7 @@ fn quiet<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>, from: usize) 
     due
 }
 
-/// The I/O `i` with its events.
+/// Simulates I/O `i` with the events that are due around it.
 #[inline(always)]
 fn eventful<S: Simd>(simd: S, group: &mut Group, around: &Around<'_>, i: usize) {
     let piece = around.piece;

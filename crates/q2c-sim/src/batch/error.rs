@@ -1,28 +1,29 @@
 use q2c_policy::PolicySpec;
 use thiserror::Error;
 
-/// Why a batch cannot simulate something; [`simulate`](crate::simulate) can.
+/// Why a batch cannot simulate a configuration or a trace. [`simulate`](crate::simulate) has none
+/// of these limits.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum BatchError {
-    /// The rule has no batch form on this machine, or a sleep or window is too long.
+    /// The rule has no batch form with this cost model, or its sleep or window is too long.
     #[error(
         "simulate {0} in a batch: it takes fixed sleeps up to 0.27 s, windows up to 1.07 s, and pas with known delays; simulate it alone"
     )]
     Rule(PolicySpec),
-    /// The cost model has too many corner points.
+    /// The curves of the cost model have too many corner points.
     #[error(
         "simulate in a batch: it takes cost models of up to 15 corner points of the hit delay and 255 over the sleep; simulate each configuration alone"
     )]
     Corners,
-    /// An I/O is too long.
+    /// An I/O's submission or device time is too long.
     #[error(
         "simulate I/O {io} in a batch: it takes times below 0.54 s, found {ns:.0} ns; simulate each configuration alone"
     )]
     TooLong {
-        /// Its number in the trace, from 0.
+        /// The I/O's number in the trace, from 0.
         io: u64,
-        /// The longer of its times.
+        /// The longer of the submission time and the device time.
         ns: f64,
     },
 }

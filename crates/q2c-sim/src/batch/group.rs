@@ -1,7 +1,10 @@
-//! Sixteen configurations: what all kernels have in common.
+//! A group: sixteen configurations that advance together, with all that the kernels have in common.
 //!
-//! A kernel runs over the I/Os of a piece until a lane's event is due. That I/O it does again with the events around it:
-//! [`Group::before`] what is due when the submission returns, [`Group::after`] what is due at the completion.
+//! A lane in this module is one configuration's place in the registers, not a submitting thread. A
+//! kernel runs over the I/Os of a piece until an event is due in a lane. It then simulates that I/O
+//! again with the events around it: [`Group::before`] handles those that are due when the
+//! submission returns, [`Group::after`] those that are due at the completion. At the end of each
+//! piece [`Group::leave`] has to be called.
 
 use super::Around;
 use super::costs::Costs;
@@ -17,7 +20,8 @@ use fearless_simd::Simd;
 use q2c_policy::BUCKETS;
 use q2c_policy::form::Statistic;
 
-/// Sums since each lane's last flush. Each is at most the time that passed, which stays below three times [`FAR`](super::FAR).
+/// Sums since each lane's last flush. Each is at most the time that passed since, which stays below
+/// three times [`FAR`](super::FAR).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     pub misses: Lanes<i32>,
@@ -27,32 +31,35 @@ pub(super) struct Sums {
     pub cpu: Lanes<i32>,
     pub late: Lanes<i32>,
     pub added: Lanes<i32>,
-    /// Device times of hit I/Os; the plain kernel's only.
+    /// Device times of hit I/Os; used by the plain kernel only.
     pub hit_waits: Lanes<i32>,
 }
 
-/// Sixteen configurations.
+/// Sixteen configurations, their buckets and their sums. One task at a time works on a group.
 pub(super) struct Group {
     pub lanes: [Lane; LANES],
-    /// Per bucket; the last is for I/Os without one, which poll.
+    /// One row per bucket; the last row is for I/Os without a bucket, which are polled.
     pub rows: Box<[Row; BUCKETS + 1]>,
-    /// An event is due when the I/O's return, if no I/O had taken time, has reached this.
+    /// A lane's event less the piece's begin and less the time that the lane's I/Os have taken, but
+    /// for recorded submissions and think times. The event is due when [`Piece::returned`] has
+    /// reached this.
     pub left: Lanes<i32>,
     pub sums: Sums,
     pub histogram: Option<Histogram>,
-    /// What windows gather: all lanes the same.
+    /// What the windows gather; the same statistic in all lanes.
     pub statistic: Statistic,
-    /// Of it each lane sleeps, in parts per billion.
+    /// The share of that statistic which each lane sleeps, in parts per billion.
     pub shares: Lanes<f64>,
-    /// The kernel's own state, for a group of `pas`.
+    /// The state of the rule, in a group of `pas`.
     pub pas: Option<Pas>,
-    /// Whether its kernel keeps every sum itself, also where the plain one would not.
+    /// Whether the kernel of this group always keeps every sum, as that of `pas` does. The plain
+    /// kernel keeps only those from which the others follow.
     pub sums_all: bool,
-    /// Lanes that are not done.
+    /// Number of lanes that are not done.
     pub live: u32,
 }
 
-/// What a row held before an I/O was added.
+/// The window of a row as it was before an I/O was added.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Held {
     pub statistic: Lanes<i32>,
@@ -83,7 +90,7 @@ impl Group {
         }
     }
 
-    /// Lets a lane begin with this sleep, 0 to poll.
+    /// Lets a lane begin with the given sleep, ns; 0 polls.
     pub fn start<S: Simd>(&mut self, simd: S, lane: usize, sleep: i32, costs: &Costs) {
         let nothing = nothing(self.statistic);
         for row in self.rows.iter_mut() {
@@ -93,12 +100,12 @@ impl Group {
         }
     }
 
-    /// When the next submission begins, between two pieces.
+    /// When the lane's next submission begins, ns of simulated time. Valid between two pieces only.
     pub fn now(&self, lane: usize) -> i64 {
         self.lanes[lane].event - i64::from(self.left.0[lane])
     }
 
-    /// Fills in what the plain kernel left out, for the others to go on.
+    /// Fills in the columns that the plain kernel does not keep, so that another kernel can go on.
     pub fn complete_rows<S: Simd>(&mut self, simd: S, costs: &Costs) {
         for row in self.rows.iter_mut() {
             for lane in 0..LANES {
@@ -107,12 +114,13 @@ impl Group {
         }
     }
 
-    /// When the submission of I/O `i` returned.
+    /// When the submission of I/O `i` returned, ns of the lane's simulated time.
     fn returned(&self, lane: usize, piece: &Piece, i: usize) -> i64 {
         self.lanes[lane].event + i64::from(piece.returned[i]) - i64::from(self.left.0[lane])
     }
 
-    /// What is due when the submission of I/O `i` has returned.
+    /// Handles the events that are due when the submission of I/O `i` has returned: changes of the
+    /// stage, and the end of a window. The next window opens at the next completion.
     #[inline(always)]
     pub fn before<S: Simd>(&mut self, simd: S, lane: usize, i: usize, around: &Around<'_>) {
         let now = self.returned(lane, around.piece, i);
@@ -129,7 +137,10 @@ impl Group {
         }
     }
 
-    /// What is due in the lanes of `due` at the completion of I/O `i`, which was added already; `held` is what its row held before.
+    /// Handles the events that are due in the lanes of `due` (a bit set) at the completion of I/O
+    /// `i`. The kernel has already added that completion to its row; `held` is what the row held
+    /// before. A window that is over closes without the completion, which then opens the next
+    /// window.
     #[inline(always)]
     pub fn after<S: Simd>(
         &mut self,
@@ -170,13 +181,14 @@ impl Group {
         }
     }
 
+    /// Sets what the open window of one row and lane holds.
     #[inline(always)]
     fn hold(&mut self, lane: usize, row: usize, statistic: i32, count: i32) {
         self.rows[row].statistic.0[lane] = statistic;
         self.rows[row].count.0[lane] = count;
     }
 
-    /// The next stage, from I/O `i` on.
+    /// Moves a lane to its next stage, from I/O `i` on.
     #[cold]
     #[inline(never)]
     fn turn(&mut self, lane: usize, i: usize, around: &Around<'_>) {
@@ -198,7 +210,7 @@ impl Group {
         }
     }
 
-    /// Ends the counting of a lane before I/O `i`.
+    /// Ends the counting of a lane before I/O `i`; `wall` is the simulated time counted, ns.
     pub fn conclude(&mut self, lane: usize, i: usize, wall: f64, around: &Around<'_>) {
         let state = &mut self.lanes[lane];
         let now = Snapshot::new(state.totals, around.piece, i);
@@ -214,7 +226,8 @@ impl Group {
         self.live -= 1;
     }
 
-    /// Flushes where sums could outgrow a lane before the next event, or depend on the sleep that is about to change.
+    /// Flushes a lane where its sums could outgrow 32 bits before the next event, or where they
+    /// depend on the sleep that is about to change (the plain kernel).
     #[inline(always)]
     fn flush_if_due(&mut self, lane: usize, n: usize, now: i64, around: &Around<'_>) {
         let long = now - self.lanes[lane].flushed_at > i64::from(super::FAR / 2);
@@ -224,7 +237,7 @@ impl Group {
         }
     }
 
-    /// Moves a lane's sums before I/O `n` into its totals.
+    /// Moves a lane's sums over all I/Os before I/O `n` into the lane's totals.
     fn flush(&mut self, lane: usize, n: usize, around: &Around<'_>) {
         let piece = around.piece;
         let state = &mut self.lanes[lane];
@@ -254,7 +267,8 @@ impl Group {
         }
     }
 
-    /// Moves on to the next piece.
+    /// Ends the work on a piece: flushes every lane and counts its time from the next piece's
+    /// start.
     pub fn leave(&mut self, around: &Around<'_>) {
         let piece = around.piece;
         for lane in 0..LANES {
@@ -263,7 +277,8 @@ impl Group {
                 super::plain::count(self, lane, row, piece.len(), around);
             }
             let left = i64::from(self.left.0[lane]) - piece.total;
-            // Long overdue: the event is put off to where it is due all the same.
+            // An event that is long overdue is put off so that `left` fits into 32 bits; it stays
+            // due.
             let kept = left.max(-i64::from(super::FAR));
             self.lanes[lane].event += kept - left;
             self.left.0[lane] = kept as i32;
@@ -271,7 +286,7 @@ impl Group {
     }
 }
 
-/// A statistic of no completions.
+/// The statistic of a window without completions.
 pub(super) fn nothing(statistic: Statistic) -> i32 {
     match statistic {
         Statistic::Mean => 0,
@@ -279,12 +294,13 @@ pub(super) fn nothing(statistic: Statistic) -> i32 {
     }
 }
 
-/// What happened since the last flush.
+/// What a lane's I/Os since the last flush took.
 #[derive(Clone, Copy)]
 struct Took {
     ios: i64,
-    /// Time but for recorded submissions and think times.
+    /// Time without recorded submissions and think times, ns.
     time: i64,
+    /// Device times, ns.
     waited: i64,
 }
 
@@ -308,7 +324,8 @@ fn totals(totals: &mut Totals, sums: &mut Sums, lane: usize, took: Took, gains: 
     totals.observed += took.time - added;
 }
 
-/// All I/Os had the same sleep and nothing was drawn: most sums follow from few.
+/// The totals after the plain kernel: since the last flush all I/Os had the same sleep and nothing
+/// was drawn, so that most sums follow from a few.
 fn plain_totals(totals: &mut Totals, sums: &mut Sums, row: &Row, lane: usize, took: Took) {
     let misses = take(&mut sums.misses, lane);
     let hit_waits = take(&mut sums.hit_waits, lane);

@@ -1,12 +1,14 @@
-//! Latencies of a group's configurations in classes, for percentiles.
+//! Histograms of the latencies of a group's configurations, for percentiles.
 //!
-//! To count every latency of every configuration costs as much as to simulate it. Above a limit, which a few percent of the trace's
-//! own latencies exceed, every one is counted; no configuration is faster than polling, so p99 and p99.9 lie there. The others are
-//! counted one in [`STRIDE`], with that weight, once there are many. Should the trace turn so fast that p99 lies below
-//! the limit, it is as exact as the median.
+//! To count every latency of every configuration costs as much as to simulate it. Every latency
+//! above a limit is counted; a few percent of the trace's own latencies exceed it, and no
+//! configuration is faster than polling, so p99 and p99.9 lie there. Once there are many, only one
+//! in [`STRIDE`] of the others is counted, with that weight. Should the trace turn so fast that p99
+//! lies below the limit, p99 is as exact as the median.
 //!
-//! Where a sleep that is over in time changes nothing, most latencies are those of the trace: they are counted once for all
-//! configurations ([`Common`]), and each counts only what its misses changed.
+//! Where a clear sleep changes nothing of an I/O's latency, most latencies are those of the trace.
+//! These are counted once for all configurations ([`Common`]), and each configuration counts only
+//! what its misses changed.
 
 use super::lanes::{LANES, each};
 use super::piece::Piece;
@@ -14,32 +16,35 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
 use std::borrow::Cow;
 
-/// Classes per octave: a class is 1.1 to 1.6 % wide, its middle within 0.8 % of all it holds.
+/// Classes per octave: a class is 1.1 to 1.6 % wide, and its middle within 0.8 % of every latency
+/// in it.
 const STEPS: usize = 64;
 /// Octaves from 1 ns.
 const OCTAVES: usize = 32;
-/// Counters of a group.
+/// Number of counters of a group.
 const LENGTH: usize = OCTAVES * STEPS * LANES;
-/// Bits of a single-precision number below those that tell its class.
+/// Number of low bits of a single-precision number that do not tell its class.
 const BELOW: u32 = 17;
-/// Class of 1.0 as these bits give it.
+/// The number that the remaining bits of 1.0 give; class 0 begins at 1 ns.
 const FIRST: i32 = 127 << (23 - BELOW);
-/// One in so many is counted below the limit. A prime, so that it does not fall in step with a pattern of the workload.
+/// Below the limit one I/O in this many is counted. A prime, so that the choice does not fall in
+/// step with a pattern of the workload.
 const STRIDE: u64 = 7;
-/// I/Os of a trace that are all counted.
+/// The first I/Os of a trace, this many, are all counted.
 const ALL: u64 = 65_536;
-/// Share of a trace's own latencies above the limit.
+/// Share of the first latencies of a trace that lie above the limit.
 const ABOVE: f64 = 0.03;
 
-/// Which latencies are counted.
+/// Decides which latencies are counted. Set by the first piece of the trace and not changed after
+/// that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counting {
-    /// From this on every one, ns.
+    /// From this latency on every one is counted, ns.
     limit: i32,
 }
 
 impl Counting {
-    /// From the first latencies of a trace as it was recorded.
+    /// Sets the limit from the first latencies of the trace as it was recorded, ns.
     pub fn new(mut latencies: Vec<i32>) -> Self {
         let below = (latencies.len() as f64 * (1.0 - ABOVE)) as usize;
         let limit = match latencies.len() {
@@ -49,7 +54,8 @@ impl Counting {
         Counting { limit }
     }
 
-    /// How much a latency below the limit counts, that of I/O `io` of the trace.
+    /// The weight with which a latency of I/O `io` of the trace counts if it is below the limit; 0
+    /// when it is not counted.
     pub fn weight(io: u64) -> i32 {
         match io {
             ..ALL => 1,
@@ -59,11 +65,11 @@ impl Counting {
     }
 }
 
-/// Latencies as they were recorded, in classes.
+/// A histogram of the latencies as they were recorded, for all configurations.
 pub(super) struct Common {
-    /// Of the I/Os before the piece.
+    /// Counters of all I/Os before the current piece.
     before: Box<[u32]>,
-    /// And with it.
+    /// Counters of all I/Os up to the current piece's end.
     after: Box<[u32]>,
 }
 
@@ -76,13 +82,13 @@ impl Common {
         }
     }
 
-    /// Moves on to the next piece.
+    /// Moves on to the next piece of the trace.
     pub fn take(&mut self, piece: &Piece) {
         self.before.copy_from_slice(&self.after);
         count_all(&mut self.after, piece, piece.len());
     }
 
-    /// Of all before I/O `n` of `piece`.
+    /// The counters of all I/Os before I/O `n` of `piece`, which has to be the current one.
     fn until(&self, piece: &Piece, n: usize) -> Cow<'_, [u32]> {
         if n == piece.len() {
             return Cow::Borrowed(&self.after);
@@ -99,12 +105,13 @@ fn count_all(counters: &mut [u32], piece: &Piece, n: usize) {
     }
 }
 
-/// The same class as [`places`] gives.
+/// The class of one latency, ns: the class that [`places`] gives.
 fn class(latency: i32) -> usize {
     ((latency.max(1) as f32).to_bits() >> BELOW) as usize - FIRST as usize
 }
 
-/// Counters, the lanes of a class side by side: `class * LANES + lane`. They may have wrapped below 0 where they are added to common ones.
+/// The counters of a group, the lanes of a class side by side: `class * LANES + lane`. Where they
+/// are added to those of [`Common`], they may have wrapped below 0.
 pub(super) struct Histogram(Box<[u32; LENGTH]>);
 
 impl Histogram {
@@ -131,7 +138,8 @@ impl Histogram {
         }
     }
 
-    /// Counts what the lanes that missed the I/O add to the common counters: their `latency`, and not the `recorded` one.
+    /// Corrects the common counters for the lanes that missed the I/O: counts their `latency` and
+    /// takes the `recorded` latency away.
     #[inline(always)]
     pub fn count_missed<S: Simd>(
         &mut self,
@@ -179,7 +187,8 @@ impl Histogram {
         *counter = counter.wrapping_add_signed(weight);
     }
 
-    /// Forgets what one lane counted, and what `common` had before I/O `n` of `piece`.
+    /// Lets a lane count from I/O `n` of `piece` on: forgets its counters, and takes away what
+    /// `common` counted before that I/O.
     pub fn clear(&mut self, lane: usize, common: Option<&Common>, piece: &Piece, n: usize) {
         let counters = self.0.iter_mut().skip(lane).step_by(LANES);
         match common {
@@ -192,10 +201,11 @@ impl Histogram {
         }
     }
 
-    /// Middles of the classes that hold p50, p99 and p99.9 of a lane's `ios` by nearest rank; zeros for none. With `common` as it is
-    /// before I/O `n` of `piece`.
+    /// Returns the middles of the classes that hold p50, p99 and p99.9 of a lane's `ios` latencies
+    /// by nearest rank, ns; zeros when there are none. The counters of `common` are added as they
+    /// are before I/O `n` of `piece`.
     ///
-    /// Ranks are counted from the longest down: there every latency was counted.
+    /// Ranks are counted from the longest latency down, because every long latency was counted.
     pub fn ranks(
         &self,
         lane: usize,
@@ -205,7 +215,8 @@ impl Histogram {
         n: usize,
     ) -> [f64; 3] {
         let common = common.map(|common| common.until(piece, n));
-        // Below the limit, where some are counted for all, a few too many may have been taken away.
+        // Below the limit, where one I/O stands for several, more may have been taken away than was
+        // counted.
         let count = |class: usize| {
             let own = self.0[class * LANES + lane];
             let all = common.as_ref().map_or(0, |common| common[class]);
@@ -225,7 +236,7 @@ impl Histogram {
     }
 }
 
-/// Where the latency of each lane counts.
+/// The index of the counter of each lane's latency.
 #[inline(always)]
 fn places<S: Simd>(latency: i32x16<S>) -> [i32; LANES] {
     let simd = latency.token();
@@ -239,7 +250,7 @@ fn places<S: Simd>(latency: i32x16<S>) -> [i32; LANES] {
     places.to_array()
 }
 
-/// The middle of a class, ns: of the whole numbers in it.
+/// The middle of the whole numbers in a class, ns.
 fn middle(class: usize) -> f64 {
     let edge = |class: usize| {
         let bits = ((class as i32 + FIRST) as u32) << BELOW;
@@ -274,8 +285,9 @@ mod tests {
         }
     }
 
-    /// 1 to 300,000 ns in an order without pattern: ranks by arithmetic, whatever the limit. With a limit of 291,000 ns all of the
-    /// slowest 3 % are counted.
+    /// Latencies of 1 to 300,000 ns in an order without pattern, so that ranks follow by
+    /// arithmetic, whatever the limit. With a limit of 291,000 ns all of the slowest 3 % are
+    /// counted.
     #[test]
     fn ranks_are_nearest_and_lanes_apart() {
         let n = 300_000;

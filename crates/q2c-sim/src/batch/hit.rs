@@ -1,15 +1,16 @@
-//! The delay of a hit wake-up, over the sleep less the latency, in registers: the corner points are counted, and the count picks
-//! each line's two numbers from a table of sixteen.
+//! The delay of a hit wake-up, over the sleep less the latency, in registers. The corner points at
+//! or below the abscissa are counted, and the count picks each line's two numbers from a table of
+//! sixteen.
 
 use super::costs::Joint;
 use super::lanes::LANES;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, u8x64};
 
-/// Corner points that fit: one line fewer than lanes.
+/// The largest number of corner points: a table of one register holds one line more.
 pub(super) const CORNERS: usize = LANES - 1;
 
-/// Lines by their value at 0 and their slope: base, spread, least, most.
+/// The lines of four functions (base, spread, least, most), each by its value at 0 and its slope.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
     corners: Vec<f32>,
@@ -18,7 +19,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// `None` when there are more corners than fit.
+    /// Returns `None` with more than [`CORNERS`] corner points.
     pub fn new(joint: &Joint<4>) -> Option<Self> {
         if joint.x.len() > CORNERS {
             return None;
@@ -38,7 +39,7 @@ impl Lines {
         Some(lines)
     }
 
-    /// In registers.
+    /// Loads the tables into registers.
     #[inline(always)]
     pub fn load<S: Simd>(&self, simd: S) -> Loaded<'_, S> {
         let zero = f32x16::splat(simd, 0.0);
@@ -55,10 +56,12 @@ impl Lines {
     }
 }
 
-/// Byte numbers of the first 32-bit number of a table, and the way to the next.
+/// Selects the first 32-bit number of a table, as the numbers of its four bytes.
 const FIRST: i32 = 0x0302_0100;
+/// Added to such a selection, selects the next number.
 const NEXT: i32 = 0x0404_0404;
 
+/// [`Lines`] in registers.
 #[derive(Clone, Copy)]
 pub(super) struct Loaded<'a, S: Simd> {
     corners: &'a [f32],
@@ -67,7 +70,7 @@ pub(super) struct Loaded<'a, S: Simd> {
 }
 
 impl<S: Simd> Loaded<'_, S> {
-    /// The delay at `x` for the draw `z`, within its bounds.
+    /// The delay at `x` for the draw `z`, kept within the bounds, ns.
     #[inline(always)]
     pub fn delay(&self, x: f32x16<S>, z: f32x16<S>) -> f32x16<S> {
         let simd = x.token();

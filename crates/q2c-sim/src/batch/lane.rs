@@ -1,26 +1,28 @@
-//! One configuration between its events: the ends of its windows, and the begin and end of what counts.
+//! One configuration in a group. Events interrupt its kernel: the end of a window, the beginning
+//! and the end of what counts.
 
 use super::FAR;
 use super::totals::{Snapshot, Totals};
 use crate::outcome::Outcome;
 use q2c_policy::form::{Sensitivity, WindowForm};
 
-/// No such time.
+/// A time that never comes.
 pub(super) const NEVER: i64 = i64::MAX;
-/// [`Lane::end`] while no window is open; lies in the past.
+/// The value of [`Lane::end`] while no window is open. It lies in the past, so that the next
+/// completion opens a window.
 pub(super) const IDLE: i64 = i64::MIN;
 
-/// What decides the sleeps.
+/// What decides the sleeps of a configuration.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule {
-    /// A lane without configuration, one that is done, or one that always sleeps the same.
+    /// The sleep never changes: a fixed sleep, a lane without configuration, or one that is done.
     Still,
     Windowed(WindowForm),
     Pas(Sensitivity),
 }
 
 impl Rule {
-    /// Of its windows, ns; 0 without any.
+    /// Length of the rule's windows, ns; 0 for a rule without windows.
     pub fn period(&self) -> u64 {
         match self {
             Rule::Windowed(form) => form.period.0,
@@ -29,7 +31,7 @@ impl Rule {
     }
 }
 
-/// How much of the counting is done.
+/// Whether a lane's I/Os count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Stage {
     WarmUp,
@@ -37,30 +39,32 @@ pub(super) enum Stage {
     Done,
 }
 
-/// Times in nanoseconds of simulated time.
+/// The state of one configuration outside the registers. Times are nanoseconds of the
+/// configuration's own simulated time.
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
     pub rule: Rule,
-    /// When the kernel calls for this lane next: at the first completion at or after it.
+    /// The next event: the kernel stops at the first completion at or after this time.
     pub event: i64,
-    /// When the open window is over.
+    /// When the open window ends; [`IDLE`] without an open window, [`NEVER`] without windows.
     pub end: i64,
-    /// When the stage changes: with the first I/O begun at or after it.
+    /// The stage changes with the first I/O whose submission begins at or after this time.
     pub mark: i64,
     pub stage: Stage,
-    /// Number of the open window's first completion.
+    /// Number in the trace of the first I/O of the open window.
     pub opened: u64,
-    /// I/Os that the totals contain.
+    /// Number of I/Os that the totals contain.
     pub flushed: u64,
-    /// No later than when they were flushed.
+    /// A time at or before the last flush; how long sums may have grown is judged by it.
     pub flushed_at: i64,
-    /// Time that these I/Os took, but for recorded submissions and think times.
+    /// Time that the flushed I/Os took, without recorded submissions and think times.
     pub taken: i64,
-    /// Their device times.
+    /// Device times of the flushed I/Os.
     pub waited: i64,
     pub totals: Totals,
-    /// Where counting began.
+    /// The totals at the moment when counting began.
     pub before: Snapshot,
+    /// The result; empty until the lane is done.
     pub outcome: Outcome,
 }
 
@@ -94,7 +98,7 @@ impl Lane {
         }
     }
 
-    /// Sets the next event, from `now` on; returns by how much it moved.
+    /// Sets the next event, at most [`FAR`] after `now`. Returns by how much the event moved, ns.
     pub fn next_event(&mut self, now: i64) -> i64 {
         let next = self.end.min(self.mark).min(now + i64::from(FAR));
         let moved = next - self.event;

@@ -1,9 +1,10 @@
 //! Sixteen configurations side by side.
 
-/// Configurations that advance together: one AVX-512 register of whole nanoseconds, two of AVX2, four of SSE or NEON.
+/// Number of configurations that advance together: their whole nanoseconds fill one register of
+/// AVX-512, two of AVX2, four of SSE or NEON.
 pub(super) const LANES: usize = 16;
 
-/// One number of each configuration of a group. Aligned, so that no load crosses a cache line.
+/// One number of each configuration of a group. The alignment keeps every load within a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Lanes<T>(pub [T; LANES]);

@@ -1,8 +1,13 @@
-//! Many configurations in one pass over a trace: structure of arrays, sixteen configurations to a group, one group per task.
+//! Simulates many configurations in one pass over a trace. The configurations are laid out as a
+//! structure of arrays, sixteen to a group. Each group is one task; of `pas` up to four groups are.
 //!
-//! The same closed loop as [`simulate`](crate::simulate), which stays the reference, in whole nanoseconds: what the cost model adds to an I/O is
-//! rounded, everything else is exact, and with whole costs so are the results. Memory is the trace's columns and
-//! O(configurations): a trace may come in parts of any size.
+//! It is the same closed loop as [`simulate`](crate::simulate), which stays the reference, but in
+//! whole nanoseconds: what the cost model adds to an I/O is rounded, everything else is exact, and
+//! with whole costs so are the results. It needs memory for one piece of the trace and for the
+//! configurations: a trace may come in parts of any size.
+//!
+//! Three kernels do the work: `plain` for one bucket and delays that are known beforehand, `drawn`
+//! for everything else with windows or fixed sleeps, `pas` for the rule `pas`.
 
 mod costs;
 mod drawn;
@@ -39,74 +44,84 @@ use q2c_policy::form::{Form, Statistic};
 use q2c_policy::{BUCKETS, PolicySpec};
 use rayon::prelude::*;
 
-/// Times from here on, 0.54 s, are too long for a kernel: sums of two fit into a lane.
+/// Times from this one on, 0.54 s, are too long for a kernel: the sum of two shorter ones fits into
+/// 32 bits.
 const FAR: i32 = 1 << 29;
-/// The longest sleep, ns.
+/// The longest sleep that a batch takes, ns.
 const LONGEST: u64 = 1 << 28;
-/// The longest window, ns: its sum of observed times fits into a lane.
+/// The longest window that a batch takes, ns: the sum of the observed times in it fits into 32
+/// bits.
 const LONGEST_WINDOW: u64 = 1 << 30;
 
-/// What a kernel needs beside its group.
+/// What a kernel reads beside its group; the same for all groups of a piece.
 pub(crate) struct Around<'a> {
     piece: &'a Piece,
     costs: &'a Costs,
     hit: &'a Lines,
     counting: Counting,
-    /// Latencies that are counted for all, where they can be.
+    /// Latencies that are counted once for all configurations; `None` where that is not possible.
     common: Option<&'a Common>,
-    /// The one bucket of a piece for the plain kernel.
+    /// The one bucket of the piece, when the plain kernel runs.
     only: Option<usize>,
-    /// Buckets seen so far, one bit each.
+    /// Buckets that the trace had so far, one bit each; I/Os without a bucket left out.
     seen: u32,
-    /// Simulated time at which counting begins, ns.
+    /// Simulated time of a configuration at which counting begins, ns.
     warm_up: i64,
-    /// And ends.
+    /// Simulated time at which counting ends, ns.
     stop: i64,
 }
 
-/// Many configurations over one trace.
+/// Many configurations that are simulated on one trace, in a closed loop of depth 1.
+///
+/// The order of calls is [`Batch::new`], [`Batch::feed`] for each part of the trace in order (or
+/// for the whole trace several times, until [`Batch::is_done`]), then [`Batch::finish`]. Draws
+/// depend on the seed and on the number of the I/O alone. So the outcomes do not depend on the
+/// number of cores, and, but for percentiles, not on the size of the parts.
 pub struct Batch {
-    /// Those of windowed rules first.
+    /// Groups of windowed rules and fixed sleeps first, then those of `pas`.
     groups: Vec<Group>,
-    /// How many these are.
+    /// Number of groups before those of `pas`.
     windowed: usize,
-    /// Per configuration as given: its group and lane.
+    /// For each configuration, in the order given: its group and its lane.
     places: Vec<(usize, usize)>,
     piece: Piece,
     costs: Costs,
     hit: Lines,
-    /// Set by the first piece.
+    /// Which latencies are counted; set by the first piece.
     counting: Counting,
-    /// Where a sleep in time changes nothing and percentiles are wanted.
+    /// Latencies counted once for all configurations: where a clear sleep does not change a latency
+    /// and percentiles are wanted.
     common: Option<Common>,
     draws: Draws,
-    /// Whether the cost model allows for the plain kernel.
+    /// Whether all delays are known beforehand, as the plain kernel needs it.
     plain: bool,
-    /// The bucket that the plain kernel works in, as long as there is but one.
+    /// The bucket that the plain kernel works in, while the trace has had no other.
     only: Option<usize>,
-    /// Buckets seen so far, one bit each; I/Os without one left out.
+    /// Buckets that the trace had so far, one bit each; I/Os without a bucket left out.
     seen: u32,
     warm_up: i64,
     stop: i64,
     level: Level,
 }
 
-/// Which groups a configuration belongs to.
+/// Configurations of one kind may share a group.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Windowed(Statistic),
     Pas,
 }
 
-/// A configuration as lanes hold it, and the sleep it begins with.
+/// A configuration in the form in which a lane holds it.
 #[derive(Clone, Copy)]
 struct Held {
     rule: Rule,
+    /// The sleep that the lane begins with, ns.
     sleep: i32,
     kind: Kind,
 }
 
-/// `known`: whether delays are known beforehand.
+/// The form in which a lane holds `policy`; `None` when a batch cannot hold it. `known` says
+/// whether delays are known beforehand, as `pas` needs it.
 fn held(policy: &PolicySpec, known: bool) -> Option<Held> {
     let (rule, sleep, kind) = match policy.form() {
         Form::Fixed(sleep) if sleep.0 <= LONGEST => {
@@ -131,7 +146,7 @@ impl Kind {
 }
 
 impl Batch {
-    /// Which of these configurations a batch can hold on a machine of this cost.
+    /// Says for each configuration whether a batch can hold it on a machine of this cost.
     #[must_use]
     pub fn holds(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
         let costs = Costs::new(cost).filter(|costs| Lines::new(&costs.hit).is_some());
@@ -140,11 +155,13 @@ impl Batch {
         policies.iter().map(one).collect()
     }
 
-    /// A batch of `policies` for one lane of depth 1. What begins within `drive.warm_up` does not count, nor what begins after
-    /// `drive.measure` more of each configuration's simulated time; [`Drive::ONE_PASS`] counts to the trace's end.
+    /// A batch of `policies` for one lane of depth 1. An I/O counts when it begins at or after
+    /// `drive.warm_up` and before `drive.warm_up + drive.measure`, in each configuration's
+    /// simulated time; [`Drive::ONE_PASS`] counts to the trace's end. Without `percentiles` the
+    /// outcomes have 0 in their place.
     ///
     /// # Errors
-    /// When it cannot hold one of the configurations; see [`Batch::holds`].
+    /// When a batch cannot hold one of the configurations; see [`Batch::holds`].
     pub fn new(
         policies: &[PolicySpec],
         cost: &CostModel,
@@ -190,8 +207,10 @@ impl Batch {
         Ok(batch)
     }
 
-    /// Groups of the configurations of one kind and, as far as that goes, one period: their windows end together. Otherwise in their
-    /// order: neighbours in a sweep are alike, and what is rare in one lane is then rare in its group.
+    /// Adds the groups of the configurations of one kind. Configurations with windows of one period
+    /// stand together as far as possible, because their windows end together. Else they keep their
+    /// order: neighbours in a sweep are similar, so an event that is rare in one lane is rare in
+    /// its group.
     fn fill(&mut self, all: &[(usize, Held)], kind: Kind, percentiles: bool) {
         let of_kind = all.iter().filter(|(_, held)| held.kind == kind);
         let mut mine: Vec<(usize, Held)> = of_kind.copied().collect();
@@ -217,10 +236,10 @@ impl Batch {
         }
     }
 
-    /// Replays the next part of the trace.
+    /// Replays the next part of the trace on all configurations that are not done.
     ///
     /// # Errors
-    /// When an I/O's times are too long; nothing of the part was replayed then.
+    /// When an I/O's times are too long; then nothing of the part was replayed.
     pub fn feed(&mut self, part: &Recording) -> Result<(), BatchError> {
         check(part, self.piece.first + self.piece.len() as u64)?;
         let mut from = 0;
@@ -231,6 +250,8 @@ impl Batch {
         Ok(())
     }
 
+    /// Runs all groups over the piece. The plain kernel is chosen from the first piece on until the
+    /// trace shows a second bucket, and never again after that.
     fn run(&mut self) {
         if self.piece.first == 0 {
             self.counting = Counting::new(self.piece.latencies());
@@ -280,14 +301,15 @@ impl Batch {
         });
     }
 
-    /// Whether every configuration has counted as long as it should.
+    /// Whether every configuration has simulated the time that it should count.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.groups.iter().all(|group| group.live == 0)
     }
 
-    /// What each configuration gave, in the order they were given. Those that are not done count to the trace's end, over the
-    /// time since their warm-up.
+    /// The outcome of each configuration, in the order in which they were given. Configurations
+    /// that are not done count to the end of what was fed, over the simulated time since their
+    /// warm-up.
     #[must_use]
     pub fn finish(mut self) -> Vec<Outcome> {
         let around = Around {
@@ -314,7 +336,8 @@ impl Batch {
     }
 }
 
-/// Whether all times fit into a lane.
+/// Whether all times of a part are short enough; `first` is the number of its first I/O in the
+/// trace.
 fn check(part: &Recording, first: u64) -> Result<(), BatchError> {
     let long = |t: &f32| *t >= FAR as f32;
     let found = part.wait.iter().chain(part.submit.iter()).position(long);

@@ -1,5 +1,6 @@
-//! The kernel of `pas`: every I/O's outcome moves the sleep of its bucket, in double precision and in the rule's own order of
-//! operations, so that it equals the rule bit for bit. For delays that are known beforehand.
+//! The kernel of `pas`, for delays that are known beforehand. Every I/O's outcome moves the sleep
+//! of its bucket. It computes in double precision and in the rule's own order of operations, so
+//! that it equals the rule bit for bit.
 
 use super::costs::Plain;
 use super::drawn::load;
@@ -12,22 +13,25 @@ use fearless_simd::{Simd, f64x8, i32x16, i64x8, mask32x16};
 use q2c_policy::BUCKETS;
 use q2c_policy::form::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
 
-/// Lanes in double precision: two registers' worth.
+/// One number of each lane in double precision: two registers.
 type Doubles = Lanes<f64>;
 
-/// The state of one bucket.
+/// The state of the rule in one bucket.
 #[derive(Clone)]
 struct Bucket {
+    /// The sleep, not rounded, ns.
     ns: Doubles,
+    /// The factor by which the sleep moved last.
     step: Doubles,
+    /// How strongly an outcome changes the step, 1 without adaption.
     heat: Doubles,
     /// The last outcome learned, 1 for late.
     late: Lanes<i32>,
-    /// The outcome to be learned next.
+    /// The outcome that the next decision learns, 1 for late.
     news: Lanes<i32>,
 }
 
-/// A group's parameters and buckets.
+/// Parameters and state of the rule in the lanes of a group.
 pub(super) struct Pas {
     up: Doubles,
     down: Doubles,
@@ -55,7 +59,7 @@ impl Pas {
         }
     }
 
-    /// Without adaption the heat stays 1.
+    /// Sets the parameters of one lane. Without adaption the heat stays 1.
     pub fn set(&mut self, lane: usize, of: Sensitivity) {
         self.up.0[lane] = of.up;
         self.down.0[lane] = -of.down;
@@ -66,12 +70,14 @@ impl Pas {
     }
 }
 
+/// Loads sixteen numbers into two registers.
 #[inline(always)]
 fn pair<S: Simd>(simd: S, lanes: &Doubles) -> [f64x8<S>; 2] {
     let (low, high) = lanes.0.split_at(LANES / 2);
     [f64x8::from_slice(simd, low), f64x8::from_slice(simd, high)]
 }
 
+/// Stores the two registers that [`pair`] loads.
 #[inline(always)]
 fn put<S: Simd>(halves: [f64x8<S>; 2], lanes: &mut Doubles) {
     let (low, high) = lanes.0.split_at_mut(LANES / 2);
@@ -79,11 +85,11 @@ fn put<S: Simd>(halves: [f64x8<S>; 2], lanes: &mut Doubles) {
     halves[1].store_slice(high);
 }
 
-/// 2^52: added to a whole number below it, the number stands in the low bits.
+/// 2^52. After it is added to a smaller whole number, that number stands in the low bits.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
 impl Bucket {
-    /// Learns the news of each lane and gives its sleep.
+    /// Learns the last outcome of each lane and returns each lane's next sleep, ns.
     #[inline(always)]
     fn learn<S: Simd>(&mut self, simd: S, of: &Parameters<S>) -> i32x16<S> {
         let (late, news) = (load(simd, &self.late), load(simd, &self.news));
@@ -114,6 +120,7 @@ impl Bucket {
     }
 }
 
+/// The parameters of all lanes, in registers.
 #[derive(Clone, Copy)]
 struct Parameters<S: Simd> {
     up: [f64x8<S>; 2],
@@ -122,6 +129,7 @@ struct Parameters<S: Simd> {
     cool_down: [f64x8<S>; 2],
 }
 
+/// The lanes' time and sums, kept in registers between two events.
 #[derive(Clone, Copy)]
 struct Moving<S: Simd> {
     left: i32x16<S>,
@@ -170,7 +178,7 @@ impl<S: Simd> Moving<S> {
     }
 }
 
-/// A sleeping I/O.
+/// How one I/O that sleeps ended in each lane.
 struct Fate<S: Simd> {
     clear: mask32x16<S>,
     observed: i32x16<S>,
@@ -189,7 +197,7 @@ fn fate<S: Simd>(asked: i32x16<S>, wait: i32x16<S>, plain: &Plain, around: &Arou
     }
 }
 
-/// Adds I/O `i` to all; returns which lanes were clear and what each observed.
+/// Simulates I/O `i` in all lanes. Returns which lanes were clear and what each observed.
 #[inline(always)]
 fn step<S: Simd>(
     simd: S,
@@ -230,7 +238,8 @@ fn step<S: Simd>(
     (clear, observed)
 }
 
-/// Groups that take turns I/O by I/O: each waits some 60 cycles for its own last outcome, and one another fills that time.
+/// Number of groups that take turns, I/O by I/O. A group's decision waits some 60 cycles for its
+/// own last outcome; the other groups fill that time.
 pub(super) const TURNS: usize = 4;
 
 /// Runs up to [`TURNS`] groups over a piece.
@@ -244,7 +253,8 @@ pub(super) fn run<S: Simd>(simd: S, groups: &mut [Group], around: &Around<'_>) {
     }
 }
 
-/// An event here changes no sleep, so it is looked for after the I/O, and before it only where one is overdue.
+/// Runs groups over a piece in turns. Unlike in the other kernels an event changes no sleep, so it
+/// is looked for after the I/O; before the I/O only one that is overdue is handled.
 #[inline(always)]
 fn in_turns<S: Simd, const N: usize>(simd: S, mut groups: [&mut Group; N], around: &Around<'_>) {
     let mut states: [Pas; N] = groups
@@ -270,6 +280,7 @@ fn in_turns<S: Simd, const N: usize>(simd: S, mut groups: [&mut Group; N], aroun
     }
 }
 
+/// Simulates I/O `i` in one group, with its events.
 #[inline(always)]
 fn one<S: Simd>(
     simd: S,

@@ -6,35 +6,37 @@ use crate::closed::Draws;
 use crate::recording::{Columns, Recording, unpack};
 use q2c_policy::{BUCKETS, bucket_of};
 
-/// I/Os of a piece at most: its columns, 33 bytes per I/O, stay in the second-level cache while all groups pass over it.
+/// The largest number of I/Os in a piece. The columns, 33 bytes per I/O, stay in the second-level
+/// cache while all groups pass over them.
 const LENGTH: usize = 16_384;
 
-/// Columns of the same length, one entry per I/O, but for `waited`, which has one more.
+/// The columns of a piece, one entry per I/O; `waited` has one entry more. [`Piece::fill`] replaces
+/// a piece by the next one of the trace.
 #[derive(Default)]
 pub(super) struct Piece {
-    /// I/Os before it.
+    /// Number of the trace's I/Os before the piece.
     pub first: u64,
-    /// Submissions and think times before it, ns.
+    /// Submission and think times before the piece, ns.
     pub base: i64,
-    /// Submissions before it, ns.
+    /// Submission times before the piece, ns.
     pub submitted: i64,
     /// Device times, ns.
     pub wait: Vec<i32>,
-    /// When each submission returned if no I/O had taken any time, from the piece's start.
+    /// When each submission would return if no I/O took any time, ns from the piece's start.
     pub returned: Vec<i32>,
     /// Submission times, ns.
     pub submit: Vec<i32>,
-    /// Device times before each I/O, from the trace's start.
+    /// Sum of the device times before each I/O, from the trace's start, ns.
     pub waited: Vec<i64>,
-    /// Bucket, or [`BUCKETS`] for none.
+    /// The bucket, or [`BUCKETS`] for an I/O without one.
     pub row: Vec<u8>,
-    /// Draw of the clear wake-up.
+    /// Draw of the wake-up if it is clear.
     pub z_clear: Vec<f32>,
-    /// Draw of the hit wake-up.
+    /// Draw of the wake-up if it is hit.
     pub z_hit: Vec<f32>,
-    /// What its latency counts for, see [`Counting::weight`].
+    /// The weight of its latency in a histogram, see [`Counting::weight`].
     pub weight: Vec<i32>,
-    /// The piece's submissions and think times, ns.
+    /// Sum of the piece's submission and think times, ns.
     pub total: i64,
 }
 
@@ -63,7 +65,8 @@ impl Piece {
         self.wait.len()
     }
 
-    /// Moves on to the I/Os of `trace` from `from` on; returns how many it took, at least one.
+    /// Replaces the piece by the I/Os of `trace` from `from` on. Returns how many it took, at least
+    /// one: its sum of submission and think times must stay below [`FAR`].
     pub fn fill(&mut self, trace: &Recording, from: usize, draws: &Draws) -> usize {
         self.first += self.len() as u64;
         self.base += self.total;
@@ -117,12 +120,13 @@ impl Piece {
         self.total += submit + trace.gap[i] as i64;
     }
 
-    /// Submission times of the piece's first `n` I/Os.
+    /// Sum of the submission times of the piece's first `n` I/Os, ns.
     pub fn submit_until(&self, n: usize) -> i64 {
         self.submit[..n].iter().map(|&t| i64::from(t)).sum()
     }
 
-    /// Submission and think times before I/O `n` of the piece, from the trace's start.
+    /// Sum of the submission and think times before I/O `n` of the piece, from the trace's start,
+    /// ns.
     pub fn between_until(&self, n: usize) -> i64 {
         let within = match (self.returned.get(n), self.submit.get(n)) {
             (Some(&returned), Some(&submit)) => i64::from(returned) - i64::from(submit),
@@ -131,7 +135,7 @@ impl Piece {
         self.base + within
     }
 
-    /// Submission to reaping as recorded, ns.
+    /// The latencies as recorded, from submission to reaping, ns.
     pub fn latencies(&self) -> Vec<i32> {
         self.submit
             .iter()
@@ -140,12 +144,12 @@ impl Piece {
             .collect()
     }
 
-    /// Its buckets, one bit each.
+    /// The buckets of the piece's I/Os, one bit each.
     pub fn rows(&self) -> u32 {
         self.row.iter().fold(0, |bits, &row| bits | 1 << row)
     }
 
-    /// The one bucket that all of the piece's I/Os have.
+    /// The bucket of all of the piece's I/Os; `None` when they have several.
     pub fn only_row(&self) -> Option<u8> {
         let rows = self.rows();
         rows.is_power_of_two().then(|| rows.trailing_zeros() as u8)

@@ -1,4 +1,5 @@
-//! The kernel for one bucket and delays that are known beforehand: nothing but a comparison, a maximum and five sums per I/O.
+//! The kernel for one bucket and delays that are known beforehand. Each I/O costs a comparison, a
+//! maximum and five sums.
 
 use super::Around;
 use super::group::{Group, Held};
@@ -9,7 +10,7 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Simd, i32x16, mask32x16};
 use q2c_policy::form::Statistic;
 
-/// What the row says, while no lane's sleep changes.
+/// What the kernel reads of the row. It is constant until a lane's sleep changes.
 #[derive(Clone, Copy)]
 struct Fixed<S: Simd> {
     clear: i32x16<S>,
@@ -18,7 +19,7 @@ struct Fixed<S: Simd> {
     reap: i32x16<S>,
 }
 
-/// What an I/O changes.
+/// The lanes' time, window and sums, kept in registers between two events.
 #[derive(Clone, Copy)]
 struct Moving<S: Simd> {
     left: i32x16<S>,
@@ -45,7 +46,7 @@ impl<S: Simd> Fixed<S> {
         }
     }
 
-    /// Which lanes were clear, and what each observed.
+    /// Returns which lanes were clear, and the time that each observed.
     #[inline(always)]
     fn observe(&self, wait: i32x16<S>) -> (mask32x16<S>, i32x16<S>) {
         let clear = wait.simd_gt(self.clear);
@@ -75,7 +76,7 @@ impl<S: Simd> Moving<S> {
         self.hit_cpu.store_array(&mut group.sums.cpu.0);
     }
 
-    /// Adds an I/O that brought `left` to what it is now.
+    /// Adds an I/O; `left` is the value after it.
     #[inline(always)]
     fn add<const MEAN: bool>(
         self,
@@ -125,7 +126,8 @@ fn loops<S: Simd, const MEAN: bool, const COUNTS: bool>(
     }
 }
 
-/// Until an event is due: that I/O, or none up to the piece's end.
+/// Simulates I/Os from `from` on until an event is due. Returns that I/O, which is not yet counted,
+/// or `None` at the piece's end.
 #[inline(always)]
 fn quiet<S: Simd, const MEAN: bool, const COUNTS: bool>(
     simd: S,
@@ -173,7 +175,7 @@ pub(super) fn tally<S: Simd>(
     histogram.count_missed(!clear, latency, recorded, weight, around.counting);
 }
 
-/// The I/O `i` with its events.
+/// Simulates I/O `i` with the events that are due around it.
 #[inline(always)]
 fn eventful<S: Simd, const MEAN: bool>(
     simd: S,
@@ -210,7 +212,8 @@ fn eventful<S: Simd, const MEAN: bool>(
     group.after(simd, due, i, &observed.to_array(), &held, around);
 }
 
-/// Completions of the open window before I/O `i`: all since its first.
+/// Sets the count of a lane's open window before I/O `i`. The kernel does not count, because with
+/// one bucket all I/Os since the window's first are in it.
 #[inline]
 pub(super) fn count(group: &mut Group, lane: usize, row: usize, i: usize, around: &Around<'_>) {
     let state = &group.lanes[lane];

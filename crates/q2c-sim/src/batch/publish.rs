@@ -1,8 +1,9 @@
-//! The end of windows: every bucket that has completions gets its new sleep.
+//! The end of windows: every bucket with completions gets its new sleep.
 //!
-//! What the kernels hold is bucket by bucket, lanes side by side. Where several lanes close a window at the same I/O, as those of one
-//! period mostly do, the buckets pass through registers one after another, all lanes at once. A lane that is alone is turned
-//! round, so that its sixteen buckets are one pass.
+//! Rows hold one bucket each, with the lanes side by side. Where several lanes close a window at
+//! the same I/O, as lanes of one period mostly do, the buckets pass through registers one after
+//! another, all lanes at once. Where one lane closes alone, its sixteen buckets are gathered into
+//! one register and pass at once.
 
 use super::costs::Costs;
 use super::group::{Group, nothing};
@@ -17,15 +18,17 @@ use q2c_model::Nanos;
 use q2c_policy::BUCKETS;
 use q2c_policy::form::{Statistic, WindowForm};
 
-/// Statistics below this, 262 us, leave the arithmetic exact: the quotient in single precision is off by one at most, which is put
-/// right, and the product in double precision is rounded far from any bound.
+/// For statistics below this, 262 us, the arithmetic is exact: the quotient in single precision is
+/// off by one at most, which is corrected, and the product in double precision is rounded far from
+/// any bound.
 const SMALL: i32 = 1 << 18;
-/// 2^52: added to a whole number below it, the number stands in the low bits.
+/// 2^52. After it is added to a smaller whole number, that number stands in the low bits.
 const LOW_BITS: f64 = 4_503_599_627_370_496.0;
-/// From so many lanes on a pass over all buckets is cheaper than one per lane.
+/// From this number of closing lanes on, a pass over all buckets is cheaper than one pass per lane.
 const TOGETHER: u32 = 3;
 
-/// Gives every bucket of the lanes in `closing` that has completions its new sleep, and forgets them.
+/// Closes the windows of the lanes in `closing` (a bit set): each of their buckets that has
+/// completions gets its new sleep and an empty window.
 #[inline(always)]
 pub(super) fn publish<S: Simd>(simd: S, group: &mut Group, closing: u64, around: &Around<'_>) {
     let rows = &mut *group.rows;
@@ -53,7 +56,7 @@ pub(super) fn publish<S: Simd>(simd: S, group: &mut Group, closing: u64, around:
     }
 }
 
-/// One bucket, lane by lane.
+/// Closes the window of one bucket, lane by lane, with the rule's own arithmetic.
 #[inline(always)]
 fn one_by_one<S: Simd>(
     simd: S,
@@ -78,7 +81,7 @@ fn one_by_one<S: Simd>(
     }
 }
 
-/// The rule itself.
+/// The sleep by the rule's own arithmetic, ns.
 #[inline]
 fn sleep(form: &WindowForm, gathered: i32, count: i32) -> i32 {
     let value = match form.statistic {
@@ -88,7 +91,7 @@ fn sleep(form: &WindowForm, gathered: i32, count: i32) -> i32 {
     form.sleep(Nanos(value as u64)).0.min(LONGEST) as i32
 }
 
-/// What a sleep of each lane costs, as [`Row`] has it.
+/// The costs of one sleep per lane, in the form of [`Row`].
 struct Priced<S: Simd> {
     wake: f32x16<S>,
     spread: f32x16<S>,
@@ -146,7 +149,8 @@ fn put_f<S: Simd>(to: &mut Lanes<f32>, mine: mask32x16<S>, new: f32x16<S>) {
     mine.select(new, old).store_array(&mut to.0);
 }
 
-/// One bucket of all lanes in `closing`; returns those that are left to do, since their times are too long.
+/// Closes the window of one bucket in all lanes of `closing` at once. Returns the lanes that are
+/// still to be done one by one, because a statistic is too large for the registers.
 #[inline(always)]
 fn together<S: Simd>(
     simd: S,
@@ -203,7 +207,7 @@ fn put_priced<S: Simd>(row: &mut Row, mine: mask32x16<S>, priced: &Priced<S>) {
     put(&mut row.cpu_hit, mine, priced.cpu_hit);
 }
 
-/// All buckets of one lane at once.
+/// Closes the window of one lane in all buckets at once.
 #[inline(always)]
 fn alone<S: Simd>(
     simd: S,
@@ -253,7 +257,8 @@ fn alone<S: Simd>(
     }
 }
 
-/// The rule for all buckets of a lane; anything for one without completions.
+/// The sleeps by the rule for all buckets of a lane; without meaning for a bucket without
+/// completions.
 #[inline(always)]
 fn asked_alone<S: Simd>(
     simd: S,
@@ -269,6 +274,7 @@ fn asked_alone<S: Simd>(
         .unwrap_or_else(|| i32x16::load_array(simd, each_bucket(form, gathered, count)))
 }
 
+/// The sleeps of [`asked_alone`] one by one, where a statistic is too large for the registers.
 #[cold]
 #[inline(never)]
 fn each_bucket(
@@ -282,7 +288,7 @@ fn each_bucket(
     })
 }
 
-/// [`sleep`] in registers; `None` when a statistic is too large for that.
+/// [`sleep`] in registers; `None` when a statistic is [`SMALL`] or larger.
 #[inline(always)]
 fn rule<S: Simd>(
     statistic: Statistic,
@@ -301,7 +307,7 @@ fn rule<S: Simd>(
     Some(share_of(low, shares[0]).narrow(share_of(high, shares[1])))
 }
 
-/// Whole quotients, exact where they are [`SMALL`].
+/// Quotients rounded down, exact where they are below [`SMALL`].
 #[inline(always)]
 fn quotient<S: Simd>(gathered: i32x16<S>, count: i32x16<S>) -> i32x16<S> {
     let (dividend, divisor): (f32x16<S>, f32x16<S>) = (gathered.to_float(), count.to_float());
@@ -311,11 +317,12 @@ fn quotient<S: Simd>(gathered: i32x16<S>, count: i32x16<S>) -> i32x16<S> {
     rest.simd_ge(count).select(about + 1, above)
 }
 
-/// Low words are sleeps.
+/// The sleeps for the statistics `value`, in the low words of the result.
 #[inline(always)]
 fn share_of<S: Simd>(value: i64x8<S>, share: f64x8<S>) -> i64x8<S> {
     let value: f64x8<S> = value.to_float();
-    // A quarter more than half: what is whole stays above its own bound when the product is rounded.
+    // The .25 beyond the half keeps a whole result from falling below itself when the product with
+    // 1e-9 is rounded.
     let sleep = ((value * share + 500_000_000.25) * 1e-9).floor();
     (sleep + LOW_BITS).bitcast()
 }

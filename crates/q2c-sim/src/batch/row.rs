@@ -1,63 +1,72 @@
-//! One bucket of a group: the sleep of each configuration, what it costs, and what its window has gathered.
+//! One bucket of a group: the sleep of each configuration, the costs of that sleep, and what the
+//! open window has gathered.
 
 use super::costs::{Costs, Plain};
 use super::lanes::Lanes;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x8, i32x8};
 
-/// No completion is ever as early: the threshold of a configuration that polls.
+/// The threshold between clear and hit for a configuration that polls: no completion comes so early
+/// that it would count as a hit.
 const NEVER_HIT: i32 = -(1 << 29);
-/// A bound that no delay of a sleep of this length reaches, ns.
+/// An upper bound for wake-ups, ns: no sleep that a batch takes wakes so late, and it fits into 32
+/// bits.
 pub(super) const LATEST: f32 = 1_073_741_824.0;
-/// 2^20: shifted into the positive, cutting rounds down.
+/// 2^20 ns: added before and taken off after the conversion to whole numbers, which cuts towards
+/// zero, so that negative values round as positive ones do.
 pub(super) const SHIFT: f32 = 1_048_576.0;
+/// The shift with the half that turns cutting into rounding.
 pub(super) const WHOLE: f32 = SHIFT + 0.5;
-/// No timer wakes before its time, ns.
+/// The least delay of a timer, ns: none wakes early.
 pub(super) const LEAST: f32 = 0.0;
-/// Least of each function of [`Costs::sleep`].
+/// Lower bound of each function of [`Costs::sleep`].
 const LEAST_OF: [f32; 8] = [-SHIFT, 0.0, LEAST, 0.0, -SHIFT, -SHIFT, -SHIFT, -SHIFT];
 
-/// Whole nanoseconds; wake-ups in single precision, exact up to 8 ms. Half a nanosecond is added to them, so that cutting rounds.
+/// Times are whole nanoseconds. Wake-ups are in single precision, exact up to 8 ms, with half a
+/// nanosecond added, so that cutting rounds them. The plain kernel reads other columns than the
+/// drawn one; [`Row::set`] fills in those of one of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
-    /// Sleep, 0 to poll.
+    /// The sleep asked, 0 for polling.
     pub asked: Lanes<i32>,
     /// 1 for a configuration that sleeps.
     pub slept: Lanes<i32>,
-    /// Clear wake-up for the draw 0.
+    /// Time of a clear wake-up for the draw 0.
     pub wake: Lanes<f32>,
-    /// What one unit of the draw adds.
+    /// Time that one unit of the draw adds to a clear wake-up.
     pub spread: Lanes<f32>,
-    /// Earliest clear wake-up.
+    /// Earliest time of a clear wake-up.
     pub earliest: Lanes<f32>,
-    /// Latest clear wake-up.
+    /// Latest time of a clear wake-up.
     pub latest: Lanes<f32>,
-    /// A device time is clear when longer than the wake-up and this.
+    /// A sleep is clear when the device time is longer than the sum of the wake-up and this: the
+    /// lead less the added latency.
     pub ahead: Lanes<i32>,
-    /// Added to the latency.
+    /// Time that the sleep adds to the latency.
     pub added: Lanes<i32>,
-    /// Added to the submission.
+    /// Time that the sleep adds to the submission.
     pub submit: Lanes<i32>,
     /// CPU of a clear sleep.
     pub cpu_clear: Lanes<i32>,
     /// CPU of a hit sleep.
     pub cpu_hit: Lanes<i32>,
-    /// Clear wake-up where it does not depend on a draw.
+    /// Time of a clear wake-up where it does not depend on a draw.
     pub plain_wake: Lanes<i32>,
-    /// That and the lead: shorter device times are hit.
+    /// `plain_wake` and the lead: the sleep is clear when the device time is longer.
     pub plain_clear: Lanes<i32>,
-    /// When a hit I/O is reaped at the earliest, where that does not depend on a draw.
+    /// Earliest time at which a hit I/O is reaped, where it does not depend on a draw.
     pub plain_hit: Lanes<i32>,
-    /// Sum or least of the window's observed times.
+    /// Sum or least of the observed times in the open window.
     pub statistic: Lanes<i32>,
-    /// Completions of the window.
+    /// Completions in the open window.
     pub count: Lanes<i32>,
-    /// Never read: keeps the same column of different rows out of the same few sets of the first-level cache.
+    /// Never read. It keeps the same column of different rows from falling into the same few sets
+    /// of the first-level cache.
     _apart: Lanes<i32>,
 }
 
 impl Row {
-    /// All configurations poll.
+    /// A row in which all configurations poll.
     pub fn polling() -> Self {
         let never = Lanes([NEVER_HIT; super::lanes::LANES]);
         Row {
@@ -67,7 +76,8 @@ impl Row {
         }
     }
 
-    /// Lets a lane sleep `ns`; `plain` fills in what the plain kernel reads, else what the others read.
+    /// Lets a lane sleep `ns`, 0 for polling. With `plain` it fills in the columns that the plain
+    /// kernel reads, else those that the drawn one reads.
     #[inline(always)]
     pub fn set<S: Simd>(&mut self, simd: S, lane: usize, ns: i32, costs: &Costs, plain: bool) {
         match (ns, &costs.plain) {
@@ -115,6 +125,7 @@ impl Row {
         self.cpu_hit.0[lane] = cpu_hit;
     }
 
+    /// Lets a lane poll.
     #[cold]
     pub fn poll(&mut self, lane: usize) {
         for column in [

@@ -1,17 +1,18 @@
-//! What sleeps cost, in registers: sixteen sleeps at once, as lines between corner points.
+//! The costs of sixteen sleeps at once, computed in registers as lines between corner points.
 
 use super::costs::Joint;
 use super::lanes::LANES;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, u8x64};
 
-/// Lines of a table: two registers.
+/// Number of lines in a table: two registers hold it.
 const LINES: usize = 2 * LANES;
-/// Byte numbers of the first 32-bit number of a table, and the way to the next.
+/// Selects the first 32-bit number of a table, as the numbers of its four bytes.
 const FIRST: i32 = 0x0302_0100;
+/// Added to such a selection, selects the next number.
 const NEXT: i32 = 0x0404_0404;
 
-/// Functions of the sleep, each as lines by their begin's value and their slope.
+/// `N` functions of the sleep asked. Each line has the value at its beginning and its slope.
 #[derive(Clone, Debug)]
 pub(super) struct Sleeps<const N: usize> {
     corners: Vec<f32>,
@@ -21,7 +22,7 @@ pub(super) struct Sleeps<const N: usize> {
 }
 
 impl<const N: usize> Sleeps<N> {
-    /// `None` when there are more corners than fit.
+    /// Returns `None` when the tables are too small for the corner points.
     pub fn new(joint: &Joint<N>) -> Option<Self> {
         if joint.x.len() >= LINES {
             return None;
@@ -39,7 +40,7 @@ impl<const N: usize> Sleeps<N> {
         })
     }
 
-    /// All functions at each of `asked`, none below 0.
+    /// All functions at each sleep of `asked`, ns. No sleep may be negative.
     #[inline(always)]
     pub fn at<S: Simd>(&self, asked: f32x16<S>) -> [f32x16<S>; N] {
         let simd = asked.token();
@@ -62,7 +63,8 @@ impl<const N: usize> Sleeps<N> {
         pick: impl Fn(&[[f32; LANES]; 2], u8x64<S>) -> f32x16<S>,
     ) -> [f32x16<S>; N] {
         let beyond = asked - pick(&self.from, bytes);
-        // Loops rather than `map`, which the compiler does not always take into this function, and so out of reach of its registers.
+        // A loop rather than `map`: the compiler does not always inline `map`, and the values would
+        // leave the registers.
         let mut all = [asked; N];
         for (n, function) in all.iter_mut().enumerate() {
             *function = pick(&self.value[n], bytes) + pick(&self.slope[n], bytes) * beyond;
@@ -71,13 +73,13 @@ impl<const N: usize> Sleeps<N> {
     }
 }
 
-/// The same where the choice lies in the first half, half as dear.
+/// [`pick`] where every selection lies in the first half of the table, at half the cost.
 #[inline(always)]
 fn pick_low<S: Simd>([low, _]: &[[f32; LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
     f32x16::load_array_ref(bytes.token(), low).swizzle_dyn(bytes)
 }
 
-/// A number of each lane's choice from a table.
+/// The number that each lane's selection names in a table.
 #[inline(always)]
 fn pick<S: Simd>([low, high]: &[[f32; LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
     let simd = bytes.token();

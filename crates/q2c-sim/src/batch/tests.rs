@@ -1,4 +1,5 @@
-//! Every level of the machine's registers gives the same; nothing is allocated on the way.
+//! Tests of what the batch promises beside equal results: every SIMD level gives the same outcomes,
+//! a trace may come in parts, and nothing is allocated while it runs.
 
 use super::*;
 use q2c_model::{Bytes, Curve, Direction, WakeDelay};
@@ -92,7 +93,7 @@ fn batch(cost: &CostModel, percentiles: bool) -> Batch {
     Batch::new(&policies, cost, drive, percentiles).expect("rules it holds")
 }
 
-/// All that this machine has, the best first.
+/// All SIMD levels that this machine has, the best first.
 fn levels() -> Vec<Level> {
     let best = Level::new();
     let mut levels = vec![best];
@@ -134,7 +135,7 @@ fn all_levels_give_the_same() {
     }
 }
 
-/// In parts of any length the trace is the same.
+/// Parts of any length give the outcomes of the whole trace.
 #[test]
 fn a_trace_may_come_in_parts() {
     for (spread, sizes) in [(0.0, 1), (450.0, 4)] {
@@ -159,7 +160,7 @@ fn a_trace_may_come_in_parts() {
     }
 }
 
-/// After the first piece, which sets the limit of the percentiles.
+/// The first piece may allocate: it sets the limit of the percentiles.
 #[test]
 fn nothing_is_allocated() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();

@@ -1,41 +1,42 @@
-//! What a configuration's I/Os sum up to.
+//! Sums over a configuration's I/Os, and the outcome that follows from them.
 
 use super::costs::Costs;
 use super::piece::Piece;
 use crate::outcome::Outcome;
 use std::ops::Sub;
 
-/// Sums since the trace's start, whole nanoseconds.
+/// Sums since the trace's start. Times are whole nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub misses: i64,
-    /// Sleeps asked.
+    /// Sum of the sleeps asked.
     pub asked: i64,
-    /// I/Os that slept.
+    /// Number of I/Os that slept.
     pub slept: i64,
     pub polled: i64,
-    /// After the submission.
+    /// Thread CPU after the submission.
     pub cpu: i64,
+    /// Observed time beyond the device time.
     pub late: i64,
-    /// What sleeps added to submissions.
+    /// Time that sleeps added to submissions.
     pub added: i64,
-    /// From the submission's return to the reaping.
+    /// Time from the submission's return to the reaping.
     pub observed: i64,
 }
 
-/// Totals at one moment, with those of the trace itself.
+/// Totals at one moment, with the sums of the trace up to that moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Snapshot {
     totals: Totals,
     ios: i64,
     waited: i64,
     submitted: i64,
-    /// Submissions and think times.
+    /// Recorded submission and think times.
     between: i64,
 }
 
 impl Snapshot {
-    /// Before I/O `n` of `piece`.
+    /// The state before I/O `n` of `piece`.
     pub fn new(totals: Totals, piece: &Piece, n: usize) -> Self {
         Snapshot {
             totals,
@@ -46,12 +47,13 @@ impl Snapshot {
         }
     }
 
-    /// I/Os since `earlier`.
+    /// Number of I/Os since `earlier`.
     pub fn ios_since(&self, earlier: &Snapshot) -> u64 {
         (self.ios - earlier.ios) as u64
     }
 
-    /// What came since `earlier`. `wall` is the time it is divided by, ns. `ranks` are p50, p99 and p99.9.
+    /// The outcome of the I/Os since `earlier`. `wall` is the simulated time in which they ran, ns;
+    /// `ranks` are p50, p99 and p99.9, ns.
     pub fn outcome(
         &self,
         earlier: &Snapshot,

@@ -1,12 +1,13 @@
-//! Open loop and single pass, by hand.
+//! The open loop and the single pass, against numbers worked out by hand.
 
 use crate::cases::{recording, rule, wakes_late};
 use q2c_model::Nanos;
-use q2c_sim::{Arrival, Drive, Method, simulate, simulate_with};
+use q2c_sim::{Arrival, Drive, Waiting, simulate, simulate_with};
 
-/// Three I/Os of 10 us, submitted every 25 us, under a fixed sleep of 28 us that ends 2 us late: each takes 30 us.
-/// Closed loop: 30 + 15 = 45 us a turn. Open loop: due at 0, 25 and 50 us, begun at 0, 30 and 60, so the latencies from
-/// the intended time are 30, 35 and 40 us.
+/// Three I/Os of 10 us, submitted every 25 us, under a fixed sleep of 28 us that ends 2 us late, so
+/// that each takes 30 us. In the closed loop the period is 30 + 15 = 45 us. In the open loop they
+/// are due at 0, 25 and 50 us and begin at 0, 30 and 60 us, so the latencies from the intended time
+/// are 30, 35 and 40 us.
 #[test]
 fn late_completions_delay_what_follows_or_queue_it() {
     let lane = recording(0, [10_000; 3], 15_000);
@@ -22,12 +23,20 @@ fn late_completions_delay_what_follows_or_queue_it() {
     assert_eq!((open.p50_ns, open.p99_ns), (35_000.0, 40_000.0));
 }
 
-/// Where nothing is late, both loops are the recording itself.
+/// Where nothing is late, both loops reproduce the recording.
 #[test]
 fn both_are_the_recording_when_nothing_is_late() {
     let lanes = [recording(500, [10_000, 30_000, 20_000], 5_000)];
     let cost = wakes_late(0.0);
-    let of = |arrival| simulate_with(arrival, &lanes, &cost, Method::Poll, Drive::once(1));
+    let of = |arrival| {
+        simulate_with(
+            arrival,
+            &lanes,
+            &cost,
+            Waiting::poll(lanes.len()),
+            Drive::once(1),
+        )
+    };
     let (closed, open) = (of(Arrival::Think), of(Arrival::Recorded));
     assert_eq!(closed.iops, open.iops);
     assert_eq!(closed.mean_ns, open.mean_ns);
@@ -35,20 +44,25 @@ fn both_are_the_recording_when_nothing_is_late() {
     assert!((closed.iops - 3.0 / 76.5e-6).abs() < 1e-6 * closed.iops);
 }
 
-/// A single pass counts each I/O once; what begins in the warm-up is left out.
+/// A single pass counts each I/O once and leaves out those that begin in the warm-up.
 #[test]
 fn one_pass_counts_each_once() {
     let lanes = [
         recording(0, [10_000; 100], 0),
         recording(0, [20_000; 10], 0),
     ];
-    let all = simulate(&lanes, &wakes_late(0.0), Method::Poll, Drive::once(1));
+    let all = simulate(
+        &lanes,
+        &wakes_late(0.0),
+        Waiting::poll(lanes.len()),
+        Drive::once(1),
+    );
     assert_eq!(all.ios, 110);
     let drive = Drive {
         warm_up: Nanos(500_000),
         ..Drive::once(1)
     };
-    let later = simulate(&lanes, &wakes_late(0.0), Method::Poll, drive);
+    let later = simulate(&lanes, &wakes_late(0.0), Waiting::poll(lanes.len()), drive);
     assert_eq!(later.ios, 50, "the first lane's second half");
     assert!((later.iops - 50.0 / 500e-6).abs() < 1.0);
 }

@@ -1,18 +1,18 @@
-//! Many configurations in one pass, against the plain scalar simulator.
+//! Compares the batch, many configurations in one pass, with the reference simulator.
 
 use crate::cases::{READ, drive, free, same};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Direction, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
 use q2c_sim::{
-    Arrival, Batch, Configuration, Drive, Grid, Method, Outcome, Recording, simulate, sweep,
+    Arrival, Batch, Configuration, Drive, Grid, Outcome, Recording, Waiting, simulate, sweep,
 };
 
 fn spec(text: &str) -> PolicySpec {
     text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-/// All of them over the lane, replayed as often as it takes.
+/// Runs all policies in one batch over the lane, which is replayed until all are done.
 fn batch(
     lane: &Recording,
     policies: &[PolicySpec],
@@ -27,7 +27,8 @@ fn batch(
     batch.finish()
 }
 
-/// Equal but for the rounding of sums; percentiles within the half width of a class.
+/// Checks that two outcomes are equal but for the rounding of sums, and percentiles within half the
+/// width of a class.
 fn agree(got: &Outcome, wanted: &Outcome, percentiles: bool) -> Result<(), String> {
     let exact = |o: &Outcome| {
         [
@@ -92,7 +93,7 @@ fn any_lane(alike: bool) -> impl Strategy<Value = Recording> {
     })
 }
 
-/// Whole numbers everywhere: then both must give the same.
+/// Costs in whole numbers, with which the batch and the reference must give equal outcomes.
 fn plain_cost() -> impl Strategy<Value = CostModel> {
     let n = |most: u32| (0..most).prop_map(f64::from);
     let delays = (n(6_000), n(6_000), n(9_000), n(900));
@@ -123,7 +124,7 @@ fn compare(
         let alone = simulate(
             std::slice::from_ref(lane),
             cost,
-            Method::Hybrid(policy.build(1)),
+            Waiting::rules(policy.build(1)),
             drive,
         );
         agree(got, &alone, percentiles)
@@ -147,7 +148,8 @@ proptest! {
     }
 }
 
-/// Delays that are drawn, in whole steps; the hit one falls by 1 ns per ns over 4 us, and so do bounds and additions exist.
+/// Costs with delays that are drawn, in whole steps. The hit delay falls by 1 ns per ns over 4 us;
+/// there are bounds and additions as well.
 fn drawn_cost() -> impl Strategy<Value = CostModel> {
     let whole = |from: i32, to: i32| (from..to).prop_map(f64::from);
     let draws = prop::collection::vec(whole(-4, 9), 1..30);
@@ -244,7 +246,7 @@ proptest! {
         compare(&lane, &policies, &cost, drive(from, length), percentiles)?;
     }
 
-    /// Through the sweep, cycled and once.
+    /// The comparison goes through `sweep`, with the recording repeated and with a single pass.
     #[test]
     fn a_sweep_gives_what_each_gives_alone(
         lane in any_lane(false),
@@ -262,14 +264,14 @@ proptest! {
         };
         let grid = Grid { policies };
         for cell in sweep(&grid, &on) {
-            let alone = simulate(&lanes, &cost, Method::Hybrid(cell.policy.build(1)), on.drive);
+            let alone = simulate(&lanes, &cost, Waiting::rules(cell.policy.build(1)), on.drive);
             let agreed = agree(&cell.outcome, &alone, true);
             agreed.map_err(|why| TestCaseError::fail(format!("{}\n{why}", cell.policy)))?;
         }
     }
 }
 
-/// 20,000 reads, longer than a batch looks ahead, and then writes as well.
+/// The lane has 20,000 reads, more than a piece of the batch holds, and then writes as well.
 #[test]
 fn a_second_bucket_may_come_late() {
     let mut rng = q2c_stats::Rng::new(21);
@@ -293,7 +295,7 @@ fn a_second_bucket_may_come_late() {
         "fixed:14us",
         "pas",
     ];
-    // Through the whole of it and a part of it once more.
+    // The time is enough for the whole lane and a part of it once more.
     let drive = drive(5_000_000, 1_200_000_000);
     compare(&lane, &texts.map(spec), &cost, drive, false).unwrap_or_else(|why| panic!("{why}"));
 }
@@ -308,7 +310,7 @@ fn turned<T: Clone>(items: &[T], by: usize) -> Vec<T> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Each configuration gives the same, whichever stand beside it.
+    /// The outcome of a configuration does not depend on the others in its batch.
     #[test]
     fn the_order_of_configurations_does_not_matter(
         lane in any_lane(false),
@@ -324,7 +326,8 @@ proptest! {
     }
 }
 
-/// A device of constant time L: from the second window on every I/O sleeps the share r of it, wakes d later and polls the rest.
+/// On a device of constant time L every I/O from the second window on sleeps the share r of it,
+/// wakes d later and polls the rest.
 #[test]
 fn a_constant_device_in_closed_form() {
     let (wait, submit, gap, late) = (30_000.0, 1_000.0, 500.0, 2_000.0);
@@ -348,7 +351,7 @@ fn a_constant_device_in_closed_form() {
             assert_eq!(got.effective_sleep_ns, sleep);
             assert!(same(got.t_under, polled / wait), "{ratio} %");
             assert!(same(got.cpu_ns_per_io, cpu), "{ratio} %");
-            // Begun from 20 to 120 ms, one every 31.5 us: numbers 635 to 3809.
+            // The counted I/Os begin from 20 to 120 ms, one every 31.5 us: numbers 635 to 3809.
             assert_eq!(got.ios, 3_175, "{ratio} %");
             let u2c = submit + wait;
             assert!(

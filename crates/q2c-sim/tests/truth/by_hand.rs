@@ -1,12 +1,12 @@
-//! One lane, constant costs: every number worked out on paper.
+//! One lane with constant costs, where every number is worked out on paper.
 //!
-//! The device takes 30 us, a submission 2 us, the think time 0.5 us: polling takes 32.5 us per I/O, 10 of which are the warm-up
-//! and 1000 of which are measured.
+//! The device takes 30 us, a submission 2 us, the think time 0.5 us. Polling therefore takes 32.5
+//! us per I/O; 10 I/Os are the warm-up, and 1000 are measured.
 
 use crate::cases::{READ, close, delay, drive, free, one, recording, rule};
 use q2c_model::{CostModel, Curve, Nanos};
 use q2c_policy::{Decision, Io, Lane, Outcome as Seen, Token};
-use q2c_sim::{Drive, Method, Outcome, simulate};
+use q2c_sim::{Drive, Outcome, Waiting, simulate};
 
 const WARM_UP: u64 = 325_000;
 const MEASURE: u64 = 32_500_000;
@@ -27,17 +27,18 @@ fn costs() -> CostModel {
     }
 }
 
-fn thirty_us(cost: &CostModel, method: Method) -> Outcome {
+fn thirty_us(cost: &CostModel, method: Waiting) -> Outcome {
     let lane = recording(2_000, [30_000], 500);
     one(&lane, cost, method, drive(WARM_UP, MEASURE))
 }
 
-/// I/Os that begin within the measured part, one each `period`, the first at 0.
+/// Number of I/Os that begin within the measured part, one in each `period`, the first at 0.
 fn begun(period: u64) -> u64 {
     (WARM_UP + MEASURE).div_ceil(period) - WARM_UP.div_ceil(period)
 }
 
-/// What holds when every I/O takes `period`, `cpu` of the thread and `other` beside it.
+/// Checks the rates where every I/O takes `period` in wall time, `cpu` of the thread and `other` of
+/// the rest of the machine, all in ns.
 fn rates(got: &Outcome, period: u64, cpu: f64, other: f64) {
     let ios = begun(period);
     let iops = ios as f64 / 0.0325;
@@ -56,7 +57,7 @@ fn latency(got: &Outcome, ns: f64) {
 
 #[test]
 fn polling() {
-    let got = thirty_us(&costs(), Method::Poll);
+    let got = thirty_us(&costs(), Waiting::poll(1));
     assert_eq!(got.ios, 1_000);
     rates(&got, 32_500, 32_500.0, 100.0);
     close(got.cpu_pct, 100.0);
@@ -103,8 +104,9 @@ fn a_fixed_sleep_that_is_late() {
     );
 }
 
-/// The wake-up falls on the completion: the first look finds it, which is a miss by definition. The hit delay is that of a sleep
-/// 3 us shorter than the latency: its curve is 5 us up to 0 and falls to 1 us at 10 us.
+/// A wake-up that falls on the completion is a miss by definition, because the first poll finds the
+/// completion. The first case is the hit delay of a sleep 3 us shorter than the latency: the curve
+/// is 5 us up to 0 and falls to 1 us at 10 us.
 #[test]
 fn the_hit_delay_depends_on_the_distance() {
     let mut cost = costs();
@@ -122,7 +124,7 @@ fn the_hit_delay_depends_on_the_distance() {
         latency(&got, 2_000.0 + observed);
         assert_eq!(got.miss_rate, 1.0, "{asked}");
     }
-    // 1 ns less and the completion comes after the wake-up.
+    // With 1 ns less the completion comes after the wake-up.
     let got = thirty_us(&cost, rule("fixed:26999ns", 1));
     latency(&got, 32_000.0);
     assert_eq!(got.miss_rate, 0.0);
@@ -132,13 +134,13 @@ fn the_hit_delay_depends_on_the_distance() {
 #[test]
 fn no_completion_is_seen_before_it_is_there() {
     let got = thirty_us(&costs(), rule("fixed:28us", 1));
-    // Clear, it would wake at 31 us; hit, at 29.5 us.
+    // A clear sleep would wake at 31 us, a hit one wakes at 29.5 us.
     latency(&got, 2_000.0 + 30_000.0 + 700.0);
 }
 
 #[test]
 fn interrupts() {
-    let got = thirty_us(&costs(), Method::Interrupt);
+    let got = thirty_us(&costs(), Waiting::interrupt(1));
     rates(&got, 2_000 + 34_000 + 500, 6_500.0, 1_300.0);
     latency(&got, 36_000.0);
     assert_eq!(
@@ -147,7 +149,7 @@ fn interrupts() {
     );
 }
 
-/// Sleeps, polls and waits for the interrupt in turn.
+/// A rule that sleeps, polls, sleeps for no time and waits for the interrupt in turn.
 struct InTurn(u64);
 
 impl Lane for InTurn {
@@ -176,11 +178,11 @@ impl Lane for InTurn {
 #[test]
 fn a_rule_may_do_each() {
     let lane = recording(2_000, [30_000], 500);
-    // 32.5 us thrice and 36.5 us: 134 us a turn.
+    // Three I/Os of 32.5 us and one of 36.5 us make a turn of 134 us.
     let got = one(
         &lane,
         &costs(),
-        Method::Hybrid(vec![Box::new(InTurn(0))]),
+        Waiting::rules(vec![Box::new(InTurn(0))]),
         drive(134_000, 1_340_000),
     );
     assert_eq!((got.ios, got.effective_sleep_ns), (40, 5_000.0));
@@ -212,13 +214,13 @@ fn what_a_sleep_adds_to_latency_and_submission() {
     latency(&got, 32_370.0);
     assert_eq!(got.miss_rate, 0.0);
     assert_eq!(
-        thirty_us(&cost, Method::Poll),
-        thirty_us(&costs(), Method::Poll)
+        thirty_us(&cost, Waiting::poll(1)),
+        thirty_us(&costs(), Waiting::poll(1))
     );
 }
 
-/// Delays of 3 us less or more 1 us, half of each: a latency of 23 us is missed by one half of the sleeps of 20 us. Of 8191
-/// draws the share has a standard deviation of 0.55 %.
+/// Half of the delays are 2 us, half are 4 us, so half of the sleeps of 20 us miss a latency of 23
+/// us. Over 8191 draws the share has a standard deviation of 0.55 %.
 #[test]
 fn delays_are_drawn_evenly() {
     let mut cost = costs();
@@ -227,14 +229,16 @@ fn delays_are_drawn_evenly() {
     let lane = recording(2_000, [23_000], 500);
     let got = one(&lane, &cost, rule("fixed:20us", 1), drive(0, 1_000_000_000));
     assert!((got.miss_rate - 0.5).abs() < 0.025, "{}", got.miss_rate);
-    // A delay is never negative: 20 us asked are 20 us at least, however far the draw lies below.
+    // A delay is never negative: a sleep of 20 us lasts at least 20 us, however far below the draw
+    // lies.
     cost.wake_clear.z = vec![-9.0];
     let got = one(&lane, &cost, rule("fixed:20us", 1), drive(0, 1_000_000));
     close(got.t_under, 3_000.0 / 23_000.0);
 }
 
-/// Sleeps of 20 us wake at 23 us. A completion at 30 us disturbs them from `lead` before on: with 7 us the two fall together, which
-/// is a hit. It then wakes at the hit delay's 21.5 us, finds the completion when it is there and reaps it.
+/// Sleeps of 20 us wake at 23 us. A completion at 30 us disturbs them from `lead` before it on.
+/// With a lead of 7 us the two meet, which is a hit: the thread then wakes at the 21.5 us of the
+/// hit delay, finds the completion at 30 us and reaps it.
 #[test]
 fn a_completion_within_the_lead_counts_as_hit() {
     let with = |hit_lead_ns: f64| {
@@ -255,7 +259,8 @@ fn a_completion_within_the_lead_counts_as_hit() {
     close(hit.t_over, 700.0 / 30_000.0);
 }
 
-/// Hit within the lead, the wake-up may come after the completion: 20 us and the hit delay of a sleep 10 us shorter than the latency.
+/// After a hit within the lead the wake-up may come after the completion: at 20 us and the hit
+/// delay of a sleep 10 us shorter than the latency.
 #[test]
 fn a_hit_within_the_lead_has_the_hit_delay() {
     let mut cost = costs();
@@ -269,7 +274,7 @@ fn a_hit_within_the_lead_has_the_hit_delay() {
     assert_eq!(got.miss_rate, 1.0);
 }
 
-/// The lead counts from the completion as a sleep makes it: 250 ns later than polling's.
+/// The lead counts back from the completion after a sleep, which is 250 ns later than with polling.
 #[test]
 fn the_lead_counts_from_the_sleepers_completion() {
     let miss_rate = |lead: f64| {
@@ -283,7 +288,8 @@ fn the_lead_counts_from_the_sleepers_completion() {
     assert_eq!((miss_rate(7_249.0), miss_rate(7_250.0)), (0.0, 1.0));
 }
 
-/// Nine spreads of 1 us below and above 3 us would be -6 and 12 us; the bounds at 20 us asked, half-way, are 1.5 and 5 us.
+/// Nine spreads of 1 us below and above 3 us would be -6 and 12 us. The bounds at a sleep of 20 us,
+/// half-way between the corners, are 1.5 and 5 us.
 #[test]
 fn a_clear_delay_keeps_its_bounds() {
     let line = |a: f64, b: f64| Curve {
@@ -312,7 +318,8 @@ fn a_clear_delay_keeps_its_bounds() {
     same(polled(9.0, false), 0.0, 1.0);
 }
 
-/// 40 us asked, 10 us beyond the completion: 1.5 us less or more 9 us, between 1.2 and 4 us.
+/// A sleep of 40 us ends 10 us beyond the completion. Its delay is 1.5 us less or more 9 us, kept
+/// between 1.2 and 4 us.
 #[test]
 fn a_hit_delay_keeps_its_bounds() {
     for (z, delay) in [(-9.0, 1_200.0), (9.0, 4_000.0), (1.0, 2_500.0)] {
@@ -326,7 +333,7 @@ fn a_hit_delay_keeps_its_bounds() {
     }
 }
 
-/// A bound below zero is none: no timer wakes before its time.
+/// A lower bound below zero has no effect, because no timer wakes before its time.
 #[test]
 fn the_least_delay_is_zero() {
     let mut cost = costs();
@@ -337,7 +344,7 @@ fn the_least_delay_is_zero() {
     close(got.t_under, 10_000.0 / 30_000.0);
 }
 
-/// Asks for latency - lead - 1 ns - delay and polls the lead and 1 ns.
+/// The oracle asks for latency - lead - 1 ns - delay, and polls the lead and 1 ns.
 #[test]
 fn the_oracle_sleeps_up_to_the_completion() {
     for (lead, asked, polled) in [(0.0, 26_999.0, 1.0), (5_000.0, 21_999.0, 5_001.0)] {
@@ -345,7 +352,7 @@ fn the_oracle_sleeps_up_to_the_completion() {
             hit_lead_ns: lead,
             ..costs()
         };
-        let got = thirty_us(&cost, Method::Oracle);
+        let got = thirty_us(&cost, Waiting::Oracle);
         rates(&got, 32_500, 2_000.0 + 2_500.0 + polled + 500.0, 400.0);
         assert_eq!(
             (got.miss_rate, got.effective_sleep_ns, got.t_over),
@@ -355,7 +362,8 @@ fn the_oracle_sleeps_up_to_the_completion() {
     }
 }
 
-/// A sleep that costs as much CPU as it gives up is not worth it; nor is there one shorter than its own delay and the lead.
+/// The oracle does not sleep where the sleep costs as much CPU as it saves, nor where the latency
+/// is not longer than the delay and the lead.
 #[test]
 fn the_oracle_polls_below_the_break_even() {
     let sleeps = |lead: f64, cpu: f64, device: u32| {
@@ -365,20 +373,20 @@ fn the_oracle_polls_below_the_break_even() {
             ..costs()
         };
         let lane = recording(2_000, [device], 500);
-        one(&lane, &cost, Method::Oracle, drive(0, 1_000_000)).effective_sleep_ns > 0.0
+        one(&lane, &cost, Waiting::Oracle, drive(0, 1_000_000)).effective_sleep_ns > 0.0
     };
-    // Given up: 30 us less what it still polls, 1 ns or 4,001 ns.
+    // The CPU saved is 30 us less the time still polled, 1 ns or 4,001 ns.
     assert!(sleeps(0.0, 29_998.0, 30_000) && !sleeps(0.0, 29_999.0, 30_000));
     assert!(sleeps(4_000.0, 25_998.0, 30_000) && !sleeps(4_000.0, 25_999.0, 30_000));
     assert!(sleeps(0.0, 0.0, 3_002) && !sleeps(0.0, 0.0, 3_001));
     assert!(sleeps(4_000.0, 0.0, 7_002) && !sleeps(4_000.0, 0.0, 7_001));
 }
 
-/// Two I/Os of 10 us, then one of 40 us: nearest ranks by hand.
+/// Two I/Os of 10 us and one of 40 us in turn; nearest ranks by hand.
 #[test]
 fn percentiles_are_nearest_ranks() {
     let lane = recording(0, [10_000, 10_000, 40_000], 0);
-    let got = one(&lane, &free(), Method::Poll, drive(0, 600_000));
+    let got = one(&lane, &free(), Waiting::poll(1), drive(0, 600_000));
     assert_eq!(
         (got.ios, got.p50_ns, got.p99_ns, got.mean_ns),
         (30, 10_000.0, 40_000.0, 20_000.0)
@@ -388,7 +396,7 @@ fn percentiles_are_nearest_ranks() {
 #[test]
 fn nothing_to_replay_gives_nothing() {
     let cost = free();
-    let run = |lanes: &[_], drive: Drive| simulate(lanes, &cost, Method::Poll, drive);
+    let run = |lanes: &[_], drive: Drive| simulate(lanes, &cost, Waiting::poll(lanes.len()), drive);
     assert_eq!(run(&[], drive(0, 1_000)), Outcome::default());
     assert_eq!(
         run(&[recording(0, [], 0)], drive(0, 1_000)),

@@ -1,15 +1,16 @@
-//! Recordings and costs in round numbers.
+//! Helpers of the tests: recordings and costs in round numbers.
 
 use q2c_model::{Bytes, CostModel, Curve, Direction, Nanos, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
-use q2c_sim::{Drive, Method, Outcome, Recording, simulate};
+use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
 
 pub const READ: Io = Io {
     direction: Direction::Read,
     bytes: 4096,
 };
 
-/// Reads of these device times, each submitted in `submit` and followed by `gap`.
+/// Reads with these device times, each submitted in `submit` and followed by the think time `gap`,
+/// ns.
 pub fn recording(submit: u32, waits: impl IntoIterator<Item = u32>, gap: u32) -> Recording {
     let mut recording = Recording::default();
     for wait in waits {
@@ -27,7 +28,7 @@ pub fn delay(ns: f64) -> WakeDelay {
     }
 }
 
-/// A machine that charges nothing.
+/// A machine on which nothing costs anything.
 pub fn free() -> CostModel {
     CostModel {
         bs: Bytes(4096),
@@ -49,7 +50,7 @@ pub fn free() -> CostModel {
     }
 }
 
-/// Wakes `ns` late, whether hit or not.
+/// A machine on which every sleep, clear or hit, ends `ns` late and nothing else costs.
 pub fn wakes_late(ns: f64) -> CostModel {
     CostModel {
         wake_clear: delay(ns),
@@ -66,16 +67,16 @@ pub fn drive(warm_up: u64, measure: u64) -> Drive {
     }
 }
 
-pub fn rule(text: &str, lanes: usize) -> Method {
+pub fn rule(text: &str, lanes: usize) -> Waiting {
     let spec: PolicySpec = text.parse().unwrap_or_else(|e| panic!("{e}"));
-    Method::Hybrid(spec.build(lanes))
+    Waiting::rules(spec.build(lanes))
 }
 
-pub fn one(lane: &Recording, cost: &CostModel, method: Method, drive: Drive) -> Outcome {
+pub fn one(lane: &Recording, cost: &CostModel, method: Waiting, drive: Drive) -> Outcome {
     simulate(std::slice::from_ref(lane), cost, method, drive)
 }
 
-/// Equal but for the rounding of floating point.
+/// Whether two numbers are equal but for the rounding of floating point.
 pub fn same(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }

@@ -1,9 +1,9 @@
-//! What is published of the rules, or follows from their feedback by arithmetic.
+//! Behaviour of the rules that is published, or that follows from their feedback by arithmetic.
 
 use crate::cases::{drive, one, recording, rule, wakes_late};
 use q2c_stats::Rng;
 
-/// Device times from 30 to 60 us.
+/// Device times from 30 to 60 us, in ns.
 fn device() -> Vec<u32> {
     let mut rng = Rng::new(9);
     (0..20_000)
@@ -11,7 +11,8 @@ fn device() -> Vec<u32> {
         .collect()
 }
 
-/// The rule (min, 100 %, 1 ms) fed with device times instead of observed ones: share of misses, and of late time.
+/// The rule `min` at 100 % and 1 ms, fed with device times instead of observed ones. Returns the
+/// share of misses and the late time over the device time.
 fn open_loop(times: &[u32], wake_delay: u32) -> (f64, f64) {
     let (mut sleep, mut window, mut now, mut misses, mut late) = (0, Vec::new(), 0, 0u32, 0u64);
     for &time in times {
@@ -32,9 +33,11 @@ fn open_loop(times: &[u32], wake_delay: u32) -> (f64, f64) {
     )
 }
 
-/// The published pitfall: without the feedback of its own oversleep the rule looks fine, with it the sleep grows by the wake-up delay in
-/// every window, and nearly every I/O is late by milliseconds. Once the sleep s exceeds the period, a window lasts one I/O and its
-/// statistic is that of the I/O before: ds/dt = d / 2s, so s = sqrt(d t), 4.5 ms after 10 s.
+/// The published pitfall: without the feedback of its own oversleep the rule looks fine. With it
+/// the sleep grows by the wake-up delay in every window, and nearly every I/O is late by
+/// milliseconds. Once the sleep s exceeds the period, a window lasts one I/O and its statistic is
+/// that of the I/O before: ds/dt = d / 2s, with d the wake-up delay, so s = sqrt(d t), 4.5 ms after
+/// 10 s.
 #[test]
 fn min_at_100_percent_is_fine_open_loop_and_runs_away_closed_loop() {
     let times = device();
@@ -58,7 +61,8 @@ fn min_at_100_percent_is_fine_open_loop_and_runs_away_closed_loop() {
     assert!(got.p99_ns > 3e6, "closed loop: p99 {} ns", got.p99_ns);
 }
 
-/// At the published ratio the same rule is stable: its misses are those of the start alone.
+/// At the published ratio the rule `min` is stable: it misses only at the start, within the
+/// warm-up.
 #[test]
 fn min_at_70_percent_does_not_run_away() {
     let lane = recording(0, device(), 0);
@@ -69,7 +73,8 @@ fn min_at_70_percent_does_not_run_away() {
         drive(20_000_000, 1_000_000_000),
     );
     assert_eq!(got.miss_rate, 0.0);
-    // 70 % of 30 us and a little more, as a window's shortest is.
+    // The shortest time of a window is a little more than 30 us, so the sleep is a little more than
+    // 70 % of 30 us.
     assert!(
         (21_000.0..21_800.0).contains(&got.effective_sleep_ns),
         "{}",
@@ -77,8 +82,9 @@ fn min_at_70_percent_does_not_run_away() {
     );
 }
 
-/// Once overslept, a share r of mean or min with wake-up delay d has the fixed point s = r d / (1 - r), and wakes at d / (1 - r): it oversleeps for
-/// ever when that is not below the device's time, and recovers otherwise.
+/// Once overslept, a rule that sleeps the share r of mean or min with wake-up delay d has the fixed
+/// point s = r d / (1 - r), and wakes at d / (1 - r). It oversleeps for ever when that is not below
+/// the device's time, and recovers otherwise.
 #[test]
 fn oversleep_is_permanent_from_the_stability_bound_on() {
     for (percent, bound, lasting) in [
@@ -89,7 +95,7 @@ fn oversleep_is_permanent_from_the_stability_bound_on() {
         for name in ["mean", "min"] {
             let text = format!("{name}:{percent}%,200us");
             let after_a_slow_spell = |time: u32| {
-                // The recording is not cycled through: 200,000 I/Os take longer than the drive.
+                // The recording is not repeated: 200,000 I/Os take longer than the drive.
                 let times =
                     std::iter::repeat_n(200_000, 50).chain(std::iter::repeat_n(time, 200_000));
                 let lane = recording(0, times, 0);
@@ -102,7 +108,8 @@ fn oversleep_is_permanent_from_the_stability_bound_on() {
             };
             let stuck = after_a_slow_spell(bound - 100);
             assert_eq!(stuck.miss_rate, 1.0, "{text} below the bound");
-            // Rounding to whole nanoseconds stops it up to half of one over 1 - r above the limit.
+            // Because sleeps are whole nanoseconds, the sleep stops up to 0.5 / (1 - r) ns above
+            // the limit.
             let off = (stuck.effective_sleep_ns - lasting).abs();
             assert!(off <= 6.0, "{text}: {}", stuck.effective_sleep_ns);
             assert_eq!(

@@ -1,16 +1,17 @@
 //! Several lanes on one device.
 
 use crate::cases::{close, drive, free, recording, rule};
-use q2c_sim::{Method, Outcome, Recording, simulate};
+use q2c_sim::{Outcome, Recording, Waiting, simulate};
 
-/// One lane of 10 us, one of 30 us, nothing else takes time.
+/// Simulates one lane of 10 us and one of 30 us; nothing else takes time.
 fn ten_and_thirty(text: &str, from: u64, length: u64) -> Outcome {
     let lanes = [recording(0, [10_000], 0), recording(0, [30_000], 0)];
     simulate(&lanes, &free(), rule(text, 2), drive(from, length))
 }
 
-/// The window opens with the first completion at 10 us and closes at 110 us. In it: ten I/Os of 10 us, at 10, 20 .. 100 us, and three
-/// of 30 us, at 30, 60 and 90 us. Mean 190 / 13 = 14,615 ns, half of it 7,308 ns. Each lane alone would sleep 5 and 15 us.
+/// The window opens with the first completion at 10 us and closes at 110 us. In it are ten I/Os of
+/// 10 us, at 10, 20 .. 100 us, and three of 30 us, at 30, 60 and 90 us. Their mean is 190 / 13 =
+/// 14,615 ns, half of it 7,308 ns. Each lane alone would sleep 5 and 15 us.
 #[test]
 fn lanes_share_the_window_of_a_rule_per_device() {
     assert_eq!(
@@ -18,14 +19,15 @@ fn lanes_share_the_window_of_a_rule_per_device() {
         0.0
     );
     let got = ten_and_thirty("mean:50%,100us", 120_000, 50_000);
-    // Begun from 120 to 170 us: five of 10 us, and those of 30 us at 120 and 150 us.
+    // Between 120 and 170 us five I/Os of 10 us begin, and those of 30 us at 120 and 150 us.
     assert_eq!(got.ios, 7);
     close(got.effective_sleep_ns, 7_308.0);
     let got = ten_and_thirty("min:50%,100us", 120_000, 50_000);
     assert_eq!((got.ios, got.effective_sleep_ns), (7, 5_000.0));
 }
 
-/// `uring` keeps its number per lane, and comes to sleep a quarter of the time: 2,500 and 7,500 ns.
+/// `uring` keeps its state per lane, and its sleep settles at a quarter of the lane's latency:
+/// 2,500 and 7,500 ns.
 #[test]
 fn a_rule_per_lane_keeps_lanes_apart() {
     let got = ten_and_thirty("uring", 300_000, 30_000);
@@ -33,8 +35,8 @@ fn a_rule_per_lane_keeps_lanes_apart() {
     close(got.effective_sleep_ns, (3.0 * 2_500.0 + 7_500.0) / 4.0);
 }
 
-/// The first lane's I/O completes after 1 ms. Until then the rule has heard of the second lane's alone: a window from 10 to 60 us,
-/// then sleeps of 5 us.
+/// The first lane's I/O completes after 1 ms. Until then the rule has learnt only of the second
+/// lane's I/Os: a window from 10 to 60 us, then sleeps of 5 us.
 #[test]
 fn a_rule_does_not_hear_of_a_completion_before_its_time() {
     let lanes = [recording(0, [1_000_000], 0), recording(0, [10_000], 0)];
@@ -47,14 +49,16 @@ fn a_rule_does_not_hear_of_a_completion_before_its_time() {
     assert_eq!((got.ios, got.effective_sleep_ns), (4, 5_000.0));
 }
 
-/// A submission that takes 100 us puts the decision off to where the window from 10 to 60 us is known: completions at 10, 30 and 50 us of
-/// 10, 20 and 20 us, mean 16,666 ns, half of it 8,333 ns.
+/// A submission that takes 100 us moves the decision to a time when the window from 10 to 60 us is
+/// known. It has completions at 10, 30 and 50 us, of 10, 20 and 20 us: mean 16,666 ns, half of it
+/// 8,333 ns.
 #[test]
 fn a_rule_decides_when_the_submission_has_returned() {
     let waits = std::iter::once(10_000).chain(std::iter::repeat_n(20_000, 9));
     let lanes = [recording(0, waits, 0), recording(100_000, [30_000], 0)];
     let got = simulate(&lanes, &free(), rule("mean:50%,50us", 2), drive(0, 110_000));
-    // Begun before 110 us: the first lane's at 0, 10, 30 and 50 us, which poll, at 70 and 90 us, and the second lane's.
+    // Before 110 us begin: the first lane's I/Os at 0, 10, 30 and 50 us, which poll, and at 70 and
+    // 90 us, and the second lane's.
     assert_eq!(got.ios, 7);
     close(got.effective_sleep_ns, 3.0 * 8_333.0 / 7.0);
 }
@@ -64,9 +68,9 @@ fn lanes_without_a_shared_rule_do_not_touch_each_other() {
     let lane = |n: u32| recording(1_000, [10_000 * (n + 1), 7_000], 300 * n);
     let lanes: Vec<Recording> = (0..4).map(lane).collect();
     let method = |n: usize, which: usize| match which {
-        0 => Method::Poll,
-        1 => Method::Interrupt,
-        2 => Method::Oracle,
+        0 => Waiting::poll(n),
+        1 => Waiting::interrupt(n),
+        2 => Waiting::Oracle,
         _ => rule("fixed:12us", n),
     };
     for which in 0..4 {

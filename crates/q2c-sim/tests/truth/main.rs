@@ -1,4 +1,5 @@
-//! The simulator against arithmetic on paper, a second implementation, and what is published.
+//! Compares the simulator with arithmetic on paper, with a second implementation, and with
+//! published results.
 
 mod arrivals;
 mod batch;

@@ -1,12 +1,13 @@
-//! What holds for every recording and every machine.
+//! Properties that hold for every recording and every machine.
 
 use crate::cases::{READ, delay, drive, free, one, recording, rule, same};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Nanos};
 use q2c_policy::{PolicySpec, RULES};
-use q2c_sim::{Arrival, Configuration, Drive, Grid, Method, Outcome, Recording, simulate, sweep};
+use q2c_sim::{Arrival, Configuration, Drive, Grid, Outcome, Recording, Waiting, simulate, sweep};
 
-/// Every rule of the registry as its example says, with windows short enough to close many times here.
+/// Every rule of the registry with the parameters of its example, and some more, with windows short
+/// enough to close many times here.
 fn rules() -> impl Iterator<Item = PolicySpec> {
     let more = [
         "mean:90%,100us",
@@ -20,7 +21,7 @@ fn rules() -> impl Iterator<Item = PolicySpec> {
     })
 }
 
-/// Interrupts are late without being misses.
+/// Whether a rule may choose the interrupt. Such an I/O is late without being a miss.
 fn interrupts(spec: &PolicySpec) -> bool {
     ["dpas", "ehp", "hypi"].contains(&spec.rule().name)
 }
@@ -35,7 +36,7 @@ fn lane() -> impl Strategy<Value = Recording> {
     })
 }
 
-/// A curve of two corners.
+/// A curve of two corner points.
 fn curve(most: f64) -> impl Strategy<Value = Curve> {
     (0.0..most, 0.0..most).prop_map(|(a, b)| Curve {
         x: vec![1_000.0, 60_000.0],
@@ -68,33 +69,38 @@ fn cost() -> impl Strategy<Value = CostModel> {
     )
 }
 
-/// Each method in turn, with its name.
-fn methods(lanes: usize) -> Vec<(String, Method)> {
-    let fixed = [("interrupt", Method::Interrupt), ("oracle", Method::Oracle)];
+/// All methods but polling, with their names.
+fn methods(lanes: usize) -> Vec<(String, Waiting)> {
+    let fixed = [
+        ("interrupt", Waiting::interrupt(lanes)),
+        ("oracle", Waiting::Oracle),
+    ];
     let fixed = fixed.map(|(name, method)| (name.to_owned(), method));
-    let rules = rules().map(|spec| (spec.to_string(), Method::Hybrid(spec.build(lanes))));
+    let rules = rules().map(|spec| (spec.to_string(), Waiting::rules(spec.build(lanes))));
     fixed.into_iter().chain(rules).collect()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// From the very start: the same I/Os in the same order, and none completes earlier than polled.
+    /// Nothing is left out as warm-up, so that all methods have the same I/Os in the same order;
+    /// none completes earlier than with polling.
     #[test]
     fn nothing_is_faster_than_polling(lanes in prop::collection::vec(lane(), 1..4), cost in cost()) {
         let drive = drive(0, 3_000_000);
-        let polled = simulate(&lanes, &cost, Method::Poll, drive);
+        let polled = simulate(&lanes, &cost, Waiting::poll(lanes.len()), drive);
         for (name, method) in methods(lanes.len()) {
             let got = simulate(&lanes, &cost, method, drive);
             prop_assert!(got.ios <= polled.ios && got.iops <= polled.iops, "{}", name);
         }
     }
 
-    /// Sleeps add no latency here but by missing, and reaping after a miss takes time.
+    /// On these machines a sleep adds latency only by a miss, and the reaping after a miss takes
+    /// time.
     #[test]
     fn a_miss_is_late_and_nothing_else_is(lane in lane(), cost in cost()) {
         for text in rules() {
-            let method = Method::Hybrid(text.build(1));
+            let method = Waiting::rules(text.build(1));
             let got = one(&lane, &cost, method, drive(100_000, 3_000_000));
             prop_assert!(got.miss_rate == 0.0 || got.t_over > 0.0, "{}: {:?}", text, got);
             prop_assert!(got.t_over == 0.0 || got.miss_rate > 0.0 || interrupts(&text), "{}: {:?}", text, got);
@@ -110,17 +116,18 @@ proptest! {
         prop_assert_eq!(first, second);
     }
 
-    /// The same I/Os as polling's at the same times, each for no more CPU.
+    /// The oracle completes the same I/Os at the same times as polling, each for no more CPU.
     #[test]
     fn the_oracle_is_never_worse_than_polling(lane in lane(), cost in cost()) {
         let drive = drive(100_000, 3_000_000);
-        let (oracle, polled) = (one(&lane, &cost, Method::Oracle, drive), one(&lane, &cost, Method::Poll, drive));
+        let (oracle, polled) = (one(&lane, &cost, Waiting::Oracle, drive), one(&lane, &cost, Waiting::poll(1), drive));
         prop_assert_eq!((oracle.miss_rate, oracle.t_over), (0.0, 0.0));
         prop_assert_eq!((oracle.ios, oracle.p99_ns), (polled.ios, polled.p99_ns));
         prop_assert!(oracle.cpu_ns_per_io <= polled.cpu_ns_per_io * (1.0 + 1e-12));
     }
 
-    /// With costs that do not depend on the sleep: by no more than the one look of 1 ns that the oracle leaves itself.
+    /// Here costs do not depend on the sleep's length. A fixed sleep may then save at most the 1 ns
+    /// of polling that the oracle leaves itself.
     #[test]
     fn no_clear_fixed_sleep_beats_the_oracle(
         waits in prop::collection::vec(5_000u32..80_000, 1..20),
@@ -140,14 +147,15 @@ proptest! {
         let lane = recording(1_000, waits, 500);
         let drive = drive(0, 3_000_000);
         let fixed = one(&lane, &cost, rule(&format!("fixed:{asked}ns"), 1), drive);
-        let oracle = one(&lane, &cost, Method::Oracle, drive);
+        let oracle = one(&lane, &cost, Waiting::Oracle, drive);
         prop_assert_eq!(fixed.miss_rate, 0.0);
         prop_assert!(oracle.cpu_ns_per_io <= fixed.cpu_ns_per_io + 1.0 + 1e-6, "{} {}", oracle.cpu_ns_per_io, fixed.cpu_ns_per_io);
     }
 }
 
 proptest! {
-    /// Alone and in a batch: mean, p50, p99, p99.9 and the share of misses only grow.
+    /// In the reference simulator and in a batch: mean, p50, p99, p99.9 and the miss rate only
+    /// grow.
     #[test]
     fn more_wake_delay_never_lowers_a_latency(
         waits in prop::collection::vec(5_000u32..80_000, 2..60),
@@ -174,7 +182,7 @@ proptest! {
     }
 }
 
-/// Another seed draws other delays: the answer moves, and little.
+/// Another seed draws other delays, which changes the outcome a little.
 #[test]
 fn the_seed_draws_the_delays() {
     let cost = CostModel {
@@ -224,12 +232,12 @@ fn the_number_of_threads_does_not_change_a_sweep() {
     assert!(cells == with(2) && cells == with(7));
     let in_order: Vec<&PolicySpec> = cells.iter().map(|c| &c.policy).collect();
     assert_eq!(in_order, grid.policies.iter().collect::<Vec<_>>());
-    // Each cell is what its rule gives alone.
+    // Each cell has the outcome that its policy gives alone.
     for cell in cells.iter().step_by(37) {
         let alone = simulate(
             &lanes,
             &cost,
-            Method::Hybrid(cell.policy.build(2)),
+            Waiting::rules(cell.policy.build(2)),
             on.drive,
         );
         assert_eq!(cell.outcome, alone, "{}", cell.policy);

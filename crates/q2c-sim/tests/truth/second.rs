@@ -1,4 +1,5 @@
-//! The closed loop once more, from its description alone: whole nanoseconds, one heap of events, every sample kept.
+//! A second implementation of the closed loop, written from its description alone: whole
+//! nanoseconds, one heap of events, every sample kept.
 
 use crate::cases::{drive, free, rule, same};
 use proptest::prelude::*;
@@ -29,7 +30,8 @@ struct Charges {
     others: u64,
 }
 
-/// A wake-up's delay: always `deviations` spreads from the middle, but no less than `least` and no more than `most`.
+/// A wake-up's delay: `deviations` spreads from the middle, but no less than `least` and no more
+/// than `most`, ns.
 #[derive(Clone, Copy, Debug)]
 struct Delay {
     middle: i64,
@@ -61,7 +63,7 @@ impl Delay {
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Fixed(u64),
-    /// Percent, period.
+    /// Ratio in percent, and period in ns.
     Mean(u64, u64),
     Min(u64, u64),
 }
@@ -76,7 +78,8 @@ impl Rule {
     }
 }
 
-/// What the lanes of a device know together: the samples since the window opened, reads and writes apart.
+/// The state of the rule for one device, common to all lanes: the samples since the window opened,
+/// reads and writes apart.
 #[derive(Default)]
 struct Device {
     opened: Option<u64>,
@@ -108,7 +111,7 @@ impl Device {
     }
 }
 
-/// One I/O as it went.
+/// One counted I/O, times in ns.
 struct Ride {
     u2c: u64,
     asked: u64,
@@ -144,11 +147,13 @@ fn ride(item: &Item, asked: u64, charges: &Charges) -> Ride {
     }
 }
 
-/// The I/Os that begin from `from` to before `until`. Of events at the same time the lower lane's comes first.
+/// Replays the lanes and returns the I/Os that begin at or after `from` and before `until`. Of
+/// events at the same time the lower lane's comes first.
 fn replay(lanes: &[Vec<Item>], rule: Rule, charges: &Charges, from: u64, until: u64) -> Vec<Ride> {
     let mut device = Device::default();
     let mut events = BinaryHeap::new();
-    // Per lane: the next I/O's number and begin, and the observed time of the one in flight.
+    // For each lane: the number and the beginning of the next I/O, and the observed time of the one
+    // in flight.
     let mut state: Vec<(usize, u64, Option<u64>)> = vec![(0, 0, None); lanes.len()];
     for (lane, items) in lanes.iter().enumerate() {
         events.push(Reverse((items[0].submit, lane)));

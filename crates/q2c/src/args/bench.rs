@@ -5,8 +5,8 @@ use clap::Args;
 use q2c_engine::Pattern;
 use q2c_lab::bench::asked::Asked;
 use q2c_lab::bench::interface::Interface;
-use q2c_lab::bench::method::Method;
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
+use q2c_policy::Method;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -86,7 +86,7 @@ impl BenchArgs {
             target: self.target.clone(),
             scratch: self.scratch.is_some(),
             engines: self.engine.as_ref().map(|engines| texts(&engines.0)),
-            methods: self.method.as_ref().map(|methods| texts(&methods.0)),
+            methods: self.method.as_ref().map(|methods| methods.0.clone()),
             jobs: self.jobs.as_ref().map(counts),
             depths: self.depth.as_ref().map(|depths| depths.0.clone()),
             sizes: self.bs.clone(),

@@ -2,9 +2,8 @@
 
 use super::{RuleArgs, WorkloadArgs};
 use clap::Args;
-use q2c_lab::workload::Step;
 use q2c_model::{Nanos, parse_duration};
-use q2c_policy::{PolicySpec, SpecError};
+use q2c_policy::{LaneMethod, PolicySpec, SpecError};
 use std::str::FromStr;
 
 /// Watch a workload while it runs.
@@ -40,7 +39,7 @@ pub struct WatchArgs {
 
 /// A method as it is typed.
 #[derive(Clone, Debug)]
-pub struct MethodArg(pub Step);
+pub struct MethodArg(pub LaneMethod);
 
 impl FromStr for MethodArg {
     type Err = SpecError;
@@ -48,29 +47,29 @@ impl FromStr for MethodArg {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let rule = text.strip_prefix("hybrid:").unwrap_or(text);
         Ok(MethodArg(match text {
-            "poll" => Step::Poll,
-            "interrupt" => Step::Interrupt,
-            _ => Step::Policy(rule.parse()?),
+            "poll" => LaneMethod::Poll,
+            "interrupt" => LaneMethod::Interrupt,
+            _ => LaneMethod::Hybrid(rule.parse()?),
         }))
     }
 }
 
 impl WatchArgs {
     /// What there is to choose among.
-    pub fn methods(&self) -> Result<Vec<Step>, SpecError> {
-        let own = self.own.policies()?.into_iter().map(Step::Policy);
+    pub fn methods(&self) -> Result<Vec<LaneMethod>, SpecError> {
+        let own = self.own.policies()?.into_iter().map(LaneMethod::Hybrid);
         let named = self.policy.iter().map(|method| method.0.clone());
-        let all: Vec<Step> = named.chain(own).collect();
+        let all: Vec<LaneMethod> = named.chain(own).collect();
         Ok(if all.is_empty() { standard() } else { all })
     }
 }
 
 /// The baselines, Linux's rule, and the best published ones of either kind.
-fn standard() -> Vec<Step> {
+fn standard() -> Vec<LaneMethod> {
     let rule = |text: &str| -> PolicySpec { text.parse().expect("a known rule") };
     let rules = ["mean:50%,100ms", "min:70%,10ms", "pas"].map(rule);
-    let mut all = vec![Step::Poll, Step::Interrupt];
-    all.extend(rules.map(Step::Policy));
+    let mut all = vec![LaneMethod::Poll, LaneMethod::Interrupt];
+    all.extend(rules.map(LaneMethod::Hybrid));
     all
 }
 

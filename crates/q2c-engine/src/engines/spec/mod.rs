@@ -1,4 +1,5 @@
-//! Engines by name: `io_uring`, `pvsync2:hipri`, `null`, `sim:50us`, `fault:eio@1000:io_uring`.
+//! Engines by name, such as `io_uring`, `pvsync2:hipri`, `null`, `sim:50us`,
+//! `fault:eio@1000:io_uring`.
 
 mod parse;
 mod refuse;
@@ -24,43 +25,44 @@ use std::sync::Arc;
 /// An engine and its settings, ready to be opened in each lane's thread.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EngineSpec {
-    /// [`Uring`].
+    /// io_uring on a file or block device.
     IoUring(RingOptions),
-    /// [`Command`].
+    /// NVMe commands by io_uring on a namespace's character device.
     IoUringCmd {
-        /// Completions are found by asking the device.
+        /// Whether the kernel asks the device for completions.
         iopoll: bool,
     },
-    /// [`Libaio`].
+    /// Kernel AIO, and how its completions are reaped.
     Libaio(Reap),
-    /// [`Pvsync2`].
+    /// `preadv2` and `pwritev2` with these flags.
     Pvsync2(VectoredFlags),
-    /// [`Null`].
+    /// Completes every request at once.
     Null,
-    /// [`Sim`].
+    /// A simulated device.
     Sim(SimSpec),
-    /// [`Fault`] around another.
+    /// An engine of which one completion is spoilt.
     Fault {
-        /// What goes wrong.
+        /// The way in which the request is spoilt.
         kind: FaultKind,
-        /// At which completion, from 1.
+        /// Number of the spoilt completion, from 1.
         nth: u64,
-        /// With whose requests.
+        /// The engine that does the requests.
         inner: Box<EngineSpec>,
     },
 }
 
-/// What the I/O goes to.
+/// The target of the I/O.
 #[derive(Clone, Debug)]
 pub enum Medium {
-    /// A file or block device, opened for direct I/O; for `io_uring_cmd` a namespace's character device.
+    /// A file or block device, opened for direct I/O; for `io_uring_cmd` a namespace's character
+    /// device.
     File(Arc<File>),
-    /// Nothing: engines that simulate.
+    /// No target, for engines that simulate.
     None,
 }
 
 impl EngineSpec {
-    /// `io_uring` by interrupts, with the best flags the kernel has.
+    /// `io_uring` by interrupts, with the best flags that the kernel has.
     pub const IO_URING: EngineSpec = EngineSpec::IoUring(RingOptions {
         iopoll: false,
         hybrid: false,
@@ -68,10 +70,11 @@ impl EngineSpec {
         taskrun: None,
     });
 
-    /// Opens the engine in the calling thread, for `slots` requests of up to `size` bytes in flight.
+    /// Opens the engine in the calling thread, for `slots` requests of up to `size` bytes in
+    /// flight.
     ///
     /// # Errors
-    /// When the engine needs a file and there is none, or the kernel refuses.
+    /// The engine needs a file and there is none, or the kernel refuses.
     pub fn open(
         &self,
         medium: &Medium,
@@ -87,7 +90,7 @@ impl EngineSpec {
         self.open_in(medium, memory, seed)
     }
 
-    /// The same with buffers of another kind.
+    /// As [`EngineSpec::open`], with buffers that slots may share.
     ///
     /// # Errors
     /// As [`EngineSpec::open`].
@@ -127,25 +130,28 @@ impl EngineSpec {
         })
     }
 
-    /// Whether it does I/O on a file or device.
+    /// Whether the engine does I/O on a file or device.
     #[must_use]
     pub fn needs_file(&self) -> bool {
         !matches!(self.plain(), EngineSpec::Null | EngineSpec::Sim(_))
     }
 
-    /// Whether its target is a namespace's character device instead of a file or block device.
+    /// Whether the engine's target is a namespace's character device instead of a file or block
+    /// device.
     #[must_use]
     pub fn needs_character_device(&self) -> bool {
         matches!(self.plain(), EngineSpec::IoUringCmd { .. })
     }
 
-    /// Whether a kernel thread works for each job of it (SQPOLL): a job then needs two CPUs.
+    /// Whether a kernel thread works for each job of the engine (SQPOLL): a job then needs two
+    /// CPUs.
     #[must_use]
     pub fn has_helper(&self) -> bool {
         matches!(self.plain(), EngineSpec::IoUring(options) if options.sqpoll.is_some())
     }
 
-    /// The same with its helper on `cpu`; an engine without one, or with one that has a CPU already, stays as it is.
+    /// The engine with its helper on `cpu`. An engine without a helper, or whose helper has a CPU
+    /// already, stays as it is.
     #[must_use]
     pub fn with_helper_on(mut self, cpu: u32) -> Self {
         let mut at = &mut self;
@@ -162,7 +168,7 @@ impl EngineSpec {
         self
     }
 
-    /// What does the work, without the faults around it.
+    /// The engine that does the work, without the faults around it.
     pub(super) fn plain(&self) -> &EngineSpec {
         let mut at = self;
         while let EngineSpec::Fault { inner, .. } = at {

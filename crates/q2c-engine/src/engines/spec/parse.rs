@@ -1,4 +1,4 @@
-//! Each engine's options.
+//! Parsing of each engine's options.
 
 use super::super::fault::FaultKind;
 use super::super::sim::{Service, SimSpec};
@@ -9,7 +9,7 @@ use q2c_sys::{RingFlags, RingOptions, SqPoll, VectoredFlags};
 
 type Parsed = Result<EngineSpec, String>;
 
-/// Options between commas; none of them is empty.
+/// The options between commas. An empty text has none.
 fn options(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').filter(move |_| !text.is_empty())
 }

@@ -1,11 +1,12 @@
-//! What an engine cannot do, with the reason.
+//! The combinations that an engine cannot do, with the reason.
 
 use super::EngineSpec;
-use crate::lane::Wait;
+use q2c_policy::Wait;
 
 impl EngineSpec {
-    /// Why a lane of `depth` on this engine cannot wait in this way, and what to do; `None` where it can. What the machine or
-    /// the kernel lacks shows at the opening or in the results.
+    /// The reason why a lane of `depth` on this engine cannot wait in this way, with a way out of
+    /// it; `None` where it can. Features that the machine or the kernel lacks show when the engine
+    /// is opened, or in the results.
     #[must_use]
     pub fn refuses(&self, depth: u16, wait: &Wait) -> Option<String> {
         let why = match self.plain() {
@@ -37,7 +38,7 @@ fn pvsync2(hipri: bool, depth: u16, wait: &Wait) -> Option<&'static str> {
     }
 }
 
-/// IOPOLL without a helper.
+/// The reason for a ring with IOPOLL and without a helper.
 fn polled(hybrid: bool, wait: &Wait) -> Option<&'static str> {
     match wait {
         Wait::Interrupt => Some(

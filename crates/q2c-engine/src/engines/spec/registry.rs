@@ -1,20 +1,20 @@
-//! Every engine's name, and the way from a text to an engine.
+//! The registry of engines: their names, and the parsing of a text to an engine.
 
 use super::EngineSpec;
 use super::parse;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// One line of the registry.
+/// One entry of the registry.
 pub struct EngineKind {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// The engine and its options, in one line.
     pub help: &'static str,
     parse: fn(&str) -> Result<EngineSpec, String>,
 }
 
-/// Every engine. Adding one is its file, a variant of [`EngineSpec`] and a line here.
+/// Every engine. To add one, write its file, a variant of [`EngineSpec`] and an entry here.
 pub const ENGINES: &[EngineKind] = &[
     EngineKind {
         name: "io_uring",
@@ -57,9 +57,9 @@ pub const ENGINES: &[EngineKind] = &[
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("understand engine `{text}`: {problem}; engines are {known}", known = known())]
 pub struct ParseEngineError {
-    /// The text as given.
+    /// The text that was given.
     pub text: String,
-    /// What is wrong with it.
+    /// The reason in words.
     pub problem: String,
 }
 
@@ -68,7 +68,8 @@ fn known() -> String {
     names.join(", ")
 }
 
-/// The kind that a text begins with, and its options.
+/// The engine that a text begins with (`None` when there is none of this name), and the text of its
+/// options.
 fn kind(text: &str) -> (Option<&'static EngineKind>, &str) {
     let (name, options) = text.split_once(':').unwrap_or((text, ""));
     (ENGINES.iter().find(|kind| kind.name == name), options)
@@ -89,11 +90,11 @@ impl FromStr for EngineSpec {
 }
 
 impl EngineSpec {
-    /// Several engines from one text, between commas. Options are between commas too: a part that begins with no engine's
-    /// name belongs to the one before it.
+    /// Parses several engines from one text, separated by commas. As options are separated by
+    /// commas too, a part that begins with no engine's name belongs to the engine before it.
     ///
     /// # Errors
-    /// At the first that names no engine.
+    /// A text names no engine, or has a wrong option.
     pub fn parse_list(text: &str) -> Result<Vec<EngineSpec>, ParseEngineError> {
         let mut texts: Vec<String> = Vec::new();
         for part in text.split(',') {

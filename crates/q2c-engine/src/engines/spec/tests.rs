@@ -1,8 +1,8 @@
-//! Names, lists, and what cannot be done.
+//! Tests of names, of lists, and of what is refused.
 
 use super::*;
-use crate::lane::Wait;
 use q2c_policy::PolicySpec;
+use q2c_policy::Wait;
 
 fn spec(text: &str) -> EngineSpec {
     text.parse().expect("a known engine")
@@ -109,7 +109,7 @@ fn a_helper_is_placed_once() {
     assert!(placed.has_helper() && !spec("io_uring").has_helper());
 }
 
-/// Which of interrupt, poll and hybrid an engine refuses at a depth.
+/// Whether an engine refuses interrupt, poll and hybrid at a depth.
 fn refused(text: &str, depth: u16) -> [bool; 3] {
     let rule: PolicySpec = "fixed:1us".parse().expect("a rule");
     let hybrid = Wait::Hybrid(rule.build(1).remove(0));

@@ -1,4 +1,4 @@
-//! An engine as the text that names it.
+//! The text that names an engine.
 
 use super::super::fault::FaultKind;
 use super::super::sim::{Service, SimSpec};
@@ -38,7 +38,7 @@ fn named(f: &mut Formatter<'_>, name: &str, options: &[String]) -> fmt::Result {
     }
 }
 
-/// The names of those that are on.
+/// The names of the options that are on.
 fn switches(all: &[(bool, &str)]) -> Vec<String> {
     let on = all.iter().filter(|(on, _)| *on);
     on.map(|(_, name)| (*name).to_owned()).collect()

@@ -1,4 +1,4 @@
-//! A lane that lives in slices.
+//! A lane that hands over its samples slice by slice.
 
 use super::order::Board;
 use crate::engine::Facts;
@@ -20,25 +20,26 @@ pub(super) struct RawSlice {
     pub facts: Facts,
 }
 
-/// A lane's ends of the ways to and from the listener.
+/// A lane's side of the channels to and from the listener.
 pub(super) struct Hand<'a> {
     pub lane: usize,
     /// Length of a slice, ns.
     pub slice: u64,
-    /// Has room for every buffer there is: a lane never waits here.
+    /// The channel has room for every buffer that exists, so a lane never waits here.
     pub out: SyncSender<RawSlice>,
     pub spare: Receiver<Vec<Sample>>,
     pub board: &'a Board,
 }
 
-/// Where the slice at work began.
+/// The begin of the present slice: the lane's state, its I/Os so far, and the order in force.
 struct Open {
     at: Mark,
     ios: u64,
     order: u64,
 }
 
-/// Lives slice by slice from `begin` until its `stop` is raised. The slice at work then is not handed over.
+/// Does I/O slice by slice from `begin` until the lane's `stop` is raised. The slice that is broken
+/// off then is not handed over.
 pub(super) fn in_slices(lane: &mut Lane<'_>, job: JobPlan, begin: u64, hand: &Hand<'_>) -> Lived {
     let facts = lane.engine.facts();
     let mut way = Way::default();
@@ -53,7 +54,7 @@ pub(super) fn in_slices(lane: &mut Lane<'_>, job: JobPlan, begin: u64, hand: &Ha
         if lane.stop.load(Ordering::Relaxed) {
             break;
         }
-        // Without a buffer the slice goes on.
+        // Without an empty buffer the slice goes on.
         let Ok(empty) = hand.spare.try_recv() else {
             continue;
         };
@@ -78,7 +79,7 @@ pub(super) fn in_slices(lane: &mut Lane<'_>, job: JobPlan, begin: u64, hand: &Ha
 }
 
 impl Hand<'_> {
-    /// The slice of time it is now.
+    /// Number of the slice that contains the present time.
     fn number(&self, lane: &Lane<'_>, begin: u64) -> u64 {
         lane.clock.now().saturating_sub(begin) / self.slice
     }
@@ -98,7 +99,7 @@ impl Hand<'_> {
             samples,
             facts,
         };
-        // Nobody listens any more when the run is at its end.
+        // At the end of the run there may be no listener any more.
         self.out.send(slice).ok();
     }
 }

@@ -1,9 +1,12 @@
-//! A run without a planned end: lanes hand over what they did slice by slice, and take new orders between two slices.
+//! A run without a planned end: lanes hand over their samples slice by slice, and take new orders
+//! between two slices.
 //!
-//! All lanes cut their time at the same instants: the common start plus whole slices. At a cut a lane changes its full buffer
-//! of samples for an empty one and looks whether there is an order. It waits for nobody, and within a slice nothing is added to
-//! the I/O path. A lane for which no buffer is left, because nobody listens, goes on with its slice: the slice becomes longer, and
-//! what does not fit is counted. A slice that an I/O outlasts ends with that I/O.
+//! All lanes cut their time at the same instants: the common start plus whole slices. At a cut a
+//! lane exchanges its full buffer of samples for an empty one and looks whether there is an order.
+//! It never waits for another thread, and within a slice nothing is added to the I/O path. When no
+//! buffer is left for a lane, because the listener does not listen, its slice becomes longer; I/Os
+//! that do not fit into its buffer are counted. When an I/O lasts beyond the end of its slice, the
+//! slice ends with that I/O.
 
 mod lane;
 mod order;
@@ -25,49 +28,54 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-/// What is run without a planned end.
+/// The plan of a run without a planned end.
 pub struct LivePlan {
-    /// The lanes. Each has one activity, its first; its capacity is that of one slice.
+    /// The lanes. Each has exactly one activity, its first; its capacity is that of one slice.
     pub jobs: Vec<JobPlan>,
     /// Length of a slice, above 0.
     pub slice: Nanos,
-    /// The CPU of the one who listens; best one without a job.
+    /// CPU of the listener, best one without a lane. `None`: the kernel chooses.
     pub listener_cpu: Option<CpuId>,
-    /// The clock of all times.
+    /// The clock of all times in the run.
     pub clock: Clock,
 }
 
-/// What one lane did in one slice.
+/// The data of one lane in one slice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveSlice {
-    /// Which lane, as in the plan.
+    /// Index of the lane in the plan.
     pub lane: usize,
-    /// The slice of time it ended with, from 0. Where a number is left out the lane was late: the next one stands for both.
+    /// Number of the slice of time in which it ended, from 0. A missing number means that the lane
+    /// was late; the next slice stands for both.
     pub number: u64,
-    /// The order in force: what [`Live::order`] gave, 0 before.
+    /// Number of the order in force, as [`Live::order`] returned it; 0 before the first.
     pub order: u64,
-    /// Its begin and end on the run's clock, ns.
+    /// Begin and end on the run's clock, ns.
     pub span: (u64, u64),
-    /// What was done.
+    /// Counts and latencies of the slice.
     pub stats: PhaseStats,
-    /// What the lane's engine is.
+    /// Facts about the lane's engine.
     pub facts: Facts,
 }
 
-/// What a listener hears.
+/// The answer of [`Live::hear`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
-    /// A slice of some lane. Each lane's come in their order.
+    /// A slice of some lane. The slices of each lane come in order.
     Slice(Box<LiveSlice>),
-    /// Nothing within the time given.
+    /// No slice came within the time given.
     Nothing,
-    /// The lanes have ended: by `stop`, or because one of them failed.
+    /// The lanes have ended: `stop` was raised, or one of them failed.
     End,
 }
 
-/// A run at work, in the hands of the one who listens.
+/// The listener's side of a live run.
+///
+/// The listener's thread has it while the lanes run. It calls [`Live::hear`] again and again, which
+/// also returns the buffers to the lanes and passes a raised `stop` on to them, and gives orders
+/// with [`Live::order`] in between. After [`Heard::End`] no more slices come.
 pub struct Live<'a> {
-    /// Each lane's name, engine and depth.
+    /// Name, engine and depth of each lane.
     plan: Vec<(String, EngineSpec, u16)>,
     clock: Clock,
     slice: u64,
@@ -79,18 +87,21 @@ pub struct Live<'a> {
     halt: &'a AtomicBool,
 }
 
-/// Buffers of each lane: one at work, and three for a listener that is busy with something else.
+/// Buffers of each lane: one in use, and three in reserve for the time in which the listener is
+/// busy.
 const BUFFERS: usize = 4;
-/// How long a listener waits without looking whether to stop.
+/// The longest wait of the listener without a look whether to stop.
 const NAP: Duration = Duration::from_millis(20);
-/// An order takes effect at the first cut that is at least this far away, so that every lane has seen it by then.
+/// An order takes effect at the first cut that is at least this far away, so that every lane has
+/// seen it by then.
 const NOTICE_NS: u64 = 2_000_000;
 
-/// Runs the lanes until `listen` returns, and gives what it returned. `listen` hears of the end when `stop` is raised or a lane
-/// fails. The lanes' data holds no phases and few samples: the others were handed over.
+/// Runs the lanes until `listen` returns, and returns its result. `listen` hears of the end when
+/// `stop` is raised or a lane fails. The returned data of the lanes has no phases and only the
+/// samples that were not handed over.
 ///
 /// # Errors
-/// When the plan is wrong, a lane cannot be set up, or an engine breaks. No thread is left behind.
+/// The plan is wrong, a lane cannot be set up, or an engine breaks. No thread is left behind.
 pub fn live<T: Send>(
     plan: LivePlan,
     stop: &AtomicBool,
@@ -108,7 +119,8 @@ pub fn live<T: Send>(
     let jobs = plan.jobs.into_iter().zip(works).collect();
     let beside = |start_ns, _: &[u32]| {
         if let Some(cpu) = plan.listener_cpu {
-            // Best effort: a listener without a place costs the lanes a little, and changes no number's meaning.
+            // If pinning fails, the listener may cost the lanes a little, but no number changes its
+            // meaning.
             pin(cpu).ok();
         }
         ears.start_ns = start_ns;
@@ -133,7 +145,7 @@ fn wrong(lane: &str, problem: &str) -> RunError {
 }
 
 impl<'a> Live<'a> {
-    /// The listener's end and the lanes' ends of everything between them.
+    /// Makes the listener's side and the lanes' sides of the channels between them.
     fn wired(
         plan: &LivePlan,
         board: &'a Board,
@@ -181,7 +193,7 @@ impl<'a> Live<'a> {
         self.start_ns
     }
 
-    /// Waits for the next slice, no longer than `patience`.
+    /// Waits for the next slice, at most for `patience`.
     pub fn hear(&mut self, patience: Duration) -> Heard {
         let until = Instant::now() + patience;
         loop {
@@ -207,16 +219,17 @@ impl<'a> Live<'a> {
             stats: stats_of(&raw.data, &raw.samples),
             facts: raw.facts,
         };
-        // A lane that has ended needs no buffer any more.
+        // A lane that has ended takes no buffer back.
         self.empty[raw.lane].try_send(raw.samples).ok();
         slice
     }
 
-    /// Gives every lane something else to do, from the next cut of all lanes on, and gives the number that slices under this
-    /// order bear. A lane that has not taken up an order before takes up this one instead, but for [`Activity::Continue`].
+    /// Orders a new activity for every lane, from the next cut that all lanes can reach, and
+    /// returns the number that slices under this order carry. Where a lane has not taken an earlier
+    /// order yet, this one replaces it, unless it is [`Activity::Continue`].
     ///
     /// # Errors
-    /// When there is not one activity for each lane, or a lane cannot do its own.
+    /// There is not one activity for each lane, or the engine of a lane cannot do its activity.
     pub fn order(&mut self, activities: Vec<Activity>) -> Result<u64, RunError> {
         if activities.len() != self.plan.len() {
             return Err(wrong("order", "every lane needs an activity"));

@@ -4,15 +4,16 @@ use crate::run::plan::Activity;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where orders are posted. A lane looks at one word per slice, and locks only when it has changed.
+/// The place where the listener posts orders and lanes take them. A lane looks at one atomic word
+/// for each slice, and locks only when this word has changed.
 pub(super) struct Board {
     latest: AtomicU64,
     orders: Mutex<Orders>,
 }
 
-/// What lanes have not taken yet.
+/// The activities that lanes have not taken yet.
 struct Orders {
-    /// The first slice it holds for.
+    /// Number of the first slice that they hold for.
     from: u64,
     activities: Vec<Activity>,
 }
@@ -28,8 +29,9 @@ impl Board {
         }
     }
 
-    /// Posts one activity per lane, to hold from slice number `from`; gives the order's number, from 1. What a lane has not taken
-    /// yet is replaced, but for [`Activity::Continue`], which leaves it.
+    /// Posts one activity for each lane, to hold from slice number `from`. Returns the order's
+    /// number, from 1. An activity that a lane has not taken yet is replaced, unless the new one is
+    /// [`Activity::Continue`].
     pub fn post(&self, from: u64, activities: Vec<Activity>) -> u64 {
         let mut orders = self.lock();
         orders.from = from;
@@ -38,11 +40,12 @@ impl Board {
                 *slot = new;
             }
         }
-        // Within the lock: whoever sees the number sees the order.
+        // Counted while the lock is held: a lane that sees the number also sees the order.
         self.latest.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// The latest order for `lane`, which knows `known`, when it holds for its slice number `next`.
+    /// The latest order for `lane`, with its number, if it holds for slice number `next`. `known`
+    /// is the number of the last order that the lane took.
     pub fn take(&self, lane: usize, known: u64, next: u64) -> Option<(u64, Activity)> {
         if self.latest.load(Ordering::Acquire) == known {
             return None;
@@ -63,7 +66,7 @@ impl Board {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lane::Wait;
+    use q2c_policy::Wait;
 
     fn poll() -> Activity {
         Activity::Start(Wait::Poll)

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::bench::media::Media;
-use crate::bench::method::Abilities;
 use crate::bench::mode::effective;
 use crate::bench::spec::{BenchSpec, spots};
+use crate::bench::way::Abilities;
 use crate::workload::Site;
 use q2c_engine::Medium;
 use q2c_engine::spdk::{SpdkPerf, user_driver};
@@ -158,7 +158,7 @@ fn spec(methods: &[&str], jobs: &[u32]) -> BenchSpec {
     BenchSpec {
         target: ADDRESS.to_owned(),
         engines: vec!["spdk".to_owned()],
-        methods: methods.iter().map(|&m| m.to_owned()).collect(),
+        methods: methods.iter().map(|m| m.parse().unwrap()).collect(),
         jobs: jobs.to_vec(),
         depths: vec![1],
         sizes: vec![Bytes(4096)],

@@ -1,19 +1,20 @@
-//! The four modes and when one follows the other.
+//! The four modes, and when one follows another.
 
-/// What a CPU does with its I/Os.
+/// How a CPU waits for its I/Os.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Sleeps as PAS says: the first mode.
+    /// It sleeps as PAS says. This is the first mode.
     Pas,
-    /// Polls: nobody else wants the CPU.
+    /// It polls, because no other thread wants the CPU.
     Poll,
-    /// Sleeps as PAS says, under suspicion of overload.
+    /// It sleeps as PAS says, while overload is suspected.
     Overload,
-    /// Interrupts.
+    /// It waits for interrupts.
     Interrupt,
 }
 
-/// How long each mode lasts, in I/Os, and from where a CPU is contended.
+/// The number of I/Os for which each mode lasts, and the depth from which a CPU counts as
+/// contended.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
     /// Average depth in tenths above which overload becomes interrupts.
@@ -24,16 +25,16 @@ pub(super) struct Limits {
     pub(super) interrupt: u64,
 }
 
-/// What happened in a mode.
+/// The measurements of a mode since the last look.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
-    /// Average I/Os asleep at a submission, in whole tenths.
+    /// Average number of I/Os asleep at a submission, in whole tenths.
     pub(super) depth_tenths: u64,
-    /// Timer failures of PAS.
+    /// Number of timer failures of PAS.
     pub(super) failures: u64,
 }
 
-/// One I/O asleep at a time.
+/// The depth of one I/O asleep at a time, in tenths.
 const ALONE: u64 = 10;
 
 impl Limits {
@@ -48,7 +49,7 @@ impl Limits {
 }
 
 impl Mode {
-    /// The mode after this one.
+    /// The mode that follows this one.
     pub(super) fn next(self, seen: Seen, limits: &Limits) -> Mode {
         match self {
             Mode::Pas if seen.failures > 0 => Mode::Overload,

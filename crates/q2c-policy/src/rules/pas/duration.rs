@@ -1,32 +1,33 @@
-//! One bucket's sleep and how an outcome moves it.
+//! The sleep of one bucket, and how an outcome moves it.
 
 use crate::MAX_SLEEP;
 use q2c_model::Nanos;
 
-/// The sleep a bucket starts with, and the shortest, ns.
+/// The sleep with which a bucket starts, and the shortest sleep, ns.
 pub const SHORTEST: f64 = 100.0;
-/// A step at or below this is none left: ten steps of 0.1 from 1 end at 1e-16 in binary, at 0 in the kernel's decimals.
+/// A step at or below this counts as used up. Ten steps of 0.1 down from 1 end at 1e-16 in binary,
+/// and at 0 in the kernel's decimals.
 pub const NOTHING: f64 = 1e-9;
-/// Growth of the sensitivity with two equal outcomes.
+/// The factor by which the sensitivity grows with two equal outcomes.
 pub const HEAT_UP: f64 = 1.05;
-/// Its shrinking with a change.
+/// The factor by which the sensitivity shrinks when the outcome changes.
 pub const COOL_DOWN: f64 = 0.9;
-/// The least sensitivity, as a part of the full.
+/// The least sensitivity, as a part of the full one.
 pub const COOLEST: f64 = 0.1;
 
-/// The parameters.
+/// The parameters of `pas`.
 #[derive(Clone, Copy, Debug)]
 pub struct Sensitivity {
     /// Step up after an early wake-up, as a part of 1.
     pub up: f64,
-    /// Step down after a late one.
+    /// Step down after a late wake-up, as a part of 1.
     pub down: f64,
     /// Whether the steps shrink and grow with the outcomes.
     pub adaptive: bool,
 }
 
 impl Sensitivity {
-    /// As published.
+    /// The published parameters.
     pub(in crate::rules) const PUBLISHED: Sensitivity = Sensitivity {
         up: 0.01,
         down: 0.1,
@@ -37,11 +38,13 @@ impl Sensitivity {
 pub(super) struct Duration {
     /// The sleep, ns.
     ns: f64,
-    /// What the sleep is multiplied with at the next outcome.
+    /// The factor by which the last outcome moved the sleep; the next equal outcome changes it
+    /// further.
     step: f64,
-    /// The present part of the full sensitivity; up and down always keep their ratio, so one number holds both.
+    /// The present sensitivity as a part of the full one. Up and down always keep their ratio, so
+    /// one number holds both.
     heat: f64,
-    /// The last outcome.
+    /// The last outcome learned.
     late: bool,
 }
 
@@ -57,7 +60,8 @@ impl Default for Duration {
 }
 
 impl Duration {
-    /// Takes in the newest outcome. Tells whether the sleep is as short as that asks for: false when it was held at the shortest.
+    /// Learns the newest outcome. Returns false when the outcome asks for a shorter sleep than
+    /// [`SHORTEST`], at which the sleep is then held.
     pub(super) fn learn(&mut self, late: bool, sensitivity: &Sensitivity) -> bool {
         let change = if late {
             -sensitivity.down
@@ -80,7 +84,7 @@ impl Duration {
         asked >= SHORTEST
     }
 
-    /// The sleep, to the nearest nanosecond.
+    /// The sleep, rounded to the nearest nanosecond.
     pub(super) fn sleep(&self) -> Nanos {
         Nanos((self.ns + 0.5) as u64)
     }
@@ -95,7 +99,8 @@ mod tests {
         ..Sensitivity::PUBLISHED
     };
 
-    /// Worked by hand from 10 us: steps 1.01, 1.02, 0.9, 0.8, 1.01 of (early, early, late, late, early).
+    /// Worked out by hand from 10 us: the outcomes (early, early, late, late, early) give the steps
+    /// 1.01, 1.02, 0.9, 0.8, 1.01.
     #[test]
     fn steps_grow_shrink_and_start_anew() {
         let mut duration = Duration {
@@ -109,7 +114,8 @@ mod tests {
         assert_eq!(slept, [10_100, 10_302, 9_272, 7_417, 7_492]);
     }
 
-    /// The ninth late outcome after a change leaves 1 - 9 * 0.1 = 0.1 of the step, the tenth nothing: the step becomes 1 again.
+    /// The ninth late outcome after a change leaves a step of 1 - 9 * 0.1 = 0.1, the tenth leaves
+    /// nothing: the step becomes 1 again.
     #[test]
     fn ten_late_outcomes_use_the_step_up() {
         let mut duration = Duration {

@@ -3,22 +3,23 @@
 use crate::quantity;
 use serde_json::{Value, json};
 
-/// An axis with its title, whose unit is in the title.
+/// An axis with a title, which names the unit.
 pub(super) fn titled(title: &str) -> Value {
     json!({"title": {"text": title}})
 }
 
-/// From zero up: lengths can be compared.
+/// An axis that begins at zero, so that lengths can be compared.
 pub(super) fn from_zero(title: &str) -> Value {
     json!({"title": {"text": title}, "rangemode": "tozero"})
 }
 
-/// Logarithmic over microseconds, from 100 ns to 50 s, each tick at 1, 2 or 5 with its unit.
+/// A logarithmic axis of microseconds with ticks at 1, 2 and 5 of each decade from 100 ns to 50 s;
+/// a tick shows its unit.
 pub(super) fn logarithmic_us(title: &str) -> Value {
     ticks_us(title, &[1.0, 2.0, 5.0])
 }
 
-/// The same with ticks at 1 alone.
+/// A logarithmic axis of microseconds with a tick at each decade alone.
 pub(super) fn decades_us(title: &str) -> Value {
     ticks_us(title, &[1.0])
 }
@@ -30,17 +31,18 @@ fn ticks_us(title: &str, steps: &[f64]) -> Value {
     json!({"title": {"text": title}, "type": "log", "tickvals": ticks, "ticktext": names})
 }
 
-/// A duration that is a round number, bare: `10 ms`, not `10.0 ms`.
+/// A duration that is a round number, without decimals: `10 ms`, not `10.0 ms`.
 pub(super) fn round_duration(ns: f64) -> String {
     quantity::bare(&quantity::duration(ns, "µ"))
 }
 
-/// One plot.
+/// The layout of one plot.
 pub(super) fn single(x: &Value, y: &Value) -> Value {
     json!({"xaxis": x, "yaxis": y})
 }
 
-/// Two plots above each other with a common x axis; traces of the lower one name `yaxis: y2`.
+/// The layout of two plots above each other with a common x axis. Traces of the lower plot must
+/// name `yaxis: y2`.
 pub(super) fn stacked(x: &Value, upper: &Value, lower: &Value) -> Value {
     let (mut x, mut upper, mut lower) = (x.clone(), upper.clone(), lower.clone());
     x["anchor"] = json!("y2");

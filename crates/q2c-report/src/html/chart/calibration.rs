@@ -1,4 +1,4 @@
-//! What was calibrated: the measured points and the model fitted to them.
+//! Charts of the calibration: the measured points, and the model that was fitted to them.
 
 use super::{Chart, View, axis, value};
 use q2c_model::WakeDelay;
@@ -7,10 +7,10 @@ use q2c_stats::{percentile, sorted};
 use serde_json::{Value, json};
 
 const NS_TO_US: f64 = 1e-3;
-/// Steps in which a fitted curve is drawn.
+/// Number of steps in which a fitted curve is drawn.
 const STEPS: u32 = 60;
 
-/// Wake-up delay, CPU and latency over the sleep asked.
+/// The charts of wake-up delay, CPU and latency over the sleep asked.
 pub(super) fn charts(calibration: &Calibration) -> Vec<Chart> {
     if calibration.points.is_empty() {
         return Vec::new();
@@ -26,7 +26,8 @@ fn delay(calibration: &Calibration) -> Chart {
         points("p50", &sleeps, "@a", |p| p.delay_p50_ns),
         points("p99", &sleeps, "@b", |p| p.delay_p99_ns),
     ];
-    // A hit delay is over the sleep less the latency: drawn for the median one.
+    // The model of a hit's delay is over the sleep less the latency; it is drawn for the median
+    // latency.
     let latency = polled_wait(calibration).unwrap_or(0.0);
     let fits = [
         ("clear", &cost.wake_clear, 0.0, "solid"),
@@ -99,13 +100,13 @@ fn latency(calibration: &Calibration) -> Chart {
     )
 }
 
-/// Median wait while polling.
+/// Median wait of polling without a sleep, ns; `None` when that point was not measured.
 fn polled_wait(calibration: &Calibration) -> Option<f64> {
     let polled = calibration.points.iter().find(|p| p.asked_ns == 0.0);
     polled.map(|p| p.wait_p50_ns)
 }
 
-/// The model's delay at one quantile of its deviation.
+/// The model's wake-up delay after a sleep, ns, at one quantile of its deviation.
 fn late(wake: &WakeDelay, sleep_ns: f64, quantile: f64) -> f64 {
     let z = match wake.z.is_empty() {
         true => 0.0,

@@ -1,4 +1,5 @@
-//! Predicted against measured: on the diagonal, the simulator was right.
+//! Charts of predicted against measured values. A point on the diagonal is a prediction that was
+//! right.
 
 use super::line::Line;
 use super::pareto::whiskers;
@@ -7,7 +8,8 @@ use q2c_result::tune::{Measured, Prediction};
 use q2c_stats::Interval;
 use serde_json::{Value, json};
 
-/// What is compared: the chart's id and title, unit, scale, and where the two numbers are.
+/// A quantity whose prediction is compared with its measurement: the chart's id and title, unit,
+/// scale, and the functions that read the two numbers.
 struct Quantity {
     id: &'static str,
     title: &'static str,
@@ -44,7 +46,7 @@ const QUANTITIES: [Quantity; 3] = [
     },
 ];
 
-/// One chart per quantity, over the sleeping cells.
+/// A chart for each quantity, over the sleeping cells.
 pub(super) fn charts(lines: &[Line<'_>]) -> Vec<Chart> {
     QUANTITIES
         .iter()
@@ -77,7 +79,8 @@ fn chart(lines: &[Line<'_>], quantity: &Quantity) -> Chart {
     }
 }
 
-/// The cell's two predictions, joined.
+/// A cell's measured value over its prediction, and over its first prediction if there is one,
+/// joined by a line.
 fn compared(line: &Line<'_>, quantity: &Quantity) -> Option<Value> {
     let measured = (quantity.measured)(&line.cell.measured);
     let paired = line
@@ -108,7 +111,7 @@ fn repeated(value: &Value, times: usize) -> Value {
     std::iter::repeat_n(value.clone(), times).collect()
 }
 
-/// From the smallest to the largest number in the chart.
+/// The diagonal, from the smallest to the largest number in the chart.
 fn diagonal(lines: &[Line<'_>], quantity: &Quantity) -> Value {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for cell in lines

@@ -1,11 +1,11 @@
-//! The sweep of the windowed rules over their two parameters.
+//! The sweep of the rules `mean` and `min` as heat maps over their two parameters.
 
 use super::{Chart, View, axis, value};
 use crate::html::escape::chart_text;
 use q2c_result::tune::{Prediction, Sweep, SweepCell};
 use serde_json::{Value, json};
 
-/// A view's label, the colour bar's title, and the quantity.
+/// A view: its label, the title of its colour bar, and the function that reads the quantity.
 type Quantity = (&'static str, &'static str, fn(&Prediction) -> f64);
 
 const QUANTITIES: [Quantity; 4] = [
@@ -15,17 +15,18 @@ const QUANTITIES: [Quantity; 4] = [
     ("CPU", "CPU, %", |p| p.cpu_pct),
 ];
 
-/// The rules with a ratio and a period that a window of latencies is reduced to one number by.
+/// The rules that have a map: those that reduce a window of latencies to one number and have the
+/// parameters ratio and period.
 const RULES: [&str; 2] = ["mean", "min"];
 
-/// A cell with its place in the map.
+/// A cell of the sweep with its place in the map.
 struct Place<'a> {
     ratio: f64,
     period_ns: f64,
     cell: &'a SweepCell,
 }
 
-/// Ratio against period for the rules `mean` and `min`.
+/// The maps of ratio against period for the rules `mean` and `min`.
 pub(super) fn chart(sweep: &Sweep) -> Chart {
     let maps: Vec<(&str, Vec<Place<'_>>)> = RULES
         .into_iter()
@@ -107,7 +108,8 @@ fn x_axis(axes: &str, domain: [f64; 2]) -> Value {
     })
 }
 
-/// The ratios with half a step around them; named once, for all maps.
+/// The axis of ratios, with half a step of room at both ends. Only the first map's axis has a
+/// title.
 fn y_axis(axes: &str, places: &[Place<'_>]) -> Value {
     let ratios = distinct(places, |p| p.ratio * 100.0);
     let half = |pair: Option<&[f64]>| pair.map_or(5.0, |p| (p[1] - p[0]) / 2.0);
@@ -173,7 +175,7 @@ fn about(cell: &SweepCell) -> String {
     )
 }
 
-/// Crosses on the cells that give too few IOPS to be chosen.
+/// Crosses on the cells whose IOPS are below the floor, which excludes them from the choice.
 fn below_floor(places: &[Place<'_>], floor_iops: f64, axes: &str) -> Option<Value> {
     let low: Vec<&Place<'_>> = places
         .iter()

@@ -1,10 +1,10 @@
-//! Latency distributions: the bulk, and the tail.
+//! Latency distributions of the cells: the bulk and the tail.
 
 use super::line::Line;
 use super::{Chart, View, axis, value, values};
 use serde_json::{Value, json};
 
-/// Tail probabilities that get a tick: quantile's name and `1 / (1 - q)`.
+/// Ticks of the tail's axis: name of the quantile q, and its place `1 / (1 - q)`.
 const TAIL: [(&str, f64); 7] = [
     ("0", 1.0),
     ("p50", 2.0),
@@ -15,7 +15,7 @@ const TAIL: [(&str, f64); 7] = [
     ("p99.999", 1e5),
 ];
 
-/// How many I/Os took how long.
+/// The distribution of the latencies of each cell, with a view of the tail.
 pub(super) fn chart(lines: &[Line<'_>]) -> Chart {
     let (share, tail) = (share_axis(), tail_axis());
     Chart {
@@ -33,12 +33,13 @@ pub(super) fn chart(lines: &[Line<'_>]) -> Chart {
     }
 }
 
-/// Shares of I/Os in percent.
+/// The axis of shares of I/Os, in percent.
 pub(super) fn share_axis() -> Value {
     json!({"title": {"text": "share of I/Os, %"}, "range": [0, 101]})
 }
 
-/// Quantiles, each further nine as long as the one before: `1 / (1 - q)`.
+/// The axis of quantiles q, logarithmic over `1 / (1 - q)`, so that each further nine takes the
+/// same length.
 pub(super) fn tail_axis() -> Value {
     json!({
         "title": {"text": "quantile"},
@@ -73,7 +74,7 @@ fn trace(line: &Line<'_>, height: fn(f64) -> f64) -> Value {
     trace
 }
 
-/// A quantile as a percentage with as many nines as it has: `99.95`.
+/// A quantile in percent, with up to four decimals: `99.95`.
 pub(super) fn percent(quantile: f64) -> String {
     let text = format!("{:.4}", quantile * 100.0);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

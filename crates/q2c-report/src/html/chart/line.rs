@@ -1,8 +1,9 @@
-//! The cells of a block size with the name and colour they keep through all charts.
+//! The cells of a block size with the names and colours that they keep through all charts.
 
 use crate::html::escape::chart_text;
 use crate::label;
 use q2c_model::Bytes;
+use q2c_policy::Method;
 use q2c_result::tune::{Cell, TuneResult};
 use serde_json::{Value, json};
 
@@ -13,23 +14,23 @@ const OTHERS: [&str; 6] = ["@a", "@b", "@c", "@d", "@e", "@f"];
 pub(in crate::html) struct Line<'a> {
     /// The cell.
     pub cell: &'a Cell,
-    /// Its name, safe for plotly.
+    /// The cell's name, escaped for plotly.
     pub name: String,
-    /// Its colour's name.
+    /// Name of the cell's colour.
     pub colour: &'static str,
-    /// Whether it is the recommended one.
+    /// Whether the cell is the recommended one.
     pub recommended: bool,
 }
 
-/// The cells of one block size in their colours.
+/// The cells of one block size with their colours.
 pub(in crate::html) fn coloured(result: &TuneResult, bs: Bytes) -> Vec<Line<'_>> {
     let recommendation = label::recommendation_of(result, bs);
     let mut others = OTHERS.iter().cycle();
     let mut line = |cell| {
         let recommended = label::is_recommended(cell, recommendation);
-        let colour = match cell.method.as_str() {
-            "poll" => "@poll",
-            "interrupt" => "@interrupt",
+        let colour = match cell.method {
+            Method::POLL => "@poll",
+            Method::INTERRUPT => "@interrupt",
             _ if recommended => "@chosen",
             _ => others.next().copied().unwrap_or("@a"),
         };
@@ -48,7 +49,7 @@ pub(in crate::html) fn coloured(result: &TuneResult, bs: Bytes) -> Vec<Line<'_>>
 }
 
 impl Line<'_> {
-    /// A line through points; `unit` follows the number when the pointer rests on it.
+    /// A line through points; `unit` follows the number in the hover text.
     pub(super) fn trace(&self, x: &Value, y: &Value, unit: &str) -> Value {
         json!({
             "type": "scatter",
@@ -62,7 +63,7 @@ impl Line<'_> {
         })
     }
 
-    /// The same in the lower plot, without a second entry in the legend.
+    /// As [`Line::trace`], but in the lower plot and without an entry in the legend.
     pub(super) fn trace_below(&self, x: &Value, y: &Value, unit: &str) -> Value {
         let mut trace = self.trace(x, y, unit);
         trace["yaxis"] = json!("y2");

@@ -1,5 +1,7 @@
-//! Charts as plotly figures. Colours are names (`@poll`); the page's script gives them values for the light and the
-//! dark scheme. Names and hover texts are escaped for plotly where they enter.
+//! Charts as plotly figures.
+//!
+//! Colours are names (`@poll`); the page's script gives them values for the light and the dark
+//! scheme. Names and hover texts are escaped for plotly where they enter a figure.
 
 pub(super) mod analysis;
 mod axis;
@@ -21,17 +23,17 @@ use q2c_model::Bytes;
 use q2c_result::tune::{Sweep, TuneResult};
 use serde_json::{Value, json};
 
-/// One chart with its caption, drawn in one or more ways between which the reader switches.
+/// A chart with its caption. It has one or more views, between which the reader switches.
 pub(super) struct Chart {
-    /// Element's id, unique in the page.
+    /// Id of the chart's element; within a block size it is unique.
     pub id: String,
-    /// Heading.
+    /// Heading above the chart.
     pub title: &'static str,
-    /// How to read it.
+    /// Caption: how to read the chart.
     pub note: String,
-    /// Height in CSS pixels.
+    /// Height of the plot in CSS pixels.
     pub height: u32,
-    /// Whether it takes the page's whole width.
+    /// Whether the chart takes the page's whole width.
     pub wide: bool,
     views: Vec<View>,
 }
@@ -44,13 +46,13 @@ struct View {
 }
 
 impl Chart {
-    /// The figures, for the page's script.
+    /// The views as figures, for the page's script.
     pub(super) fn figures(&self) -> Value {
         let view = |v: &View| json!({"label": v.label, "data": v.traces, "layout": v.layout});
         self.views.iter().map(view).collect()
     }
 
-    /// Whether there is anything to draw.
+    /// Whether any view has something to draw.
     fn has_data(&self) -> bool {
         self.views.iter().any(|view| !view.traces.is_empty())
     }
@@ -82,7 +84,8 @@ pub(super) fn of_sweep(sweep: &Sweep) -> Vec<Chart> {
     charts
 }
 
-/// Whether any chart of `result` was asked for at all.
+/// The block sizes that have a panel: those of the job and the cells, then those that only sweeps
+/// or calibrations have.
 pub(super) fn block_sizes(result: &TuneResult) -> Vec<Bytes> {
     let mut sizes = label::block_sizes(result);
     let others = result
@@ -98,7 +101,8 @@ pub(super) fn block_sizes(result: &TuneResult) -> Vec<Bytes> {
     sizes
 }
 
-/// A number for a figure: five significant digits are more than a pixel, and keep the page small.
+/// A number for a figure, with five significant digits: they are finer than a pixel, and keep the
+/// page small. A number that is not finite becomes null, which is a gap.
 fn value(number: f64) -> Value {
     match number.is_finite() {
         true => format!("{number:.4e}")
@@ -108,7 +112,7 @@ fn value(number: f64) -> Value {
     }
 }
 
-/// Numbers for a figure, each times `scale`.
+/// Numbers for a figure, each multiplied by `scale`.
 fn values(numbers: &[f64], scale: f64) -> Value {
     numbers.iter().map(|n| value(n * scale)).collect()
 }

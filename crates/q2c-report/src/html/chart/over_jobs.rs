@@ -1,4 +1,5 @@
-//! Throughput, CPU and throughput per CPU over the number of jobs, a line per interface and method.
+//! Throughput, CPU and throughput per CPU over the number of jobs, with a line for each interface
+//! and method.
 
 use super::pareto::whiskers;
 use super::{Chart, View, axis, value};
@@ -21,13 +22,13 @@ const COLOURS: [&str; 9] = [
     "@f",
 ];
 
-/// What is drawn over the jobs.
+/// A quantity that is drawn over the number of jobs.
 struct Measure {
     label: &'static str,
     axis: &'static str,
     scale: f64,
     of: fn(&BenchCell) -> Interval,
-    /// Knee and collapse are of this one.
+    /// Whether knee and collapse are marked, which are found in this quantity.
     marked: bool,
 }
 

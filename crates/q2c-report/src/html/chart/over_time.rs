@@ -1,4 +1,4 @@
-//! One trial from its start to its end.
+//! Charts over the time of one trial.
 
 use super::line::Line;
 use super::{Chart, View, axis, values};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const NS_TO_US: f64 = 1e-3;
 
-/// A view's label, axis title, unit, scale and series.
+/// A view: its label, axis title, unit, scale, and the function that reads its series.
 type Quantity = (
     &'static str,
     &'static str,
@@ -16,7 +16,7 @@ type Quantity = (
     fn(&Series) -> Vec<f64>,
 );
 
-/// IOPS (or CPU, or latency) of every cell, with the miss rate below.
+/// IOPS, CPU or latency of every cell over time, with the miss rate below.
 pub(super) fn throughput(lines: &[Line<'_>]) -> Chart {
     const QUANTITIES: [Quantity; 4] = [
         ("IOPS", "KIOPS", "KIOPS", 1e-3, |s| s.iops.clone()),
@@ -64,7 +64,7 @@ fn throughput_view(lines: &[Line<'_>], quantity: Quantity) -> View {
     }
 }
 
-/// How long each sleeping cell asked to sleep and how long it did, with the miss rate below.
+/// Sleep asked and time slept of each sleeping cell over time, with the miss rate below.
 pub(super) fn sleep(lines: &[Line<'_>]) -> Chart {
     let mut traces = Vec::new();
     for line in measured(lines).filter(|line| line.cell.sleeping) {

@@ -1,4 +1,4 @@
-//! IOPS against CPU: what every configuration costs, and which of them no other beats.
+//! IOPS against CPU of every configuration, with the Pareto front.
 
 use super::line::Line;
 use super::{Chart, View, axis, value};
@@ -7,7 +7,8 @@ use q2c_result::tune::{Prediction, Sweep, SweepCell};
 use q2c_stats::Interval;
 use serde_json::{Value, json};
 
-/// The sweep as dots, its front as a line, and what was measured with its intervals.
+/// The sweep's cells as dots, the Pareto front as a line, and the measured cells with their
+/// intervals.
 pub(super) fn chart(sweep: Option<&Sweep>, lines: &[Line<'_>]) -> Chart {
     let mut traces = Vec::new();
     if let Some(sweep) = sweep {
@@ -65,7 +66,7 @@ fn simulated(sweep: &Sweep) -> Vec<Value> {
     traces
 }
 
-/// The configurations of each rule in a shade of their own.
+/// The configurations as dots, each rule in a shade of its own.
 fn by_rule(sweep: &Sweep) -> Vec<Value> {
     const SHADES: [&str; 4] = ["@shade1", "@shade2", "@shade3", "@shade4"];
     let mut rules: Vec<&str> = sweep.cells.iter().map(|cell| cell.rule.as_str()).collect();
@@ -158,7 +159,7 @@ fn measured(line: &Line<'_>) -> Value {
     })
 }
 
-/// From the median to the smallest and the largest trial.
+/// Error bars from the median to the smallest and the largest trial.
 pub(super) fn whiskers(interval: &Interval, scale: f64, colour: &str) -> Value {
     json!({
         "type": "data",

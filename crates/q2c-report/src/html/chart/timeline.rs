@@ -1,4 +1,4 @@
-//! One configuration I/O by I/O: the device's latency, the sleep asked, and where the sleep outlasted the I/O.
+//! One configuration of a sweep I/O by I/O: the device's latency, the sleep asked, and the misses.
 
 use super::{Chart, View, axis, value, values};
 use crate::html::escape::chart_text;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const NS_TO_US: f64 = 1e-3;
 const NS_TO_MS: f64 = 1e-6;
 
-/// Latency, sleep asked and misses over time.
+/// The chart of latency, sleep asked and misses over time.
 pub(in crate::html) fn chart(timeline: &Timeline) -> Chart {
     let left_out = match timeline.left_out {
         0 => String::new(),

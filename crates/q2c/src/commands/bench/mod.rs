@@ -14,11 +14,12 @@ use order::Order;
 use q2c_engine::Pattern;
 use q2c_lab::bench::asked::Asked;
 use q2c_lab::bench::media::Media;
-use q2c_lab::bench::method::Abilities;
+use q2c_lab::bench::way::Abilities;
 use q2c_lab::bench::{Bench, BenchSpec, Done};
 use q2c_lab::run_dir::read_plan;
 use q2c_lab::{RunDir, RunState, runner};
 use q2c_model::{Bytes, CpuId};
+use q2c_policy::Method;
 use q2c_result::bench::{BenchPoint, BenchResult};
 use q2c_result::{Exit, Target};
 use std::path::Path;
@@ -199,7 +200,7 @@ fn spec(
         engines,
         methods: asked
             .methods
-            .unwrap_or_else(|| names(&["interrupt", "poll"])),
+            .unwrap_or_else(|| vec![Method::INTERRUPT, Method::POLL]),
         jobs: asked.jobs.unwrap_or(vec![1]),
         depths: asked.depths.unwrap_or(vec![1]),
         sizes: asked.sizes.unwrap_or_default(),

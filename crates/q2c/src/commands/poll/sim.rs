@@ -8,7 +8,7 @@ use crate::output::{print, print_json};
 use q2c_model::Nanos;
 use q2c_policy::{PolicySpec, Tally};
 use q2c_result::Exit;
-use q2c_sim::{Drive, Method, Outcome, simulate_with};
+use q2c_sim::{Drive, Outcome, Waiting, simulate_with};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,7 +81,7 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> 
         seed: args.seed,
     };
     let own = args.own.policies().or_exit(Exit::Usage)?;
-    let run = |method: String, how: Method| match stop.load(Ordering::Relaxed) {
+    let run = |method: String, how: Waiting| match stop.load(Ordering::Relaxed) {
         true => Err(stopped(&args.trace)),
         false => Ok(Row {
             method,
@@ -90,12 +90,15 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> 
         }),
     };
     let rule = |policy: &PolicySpec| {
-        let how = Method::Hybrid(policy.build(lanes.len()));
+        let how = Waiting::rules(policy.build(lanes.len()));
         let row = run(format!("hybrid:{policy}"), how)?;
         let windows = policy.tally().map(Windows::from);
         Ok(Row { windows, ..row })
     };
-    let bounds = [("poll", Method::Poll), ("oracle", Method::Oracle)];
+    let bounds = [
+        ("poll", Waiting::poll(lanes.len())),
+        ("oracle", Waiting::Oracle),
+    ];
     let bounds = bounds.map(|(method, how)| run(method.to_owned(), how));
     let rules = args.policy.iter().chain(&own).map(rule);
     let methods: Vec<Row> = bounds.into_iter().chain(rules).collect::<Result<_, _>>()?;

@@ -2,8 +2,9 @@
 
 use super::columns::{Column, columns};
 use super::keys::HELP;
-use super::session::{RATIO, Session, Shown, name};
+use super::session::{RATIO, Session, Shown};
 use q2c_model::Nanos;
+use q2c_policy::{LaneMethod, Method};
 use q2c_report::terminal::{GAUGES, Gauge};
 use q2c_result::watch::{WatchMethod, WatchNumbers};
 use ratatui::Frame;
@@ -95,21 +96,20 @@ fn now(session: &Session) -> Line<'static> {
         (_, false) => "; background at rest",
     };
     let settling = if last.settled { "" } else { "; settling" };
-    let method = Span::styled(names[row].method.clone(), colour(Some(row)));
+    let method = Span::styled(names[row].method.to_string(), colour(Some(row)));
     let was = format!(" was {}{background}{settling}", last.was);
     Line::from(vec![method, Span::raw(was)])
 }
 
 /// The methods to choose among.
 fn list(session: &Session) -> Vec<Line<'static>> {
-    let line = |(n, step)| {
+    let line = |(n, method): (usize, &LaneMethod)| {
         let (mark, weight) = match n == session.selected {
             true => ("> ", Modifier::BOLD),
             false => ("  ", Modifier::empty()),
         };
-        let name = name(step);
-        let name = name.strip_prefix("hybrid:").unwrap_or(&name).to_owned();
-        let style = colour(session.row_of_method(step)).add_modifier(weight);
+        let name = Method::from(method.clone()).brief();
+        let style = colour(session.row_of_method(method)).add_modifier(weight);
         Line::from(vec![Span::raw(mark), Span::styled(name, style)])
     };
     let mut lines: Vec<Line<'_>> = session.methods.iter().enumerate().map(line).collect();
@@ -205,11 +205,8 @@ fn changes(columns: &[Column], names: &[WatchMethod], width: usize) -> String {
 
 /// `mean` and `mean 50%`; `poll` and `poll +bg`.
 fn short(method: &WatchMethod) -> (String, String) {
-    let rule = method
-        .method
-        .strip_prefix("hybrid:")
-        .unwrap_or(&method.method);
-    let (rule, params) = rule.split_once(':').unwrap_or((rule, ""));
+    let rule = method.method.brief();
+    let (rule, params) = rule.split_once(':').unwrap_or((&rule, ""));
     let of = |param: &str| {
         let (name, value) = param.split_once('=')?;
         (name == RATIO).then(|| format!(" {value}"))

@@ -14,8 +14,8 @@ use draw::Head;
 use face::Face;
 use keys::Action;
 use q2c_lab::watch::{Seen, Watch, WatchEnd};
-use q2c_lab::workload::Step;
 use q2c_model::{Bytes, Nanos};
+use q2c_policy::LaneMethod;
 use q2c_result::Exit;
 use q2c_result::watch::{SCHEMA, WatchJob, WatchResult};
 use session::{Order, Session};
@@ -48,7 +48,7 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 /// The one block size, and the methods to choose among.
-fn checked(args: &WatchArgs) -> Result<(Bytes, Vec<Step>), Failure> {
+fn checked(args: &WatchArgs) -> Result<(Bytes, Vec<LaneMethod>), Failure> {
     let wrong = |why: String| Err(Failure::new(Exit::Usage, format!("watch {why}")));
     let [bs] = args.workload.bs[..] else {
         let all: Vec<String> = args.workload.bs.iter().map(Bytes::to_string).collect();
@@ -144,7 +144,7 @@ impl Watcher<'_> {
     fn act(&mut self, action: Action, watch: &mut Watch<'_, '_>) -> Result<(), Failure> {
         let number = match self.session.act(action) {
             None => return Ok(()),
-            Some(Order::Method(step)) => watch.switch(&step),
+            Some(Order::Method(method)) => watch.switch(&method),
             Some(Order::Background(on)) => watch.switch_background(on),
         };
         self.session.ordered(number.or_exit(Exit::Internal)?);

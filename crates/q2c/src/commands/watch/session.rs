@@ -2,16 +2,15 @@
 
 use super::keys::Action;
 use q2c_lab::watch::{WatchInterval as Seen, by_method, mode, numbers, settling};
-use q2c_lab::workload::Step;
 use q2c_model::Nanos;
-use q2c_policy::PolicySpec;
+use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::watch::{WatchInterval, WatchMethod};
 
 /// What is asked of the workload.
 #[derive(Clone, Debug)]
 pub enum Order {
     /// Wait in this way.
-    Method(Step),
+    Method(LaneMethod),
     /// The background at work, or at rest.
     Background(bool),
 }
@@ -19,7 +18,7 @@ pub enum Order {
 /// The state.
 pub struct Session {
     /// What there is to choose among.
-    pub methods: Vec<Step>,
+    pub methods: Vec<LaneMethod>,
     /// Which of it was asked for last.
     pub selected: usize,
     /// Whether the background was asked to work; `None` when there is none.
@@ -30,7 +29,7 @@ pub struct Session {
     orders: Vec<Ordered>,
     /// The order of the latest interval, and when it began, ns.
     current: (u64, u64),
-    rows: Vec<(String, bool)>,
+    rows: Vec<(LaneMethod, bool)>,
     intervals: Vec<WatchInterval>,
     not_kept: u64,
     frozen: Option<Shown>,
@@ -38,7 +37,7 @@ pub struct Session {
 
 /// What was in force under an order.
 struct Ordered {
-    step: Step,
+    method: LaneMethod,
     background: bool,
 }
 
@@ -60,9 +59,9 @@ const RATIO_STEPS: f64 = 20.0;
 
 impl Session {
     /// The first of `methods` runs; the background too, when there is one.
-    pub fn new(methods: Vec<Step>, has_background: bool) -> Self {
+    pub fn new(methods: Vec<LaneMethod>, has_background: bool) -> Self {
         let first = Ordered {
-            step: methods[0].clone(),
+            method: methods[0].clone(),
             background: has_background,
         };
         Session {
@@ -107,12 +106,12 @@ impl Session {
 
     fn turn(&mut self, up: bool) -> Option<Order> {
         let turned = match &self.methods[self.selected] {
-            Step::Policy(policy) => turned(policy, up),
+            LaneMethod::Hybrid(policy) => turned(policy, up),
             _ => Err("this method has no ratio"),
         };
         match turned {
             Ok(policy) => {
-                self.methods[self.selected] = Step::Policy(policy);
+                self.methods[self.selected] = LaneMethod::Hybrid(policy);
                 Some(self.order())
             }
             Err(note) => {
@@ -139,7 +138,7 @@ impl Session {
     pub fn ordered(&mut self, number: u64) {
         debug_assert_eq!(number, self.orders.len() as u64);
         self.orders.push(Ordered {
-            step: self.methods[self.selected].clone(),
+            method: self.methods[self.selected].clone(),
             background: self.background == Some(true),
         });
     }
@@ -157,10 +156,10 @@ impl Session {
             if self.current.0 != order {
                 self.current = (order, seen.span.0);
             }
-            let Ordered { step, background } = &self.orders[order as usize];
-            let row = (name(step), *background);
-            interval.was = mode(step, &seen.foreground, seen.polls_by);
-            interval.settled = seen.span.0 - self.current.1 >= settling(step).0;
+            let Ordered { method, background } = &self.orders[order as usize];
+            let row = (method.clone(), *background);
+            interval.was = mode(method, &seen.foreground, seen.polls_by);
+            interval.settled = seen.span.0 - self.current.1 >= settling(method).0;
             interval.method = Some(self.row(row));
         }
         if self.intervals.len() == KEPT {
@@ -170,20 +169,20 @@ impl Session {
         self.intervals.push(interval);
     }
 
-    fn row(&mut self, row: (String, bool)) -> usize {
+    fn row(&mut self, row: (LaneMethod, bool)) -> usize {
         self.row_of(&row).unwrap_or_else(|| {
             self.rows.push(row);
             self.rows.len() - 1
         })
     }
 
-    fn row_of(&self, row: &(String, bool)) -> Option<usize> {
+    fn row_of(&self, row: &(LaneMethod, bool)) -> Option<usize> {
         self.rows.iter().position(|known| known == row)
     }
 
     /// Where intervals of a method, with the background as it is, are counted.
-    pub fn row_of_method(&self, step: &Step) -> Option<usize> {
-        self.row_of(&(name(step), self.background == Some(true)))
+    pub fn row_of_method(&self, method: &LaneMethod) -> Option<usize> {
+        self.row_of(&(method.clone(), self.background == Some(true)))
     }
 
     /// Whether it is time for the next method, when each has so long.
@@ -213,10 +212,8 @@ impl Session {
 
     /// The methods' rows so far; their numbers are not yet in it.
     pub fn names(&self) -> Vec<WatchMethod> {
-        let row = |(method, background): &(String, bool)| WatchMethod {
-            method: method.clone(),
-            background: *background,
-            ..WatchMethod::default()
+        let row = |(method, background): &(LaneMethod, bool)| {
+            WatchMethod::new(method.clone().into(), *background)
         };
         self.rows.iter().map(row).collect()
     }
@@ -235,15 +232,6 @@ impl Session {
 
 /// Intervals drawn at most: a minute of the shortest.
 const MINUTE: usize = 600;
-
-/// The method's name in results.
-pub fn name(step: &Step) -> String {
-    match step {
-        Step::Poll => "poll".to_owned(),
-        Step::Policy(policy) => format!("hybrid:{policy}"),
-        _ => "interrupt".to_owned(),
-    }
-}
 
 /// The rule with its ratio at the next step.
 fn turned(policy: &PolicySpec, up: bool) -> Result<PolicySpec, &'static str> {

@@ -1,4 +1,4 @@
-//! I/Os one by one: lanes by CPU or hardware queue, stages coloured.
+//! Charts of single I/Os: lanes by CPU or hardware queue, with stages in colours.
 
 use super::STAGES;
 use crate::html::chart::{Chart, View, axis};
@@ -8,7 +8,8 @@ use q2c_result::analyze::{AnalyzeResult, Excerpt, ExcerptIo};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What a lane is of: the view's label for `start`, `slowest` and `window`, the name of a lane, its number.
+/// A way to sort I/Os into lanes: the labels of the views `start`, `slowest` and `window`, the word
+/// for a lane, and the function that gives an I/O's lane.
 type Lanes = (
     [&'static str; 3],
     &'static str,
@@ -36,7 +37,8 @@ const LANES: [Lanes; 2] = [
     ),
 ];
 
-/// Every excerpt by CPU and, where the trace has them, by hardware queue.
+/// The chart of all excerpts, each by CPU and, where the trace names hardware queues, by queue.
+/// `None` when the trace has no completions.
 pub(super) fn chart(result: &AnalyzeResult) -> Option<Chart> {
     if result.completed == 0 {
         return None;
@@ -97,7 +99,8 @@ fn view(
     }
 }
 
-/// A row for each I/O, and the lowest row of each lane: an I/O takes the lowest row of its lane that is free.
+/// The row of each I/O, and the lowest row of each lane. An I/O takes the lowest row of its lane
+/// that is free when it begins.
 fn rows(
     ios: &[ExcerptIo],
     of: fn(&ExcerptIo) -> Option<u32>,
@@ -135,7 +138,7 @@ fn rows(
     (rows, ticks)
 }
 
-/// First and last known time, ns.
+/// The first and the last known time of an I/O, ns.
 fn ends_of(io: &ExcerptIo) -> (u64, u64) {
     let times = [
         io.queue_ns,
@@ -148,7 +151,7 @@ fn ends_of(io: &ExcerptIo) -> (u64, u64) {
     (known.clone().min().unwrap_or(0), known.max().unwrap_or(0))
 }
 
-/// From when to when a stage lasted, ns.
+/// Start and end of a stage, ns; `None` when the I/O lacks the stage.
 fn stage(io: &ExcerptIo, name: &str) -> Option<(u64, u64)> {
     let (from, to) = match (name, io.merged, io.insert_ns.is_some()) {
         ("Q2G", false, _) | ("Q2M", true, _) => (io.queue_ns, io.getrq_ns),
@@ -162,7 +165,7 @@ fn stage(io: &ExcerptIo, name: &str) -> Option<(u64, u64)> {
     from.zip(to)
 }
 
-/// One trace for a stage of all I/Os: pieces of line with gaps between them.
+/// One plotly trace for a stage of all I/Os: pieces of line with gaps between them.
 fn lines(excerpt: &Excerpt, rows: &[usize], (name, colour): &(&str, &str)) -> Option<Value> {
     let (mut x, mut y, mut text) = (Vec::new(), Vec::new(), Vec::new());
     for (io, row) in excerpt.ios.iter().zip(rows) {
@@ -195,7 +198,8 @@ fn ends(excerpt: &Excerpt, rows: &[usize]) -> Value {
     })
 }
 
-/// Five digits would merge I/Os late in a trace: all of them.
+/// A time in microseconds with all digits, because the five digits of other charts would merge I/Os
+/// late in a trace.
 fn exact_us(ns: u64) -> Value {
     json!(ns as f64 / 1e3)
 }

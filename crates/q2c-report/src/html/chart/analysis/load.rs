@@ -1,16 +1,16 @@
-//! Latency, throughput and I/Os in flight over time.
+//! Charts of latency, throughput and I/Os in flight over time.
 
 use crate::html::chart::{Chart, View, axis, value};
 use q2c_result::analyze::{AnalyzeResult, Load};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Middle of a window, s.
+/// The middle of a window, seconds.
 fn at(load: &Load) -> Value {
     value((load.start_ns + load.length_ns / 2) as f64 * 1e-9)
 }
 
-/// How many I/Os took how long, over time.
+/// The heat map of latencies over time.
 pub(super) fn latency(result: &AnalyzeResult) -> Chart {
     let loads = &result.over_time;
     let seen: BTreeSet<u64> = loads
@@ -38,7 +38,8 @@ pub(super) fn latency(result: &AnalyzeResult) -> Chart {
     }
 }
 
-/// All classes from one to another, four to each doubling, so that rows are of equal height.
+/// The lower ends of all latency classes from one to another, four to each doubling. Classes
+/// without I/Os are included, so that all rows have the same height.
 fn classes(first: u64, last: u64) -> Vec<u64> {
     let next = |end: &u64| {
         let octave = end.max(&1).ilog2();
@@ -50,7 +51,7 @@ fn classes(first: u64, last: u64) -> Vec<u64> {
 
 fn heat_map(loads: &[Load], classes: &[u64]) -> Value {
     let row = |class: &u64| -> Value { loads.iter().map(|load| rate(load, *class)).collect() };
-    // A class is drawn around its middle.
+    // plotly draws a row around its value, so the middle of the class is given.
     let middle = |end: &u64| value(*end as f64 * 1.09 * 1e-3);
     json!({
         "type": "heatmap",
@@ -68,7 +69,7 @@ fn heat_map(loads: &[Load], classes: &[u64]) -> Value {
     })
 }
 
-/// log10 of I/Os per second; a gap where there are none.
+/// log10 of the I/Os per second of a class; null, a gap, where there are none.
 fn rate(load: &Load, class: u64) -> Value {
     let found = load.latencies.iter().find(|(end, _)| *end == class);
     found.map_or(Value::Null, |(_, n)| {
@@ -76,7 +77,7 @@ fn rate(load: &Load, class: u64) -> Value {
     })
 }
 
-/// I/Os in flight and throughput.
+/// The chart of I/Os in flight and throughput.
 pub(super) fn in_flight(result: &AnalyzeResult) -> Chart {
     let loads = &result.over_time;
     let line = |name: &str, colour: &str, of: &dyn Fn(&Load) -> f64| {

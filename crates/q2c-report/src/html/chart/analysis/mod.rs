@@ -1,4 +1,4 @@
-//! Charts of a trace's analysis. Each title asks what its chart answers.
+//! Charts of a trace's analysis. Each title is the question that its chart answers.
 
 mod excerpts;
 mod load;
@@ -8,7 +8,7 @@ mod stages;
 use super::Chart;
 use q2c_result::analyze::AnalyzeResult;
 
-/// Stages with the name of their colour, in the order of a request's life.
+/// Stages with the names of their colours, in the order of a request's life.
 pub(super) const STAGES: [(&str, &str); 8] = [
     ("Q2G", "@bad"),
     ("G2I", "@d"),
@@ -20,7 +20,7 @@ pub(super) const STAGES: [(&str, &str); 8] = [
     ("rest", "@interrupt"),
 ];
 
-/// All charts, in reading order; those without data are left out.
+/// The charts of an analysis, in reading order; those without data are left out.
 pub(in crate::html) fn all(result: &AnalyzeResult) -> Vec<Chart> {
     let mut charts = vec![
         stages::where_time_goes(result),

@@ -1,11 +1,11 @@
-//! Requests by hardware queue.
+//! The chart of requests by hardware queue.
 
 use crate::html::chart::{Chart, View, axis};
 use q2c_result::analyze::AnalyzeResult;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// How many requests each queue had, and from which CPUs.
+/// The requests of each queue, and the CPUs that they came from.
 pub(super) fn chart(result: &AnalyzeResult) -> Chart {
     let mut traces = Vec::new();
     let mut map = Vec::new();
@@ -68,7 +68,7 @@ fn bars(result: &AnalyzeResult) -> Vec<Value> {
     ]
 }
 
-/// Requests of each queue by the CPU that submitted them.
+/// The heat map of each queue's requests by submitting CPU.
 fn cpus(result: &AnalyzeResult) -> Value {
     let cpus: BTreeSet<u32> = result
         .hctx

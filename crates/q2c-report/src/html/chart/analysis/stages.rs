@@ -1,4 +1,4 @@
-//! Where the time between Q and C goes, and how long each stage takes.
+//! Charts of the stages: their shares in Q2C, and their percentiles.
 
 use super::STAGES;
 use crate::html::chart::{Chart, View, axis, value, values};
@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 
 const NS_TO_US: f64 = 1e-3;
 
-/// I/Os that have something in common: what, their mean Q2C in ns and the stages' shares of it.
+/// A point of the stacked chart: its place on the x axis, mean Q2C in ns, and the shares of the
+/// stages in Q2C.
 type Slice<'a> = (f64, f64, &'a BTreeMap<String, f64>);
 
-/// Mean time in each stage, stacked to the mean Q2C, over time and over load.
+/// The mean time in each stage, stacked to the mean Q2C, with a view over time and one over load.
 pub(super) fn where_time_goes(result: &AnalyzeResult) -> Chart {
     let mut views = Vec::new();
     if let Some(found) = &result.bottleneck {
@@ -99,7 +100,7 @@ fn stacked(slices: &[Slice<'_>], names: Option<&[String]>) -> Vec<Value> {
         .collect()
 }
 
-/// A stage's percentile.
+/// A percentile: its name, and the function that reads it.
 type Percentile = (&'static str, fn(&StageStats) -> f64);
 
 const PERCENTILES: [Percentile; 7] = [
@@ -112,7 +113,7 @@ const PERCENTILES: [Percentile; 7] = [
     ("max", |s| s.max_ns as f64),
 ];
 
-/// Percentiles of every stage, and of Q2C by operation.
+/// The percentiles of every stage, and those of Q2C by operation.
 pub(super) fn percentiles(result: &AnalyzeResult) -> Chart {
     let total = if result.layer == "user" { "U2C" } else { "Q2C" };
     let mut stages: Vec<(&str, &str, &StageStats)> = Vec::new();

@@ -1,4 +1,4 @@
-//! How many requests took how long.
+//! Latency distributions of replayed requests.
 
 use super::Line;
 use crate::html::chart::latency::{percent, share_axis, tail_axis};
@@ -6,10 +6,11 @@ use crate::html::chart::{Chart, View, axis, value, values};
 use q2c_result::replay::Spread;
 use serde_json::{Value, json};
 
-/// A distribution of one trial: what it is called, and the stroke it is drawn with.
+/// A distribution of a trial: its name, the stroke it is drawn with, and its numbers.
 type Kind<'a> = (&'static str, &'static str, &'a Spread);
 
-/// U2C and Q2C of every device; of a single one, from the intended time too.
+/// The distributions of U2C and Q2C of every device. A replay's page also has U2C from the intended
+/// time.
 pub(super) fn distributions(lines: &[Line<'_>]) -> Chart {
     Chart {
         id: "latency".into(),
@@ -24,7 +25,7 @@ pub(super) fn distributions(lines: &[Line<'_>]) -> Chart {
     }
 }
 
-/// What the strokes are that are there.
+/// The caption, which explains the strokes that occur.
 fn note(lines: &[Line<'_>]) -> String {
     let drawn: Vec<&str> = lines.iter().flat_map(kinds).map(|kind| kind.1).collect();
     let alone = lines.iter().any(|line| line.alone);
@@ -48,7 +49,7 @@ fn note(lines: &[Line<'_>]) -> String {
 fn kinds<'a>(line: &Line<'a>) -> Vec<Kind<'a>> {
     let trial = line.trial;
     let mut kinds = vec![("U2C", "solid", &trial.u2c_ns)];
-    // Where no time is intended it is the same.
+    // Without intended times the distribution is that of U2C and needs no line of its own.
     if line.alone && trial.u2c_intended_ns != trial.u2c_ns {
         kinds.push(("U2C from intended", "dash", &trial.u2c_intended_ns));
     }
@@ -72,7 +73,8 @@ fn view(label: &'static str, lines: &[Line<'_>], y: &Value, height: fn(f64) -> f
     }
 }
 
-/// Logarithmic; over many decades with a tick at each, so that the names fit.
+/// The logarithmic axis of latencies. Over many decades it has one tick for each, so that the names
+/// of ticks fit.
 fn latency_axis(lines: &[Line<'_>]) -> Value {
     let all = lines.iter().flat_map(kinds);
     let all = all.flat_map(|(_, _, of)| of.curve.iter().map(|(_, ns)| *ns));

@@ -1,20 +1,20 @@
-//! Requests in flight, IOPS and lateness over time.
+//! Charts of requests in flight, IOPS and lateness over time.
 
 use super::Line;
 use crate::html::chart::{Chart, View, axis, value};
 use q2c_result::replay::{ReplayTrial, Window};
 use serde_json::{Value, json};
 
-/// What a window holds of the recording, and of the replay.
+/// A quantity that is drawn over time, for the recording and for the replay.
 struct Measure {
     id: &'static str,
     title: &'static str,
-    /// Where nothing is known of the recording.
+    /// The title when the quantity is not known of the recording.
     title_alone: &'static str,
     axis: &'static str,
     recorded: fn(&Window) -> Option<f64>,
     replayed: fn(&Window) -> f64,
-    /// Behind the number when the pointer rests on it.
+    /// The unit behind the number in the hover text.
     unit: &'static str,
     note: &'static str,
 }
@@ -49,7 +49,7 @@ pub(super) fn iops(lines: &[Line<'_>]) -> Chart {
     chart(lines, &IOPS)
 }
 
-/// Middles of the windows, s.
+/// The middles of the windows, seconds.
 fn times(trial: &ReplayTrial) -> Value {
     let middle = |window: &Window| value(window.from_s + window.length_s / 2.0);
     trial.windows.iter().map(middle).collect()
@@ -85,7 +85,7 @@ fn chart(lines: &[Line<'_>], measure: &Measure) -> Chart {
     wide(measure.id, title, note, views)
 }
 
-/// The recording's line, from one of the devices' windows.
+/// The recording's line. Any device's windows have its figures.
 fn recorded_line(trial: &ReplayTrial, measure: &Measure) -> Value {
     let of = |window: &Window| (measure.recorded)(window).map_or(Value::Null, value);
     json!({
@@ -96,7 +96,8 @@ fn recorded_line(trial: &ReplayTrial, measure: &Measure) -> Value {
     })
 }
 
-/// The latest submission of each window. Nothing where none is intended at a time.
+/// The lateness of the latest submission in each window. The chart is empty when no submission was
+/// late, as in modes without intended times.
 pub(super) fn lateness(lines: &[Line<'_>]) -> Chart {
     let late = |line: &&Line<'_>| line.trial.windows.iter().any(|w| w.latest_ns > 0);
     let trace = |line: &Line<'_>| {

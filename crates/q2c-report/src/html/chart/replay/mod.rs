@@ -1,4 +1,4 @@
-//! Charts of replayed traces: a line per device, and the recording's own beside them.
+//! Charts of replayed traces, with a line for each device and one for the recording.
 
 mod latency;
 mod load;
@@ -10,19 +10,19 @@ use serde_json::{Value, json};
 
 const COLOURS: [&str; 8] = ["@a", "@poll", "@chosen", "@b", "@d", "@c", "@e", "@f"];
 
-/// A device's shown trial as the charts draw it.
+/// A device's shown trial, with the name and colour that it has in all charts.
 pub(in crate::html) struct Line<'a> {
-    /// Device, safe for plotly.
+    /// Name of the device, escaped for plotly.
     name: String,
-    /// The colour it keeps through all charts.
+    /// Name of the device's colour.
     colour: &'static str,
     trial: &'a ReplayTrial,
-    /// Whether it has the page to itself.
+    /// Whether the page has no other device.
     alone: bool,
 }
 
 impl<'a> Line<'a> {
-    /// Of a replay.
+    /// The line of a replay, which is the page's only one.
     pub fn only(trial: &'a ReplayTrial) -> Self {
         Line {
             name: "replayed".to_owned(),
@@ -32,7 +32,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Of the device at this place among those that are compared.
+    /// The line of a compared device; `at` is its place among the devices.
     pub fn of(at: usize, device: &str, trial: &'a ReplayTrial) -> Self {
         Line {
             name: chart_text(device),
@@ -42,7 +42,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// A line through points; lines of one device share the legend's entry of the first.
+    /// A line through points. Lines of one device share one entry in the legend.
     fn trace(&self, x: &Value, y: &Value, hover: &str) -> Value {
         json!({
             "type": "scatter", "mode": "lines", "name": self.name, "legendgroup": self.name,
@@ -51,7 +51,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// All charts, in reading order; those without data are left out.
+/// The charts of a replay or comparison, in reading order; those without data are left out.
 pub(in crate::html) fn all(lines: &[Line<'_>]) -> Vec<Chart> {
     let mut charts = vec![
         latency::distributions(lines),

@@ -2,7 +2,7 @@ use super::*;
 use crate::commands::watch::keys::Action;
 use q2c_engine::measure::PhaseStats;
 use q2c_lab::watch::WatchInterval as Seen;
-use q2c_lab::workload::Step;
+use q2c_policy::LaneMethod;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
@@ -28,8 +28,8 @@ fn screen(session: &Session, width: u16, height: u16) -> Vec<String> {
 }
 
 fn session(background: bool) -> Session {
-    let rule = |text: &str| Step::Policy(text.parse().unwrap());
-    Session::new(vec![Step::Poll, rule("mean:50%,100ms")], background)
+    let rule = |text: &str| LaneMethod::Hybrid(text.parse().unwrap());
+    Session::new(vec![LaneMethod::Poll, rule("mean:50%,100ms")], background)
 }
 
 /// A second of order `order` with `ios` I/Os of 50 us, of which hybrid polling handled `handled`, each asked 20 us, slept 25 us, and

@@ -1,12 +1,12 @@
 use super::*;
 use q2c_engine::measure::PhaseStats;
 
-fn rule(text: &str) -> Step {
-    Step::Policy(text.parse().unwrap())
+fn rule(text: &str) -> LaneMethod {
+    LaneMethod::Hybrid(text.parse().unwrap())
 }
 
 fn session() -> Session {
-    let methods = vec![Step::Poll, rule("mean:50%,100ms"), rule("fixed:20us")];
+    let methods = vec![LaneMethod::Poll, rule("mean:50%,100ms"), rule("fixed:20us")];
     Session::new(methods, true)
 }
 
@@ -17,7 +17,7 @@ const BACK: Action = Action::Method { next: false };
 fn asked(order: Option<Order>) -> String {
     match order {
         None => "nothing".to_owned(),
-        Some(Order::Method(step)) => name(&step),
+        Some(Order::Method(method)) => method.to_string(),
         Some(Order::Background(on)) => format!("background {on}"),
     }
 }
@@ -52,7 +52,7 @@ fn the_list_goes_round() {
             "hybrid:fixed:sleep=20us"
         ]
     );
-    let mut alone = Session::new(vec![Step::Poll], false);
+    let mut alone = Session::new(vec![LaneMethod::Poll], false);
     assert_eq!(asked(alone.act(NEXT)), "nothing");
 }
 
@@ -61,7 +61,7 @@ fn a_ratio_goes_in_steps_of_five_percent_within_its_range() {
     let ratio = |from: &str, up: bool, times: usize| {
         let mut session = Session::new(vec![rule(&format!("min:{from},10ms"))], false);
         (0..times).for_each(|_| drop(session.act(Action::Ratio { up })));
-        let name = name(&session.methods[0]);
+        let name = session.methods[0].to_string();
         let value = name.split(['=', ',']).nth(1).unwrap().to_owned();
         (value, session.note)
     };
@@ -86,7 +86,7 @@ fn what_cannot_be_done_is_said_and_not_ordered() {
     assert_eq!(session.note, "", "a note lasts until the next key");
     assert_eq!(asked(session.act(Action::Ratio { up: true })), "nothing");
     assert_eq!(session.note, "this rule has no ratio");
-    let mut alone = Session::new(vec![Step::Poll], false);
+    let mut alone = Session::new(vec![LaneMethod::Poll], false);
     assert_eq!(asked(alone.act(Action::Background)), "nothing");
     assert!(alone.note.contains("--background"));
 }
@@ -123,15 +123,15 @@ fn intervals_belong_to_the_method_in_force() {
     assert_eq!((&of[..], not_kept), (&wanted[..], 0));
     let rows: Vec<_> = methods
         .iter()
-        .map(|m| (m.method.as_str(), m.background, m.intervals, m.settling))
+        .map(|m| (m.method.to_string(), m.background, m.intervals, m.settling))
         .collect();
     let mean = "hybrid:mean:ratio=50%,period=100ms";
     assert_eq!(
         rows,
         [
-            ("poll", true, 2, 0),
-            (mean, true, 2, 1),
-            (mean, false, 0, 1)
+            ("poll".to_owned(), true, 2, 0),
+            (mean.to_owned(), true, 2, 1),
+            (mean.to_owned(), false, 0, 1)
         ]
     );
     assert!(

@@ -1,84 +1,8 @@
-//! Completion methods as an axis, and what each means on an interface.
+//! What a completion method means on an interface.
 
 use super::interface::Interface;
-use q2c_engine::{EngineSpec, Wait};
-use q2c_policy::PolicySpec;
-use std::fmt;
-use std::str::FromStr;
-use thiserror::Error;
-
-/// How completions are waited for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Method {
-    /// By interrupts.
-    Interrupt,
-    /// By polling: the device where it has poll queues, else the memory in which completions appear.
-    Poll,
-    /// io_uring: a kernel thread per job submits.
-    SqPoll,
-    /// And asks the device.
-    SqPollIoPoll,
-    /// io_uring: the kernel sleeps, then asks the device (Linux 6.13).
-    HybridUring,
-    /// preadv2 with RWF_HIPRI on a device whose `io_poll_delay` is 0: the kernel sleeps, then polls (Linux 4.10 to 5.18).
-    HybridKernel,
-    /// By a sleep rule in user space, then polling.
-    Hybrid(PolicySpec),
-}
-
-/// A text that is no method.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error(
-    "understand method `{0}`: there are interrupt, poll, sqpoll, sqpoll-iopoll, hybrid-uring, hybrid-kernel and hybrid:RULE, such as \
-     hybrid:min:70%,10ms{1}"
-)]
-pub struct ParseMethodError(String, String);
-
-const PLAIN: [(&str, Method); 6] = [
-    ("interrupt", Method::Interrupt),
-    ("poll", Method::Poll),
-    ("sqpoll", Method::SqPoll),
-    ("sqpoll-iopoll", Method::SqPollIoPoll),
-    ("hybrid-uring", Method::HybridUring),
-    ("hybrid-kernel", Method::HybridKernel),
-];
-
-impl Method {
-    /// Whether a text begins a method's name: a comma before it separates methods, any other is part of a rule.
-    #[must_use]
-    pub fn begins(text: &str) -> bool {
-        PLAIN.iter().any(|(name, _)| *name == text) || text.starts_with("hybrid:")
-    }
-}
-
-impl FromStr for Method {
-    type Err = ParseMethodError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if let Some((_, method)) = PLAIN.iter().find(|(name, _)| *name == text) {
-            return Ok(method.clone());
-        }
-        let wrong = |why: String| ParseMethodError(text.to_owned(), why);
-        let rule = text.strip_prefix("hybrid:");
-        let rule = rule.ok_or_else(|| wrong(String::new()))?;
-        let policy = rule.parse::<PolicySpec>();
-        policy
-            .map(Method::Hybrid)
-            .map_err(|e| wrong(format!("; {e}")))
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Method::Hybrid(policy) => write!(f, "hybrid:{policy}"),
-            plain => {
-                let name = PLAIN.iter().find(|(_, method)| method == plain);
-                f.write_str(name.map_or("", |(name, _)| name))
-            }
-        }
-    }
-}
+use q2c_engine::EngineSpec;
+use q2c_policy::{KernelSleep, LaneMethod, Method};
 
 /// What decides whether a method exists here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,20 +21,10 @@ pub struct Way {
     /// With the method's options.
     pub interface: Interface,
     /// Waiting in the lane.
-    pub waits: Waits,
-    /// `io_poll_delay` is to be 0 while it runs.
-    pub kernel_sleeps: bool,
-}
-
-/// [`Wait`] before it is built.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Waits {
-    /// [`Wait::Interrupt`].
-    Interrupt,
-    /// [`Wait::Poll`].
-    Poll,
-    /// [`Wait::Hybrid`].
-    Hybrid(PolicySpec),
+    pub waits: LaneMethod,
+    /// The kernel's sleep while it runs: `io_poll_delay`. Without one the kernel is told not to
+    /// sleep.
+    pub kernel: Option<KernelSleep>,
 }
 
 impl Way {
@@ -126,10 +40,10 @@ impl Way {
     ) -> Result<Way, String> {
         match interface {
             Interface::Engine(engine) => Way::on_engine(engine, method, depth, can),
-            Interface::Spdk if *method == Method::Poll => Ok(Way {
+            Interface::Spdk if *method == Method::POLL => Ok(Way {
                 interface: Interface::Spdk,
-                waits: Waits::Poll,
-                kernel_sleeps: false,
+                waits: LaneMethod::Poll,
+                kernel: None,
             }),
             Interface::Spdk => Err("spdk polls and knows no other method".to_owned()),
         }
@@ -144,16 +58,12 @@ impl Way {
         let way = match engine {
             EngineSpec::IoUring(_) => on_ring(engine, method, can)?,
             EngineSpec::Pvsync2(_) => on_call(engine, method, can)?,
-            EngineSpec::IoUringCmd { .. } if *method == Method::Poll && can.polled_commands => {
-                Way::new(&EngineSpec::IoUringCmd { iopoll: true }, Waits::Poll)
+            EngineSpec::IoUringCmd { .. } if *method == Method::POLL && can.polled_commands => {
+                Way::new(&EngineSpec::IoUringCmd { iopoll: true }, LaneMethod::Poll)
             }
             _ => simple(engine, method)?,
         };
-        let wait = match &way.waits {
-            Waits::Interrupt => Wait::Interrupt,
-            Waits::Poll => Wait::Poll,
-            Waits::Hybrid(policy) => Wait::Hybrid(policy.build(1).remove(0)),
-        };
+        let wait = way.waits.build(1).remove(0);
         let refused = way.interface.engine();
         match refused.and_then(|engine| engine.refuses(depth, &wait)) {
             Some(why) => Err(why),
@@ -161,11 +71,11 @@ impl Way {
         }
     }
 
-    fn new(engine: &EngineSpec, waits: Waits) -> Way {
+    fn new(engine: &EngineSpec, waits: LaneMethod) -> Way {
         Way {
             interface: engine.clone().into(),
             waits,
-            kernel_sleeps: false,
+            kernel: None,
         }
     }
 }
@@ -176,12 +86,8 @@ fn none(engine: &EngineSpec, method: &Method) -> String {
 
 /// Interrupts, looking, and sleep rules: what every interface with completions in memory can do.
 fn simple(engine: &EngineSpec, method: &Method) -> Result<Way, String> {
-    Ok(match method {
-        Method::Interrupt => Way::new(engine, Waits::Interrupt),
-        Method::Poll => Way::new(engine, Waits::Poll),
-        Method::Hybrid(policy) => Way::new(engine, Waits::Hybrid(policy.clone())),
-        _ => return Err(none(engine, method)),
-    })
+    let waits = method.lane().ok_or_else(|| none(engine, method))?;
+    Ok(Way::new(engine, waits.clone()))
 }
 
 fn on_ring(engine: &EngineSpec, method: &Method, can: Abilities) -> Result<Way, String> {
@@ -197,13 +103,13 @@ fn on_ring(engine: &EngineSpec, method: &Method, can: Abilities) -> Result<Way, 
         )
     };
     match method {
-        Method::Poll if polled && *engine == EngineSpec::IO_URING => {
-            Ok(Way::new(&with("iopoll"), Waits::Poll))
+        &Method::POLL if polled && *engine == EngineSpec::IO_URING => {
+            Ok(Way::new(&with("iopoll"), LaneMethod::Poll))
         }
-        Method::SqPoll => Ok(Way::new(&with("sqpoll"), Waits::Poll)),
+        Method::SqPoll => Ok(Way::new(&with("sqpoll"), LaneMethod::Poll)),
         Method::SqPollIoPoll | Method::HybridUring if !polled => Err(needs_queues()),
-        Method::SqPollIoPoll => Ok(Way::new(&with("sqpoll,iopoll"), Waits::Poll)),
-        Method::HybridUring => Ok(Way::new(&with("iopoll,hybrid"), Waits::Poll)),
+        Method::SqPollIoPoll => Ok(Way::new(&with("sqpoll,iopoll"), LaneMethod::Poll)),
+        Method::HybridUring => Ok(Way::new(&with("iopoll,hybrid"), LaneMethod::Poll)),
         method => simple(engine, method),
     }
 }
@@ -217,13 +123,16 @@ fn on_call(engine: &EngineSpec, method: &Method, can: Abilities) -> Result<Way, 
         EngineSpec::Pvsync2(flags)
     };
     match method {
-        Method::Interrupt => Ok(Way::new(engine, Waits::Interrupt)),
-        Method::Poll => Ok(Way::new(&hipri(), Waits::Poll)),
-        Method::HybridKernel if can.poll_delay => Ok(Way {
-            kernel_sleeps: true,
-            ..Way::new(&hipri(), Waits::Poll)
+        &Method::INTERRUPT => Ok(Way::new(engine, LaneMethod::Interrupt)),
+        &Method::POLL => Ok(Way::new(&hipri(), LaneMethod::Poll)),
+        Method::HybridKernel(KernelSleep::Steered(_)) => Err(
+            "bench steers no kernel: run `q2c poll steer` beside `--method hybrid-kernel`".to_owned(),
+        ),
+        Method::HybridKernel(sleep) if can.poll_delay => Ok(Way {
+            kernel: Some(sleep.clone()),
+            ..Way::new(&hipri(), LaneMethod::Poll)
         }),
-        Method::HybridKernel => Err(
+        Method::HybridKernel(_) => Err(
             "hybrid-kernel needs Linux 4.10 to 5.18 and a device with poll queues and queue/io_poll_delay: later kernels \
              do not poll for preadv2"
                 .to_owned(),
@@ -249,19 +158,6 @@ mod tests {
         poll_delay: false,
         polled_commands: true,
     };
-
-    #[test]
-    fn methods_round_trip() {
-        let rule = "hybrid:min:ratio=70%,period=10ms";
-        for text in ["interrupt", "sqpoll-iopoll", "hybrid-kernel", rule] {
-            assert_eq!(text.parse::<Method>().unwrap().to_string(), text);
-        }
-        let error = "hybrid:median".parse::<Method>().unwrap_err().to_string();
-        assert!(
-            error.contains("median") && error.contains("sqpoll"),
-            "{error}"
-        );
-    }
 
     #[test]
     fn polling_asks_the_device_where_it_can_be_asked() {

@@ -1,0 +1,230 @@
+//! Completion methods: how a thread waits for an I/O. Every part of q2c names them by these types.
+
+mod parse;
+pub mod parts;
+
+pub use parse::ParseMethodError;
+
+use crate::{Lane, PolicySpec};
+use q2c_model::CpuId;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+
+/// A method that q2c's own submitting thread (a lane) carries out on any interface. Only these can
+/// be simulated and recommended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LaneMethod {
+    /// The thread leaves its CPU until the interrupt.
+    Interrupt,
+    /// The thread looks for the completion all the time. Whether it looks in memory or asks the
+    /// device is a property of the engine.
+    Poll,
+    /// The thread sleeps as this rule says, then polls.
+    Hybrid(PolicySpec),
+}
+
+/// A completion method.
+///
+/// Its text is what the command line takes and what results hold: `interrupt`, `poll`,
+/// `hybrid:POLICY`, `sqpoll`, `sqpoll-iopoll`, `hybrid-uring`, `hybrid-kernel`,
+/// `hybrid-kernel:57us`, `hybrid-kernel:POLICY`.
+///
+/// ```
+/// use q2c_policy::Method;
+///
+/// let method: Method = "hybrid:min:70%,10ms".parse()?;
+/// assert_eq!(method.name(), "hybrid");
+/// assert_eq!(method.to_string(), "hybrid:min:ratio=70%,period=10ms");
+/// assert!("polling".parse::<Method>().is_err());
+/// # Ok::<(), q2c_policy::ParseMethodError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Method {
+    /// By q2c's own thread.
+    Lane(LaneMethod),
+    /// io_uring: a kernel thread per job submits, and the job looks for completions in memory.
+    SqPoll,
+    /// io_uring: that kernel thread asks the device for completions, too.
+    SqPollIoPoll,
+    /// io_uring: the kernel sleeps, then asks the device (Linux 6.13).
+    HybridUring,
+    /// preadv2 with RWF_HIPRI: the kernel sleeps, then asks the device (Linux 4.10 to 5.18).
+    HybridKernel(KernelSleep),
+}
+
+/// Who decides how long the kernel sleeps: `queue/io_poll_delay`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KernelSleep {
+    /// The kernel: half the mean of the last 100 ms (`io_poll_delay` is 0).
+    Own,
+    /// A fixed sleep in whole microseconds, 1 or more.
+    Fixed(u32),
+    /// A daemon writes what this rule says, again and again.
+    Steered(PolicySpec),
+}
+
+/// [`LaneMethod`] made ready for one thread.
+pub enum Wait {
+    /// Until the interrupt.
+    Interrupt,
+    /// By looking all the time. Where the engine polls in the kernel (IOPOLL, RWF_HIPRI) that is
+    /// one call per wait.
+    Poll,
+    /// As a sleep rule says: a sleep and then looking, looking at once, or until the interrupt.
+    /// With several I/Os in flight the lane sleeps for the oldest of them, once, and then looks for
+    /// any.
+    Hybrid(Box<dyn Lane>),
+}
+
+impl LaneMethod {
+    /// The sleep rule, where there is one.
+    #[must_use]
+    pub fn policy(&self) -> Option<&PolicySpec> {
+        match self {
+            LaneMethod::Hybrid(policy) => Some(policy),
+            LaneMethod::Interrupt | LaneMethod::Poll => None,
+        }
+    }
+
+    /// The same method; its rule's windows are counted apart from those so far.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        match self {
+            LaneMethod::Hybrid(policy) => LaneMethod::Hybrid(policy.fresh()),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether the method adapts its sleep to the device: see [`PolicySpec::follows_the_device`].
+    /// Methods without a sleep have nothing to adapt.
+    #[must_use]
+    pub fn follows_the_device(&self) -> bool {
+        self.policy().is_none_or(PolicySpec::follows_the_device)
+    }
+
+    /// One [`Wait`] for each thread, all for one device; threads on the same CPU share the state of
+    /// a rule of scope per CPU.
+    #[must_use]
+    pub fn build_on(&self, cpus: &[CpuId]) -> Vec<Wait> {
+        match self {
+            LaneMethod::Interrupt => cpus.iter().map(|_| Wait::Interrupt).collect(),
+            LaneMethod::Poll => cpus.iter().map(|_| Wait::Poll).collect(),
+            LaneMethod::Hybrid(policy) => {
+                let lanes = policy.build_on(cpus).into_iter();
+                lanes.map(Wait::Hybrid).collect()
+            }
+        }
+    }
+
+    /// The same for `lanes` threads, each on a CPU of its own.
+    #[must_use]
+    pub fn build(&self, lanes: usize) -> Vec<Wait> {
+        let cpus: Vec<CpuId> = (0..lanes as u32).map(CpuId).collect();
+        self.build_on(&cpus)
+    }
+}
+
+impl Method {
+    /// Waiting for interrupts.
+    pub const INTERRUPT: Method = Method::Lane(LaneMethod::Interrupt);
+    /// Classic polling.
+    pub const POLL: Method = Method::Lane(LaneMethod::Poll);
+
+    /// The method, where q2c's own thread carries it out.
+    #[must_use]
+    pub fn lane(&self) -> Option<&LaneMethod> {
+        match self {
+            Method::Lane(method) => Some(method),
+            _ => None,
+        }
+    }
+
+    /// Its name without a rule or a sleep, as results have it in `method`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Method::Lane(LaneMethod::Interrupt) => "interrupt",
+            Method::Lane(LaneMethod::Poll) => "poll",
+            Method::Lane(LaneMethod::Hybrid(_)) => "hybrid",
+            Method::SqPoll => "sqpoll",
+            Method::SqPollIoPoll => "sqpoll-iopoll",
+            Method::HybridUring => "hybrid-uring",
+            Method::HybridKernel(_) => "hybrid-kernel",
+        }
+    }
+
+    /// What stands behind the name: the rule, or the kernel's fixed sleep (`57us`). Empty where
+    /// there is neither.
+    #[must_use]
+    pub fn detail(&self) -> String {
+        match self {
+            Method::Lane(LaneMethod::Hybrid(policy))
+            | Method::HybridKernel(KernelSleep::Steered(policy)) => policy.to_string(),
+            Method::HybridKernel(KernelSleep::Fixed(us)) => format!("{us}us"),
+            _ => String::new(),
+        }
+    }
+
+    /// For people who know what is compared: the rule alone where q2c's own thread sleeps, else the
+    /// whole text.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        match self {
+            Method::Lane(LaneMethod::Hybrid(policy)) => policy.to_string(),
+            _ => self.to_string(),
+        }
+    }
+
+    /// Whether the thread or the kernel sleeps by a timer before it looks for the completion.
+    #[must_use]
+    pub fn sleeps(&self) -> bool {
+        matches!(
+            self,
+            Method::Lane(LaneMethod::Hybrid(_)) | Method::HybridUring | Method::HybridKernel(_)
+        )
+    }
+}
+
+impl From<LaneMethod> for Method {
+    fn from(method: LaneMethod) -> Self {
+        Method::Lane(method)
+    }
+}
+
+impl From<PolicySpec> for LaneMethod {
+    fn from(policy: PolicySpec) -> Self {
+        LaneMethod::Hybrid(policy)
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.detail() {
+            detail if detail.is_empty() => f.pad(self.name()),
+            detail => f.pad(&format!("{}:{detail}", self.name())),
+        }
+    }
+}
+
+impl fmt::Display for LaneMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Method::Lane(self.clone()).fmt(f)
+    }
+}
+
+/// As its text.
+impl Serialize for Method {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Method {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests;

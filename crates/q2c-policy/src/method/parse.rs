@@ -1,0 +1,141 @@
+//! Methods from text.
+
+use super::{KernelSleep, LaneMethod, Method};
+use crate::{PolicySpec, SpecError};
+use std::fmt;
+use std::str::FromStr;
+
+/// A text that is no method.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseMethodError {
+    text: String,
+    why: Why,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Why {
+    /// No method has this name; the one that is spelled most alike.
+    Name(&'static str),
+    /// What stands behind `hybrid:` is no rule.
+    Rule(Box<SpecError>),
+    /// The method takes nothing behind its name.
+    Bare(&'static str),
+    /// What stands behind `hybrid-kernel:` is neither a sleep nor a rule.
+    Sleep,
+}
+
+/// The methods that have no rule.
+const PLAIN: [(&str, Method); 6] = [
+    ("interrupt", Method::INTERRUPT),
+    ("poll", Method::POLL),
+    ("sqpoll", Method::SqPoll),
+    ("sqpoll-iopoll", Method::SqPollIoPoll),
+    ("hybrid-uring", Method::HybridUring),
+    (KERNEL, Method::HybridKernel(KernelSleep::Own)),
+];
+const HYBRID: &str = "hybrid";
+const KERNEL: &str = "hybrid-kernel";
+
+impl Method {
+    /// Whether a text begins a method's name. In a list, a comma before such a text separates two
+    /// methods; any other comma is part of a rule.
+    #[must_use]
+    pub fn begins(text: &str) -> bool {
+        let name = text.split(':').next().unwrap_or_default();
+        let takes_more = [HYBRID, KERNEL].contains(&name) && text != HYBRID;
+        takes_more || PLAIN.iter().any(|(plain, _)| *plain == text)
+    }
+
+    /// From a name and what stands behind it, as results have them apart.
+    ///
+    /// # Errors
+    /// When they are no method.
+    pub fn of(name: &str, detail: &str) -> Result<Self, ParseMethodError> {
+        match detail {
+            "" => name.parse(),
+            detail => format!("{name}:{detail}").parse(),
+        }
+    }
+}
+
+impl FromStr for Method {
+    type Err = ParseMethodError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let fail = |why| ParseMethodError {
+            text: text.to_owned(),
+            why,
+        };
+        if let Some((_, method)) = PLAIN.iter().find(|(name, _)| *name == text) {
+            return Ok(method.clone());
+        }
+        match text.split_once(':') {
+            Some((HYBRID, rule)) => {
+                let policy = rule.parse::<PolicySpec>();
+                let method = policy.map(|policy| Method::Lane(LaneMethod::Hybrid(policy)));
+                method.map_err(|e| fail(Why::Rule(Box::new(e))))
+            }
+            Some((KERNEL, sleep)) => kernel_sleep(sleep)
+                .map(Method::HybridKernel)
+                .ok_or_else(|| fail(Why::Sleep)),
+            Some((name, _)) => Err(fail(match PLAIN.iter().find(|(plain, _)| *plain == name) {
+                Some((plain, _)) => Why::Bare(plain),
+                None => Why::Name(nearest(name)),
+            })),
+            None => Err(fail(Why::Name(nearest(text)))),
+        }
+    }
+}
+
+impl FromStr for LaneMethod {
+    type Err = ParseMethodError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse()? {
+            Method::Lane(method) => Ok(method),
+            _ => Err(ParseMethodError {
+                text: text.to_owned(),
+                why: Why::Name(HYBRID),
+            }),
+        }
+    }
+}
+
+/// `57us`, or a rule that steers. `None` for anything else, a sleep of no time included.
+fn kernel_sleep(text: &str) -> Option<KernelSleep> {
+    if let Ok(policy) = text.parse() {
+        return Some(KernelSleep::Steered(policy));
+    }
+    let us: u32 = text.strip_suffix("us")?.parse().ok()?;
+    (us > 0).then_some(KernelSleep::Fixed(us))
+}
+
+/// The method's name that takes the fewest changes of a letter to become `text`.
+fn nearest(text: &str) -> &'static str {
+    let names = PLAIN.iter().map(|(name, _)| *name).chain([HYBRID]);
+    names
+        .min_by_key(|name| strsim::levenshtein(name, text))
+        .unwrap_or(HYBRID)
+}
+
+impl fmt::Display for ParseMethodError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = &self.text;
+        write!(
+            f,
+            "understand method `{text}`: there are interrupt, poll, sqpoll, sqpoll-iopoll, \
+             hybrid-uring, hybrid-kernel and hybrid:RULE, such as hybrid:min:70%,10ms"
+        )?;
+        match &self.why {
+            Why::Name(name) => write!(f, "; the nearest is {name}"),
+            Why::Rule(error) => write!(f, "; {error}"),
+            Why::Bare(name) => write!(f, "; {name} takes nothing behind its name"),
+            Why::Sleep => write!(
+                f,
+                "; behind hybrid-kernel: stands a sleep of 1us or more (57us) or a rule"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ParseMethodError {}

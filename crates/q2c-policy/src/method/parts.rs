@@ -1,0 +1,33 @@
+//! A method in results that hold its name and its rule in two fields, `method` and `policy`: for
+//! `#[serde(flatten, with = "q2c_policy::method::parts")]`.
+
+use super::Method;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::borrow::Cow;
+
+#[derive(Serialize, Deserialize)]
+struct Parts<'a> {
+    method: Cow<'a, str>,
+    policy: Cow<'a, str>,
+}
+
+/// Writes both fields.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn serialize<S: Serializer>(method: &Method, serializer: S) -> Result<S::Ok, S::Error> {
+    let parts = Parts {
+        method: method.name().into(),
+        policy: method.detail().into(),
+    };
+    parts.serialize(serializer)
+}
+
+/// Reads both fields.
+///
+/// # Errors
+/// When they are missing, or are no method.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Method, D::Error> {
+    let parts = Parts::deserialize(deserializer)?;
+    Method::of(&parts.method, &parts.policy).map_err(de::Error::custom)
+}

@@ -1,0 +1,85 @@
+use super::*;
+
+const TEXTS: [&str; 10] = [
+    "interrupt",
+    "poll",
+    "sqpoll",
+    "sqpoll-iopoll",
+    "hybrid-uring",
+    "hybrid-kernel",
+    "hybrid-kernel:57us",
+    "hybrid-kernel:mean:ratio=50%,period=100ms",
+    "hybrid:min:ratio=70%,period=10ms",
+    "hybrid:rule:period=10ms,sleep=max(min - 4us, 0)",
+];
+
+#[test]
+fn texts_are_read_back() {
+    for text in TEXTS {
+        let method: Method = text.parse().unwrap();
+        assert_eq!(method.to_string(), text);
+        assert_eq!(Method::of(method.name(), &method.detail()).unwrap(), method);
+        let json = serde_json::to_string(&method).unwrap();
+        assert_eq!(json, format!("\"{text}\""));
+        assert_eq!(serde_json::from_str::<Method>(&json).unwrap(), method);
+    }
+}
+
+#[test]
+fn what_is_no_method_is_refused_with_a_hint() {
+    for (text, hint) in [
+        ("", "the nearest is poll"),
+        ("polling", "the nearest is poll"),
+        ("interupt", "the nearest is interrupt"),
+        ("hybrid-kernelly", "the nearest is hybrid-kernel"),
+        ("hybrid", "the nearest is hybrid"),
+        ("poll:57us", "poll takes nothing behind its name"),
+        ("hybrid:median", "unknown rule `median`"),
+        ("hybrid-kernel:57", "a sleep of 1us or more"),
+        ("hybrid-kernel:0us", "a sleep of 1us or more"),
+        ("hybrid-kernel:-5us", "a sleep of 1us or more"),
+        ("hybrid-kernel:xus", "a sleep of 1us or more"),
+    ] {
+        let error = text.parse::<Method>().unwrap_err().to_string();
+        assert!(error.contains(hint), "{text}: {error}");
+    }
+    assert!("sqpoll".parse::<LaneMethod>().is_err());
+}
+
+/// In a list, `period=10ms` belongs to the rule before it, and every method begins a new item.
+#[test]
+fn a_part_of_a_list_begins_a_method_or_belongs_to_one() {
+    assert!(TEXTS.iter().all(|text| Method::begins(text)));
+    assert!(!Method::begins("period=10ms") && !Method::begins("hybrid"));
+}
+
+#[test]
+fn a_method_in_two_fields() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Cell {
+        #[serde(flatten, with = "parts")]
+        method: Method,
+        iops: f64,
+    }
+    let text = r#"{"method":"hybrid-kernel","policy":"57us","iops":1.0}"#;
+    let cell: Cell = serde_json::from_str(text).unwrap();
+    assert_eq!(cell.method, Method::HybridKernel(KernelSleep::Fixed(57)));
+    assert_eq!(serde_json::to_string(&cell).unwrap(), text);
+    let wrong = text.replace("57us", "57");
+    assert!(serde_json::from_str::<Cell>(&wrong).is_err());
+}
+
+#[test]
+fn only_rules_that_read_the_device_follow_it() {
+    for (text, follows) in [
+        ("interrupt", true),
+        ("hybrid:mean", true),
+        ("hybrid:fixed:20us", false),
+        ("hybrid:uring", false),
+        ("hybrid:rule:20us", false),
+        ("hybrid:rule:min - 20us", true),
+    ] {
+        let method: LaneMethod = text.parse().unwrap();
+        assert_eq!(method.follows_the_device(), follows, "{text}");
+    }
+}
