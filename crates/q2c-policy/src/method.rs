@@ -6,7 +6,7 @@ pub mod parts;
 pub use parse::ParseMethodError;
 
 use crate::{Lane, PolicySpec};
-use q2c_model::CpuId;
+use q2c_model::{CpuId, Nanos};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
@@ -74,6 +74,23 @@ pub enum Wait {
     /// With several I/Os in flight the lane sleeps for the oldest of them, once, and then looks for
     /// any.
     Hybrid(Box<dyn Lane>),
+}
+
+impl KernelSleep {
+    /// The longest fixed sleep: the kernel keeps nanoseconds in an int.
+    pub const LONGEST_US: u32 = i32::MAX as u32 / 1_000;
+
+    /// The nearest whole microsecond from 1 to [`Self::LONGEST_US`]: what the setting can hold.
+    #[must_use]
+    pub fn whole_us(sleep: Nanos) -> u32 {
+        (sleep.0.saturating_add(500) / 1_000).clamp(1, Self::LONGEST_US.into()) as u32
+    }
+
+    /// A fixed sleep of [`Self::whole_us`].
+    #[must_use]
+    pub fn fixed(sleep: Nanos) -> Self {
+        KernelSleep::Fixed(Self::whole_us(sleep))
+    }
 }
 
 impl LaneMethod {

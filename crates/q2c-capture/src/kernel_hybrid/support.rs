@@ -4,6 +4,7 @@ use crate::ProbeError;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_host::machine::kernel_version;
+use q2c_policy::KernelSleep;
 use std::fs;
 use std::path::PathBuf;
 
@@ -17,6 +18,17 @@ impl Delay {
     pub const CLASSIC: Delay = Delay(-1);
     /// The kernel's own sleep.
     pub const OWN: Delay = Delay(0);
+
+    /// The value that makes the kernel sleep in this way; `None` for a rule, whose daemon writes
+    /// one value after another.
+    #[must_use]
+    pub fn of(sleep: &KernelSleep) -> Option<Delay> {
+        match *sleep {
+            KernelSleep::Own => Some(Delay::OWN),
+            KernelSleep::Fixed(us) => Some(Delay(us.into())),
+            KernelSleep::Steered(_) => None,
+        }
+    }
 
     /// The file `queue/io_poll_delay` of a disk.
     #[must_use]

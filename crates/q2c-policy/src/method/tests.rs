@@ -70,6 +70,15 @@ fn a_method_in_two_fields() {
 }
 
 #[test]
+fn a_fixed_sleep_is_whole_microseconds() {
+    let us = |ns| KernelSleep::fixed(Nanos(ns));
+    assert_eq!(us(0), KernelSleep::Fixed(1));
+    assert_eq!(us(57_499), KernelSleep::Fixed(57));
+    assert_eq!(us(57_500), KernelSleep::Fixed(58));
+    assert_eq!(us(u64::MAX), KernelSleep::Fixed(2_147_483));
+}
+
+#[test]
 fn only_rules_that_read_the_device_follow_it() {
     for (text, follows) in [
         ("interrupt", true),

@@ -2,9 +2,9 @@
 
 use super::RunArgs;
 use clap::Args;
+use q2c_bench::asked::Asked;
+use q2c_bench::interface::Interface;
 use q2c_engine::Pattern;
-use q2c_lab::bench::asked::Asked;
-use q2c_lab::bench::interface::Interface;
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
 use q2c_policy::Method;
 use std::ops::RangeInclusive;

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use q2c_engine::{EngineSpec, Pattern};
-use q2c_lab::workload::BackgroundSpec;
 use q2c_model::{Bytes, parse_size};
+use q2c_workbench::workload::BackgroundSpec;
 use std::path::PathBuf;
 
 /// Target, job and place.

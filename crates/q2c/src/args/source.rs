@@ -4,8 +4,8 @@ use super::recording::{RecordingArgs, temporary};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use q2c_host::{Roots, machine};
-use q2c_lab::study::{Holding, SourceOptions};
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
+use q2c_study::{Holding, SourceOptions};
 use q2c_trace::import::FORMATS;
 use std::path::PathBuf;
 
@@ -43,6 +43,7 @@ impl SourceArgs {
             holding: Holding {
                 memory: Bytes(memory.0 / inputs.max(1) as u64),
                 folder: self.spill.clone().unwrap_or_else(temporary),
+                new_file: q2c_workbench::lane_file::new,
             },
         }
     }

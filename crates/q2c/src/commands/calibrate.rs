@@ -5,10 +5,10 @@ use crate::commands::tune::store;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say};
 use crate::workbench::Workbench;
-use q2c_lab::calibrate::{CalibrateError, calibrate, identity};
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_result::tune::Calibration;
+use q2c_workbench::calibrate::{CalibrateError, calibrate, identity};
 use std::sync::atomic::AtomicBool;
 
 /// Calibrates and stores.

@@ -4,11 +4,11 @@ use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say};
 use crate::workbench::Workbench;
-use q2c_lab::experiment::{Experiment, PhasePlan, PhaseTrial, ReproduceResult, table};
-use q2c_lab::runner::{self, End, Runner, Settings, SystemClock};
-use q2c_lab::{Identity, RunDir, Summary};
 use q2c_model::{Bytes, Nanos};
+use q2c_reproduce::{Experiment, PhasePlan, PhaseTrial, ReproduceResult, table};
 use q2c_result::Exit;
+use q2c_run::runner::{self, End, Runner, Settings, SystemClock};
+use q2c_run::{Identity, RunDir, Summary};
 use std::sync::atomic::AtomicBool;
 
 /// Runs an experiment.

@@ -7,12 +7,12 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
 use crate::workbench::{Workbench, engine, named, scratch};
 use q2c_host::target::Scratch;
-use q2c_lab::calibrate::Store;
-use q2c_lab::run_dir::read_plan;
-use q2c_lab::tune::{Tune, TuneSpec};
-use q2c_lab::{RunDir, RunState, runner};
 use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Exit, Verdict};
+use q2c_run::run_dir::read_plan;
+use q2c_run::{RunDir, RunState, runner};
+use q2c_tune::{Tune, TuneSpec};
+use q2c_workbench::calibrate::Store;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 

@@ -3,7 +3,7 @@
 use crate::args::SECONDS;
 use crate::failure::{Fails, Failure};
 use crate::output::say;
-use q2c_lab::bench::asked::Asked;
+use q2c_bench::asked::Asked;
 use q2c_result::Exit;
 use std::fmt::Display;
 use std::path::Path;

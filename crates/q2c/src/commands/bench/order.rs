@@ -2,10 +2,10 @@
 
 use crate::failure::{Fails, Failure};
 use crate::workbench::Workbench;
+use q2c_bench::BenchSpec;
+use q2c_bench::asked::Asked;
 use q2c_host::block::pci_node;
 use q2c_host::topology::{Border, CpuOrder, Topology, cpu_order, device_node};
-use q2c_lab::bench::BenchSpec;
-use q2c_lab::bench::asked::Asked;
 use q2c_model::CpuId;
 use q2c_result::Exit;
 

@@ -3,8 +3,8 @@
 use crate::args::SourceArgs;
 use crate::commands::trace::import_exit;
 use crate::failure::{Fails, Failure};
-use q2c_lab::study::{SourceError, Trace, read};
 use q2c_result::Exit;
+use q2c_study::{SourceError, Trace, read};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 

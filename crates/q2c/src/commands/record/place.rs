@@ -3,8 +3,8 @@
 use crate::args::{CaptureArgs, RecordArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::say;
-use q2c_lab::{Identity, RunDir, RunState};
 use q2c_result::Exit;
+use q2c_run::{Identity, RunDir, RunState};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

@@ -8,12 +8,12 @@ use super::session;
 use crate::args::{CompareArgs, HowArgs, ReplayArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
+use q2c_compare::{self, Asked, Ran, Replaying, Site};
 use q2c_host::Roots;
-use q2c_lab::replay::{self, Asked, Ran, Replaying, Site};
-use q2c_lab::{Identity, RunDir, RunState, runner};
 use q2c_model::Bytes;
 use q2c_result::Exit;
 use q2c_result::replay::ReplayTrial;
+use q2c_run::{Identity, RunDir, RunState, runner};
 use q2c_sys::Clock;
 use site::{Open, align_alike};
 use source::Source;
@@ -54,7 +54,7 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     };
     let (asked, sites, ran, folder) = run.go(&source, stop)?;
     let path = folder.path().to_owned();
-    let result = replay::replay(&asked, &source.facts, &sites[0], &ran);
+    let result = q2c_compare::replay(&asked, &source.facts, &sites[0], &ran);
     let Some(result) = result else {
         return Err(nothing(&ran, &sites));
     };
@@ -93,7 +93,7 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     if sites.iter().all(|site| ran.of(&site.name).0.is_empty()) {
         return Err(nothing(&ran, &sites));
     }
-    let result = replay::compare(&asked, &source.facts, &sites, &ran);
+    let result = q2c_compare::compare(&asked, &source.facts, &sites, &ran);
     let page = q2c_report::html::compare(&result).or_exit(Exit::Internal)?;
     session::publish(folder, ran.state(), &result, &page)?;
     match args.how.run.json {

@@ -13,11 +13,11 @@ use crate::workbench::Workbench;
 use draw::Head;
 use face::Face;
 use keys::Action;
-use q2c_lab::watch::{Seen, Watch, WatchEnd};
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::LaneMethod;
 use q2c_result::Exit;
 use q2c_result::watch::{SCHEMA, WatchJob, WatchResult};
+use q2c_watch::{Seen, Watch, WatchEnd};
 use session::{Order, Session};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -38,8 +38,8 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     };
     let seed = args.workload.run.seed;
     let workload = &bench.workload;
-    let (left, end) = workload
-        .watch(bs, &first, args.interval, seed, stop, |w| watcher.follow(w))
+    let follow = |watch: &mut Watch<'_, '_>| watcher.follow(watch);
+    let (left, end) = q2c_watch::watch(workload, bs, &first, args.interval, seed, stop, follow)
         .or_exit(Exit::Environment)?;
     let Watcher { session, face, .. } = watcher;
     // The terminal is given back before anything is printed.

@@ -1,10 +1,10 @@
 //! The state of a watch: what there is to choose among, what runs, what was seen. Touches neither device nor terminal.
 
 use super::keys::Action;
-use q2c_lab::watch::{WatchInterval as Seen, by_method, mode, numbers, settling};
 use q2c_model::Nanos;
 use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::watch::{WatchInterval, WatchMethod};
+use q2c_watch::{WatchInterval as Seen, by_method, mode, numbers, settling};
 
 /// What is asked of the workload.
 #[derive(Clone, Debug)]

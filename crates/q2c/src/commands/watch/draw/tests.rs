@@ -1,8 +1,8 @@
 use super::*;
 use crate::commands::watch::keys::Action;
 use q2c_engine::measure::PhaseStats;
-use q2c_lab::watch::WatchInterval as Seen;
 use q2c_policy::LaneMethod;
+use q2c_watch::WatchInterval as Seen;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 

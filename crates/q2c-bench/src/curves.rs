@@ -1,0 +1,151 @@
+//! Curves over the number of jobs: shape, law, suspects.
+
+use super::Bench;
+use super::suspects::{Ceiling, Evidence, Site, Tags, suspects};
+use super::trial::BenchTrial;
+use q2c_result::bench::{BenchCell, BenchPoint, Curve};
+use q2c_run::runner::Summary;
+use q2c_stats::scaling::{Point, Scaling};
+use q2c_stats::{median, sorted};
+
+/// Fewer numbers of jobs than this are no curve.
+const LEAST: usize = 3;
+
+pub(super) fn curves(
+    bench: &Bench<'_>,
+    cells: &[BenchCell],
+    summary: &Summary<BenchPoint, BenchTrial>,
+) -> Vec<Curve> {
+    let mut seen: Vec<BenchPoint> = Vec::new();
+    let mut curves = Vec::new();
+    for cell in cells {
+        let first = &cell.point;
+        if seen.iter().any(|other| same(other, first)) {
+            continue;
+        }
+        seen.push(first.clone());
+        let along: Vec<usize> = (0..cells.len())
+            .filter(|&i| same(&cells[i].point, first) && cells[i].iops.trials > 0)
+            .collect();
+        if along.len() >= LEAST {
+            curves.push(curve(bench, cells, summary, &along));
+        }
+    }
+    curves
+}
+
+/// All but the number of jobs.
+fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
+    BenchPoint {
+        jobs: 0,
+        ..a.clone()
+    } == BenchPoint {
+        jobs: 0,
+        ..b.clone()
+    }
+}
+
+fn curve(
+    bench: &Bench<'_>,
+    cells: &[BenchCell],
+    summary: &Summary<BenchPoint, BenchTrial>,
+    along: &[usize],
+) -> Curve {
+    let iops = |i: usize| -> Vec<f64> {
+        let trials = summary.cells[i].outcomes();
+        trials.map(|t| t.ios as f64 / t.wall_s).collect()
+    };
+    let points: Vec<Point> = along
+        .iter()
+        .map(|&i| Point::new(cells[i].point.jobs, &iops(i)))
+        .collect();
+    let border = bench.borders.first().map(|border| border.jobs);
+    let mut curve = Curve {
+        first: cells[along[0]].point.clone(),
+        over: along.iter().map(|&i| cells[i].point.jobs).collect(),
+        knee: None,
+        peak: None,
+        collapse: None,
+        shape: None,
+        usl: None,
+        refused: None,
+        suspects: Vec::new(),
+        not_looked_at: Vec::new(),
+    };
+    let Scaling {
+        shape,
+        usl,
+        usl_refused,
+    } = match Scaling::of(&points, border, bench.spec.seed) {
+        Ok(scaling) => scaling,
+        Err(bad) => {
+            curve.refused = Some(bad.to_string());
+            return curve;
+        }
+    };
+    let evidence: Vec<Evidence> = along
+        .iter()
+        .map(|&i| {
+            evidence(
+                bench,
+                &cells[i].point,
+                &summary.cells[i].outcomes().collect::<Vec<_>>(),
+            )
+        })
+        .collect();
+    let named = suspects(&shape, &site(bench, cells, &curve.first), &evidence);
+    curve.suspects = named
+        .named
+        .into_iter()
+        .map(|s| format!("{}: {}", s.id, s.why))
+        .collect();
+    curve.not_looked_at = named.not_looked_at;
+    (curve.knee, curve.peak, curve.collapse) = (shape.knee, Some(shape.peak), shape.collapse);
+    (curve.shape, curve.usl, curve.refused) = (Some(shape), usl, usl_refused);
+    curve
+}
+
+fn site(bench: &Bench<'_>, cells: &[BenchCell], first: &BenchPoint) -> Site {
+    let others = cells.iter().filter(|c| {
+        c.point.engine != first.engine && c.point.bs == first.bs && c.point.rw == first.rw
+    });
+    let best = others.max_by(|a, b| a.iops.median.total_cmp(&b.iops.median));
+    let rated = bench.spec.rating.map(|x| Ceiling {
+        x,
+        source: "the device's rating".to_owned(),
+    });
+    Site {
+        cpus: Some(bench.spec.cpus.len() as u32),
+        borders: Some(bench.borders.to_vec()),
+        ceiling: rated.or_else(|| {
+            best.filter(|c| c.iops.median > 0.0).map(|c| Ceiling {
+                x: c.iops.median,
+                source: format!("the peak of {} {}", c.point.engine, c.point.method),
+            })
+        }),
+    }
+}
+
+fn evidence(bench: &Bench<'_>, point: &BenchPoint, trials: &[&BenchTrial]) -> Evidence {
+    let device = bench.target.device.as_ref();
+    let mid = |of: &dyn Fn(&BenchTrial) -> Option<f64>| {
+        let values: Option<Vec<f64>> = trials.iter().map(|t| of(t)).collect();
+        values
+            .filter(|v| !v.is_empty())
+            .map(|v| median(&sorted(&v)))
+    };
+    let limit = device.and_then(|d| Some(d.nr_requests? * u64::from(d.hw_queues?)));
+    Evidence {
+        jobs: point.jobs,
+        scheduler: device.and_then(|d| d.scheduler.clone()),
+        tags: limit.map(|limit| Tags {
+            used: u64::from(point.jobs) * u64::from(point.depth),
+            limit,
+        }),
+        submission_threads: trials.first().map(|t| t.helpers.0),
+        workers: trials.first().map(|t| t.helpers.1),
+        softirq_share: mid(&|t| t.softirq_share),
+        steal_share: mid(&|t| t.steal_share),
+        throttles: None,
+    }
+}

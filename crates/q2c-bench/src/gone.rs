@@ -1,0 +1,26 @@
+//! Whether there still is a target.
+
+use super::media::Media;
+use q2c_engine::Medium;
+use q2c_model::Bytes;
+use q2c_workbench::workload::Site;
+
+/// Why the target cannot be measured any more, looked at after a failed trial; none where it is as it was.
+pub(super) fn gone(media: &Media, span: Bytes, site: &Site) -> Option<String> {
+    let leaf = site.leaf.as_ref().filter(|leaf| !leaf.disk.dir.exists());
+    if let Some(leaf) = leaf {
+        return Some(format!("the device {} is gone", leaf.disk.name));
+    }
+    let Ok(Medium::File(file)) = &media.plain else {
+        return None;
+    };
+    let facts = file.metadata().ok()?;
+    let short = facts.is_file() && facts.len() < span.0;
+    short.then(|| {
+        format!(
+            "the target has become shorter: {} bytes are left of the {} in use",
+            facts.len(),
+            span.0
+        )
+    })
+}

@@ -1,0 +1,322 @@
+//! What really ran, from counts seen while it ran.
+
+use super::interface::Interface;
+use super::spec::Spot;
+use super::trial::BenchTrial;
+use q2c_policy::{LaneMethod, Method};
+use q2c_result::tune::EffectiveMode;
+use std::collections::BTreeMap;
+
+/// Interrupts per I/O from which on completions came by interrupt, and below which they did not.
+const BY_INTERRUPT: f64 = 0.5;
+const NOT_BY_INTERRUPT: f64 = 0.1;
+/// Voluntary switches per I/O from which on the job left its CPU for I/O.
+const LEFT_CPU: f64 = 0.5;
+
+const IGNORED: &str = "interrupt: the kernel ignored the request to poll";
+
+/// The mode of all trials of a point together.
+pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
+    if trials.is_empty() {
+        return EffectiveMode {
+            asked: spot.point.method.to_string(),
+            was: "not run".to_owned(),
+            ..EffectiveMode::default()
+        };
+    }
+    if spot.way.interface == Interface::Spdk {
+        return outside(spot, trials);
+    }
+    let seen = Seen::of(trials);
+    EffectiveMode {
+        asked: spot.point.method.to_string(),
+        was: was(spot, &seen),
+        proof: seen.proof(spot),
+    }
+}
+
+/// CPUs that each thread of a program uses when it polls, at least.
+const POLLING: f64 = 0.9;
+
+/// A program in user space: no interrupt of its device reaches the kernel, and its threads' CPU tells whether they poll.
+fn outside(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
+    let sum = |of: fn(&BenchTrial) -> f64| trials.iter().map(|t| of(t)).sum::<f64>();
+    let each = sum(|t| t.job_cpu_s) / sum(|t| t.wall_s) / f64::from(spot.point.jobs);
+    let words = [
+        ("through", spot.detour.clone().unwrap_or_default()),
+        ("cpus_per_job", format!("{each:.2}")),
+        ("warm_up", "none; not looked at for a trend".to_owned()),
+        ("percentiles", "the worst job's".to_owned()),
+    ];
+    EffectiveMode {
+        asked: spot.point.method.to_string(),
+        was: match each >= POLLING {
+            true => "poll (user-space driver)".to_owned(),
+            false => {
+                format!("not proved: each job used {each:.2} CPUs, and polling takes a whole one")
+            }
+        },
+        proof: words.map(|(name, value)| (name.to_owned(), value)).into(),
+    }
+}
+
+struct Seen<'a> {
+    ios: f64,
+    /// None where the device's interrupts are not known.
+    interrupts: Option<f64>,
+    requests: Option<f64>,
+    switches: f64,
+    slept: [f64; 3],
+    helpers: (u32, u32),
+    polls_by: &'a str,
+    flags: &'a str,
+}
+
+impl<'a> Seen<'a> {
+    fn of(trials: &[&'a BenchTrial]) -> Self {
+        let sum = |of: fn(&BenchTrial) -> f64| trials.iter().map(|t| of(t)).sum::<f64>();
+        let all = |of: fn(&BenchTrial) -> Option<u64>| {
+            let counts: Option<Vec<u64>> = trials.iter().map(|t| of(t)).collect();
+            counts.map(|counts| counts.iter().sum::<u64>() as f64)
+        };
+        Seen {
+            ios: sum(|t| t.ios as f64).max(1.0),
+            interrupts: all(|t| t.interrupts),
+            requests: all(|t| t.requests),
+            switches: sum(|t| t.switches as f64),
+            slept: [
+                sum(|t| t.slept[0] as f64),
+                sum(|t| t.slept[1] as f64),
+                sum(|t| t.slept[2] as f64),
+            ],
+            helpers: trials.first().map_or((0, 0), |t| t.helpers),
+            polls_by: trials.first().map_or("", |t| t.polls_by.as_str()),
+            flags: trials.first().map_or("", |t| t.flags.as_str()),
+        }
+    }
+
+    fn proof(&self, spot: &Spot) -> BTreeMap<String, String> {
+        let mut proof = BTreeMap::new();
+        let mut tell = |name: &str, value: String| proof.insert(name.to_owned(), value);
+        let per_io = |n: f64| format!("{:.3}", n / self.ios);
+        let counted = |n: Option<f64>| n.map_or_else(|| "not counted".to_owned(), per_io);
+        tell("engine", spot.way.interface.to_string());
+        if let Some(detour) = &spot.detour {
+            tell("through", detour.clone());
+        }
+        tell("device_interrupts_per_io", counted(self.interrupts));
+        tell("device_requests_per_io", counted(self.requests));
+        tell("voluntary_switches_per_io", per_io(self.switches));
+        if self.slept[0] > 0.0 {
+            tell("sleeps_per_io", per_io(self.slept[1]));
+        }
+        if !self.polls_by.is_empty() {
+            tell("polls_by", self.polls_by.to_owned());
+        }
+        if !self.flags.is_empty() {
+            tell("flags", self.flags.to_owned());
+        }
+        for (name, n) in [
+            ("sqpoll_threads", self.helpers.0),
+            ("io_workers", self.helpers.1),
+        ] {
+            if n > 0 {
+                tell(name, n.to_string());
+            }
+        }
+        proof
+    }
+
+    /// Whether completions came by interrupt: `None` when that cannot be said. Devices merge interrupts at depth, so only their
+    /// near absence is a proof there.
+    fn interrupted(&self) -> Option<bool> {
+        match self.interrupts? / self.ios {
+            n if n >= BY_INTERRUPT => Some(true),
+            n if n < NOT_BY_INTERRUPT => Some(false),
+            _ => None,
+        }
+    }
+}
+
+fn was(spot: &Spot, seen: &Seen<'_>) -> String {
+    let asks_device = seen.polls_by.contains("iopoll") || seen.polls_by == "call";
+    let helper = spot.way.interface.has_helper();
+    if helper && seen.helpers.0 == 0 {
+        return format!("{} without its kernel thread", looked(seen));
+    }
+    match (&spot.way.waits, asks_device) {
+        (LaneMethod::Interrupt, _) => "interrupt".to_owned(),
+        (LaneMethod::Hybrid(_), _) if seen.slept[1] == 0.0 => format!("{}, no sleep", looked(seen)),
+        (LaneMethod::Hybrid(_), _) => format!("hybrid ({})", seen.polls_by),
+        (LaneMethod::Poll, false) => polled(spot, seen),
+        (LaneMethod::Poll, true) => asked(spot, seen),
+    }
+}
+
+fn looked(seen: &Seen<'_>) -> String {
+    match seen.polls_by {
+        "" => "poll".to_owned(),
+        by => format!("poll ({by})"),
+    }
+}
+
+/// The device is to be asked: is it, or did the kernel silently wait for interrupts?
+fn asked(spot: &Spot, seen: &Seen<'_>) -> String {
+    let left_cpu = seen.switches / seen.ios >= LEFT_CPU;
+    let sleeps = spot.way.kernel.is_some() || seen.polls_by.contains("hybrid");
+    match (seen.interrupted(), left_cpu) {
+        // A call that does not poll has nothing else to wait for, even where the interrupt often comes before it sleeps.
+        (Some(true), _) if seen.polls_by == "call" => IGNORED.to_owned(),
+        (Some(true), true) => IGNORED.to_owned(),
+        (Some(true), false) => format!(
+            "poll (memory; the device raised interrupts, {} was ignored)",
+            seen.polls_by
+        ),
+        // Several jobs share interrupts: fewer than I/Os, and every I/O waited asleep.
+        (None, true) if !sleeps && seen.interrupts.is_some() => IGNORED.to_owned(),
+        (None, true) if !sleeps => "not proved: neither polling nor interrupts".to_owned(),
+        (_, true) if sleeps && spot.point.method.lane().is_none() => {
+            format!("{} ({})", spot.point.method, seen.polls_by)
+        }
+        (_, true) if sleeps => format!("hybrid in the kernel ({})", seen.polls_by),
+        (_, false) if sleeps => format!("poll ({}), no sleep", seen.polls_by),
+        _ => polled(spot, seen),
+    }
+}
+
+/// Polling, by the name of the method where a submitting thread is part of it.
+fn polled(spot: &Spot, seen: &Seen<'_>) -> String {
+    let method = &spot.point.method;
+    match method {
+        Method::SqPoll | Method::SqPollIoPoll => format!("{method} ({})", seen.polls_by),
+        _ => looked(seen),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::way::{Abilities, Way};
+    use q2c_model::Bytes;
+    use q2c_result::bench::BenchPoint;
+
+    fn spot(engine: &str, method: &str) -> Spot {
+        let can = Abilities {
+            poll_queues: Some(true),
+            poll_delay: true,
+            polled_commands: true,
+        };
+        let asked: Method = method.parse().unwrap();
+        Spot {
+            way: Way::of(&engine.parse().unwrap(), &asked, 1, can).unwrap(),
+            pattern: "randread".parse().unwrap(),
+            detour: Some("/dev/ng0n1, past the block layer".to_owned()),
+            point: BenchPoint {
+                engine: engine.to_owned(),
+                method: asked,
+                jobs: 1,
+                depth: 1,
+                bs: Bytes(4096),
+                rw: "randread".to_owned(),
+            },
+        }
+    }
+
+    fn trial(interrupts: Option<u64>, switches: u64, polls_by: &str) -> BenchTrial {
+        BenchTrial {
+            ios: 1_000,
+            interrupts,
+            switches,
+            polls_by: polls_by.to_owned(),
+            ..BenchTrial::default()
+        }
+    }
+
+    /// What kernels do with the same request: 5.10 polls, 6.1 waits for interrupts and says nothing.
+    #[test]
+    fn hipri_is_told_by_what_it_did() {
+        let hipri = spot("pvsync2", "poll");
+        let was = |trial: BenchTrial| effective(&hipri, &[&trial]).was;
+        assert_eq!(was(trial(Some(2), 5, "call")), "poll (call)");
+        let ignored = was(trial(Some(1_000), 1_000, "call"));
+        assert!(ignored.starts_with("interrupt"), "{ignored}");
+        let quick = was(trial(Some(999), 477, "call"));
+        assert!(quick.starts_with("interrupt"), "{quick}");
+        let shared = was(trial(Some(310), 990, "call"));
+        assert!(shared.starts_with("interrupt"), "{shared}");
+        let unclear = was(trial(None, 990, "call"));
+        assert!(unclear.starts_with("not proved"), "{unclear}");
+    }
+
+    #[test]
+    fn a_kernel_that_sleeps_leaves_its_cpu_without_interrupts() {
+        let kernel = spot("pvsync2", "hybrid-kernel");
+        let was = |trial: BenchTrial| effective(&kernel, &[&trial]).was;
+        assert_eq!(was(trial(Some(0), 950, "call")), "hybrid-kernel (call)");
+        assert_eq!(was(trial(Some(0), 3, "call")), "poll (call), no sleep");
+    }
+
+    #[test]
+    fn a_submitting_thread_is_part_of_the_method() {
+        let sqpoll = spot("io_uring", "sqpoll");
+        let with = |helpers| BenchTrial {
+            helpers: (helpers, 0),
+            ..trial(Some(990), 0, "ring")
+        };
+        let was = |helpers| effective(&sqpoll, &[&with(helpers)]).was;
+        assert_eq!(was(1), "sqpoll (ring)");
+        assert_eq!(was(0), "poll (ring) without its kernel thread");
+    }
+
+    #[test]
+    fn a_ring_that_raises_interrupts_was_not_asked() {
+        let iopoll = spot("io_uring", "poll");
+        let was = |trial: BenchTrial| effective(&iopoll, &[&trial]).was;
+        assert_eq!(was(trial(Some(0), 0, "iopoll")), "poll (iopoll)");
+        assert!(was(trial(Some(900), 0, "iopoll")).contains("ignored"));
+        let proof = effective(&iopoll, &[&trial(Some(900), 0, "iopoll")]).proof;
+        assert_eq!(proof["device_interrupts_per_io"], "0.900");
+    }
+
+    /// Commands are told by the same counters: polled ones raise no interrupt, and others one each.
+    #[test]
+    fn commands_are_told_by_what_they_did() {
+        let (polled, waited) = (
+            spot("io_uring_cmd", "poll"),
+            spot("io_uring_cmd", "interrupt"),
+        );
+        let was = |spot: &Spot, trial: BenchTrial| effective(spot, &[&trial]).was;
+        assert_eq!(was(&polled, trial(Some(0), 0, "iopoll")), "poll (iopoll)");
+        let spun = was(&polled, trial(Some(1_000), 0, "iopoll"));
+        assert!(spun.contains("ignored"), "{spun}");
+        let slept = was(&polled, trial(Some(1_000), 900, "iopoll"));
+        assert!(slept.starts_with("interrupt"), "{slept}");
+        assert_eq!(was(&waited, trial(Some(1_000), 990, "ring")), "interrupt");
+        let proof = effective(&polled, &[&trial(Some(0), 0, "iopoll")]).proof;
+        assert_eq!(proof["through"], "/dev/ng0n1, past the block layer");
+        assert_eq!(proof["engine"], "io_uring_cmd:iopoll");
+        assert_eq!(proof["device_requests_per_io"], "not counted");
+    }
+
+    #[test]
+    fn a_program_polls_when_its_threads_take_their_cpus() {
+        let spdk = spot("spdk", "poll");
+        let with = |job_cpu_s| BenchTrial {
+            wall_s: 2.0,
+            job_cpu_s,
+            ..trial(None, 0, "spdk")
+        };
+        let was = |cpu| effective(&spdk, &[&with(cpu)]).was;
+        assert_eq!(was(1.98), "poll (user-space driver)");
+        assert!(was(0.9).starts_with("not proved"));
+    }
+
+    #[test]
+    fn a_rule_that_never_slept_is_said_to() {
+        let rule = spot("io_uring", "hybrid:fixed:1us");
+        assert_eq!(
+            effective(&rule, &[&trial(Some(990), 0, "ring")]).was,
+            "poll (ring), no sleep"
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! The points as a plan of the runner.
+
+use super::gone::gone;
+use super::spec::Spot;
+use super::trial::{BenchTrial, NoTrial, Place};
+use q2c_capture::kernel_hybrid::Delay;
+use q2c_engine::EngineSpec;
+use q2c_host::restore::{Guard, RestoreError};
+use q2c_result::bench::BenchPoint;
+use q2c_run::runner::{CellError, CellPlan, Context, Plan};
+use std::path::Path;
+
+/// One trial of one point at a time.
+pub(super) struct BenchPlan<'a> {
+    pub spots: &'a [Spot],
+    pub place: Place<'a>,
+    /// Where changes of settings are written down.
+    pub restore_dir: Option<&'a Path>,
+}
+
+impl BenchPlan<'_> {
+    fn spot(&self, point: &BenchPoint) -> Result<&Spot, CellError> {
+        let found = self.spots.iter().find(|spot| spot.point == *point);
+        found.ok_or_else(|| CellError::Cell("it is not in the plan".to_owned()))
+    }
+
+    /// A failure as `otherwise`, or the end of the run where there is no target any more.
+    fn unless_gone(&self, why: String, otherwise: fn(String) -> CellError) -> CellError {
+        match gone(self.place.media, self.place.span, self.place.site) {
+            Some(gone) => CellError::Abort(format!("{why}; {gone}").into()),
+            None => otherwise(why),
+        }
+    }
+
+    /// The kernel's polling as this point wants it, until the guard is dropped: its own sleep (0) or none (-1).
+    fn kernel_polling(&self, spot: &Spot) -> Result<Option<Guard>, CellError> {
+        let site = self.place.site;
+        let engine = spot.way.interface.engine();
+        let hipri = matches!(engine, Some(EngineSpec::Pvsync2(flags)) if flags.hipri);
+        let delay = site
+            .leaf
+            .as_ref()
+            .map(|leaf| leaf.disk.dir.join("queue/io_poll_delay"));
+        let Some(delay) = delay.filter(|file| hipri && file.exists()) else {
+            return Ok(None);
+        };
+        let wanted = spot.way.kernel.as_ref().and_then(Delay::of);
+        let wanted = wanted.unwrap_or(Delay::CLASSIC).0.to_string();
+        let now = std::fs::read_to_string(&delay).unwrap_or_default();
+        if now.trim() == wanted {
+            return Ok(None);
+        }
+        let nowhere = || CellError::Cell("no folder for the journal of settings".to_owned());
+        let dir = self.restore_dir.ok_or_else(nowhere)?;
+        let refused = |e: RestoreError| CellError::Cell(e.to_string());
+        let mut guard = Guard::new(&site.roots, dir).map_err(refused)?;
+        guard.set(&delay, &wanted).map_err(refused)?;
+        Ok(Some(guard))
+    }
+}
+
+pub(super) fn label(point: &BenchPoint) -> String {
+    let BenchPoint {
+        engine,
+        method,
+        jobs,
+        depth,
+        bs,
+        rw,
+    } = point;
+    format!("{engine} {method}, {jobs} x depth {depth}, {rw} {bs}")
+}
+
+impl Plan for BenchPlan<'_> {
+    type Cell = BenchPoint;
+    type Outcome = BenchTrial;
+
+    fn cells(&self) -> Vec<CellPlan<BenchPoint>> {
+        let cell = |spot: &Spot| CellPlan {
+            key: label(&spot.point),
+            label: label(&spot.point),
+            seconds: self.place.expected_s(),
+            cell: spot.point.clone(),
+        };
+        self.spots.iter().map(cell).collect()
+    }
+
+    fn metric(&self, trial: &BenchTrial) -> f64 {
+        trial.ios as f64 / trial.wall_s
+    }
+
+    fn run(
+        &mut self,
+        cell: &CellPlan<BenchPoint>,
+        context: &mut Context<'_>,
+    ) -> Result<BenchTrial, CellError> {
+        let spot = self.spot(&cell.cell)?;
+        let _guard = self.kernel_polling(spot)?;
+        let done = self.place.trial(spot, context.seed >> 1, context.cancel);
+        done.map_err(|why| match why {
+            NoTrial::Stopped => CellError::Cancelled,
+            NoTrial::Run(error) => self.unless_gone(error.to_string(), CellError::Cell),
+            NoTrial::Program(error) => self.unless_gone(error, CellError::Cell),
+            NoTrial::Fault(fault) => self.unless_gone(fault, CellError::Trial),
+        })
+    }
+}

@@ -1,0 +1,186 @@
+//! The program's numbers and its CPU. A shell script stands in for it: no SPDK device is at hand.
+
+use super::*;
+use crate::media::Media;
+use crate::mode::effective;
+use crate::spec::{BenchSpec, spots};
+use crate::way::Abilities;
+use q2c_engine::Medium;
+use q2c_engine::spdk::{SpdkPerf, user_driver};
+use q2c_model::{Bytes, CpuId};
+use q2c_sys::Clock;
+use q2c_workbench::workload::Site;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+fn core(percentiles: &[(f64, f64)]) -> Latency {
+    Latency {
+        of: "a core".to_owned(),
+        percentiles: percentiles.to_vec(),
+    }
+}
+
+/// A program that sets up for a second at half a CPU, then polls for a second on one.
+fn life() -> Vec<Look> {
+    let start = Instant::now();
+    let own = |n: u64| {
+        if n <= 10 {
+            n * 50
+        } else {
+            500 + (n - 10) * 100
+        }
+    };
+    (0..=20)
+        .map(|n| Look {
+            at: start + LOOK * n as u32,
+            own: Nanos::from_millis(own(n)),
+            cpu: None,
+        })
+        .collect()
+}
+
+#[test]
+fn its_cpu_is_that_of_the_time_in_which_it_polls() {
+    let result = SpdkResult {
+        iops: 1000.5,
+        mib_s: 4.0,
+        avg_us: 20.0,
+        min_us: 1.0,
+        max_us: 90.0,
+        workers: 2,
+        latencies: vec![
+            core(&[(50.0, 10.0), (99.0, 40.0), (99.9, 50.0)]),
+            core(&[(50.0, 30.0), (99.5, 35.0), (99.99, 90.0)]),
+        ],
+    };
+    let trial = told(&result, 1.0, &life()).unwrap();
+    assert_eq!((trial.ios, trial.wall_s), (1001, 1.0));
+    assert_eq!(trial.lat_ns, [20e3, 30e3, 40e3, 90e3]);
+    assert!((trial.job_cpu_s - 1.0).abs() < 1e-9, "{}", trial.job_cpu_s);
+    assert_eq!((trial.busy_s, trial.interrupts), (None, None));
+}
+
+/// A shell script in the program's place: it sleeps, spins for the time asked and prints a table of one core. That is what
+/// comes back, with the script's own CPU.
+#[test]
+fn a_program_is_run_watched_and_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let stand = Stand::new(dir.path());
+    let spec = spec(&["interrupt", "poll"], &[1, 2]);
+    let media = stand.media();
+    let (spots, left_out) = spots(&spec, Abilities::default(), &media).unwrap();
+    let why: Vec<&str> = left_out.iter().map(|left| left.reason.as_str()).collect();
+    assert_eq!(spots.len(), 1, "{why:?}");
+    assert!(why[0].contains("no other method"), "{why:?}");
+    assert!(why[2].contains("one thread on each CPU"), "{why:?}");
+    let site = Site {
+        roots: stand.roots,
+        leaf: None,
+        idle_busy_cpus: 0.0,
+    };
+    let place = Place {
+        media: &media,
+        span: Bytes(0),
+        cpus: &[CpuId(0)],
+        site: &site,
+        clock: Clock::new(),
+        seconds: 0.5,
+        warm_up_s: 0.0,
+        rate: None,
+    };
+    let Ok(trial) = place.trial(&spots[0], 1, &AtomicBool::new(false)) else {
+        panic!("no trial");
+    };
+    assert_eq!((trial.ios, trial.wall_s), (135_405, 1.0));
+    assert_eq!(trial.lat_ns, [236_310.0, 230_400.0, 608_329.0, 1_763_474.0]);
+    // It spins for about a second; how much of a CPU that is depends on what else runs here.
+    assert!(trial.job_cpu_s > 0.2 && trial.job_cpu_s < 1.3, "{trial:?}");
+    let mode = effective(&spots[0], &[&trial]);
+    let through = mode.proof["through"].split(',').next();
+    assert_eq!(through, Some("0000:04:00.0 on vfio-pci"));
+}
+
+const ADDRESS: &str = "0000:04:00.0";
+/// Its fourth word is the size, the sixth the pattern, the eighth the seconds.
+const SCRIPT: &str = r#"#!/bin/sh
+[ "$4 $6 $8" = "4096 randread 1" ] || exit 9
+sleep 0.3
+end=$(($(date +%s%N) + 1100000000))
+while [ $(date +%s%N) -lt $end ]; do i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; done
+cat <<END
+Device Information                     :       IOPS      MiB/s    Average        min        max
+PCIE (0000:04:00.0) NSID 1 from core  0:  135405.05     528.93     236.31      19.03    1761.46
+Total                                  :  135405.05     528.93     236.31      19.03    1761.46
+
+Summary latency data for PCIE (0000:04:00.0) NSID 1                  from core 0:
+ 50.00000% :   230.400us
+ 99.00000% :   608.329us
+ 99.90000% :  1763.474us
+END
+"#;
+
+/// A sysfs with a controller on a user-space driver, and the script.
+struct Stand {
+    roots: Roots,
+    perf: SpdkPerf,
+}
+
+impl Stand {
+    fn new(dir: &Path) -> Self {
+        let device = dir.join("sys/bus/pci/devices").join(ADDRESS);
+        fs::create_dir_all(&device).unwrap();
+        symlink("../../drivers/vfio-pci", device.join("driver")).unwrap();
+        let program = dir.join("spdk_nvme_perf");
+        fs::write(&program, SCRIPT).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let roots = Roots {
+            sys: dir.join("sys"),
+            ..Roots::live()
+        };
+        let perf = SpdkPerf::at(program).unwrap();
+        Stand { roots, perf }
+    }
+
+    fn media(&self) -> Media {
+        Media {
+            spdk: Ok(SpdkSite {
+                perf: self.perf.clone(),
+                address: ADDRESS.to_owned(),
+                driver: user_driver(&self.roots.sys, ADDRESS).unwrap(),
+            }),
+            ..Media::plain(Medium::None)
+        }
+    }
+}
+
+fn spec(methods: &[&str], jobs: &[u32]) -> BenchSpec {
+    BenchSpec {
+        target: ADDRESS.to_owned(),
+        engines: vec!["spdk".to_owned()],
+        methods: methods.iter().map(|m| m.parse().unwrap()).collect(),
+        jobs: jobs.to_vec(),
+        depths: vec![1],
+        sizes: vec![Bytes(4096)],
+        patterns: vec!["randread".to_owned()],
+        seconds: 0.5,
+        warm_up_seconds: 0.0,
+        trials: 1,
+        precision: None,
+        cpus: vec![0],
+        cpu_order: String::new(),
+        rate: None,
+        rating: None,
+        budget_s: None,
+        seed: 1,
+        span: None,
+        points: Vec::new(),
+    }
+}
+
+#[test]
+fn what_is_missing_is_no_number() {
+    assert!(worst(&[core(&[(50.0, 1.0)])], 99.0).is_err());
+    assert!(worst(&[], 50.0).is_err());
+    assert!(busiest(&life(), 2.5).is_none());
+}

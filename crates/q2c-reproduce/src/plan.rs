@@ -1,0 +1,126 @@
+//! One trial = all phases in one run of one thread and ring.
+
+use super::file::Experiment;
+use super::result::{PhaseOutcome, PhaseTrial};
+use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_policy::PolicySpec;
+use q2c_run::runner::{CellError, CellPlan, Context, Plan};
+use q2c_stats::percentile;
+use q2c_workbench::workload::{Stage, Step, Workload};
+
+/// An experiment as a plan: one cell per block size.
+pub struct PhasePlan<'a> {
+    experiment: &'a Experiment,
+    workload: &'a Workload,
+    sizes: Vec<Bytes>,
+    policy: PolicySpec,
+    background_cpu: CpuId,
+    phase: Nanos,
+}
+
+impl<'a> PhasePlan<'a> {
+    /// A plan of phases of `phase` length each, after settling.
+    ///
+    /// # Errors
+    /// When the experiment names no valid rule.
+    pub fn new(
+        experiment: &'a Experiment,
+        workload: &'a Workload,
+        sizes: &[Bytes],
+        background_cpu: CpuId,
+        phase: Nanos,
+    ) -> Result<Self, String> {
+        let policy = experiment.policy()?;
+        Ok(PhasePlan {
+            experiment,
+            workload,
+            sizes: sizes.to_vec(),
+            policy,
+            background_cpu,
+            phase,
+        })
+    }
+
+    fn stages(&self) -> Vec<Stage> {
+        let settle = Nanos::from_secs_f64(self.experiment.settle_s);
+        let step = |first: bool| {
+            if first {
+                Step::By(self.policy.clone().into())
+            } else {
+                Step::Same
+            }
+        };
+        let pair = |n: usize| {
+            [
+                Stage::new(step(n == 0), settle),
+                Stage::new(Step::Same, self.phase),
+            ]
+        };
+        (0..self.experiment.phases.len()).flat_map(pair).collect()
+    }
+}
+
+impl Plan for PhasePlan<'_> {
+    type Cell = Bytes;
+    type Outcome = PhaseTrial;
+
+    fn cells(&self) -> Vec<CellPlan<Bytes>> {
+        let seconds = self.stages().iter().map(|s| s.length.as_secs_f64()).sum();
+        let cell = |&bs: &Bytes| CellPlan {
+            key: bs.0.to_string(),
+            label: bs.to_string(),
+            seconds,
+            cell: bs,
+        };
+        self.sizes.iter().map(cell).collect()
+    }
+
+    fn metric(&self, outcome: &PhaseTrial) -> f64 {
+        outcome.phases.first().map_or(0.0, |phase| phase.iops)
+    }
+
+    fn run(
+        &mut self,
+        cell: &CellPlan<Bytes>,
+        context: &mut Context<'_>,
+    ) -> Result<PhaseTrial, CellError> {
+        let background = self
+            .experiment
+            .background(cell.cell, self.background_cpu)
+            .map_err(CellError::Cell)?;
+        let workload = Workload {
+            background,
+            ..self.workload.clone()
+        };
+        let watched = workload
+            .run(
+                cell.cell,
+                &self.stages(),
+                context.seed >> 1,
+                None,
+                context.cancel,
+            )
+            .map_err(|e| CellError::Abort(Box::new(e)))?;
+        if let Some(fault) = watched.fault {
+            return Err(CellError::Abort(fault.into()));
+        }
+        if watched.data.stopped || context.cancelled() {
+            return Err(CellError::Cancelled);
+        }
+        let phase = |n: usize| {
+            let stats = watched.stats(2 * n + 1);
+            PhaseOutcome {
+                iops: stats.iops(),
+                miss_rate: stats.miss_rate(),
+                effective_sleep_ns: stats.effective_sleep_ns(),
+                slept_ns: stats.mean_slept_ns(),
+                cpu_pct: stats.cpu_pct(),
+                p50_ns: percentile(&stats.latencies, 0.5),
+                p99_ns: percentile(&stats.latencies, 0.99),
+            }
+        };
+        Ok(PhaseTrial {
+            phases: (0..self.experiment.phases.len()).map(phase).collect(),
+        })
+    }
+}

@@ -1,0 +1,136 @@
+//! What the phases gave, beside what was published.
+
+use super::file::Experiment;
+use q2c_model::{Bytes, Nanos};
+use q2c_run::runner::Summary;
+use q2c_stats::Interval;
+use serde::{Deserialize, Serialize};
+
+/// One phase of one trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseOutcome {
+    /// I/Os per second.
+    pub iops: f64,
+    /// Misses / I/Os handled, 0..1.
+    pub miss_rate: f64,
+    /// Sum of sleeps asked / I/Os handled, ns.
+    pub effective_sleep_ns: f64,
+    /// Mean sleep from call to return, ns.
+    pub slept_ns: f64,
+    /// Thread CPU, percent.
+    pub cpu_pct: f64,
+    /// U2C median, ns.
+    pub p50_ns: f64,
+    /// U2C 99th percentile, ns.
+    pub p99_ns: f64,
+}
+
+/// All phases of one trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseTrial {
+    /// In the order of the experiment.
+    pub phases: Vec<PhaseOutcome>,
+}
+
+/// `result.json` of a reproduced experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReproduceResult {
+    /// `q2c.reproduce/1`.
+    pub schema: String,
+    /// The experiment's name.
+    pub name: String,
+    /// The foreground's rule.
+    pub policy: String,
+    /// Labels of the phases.
+    pub phases: Vec<String>,
+    /// One entry per block size.
+    pub cells: Vec<ReproduceCell>,
+    /// What was published, claim by claim.
+    pub published: Vec<String>,
+}
+
+/// One block size's trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReproduceCell {
+    /// Block size.
+    pub bs: Bytes,
+    /// Finished trials; none when the run was stopped before.
+    pub trials: Vec<PhaseTrial>,
+}
+
+impl ReproduceResult {
+    /// Everything the trials gave.
+    #[must_use]
+    pub fn of(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> Self {
+        let cells = summary.cells.iter().map(|runs| ReproduceCell {
+            bs: runs.plan.cell,
+            trials: runs.outcomes().cloned().collect(),
+        });
+        ReproduceResult {
+            schema: "q2c.reproduce/1".to_owned(),
+            name: experiment.name.clone(),
+            policy: experiment.policy.clone(),
+            phases: experiment.phases.iter().map(|p| p.label.clone()).collect(),
+            cells: cells.collect(),
+            published: experiment.published.claims.clone(),
+        }
+    }
+}
+
+/// The result as text: a line per phase, the published claims below.
+#[must_use]
+pub fn table(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> String {
+    let mut lines = vec![format!(
+        "{}: foreground hybrid:{}",
+        experiment.name, experiment.policy
+    )];
+    for cell in &summary.cells {
+        let trials = cell.outcomes().count();
+        if trials == 0 {
+            lines.push(format!("\n{}: no trial was finished", cell.plan.label));
+            continue;
+        }
+        lines.push(format!(
+            "\n{}, {trials} trials: median [min, max]",
+            cell.plan.label
+        ));
+        let head = format!(
+            "  {:<28} {:>22} {:>24} {:>10} {:>10} {:>8} {:>20}",
+            "phase", "miss rate %", "IOPS", "asked", "slept", "CPU %", "p50 / p99"
+        );
+        lines.push(head);
+        for (n, phase) in experiment.phases.iter().enumerate() {
+            let over =
+                |value: fn(&PhaseOutcome) -> f64| cell.interval(|trial| value(&trial.phases[n]));
+            let time =
+                |value: fn(&PhaseOutcome) -> f64| Nanos(over(value).median as u64).to_string();
+            let miss = range(over(|p| p.miss_rate * 100.0), 1);
+            let tail = format!("{} / {}", time(|p| p.p50_ns), time(|p| p.p99_ns));
+            lines.push(format!(
+                "  {:<28} {miss:>22} {:>24} {:>10} {:>10} {:>8.1} {tail:>20}",
+                phase.label,
+                range(over(|p| p.iops), 0),
+                time(|p| p.effective_sleep_ns),
+                time(|p| p.slept_ns),
+                over(|p| p.cpu_pct).median,
+            ));
+        }
+    }
+    lines.push(format!("\npublished ({}):", experiment.published.setting));
+    lines.extend(
+        experiment
+            .published
+            .claims
+            .iter()
+            .map(|claim| format!("  {claim}")),
+    );
+    lines.push("a machine other than the published one is not scored against it".to_owned());
+    lines.join("\n")
+}
+
+fn range(value: Interval, decimals: usize) -> String {
+    let Interval {
+        median, min, max, ..
+    } = value;
+    format!("{median:.decimals$} [{min:.decimals$}, {max:.decimals$}]")
+}

@@ -1,0 +1,125 @@
+//! The runner: cells and trials, shuffled, journaled, resumable, within a budget.
+//!
+//! An experiment is a [`Plan`]: a list of cells and a way to run one trial of one cell. The runner knows nothing
+//! else about it.
+//!
+//! # Contract
+//! *Keys.* [`CellPlan::key`] names a cell in the journal. Keys MUST be unique in a plan and the same in every
+//! session; [`Plan::cells`] is asked once per session and MUST give the same cells in the same order.
+//!
+//! *Several plans in one folder.* A study may run plan after plan, each made from what the ones before gave. Each names its own keys
+//! by [`Plan::owns`]; entries of others are left alone.
+//!
+//! *Order.* Trials run in rounds; every round runs each cell once, in an order shuffled by [`Settings::seed`], so
+//! that a drifting device touches all cells alike. The order of round r depends on the seed and the number of
+//! cells alone: the same seed gives the same order, also after a resume. On resume the caller MUST pass the seed
+//! of the stored plan.
+//!
+//! *Trials.* [`Plan::run`] returns `Ok` only for a whole trial. It MUST look at [`Context::cancelled`] at least every
+//! half second and then return [`CellError::Cancelled`], after which nothing of that trial is kept. While it
+//! runs, the runner writes nothing, draws nothing and has no thread: only the trial loads the machine.
+//!
+//! *Journal.* A trial is finished when its line is on the disk. A finished trial, failed ones too, never runs
+//! again; an unfinished one runs again from its start. An outcome MUST survive JSON: one that does not (a NaN
+//! where a number is due) stops the run at once, rather than the resume days later.
+//!
+//! *Errors.* [`CellError`] says how far an error reaches: this trial, this cell, or the run.
+//!
+//! *Sentinel.* [`Plan::sentinel`] is run at the start of every session, after every [`Settings::sentinel_every`]
+//! trials and at the end. Its trials are kept apart from the cells'. [`Drift`] tells how far it strayed.
+//!
+//! *Budget.* When the trials asked do not fit [`Settings::budget`], whole rounds are left out, never the first;
+//! a round once begun is finished, so cells keep equal numbers of trials. Time spent counts over all sessions.
+//! The cut is announced before the start, decided anew before each round with the times seen so far, and
+//! stated in the summary's warnings.
+//!
+//! *Precision.* See [`Precision`]: rounds are added for cells whose median is not yet known well enough.
+//!
+//! *Ending.* [`Runner::run`] returns a [`Summary`] for complete, cancelled and aborted runs alike; for the latter two
+//! the folder is marked interrupted. The caller writes its final files and calls
+//! [`RunDir::finish`](crate::RunDir::finish) with [`Summary::state`].
+//!
+//! # Example
+//! ```
+//! use q2c_run::runner::{SystemClock, progress::SilentProgress};
+//! use q2c_run::{CellError, CellPlan, Context, Identity, Plan, RunDir, Runner, Settings};
+//! use std::sync::atomic::AtomicBool;
+//!
+//! /// How long it takes to sum so many numbers.
+//! struct Sums;
+//!
+//! impl Plan for Sums {
+//!     type Cell = u64;
+//!     type Outcome = f64;
+//!
+//!     fn cells(&self) -> Vec<CellPlan<u64>> {
+//!         let cell = |n: u64| CellPlan {
+//!             key: format!("sum-{n}"),
+//!             label: format!("sum of {n}"),
+//!             seconds: 0.01,
+//!             cell: n,
+//!         };
+//!         vec![cell(1_000), cell(100_000)]
+//!     }
+//!
+//!     fn metric(&self, seconds: &f64) -> f64 {
+//!         *seconds
+//!     }
+//!
+//!     fn run(&mut self, cell: &CellPlan<u64>, _: &mut Context<'_>) -> Result<f64, CellError> {
+//!         let start = std::time::Instant::now();
+//!         std::hint::black_box((0..cell.cell).sum::<u64>());
+//!         Ok(start.elapsed().as_secs_f64())
+//!     }
+//! }
+//!
+//! # let root = tempfile::tempdir()?;
+//! # let runs = root.path();
+//! let settings = Settings::default();
+//! let plan_as_run = std::collections::BTreeMap::from([("seed", settings.seed)]);
+//! let identity = Identity::default().with("kernel", "6.12.1");
+//! let mut folder = RunDir::create(runs, "sums", &plan_as_run, &identity)?;
+//! let mut runner = Runner {
+//!     settings: &settings,
+//!     cancel: &AtomicBool::new(false),
+//!     clock: &SystemClock::default(),
+//!     progress: &mut SilentProgress,
+//! };
+//! let summary = runner.run(&mut Sums, &mut folder)?;
+//! let medians: Vec<f64> = summary.cells.iter().map(|c| c.interval(|s| *s).median).collect();
+//! folder.publish_json("result.json", &medians)?;
+//! folder.finish(summary.state())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod budget;
+mod clock;
+mod entry;
+mod error;
+mod estimate;
+mod event;
+mod ledger;
+mod order;
+mod pace;
+mod plan;
+mod precision;
+pub mod progress;
+mod sentinel;
+mod session;
+mod settings;
+mod step;
+mod summary;
+mod warnings;
+
+pub use budget::Forecast;
+pub use clock::{Clock, SystemClock};
+pub use entry::{Entry, Kind, TrialResult};
+pub use error::RunError;
+pub use event::{Event, Position, Subject, TrialFacts};
+pub use plan::{CellError, CellPlan, Context, Plan};
+pub use precision::{Precision, median_interval};
+pub use progress::Progress;
+pub use sentinel::Drift;
+pub use session::Runner;
+pub use settings::Settings;
+pub use summary::{CellRuns, End, Summary, Trial};

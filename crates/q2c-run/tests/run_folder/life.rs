@@ -1,0 +1,92 @@
+//! From start to end, and what is refused.
+
+use crate::{Plan, identity, interrupted, new, plan, status};
+use q2c_run::run_dir::{Identity, RunDir, RunDirError, RunState, Status, Torn, read_plan};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn a_run_from_start_to_end() {
+    let root = tempfile::tempdir().unwrap();
+    let mut folder = new(&root.path().join("runs"));
+    let path = folder.path().to_path_buf();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    assert!(name.ends_with("Z-demo") && name.len() == "20261120T110747Z-demo".len());
+    assert_eq!(status(&path), Status::Running);
+    assert_eq!(read_plan::<Plan>(&path).unwrap(), plan());
+
+    folder.append(&[1.5, 2.5]).unwrap();
+    folder.publish_json("result.json", &[0.1]).unwrap();
+    folder.log("two\nlines").unwrap();
+    folder.finish(RunState::Complete).unwrap();
+
+    assert_eq!(status(&path), Status::Complete);
+    let text = |name| fs::read_to_string(path.join(name)).unwrap();
+    assert_eq!(text("cells.jsonl"), "[1.5,2.5]\n");
+    assert_eq!(text("result.json"), "[\n  0.1\n]\n");
+    assert!(text("log.txt").contains("Z two\n    lines\n"));
+    let again = RunDir::resume(&path, &identity());
+    assert!(matches!(again, Err(RunDirError::AlreadyComplete { .. })));
+}
+
+#[test]
+fn runs_of_one_second_get_folders_of_their_own() {
+    let root = tempfile::tempdir().unwrap();
+    let folders: Vec<RunDir> = (0..4).map(|_| new(root.path())).collect();
+    let paths: BTreeSet<&Path> = folders.iter().map(RunDir::path).collect();
+    assert_eq!(paths.len(), 4);
+}
+
+#[test]
+fn an_error_on_the_way_marks_the_run_interrupted() {
+    let root = tempfile::tempdir().unwrap();
+    let path = {
+        let folder = new(root.path());
+        folder.path().to_path_buf()
+    };
+    assert_eq!(status(&path), Status::Interrupted);
+}
+
+#[test]
+fn resume_cuts_a_torn_line_says_so_and_sweeps_leftovers() {
+    let root = tempfile::tempdir().unwrap();
+    let path = interrupted(root.path());
+    let journal = path.join("cells.jsonl");
+    fs::write(&journal, "[1]\n[2]\n[3").unwrap();
+    fs::write(path.join(".result.json.tmp"), "{\"ha").unwrap();
+
+    let (mut folder, torn) = RunDir::resume(&path, &identity()).unwrap();
+    assert_eq!(torn, Some(Torn { line: 3, bytes: 2 }));
+    assert!(!path.join(".result.json.tmp").exists());
+    folder.append(&[4]).unwrap();
+    assert_eq!(folder.entries::<[u8; 1]>().unwrap(), [[1], [2], [4]]);
+    assert_eq!(folder.record().sessions, 2);
+    let log = fs::read_to_string(path.join("log.txt")).unwrap();
+    assert!(log.contains("line 3 of cells.jsonl was torn"), "{log}");
+}
+
+#[test]
+fn other_conditions_are_refused_naming_each() {
+    let root = tempfile::tempdir().unwrap();
+    let path = interrupted(root.path());
+    let now = Identity::default()
+        .with("kernel", "6.13.0")
+        .with("target", "/dev/vdb")
+        .with("calibration", "9f");
+    let error = RunDir::resume(&path, &now).err().unwrap().to_string();
+    assert!(error.contains("kernel: was 6.12.1, is 6.13.0"), "{error}");
+    assert!(error.contains("calibration: was nothing, is 9f"), "{error}");
+    assert!(!error.contains("target:"), "{error}");
+    assert_eq!(status(&path), Status::Interrupted);
+}
+
+#[test]
+fn a_folder_that_is_no_run_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    for path in [root.path().to_path_buf(), root.path().join("none")] {
+        let refused = RunDir::resume(&path, &identity());
+        assert!(matches!(refused, Err(RunDirError::NotARun { .. })));
+    }
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+}

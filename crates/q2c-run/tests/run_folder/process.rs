@@ -1,0 +1,132 @@
+//! Two processes on one folder, and a disk that is really full.
+
+use crate::{identity, interrupted, new, plan, status};
+use q2c_run::run_dir::{RunDir, RunDirError, Status};
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Runs one of the ignored tests below in a process of its own.
+fn child(wrapper: &[&str], test: &str, folder: &Path) -> Command {
+    let exe = std::env::current_exe().unwrap();
+    let mut words = wrapper.iter().map(Into::into).chain([exe.into_os_string()]);
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words);
+    command.args(["--ignored", "--exact", "--nocapture", test]);
+    command.env("Q2C_LAB_FOLDER", folder);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+}
+
+fn given_folder() -> PathBuf {
+    PathBuf::from(std::env::var_os("Q2C_LAB_FOLDER").expect("started by another test"))
+}
+
+#[test]
+fn two_processes_cannot_use_one_folder_and_a_killed_one_leaves_it_crashed() {
+    let root = tempfile::tempdir().unwrap();
+    let path = interrupted(root.path());
+    let mut holder = child(&[], "process::hold", &path).spawn().unwrap();
+    let said = BufReader::new(holder.stdout.take().unwrap());
+    let held = said.lines().any(|line| line.unwrap().contains("held"));
+    assert!(held);
+
+    assert_eq!(status(&path), Status::Running);
+    match RunDir::resume(&path, &identity()) {
+        Err(RunDirError::Busy { owner, .. }) => assert_eq!(owner, Some(holder.id())),
+        other => panic!("expected busy, found {:?}", other.err()),
+    }
+
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert_eq!(status(&path), Status::Crashed);
+    RunDir::resume(&path, &identity()).unwrap();
+}
+
+#[test]
+#[ignore = "run in a process of its own by another test"]
+fn hold() {
+    let _folder = RunDir::resume(&given_folder(), &identity()).unwrap();
+    println!("held");
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+}
+
+/// A real full disk, where the kernel lets us mount one of 64 KiB in a namespace of our own.
+#[test]
+fn a_full_disk_keeps_whole_lines_and_old_files() {
+    let root = tempfile::tempdir().unwrap();
+    let namespace = ["unshare", "--user", "--map-root-user", "--mount"];
+    let mounted = "mount -t tmpfs -o size=64k none \"$Q2C_LAB_FOLDER\" && exec \"$0\" \"$@\"";
+    let shell = [&namespace[..], &["sh", "-c", mounted]].concat();
+    let possible = Command::new(namespace[0])
+        .args(&namespace[1..])
+        .args(["mount", "-t", "tmpfs", "none"])
+        .arg(root.path())
+        .status();
+    if !possible.is_ok_and(|s| s.success()) {
+        q2c_testkit::skip(
+            "a_full_disk_keeps_whole_lines_and_old_files",
+            "no mount in a user namespace is allowed",
+        );
+        return;
+    }
+    let done = child(&shell, "process::fill_a_small_disk", root.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stdout)
+    );
+    assert!(String::from_utf8_lossy(&done.stdout).contains("1 passed"));
+}
+
+#[test]
+#[ignore = "run in a namespace of its own by another test"]
+fn fill_a_small_disk() {
+    let root = given_folder();
+    let mut folder = new(&root);
+    let path = folder.path().to_path_buf();
+    folder
+        .publish("report.html", |out| out.write_all(b"old"))
+        .unwrap();
+
+    let entry = "x".repeat(3000);
+    let mut kept = 0;
+    let error = loop {
+        match folder.append(&entry) {
+            Ok(()) => kept += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, RunDirError::DiskFull { .. }), "{error}");
+    assert!(kept > 3);
+    assert_eq!(folder.entries::<String>().unwrap(), vec![entry; kept]);
+    let line = fs::metadata(path.join("cells.jsonl")).unwrap().len();
+    assert_eq!(line, kept as u64 * 3003);
+
+    let big = |out: &mut dyn Write| out.write_all(&[b'y'; 100_000]);
+    for name in ["report.html", "result.json"] {
+        let failed = folder.publish(name, big);
+        assert!(matches!(failed, Err(RunDirError::DiskFull { .. })));
+    }
+    assert_eq!(fs::read(path.join("report.html")).unwrap(), b"old");
+    assert!(!path.join("result.json").exists());
+    assert!(!path.join(".result.json.tmp").exists());
+
+    // Take what is left: now not even a new folder fits.
+    let mut filler = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(root.join("filler"))
+        .unwrap();
+    while filler.write_all(&[0; 512]).is_ok() {}
+    let refused = RunDir::create(&root, "second", &plan(), &identity());
+    assert!(matches!(refused, Err(RunDirError::DiskFull { .. })));
+    let folders = fs::read_dir(&root)
+        .unwrap()
+        .filter(|e| e.as_ref().unwrap().path().is_dir());
+    assert_eq!(folders.count(), 1);
+}

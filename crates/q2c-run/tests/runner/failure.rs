@@ -1,0 +1,160 @@
+//! Trials that fail, cells that cannot run, devices that die, outcomes that get lost.
+
+use crate::fake::{FakePlan, folder, hear, reopen, root, run, warned};
+use q2c_run::run_dir::RunState;
+use q2c_run::runner::{End, RunError};
+use q2c_run::{CellError, Settings};
+use std::fs;
+use std::sync::atomic::AtomicBool;
+
+fn settings() -> Settings {
+    Settings {
+        trials: 3,
+        ..Settings::default()
+    }
+}
+
+#[test]
+fn a_failed_trial_is_recorded_and_the_run_goes_on() {
+    let root = root();
+    let mut opened = folder(&root);
+    let path = opened.path().to_path_buf();
+    let mut plan = FakePlan::new(3).script(|key, context| match (key, context.trial) {
+        ("c1", 1) => Err(CellError::Trial("too few I/Os".to_owned())),
+        _ => Ok(f64::from(context.trial)),
+    });
+    let summary = run(&mut plan, &settings(), &mut opened).unwrap();
+    assert!(matches!(summary.end, End::Complete));
+    assert_eq!(plan.ran.len(), 9);
+    assert_eq!(
+        summary.cells[1].outcomes().copied().collect::<Vec<_>>(),
+        [0.0, 2.0]
+    );
+    assert_eq!(
+        summary.cells[1].failures().collect::<Vec<_>>(),
+        ["too few I/Os"]
+    );
+    assert_eq!(warned(&summary), ["trials-failed"]);
+    drop(opened);
+    // A failed trial is a finished one.
+    let mut again = FakePlan::new(3);
+    run(&mut again, &settings(), &mut reopen(&path)).unwrap();
+    assert!(again.ran.is_empty());
+}
+
+#[test]
+fn a_cell_that_cannot_run_is_tried_once() {
+    let root = root();
+    let mut opened = folder(&root);
+    let mut plan = FakePlan::new(3).script(|key, _| match key {
+        "c2" => Err(CellError::Cell(
+            "the kernel has no hybrid polling".to_owned(),
+        )),
+        _ => Ok(1.0),
+    });
+    let quiet = AtomicBool::new(false);
+    let (summary, heard) = hear(&mut plan, &settings(), &mut opened, &quiet);
+    let summary = summary.unwrap();
+    assert_eq!(
+        plan.ran
+            .iter()
+            .filter(|name| name.starts_with("c2"))
+            .count(),
+        1
+    );
+    assert_eq!((plan.ran.len(), summary.trials), (7, 3));
+    assert_eq!(warned(&summary), ["cells-impossible"]);
+    assert!(heard.iter().any(|line| line.contains("no hybrid polling")));
+    let mut again = FakePlan::new(3);
+    run(&mut again, &settings(), &mut opened).unwrap();
+    assert!(again.ran.is_empty());
+}
+
+#[test]
+fn a_sentinel_that_cannot_run_is_tried_once_and_a_failed_one_again() {
+    for (error, runs) in [
+        (CellError::Cell as fn(String) -> CellError, 1),
+        (CellError::Trial, 4),
+    ] {
+        let root = root();
+        let settings = Settings {
+            sentinel_every: 3,
+            ..settings()
+        };
+        let mut plan = FakePlan::with_sentinel(3).script(move |key, _| match key {
+            "s" => Err(error("no".to_owned())),
+            _ => Ok(1.0),
+        });
+        let summary = run(&mut plan, &settings, &mut folder(&root)).unwrap();
+        assert_eq!(plan.ran.iter().filter(|name| *name == "s").count(), runs);
+        assert_eq!(summary.trials, 3);
+        assert_eq!(summary.drift.unwrap().max_deviation, None);
+    }
+}
+
+#[test]
+fn a_dying_device_stops_the_run_and_its_trial_is_tried_again() {
+    let root = root();
+    let mut opened = folder(&root);
+    let path = opened.path().to_path_buf();
+    let mut count = 0;
+    let mut plan = FakePlan::new(3).script(move |_, context| {
+        count += 1;
+        context.notes.push("one remark".to_owned());
+        match count {
+            5 => Err(CellError::Abort("input/output error at 4096".into())),
+            _ => Ok(1.0),
+        }
+    });
+    let summary = run(&mut plan, &settings(), &mut opened).unwrap();
+    match &summary.end {
+        End::Aborted {
+            label,
+            trial,
+            error,
+        } => {
+            assert_eq!(format!("{label}/{trial}"), format!("cell {}", plan.ran[4]));
+            assert_eq!(error.to_string(), "input/output error at 4096");
+        }
+        other => panic!("expected an abort, found {other:?}"),
+    }
+    assert_eq!(plan.ran.len(), 5);
+    assert_eq!(opened.record().state, RunState::Interrupted);
+    let log = fs::read_to_string(path.join("log.txt")).unwrap();
+    assert_eq!(log.matches("one remark").count(), 5);
+    drop(opened);
+    let mut rest = FakePlan::new(3);
+    run(&mut rest, &settings(), &mut reopen(&path)).unwrap();
+    assert_eq!(rest.ran.len(), 5);
+    assert_eq!(rest.ran[0], plan.ran[4]);
+}
+
+#[test]
+fn an_outcome_that_json_loses_is_refused_at_once() {
+    let root = root();
+    let mut opened = folder(&root);
+    let mut plan = FakePlan::new(3).script(|_, _| Ok(f64::NAN));
+    let refused = run(&mut plan, &settings(), &mut opened).unwrap_err();
+    assert!(
+        matches!(refused, RunError::Unreadable { trial: 0, .. }),
+        "{refused}"
+    );
+    assert_eq!(plan.ran.len(), 1);
+    assert_eq!(fs::read(opened.path().join("cells.jsonl")).unwrap(), b"");
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_finite_outcome_comes_back_bit_for_bit(bits: u64) {
+        let value = f64::from_bits(bits);
+        proptest::prop_assume!(value.is_finite());
+        let root = root();
+        let mut opened = folder(&root);
+        let mut plan = FakePlan::new(1).script(move |_, _| Ok(value));
+        let settings = Settings { trials: 1, ..settings() };
+        run(&mut plan, &settings, &mut opened).unwrap();
+        let again = run(&mut FakePlan::new(1), &settings, &mut opened).unwrap();
+        let back: Vec<u64> = again.cells[0].outcomes().map(|x| x.to_bits()).collect();
+        proptest::prop_assert_eq!(back, [bits]);
+    }
+}

@@ -1,0 +1,188 @@
+//! A plan whose trials only advance a clock.
+
+use q2c_run::run_dir::{Identity, RunDir};
+use q2c_run::runner::progress::Progress;
+use q2c_run::runner::{Clock, Event, RunError};
+use q2c_run::{CellError, CellPlan, Context, Plan, Runner, Settings, Summary};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Time that passes only when told to.
+#[derive(Clone, Default)]
+pub struct FakeClock(Rc<Cell<f64>>);
+
+impl FakeClock {
+    pub fn pass(&self, seconds: f64) {
+        self.0.set(self.0.get() + seconds);
+    }
+}
+
+impl Clock for FakeClock {
+    fn monotonic(&self) -> Duration {
+        Duration::from_secs_f64(self.0.get())
+    }
+    fn unix(&self) -> Duration {
+        Duration::from_secs(1_700_000_000) + self.monotonic()
+    }
+}
+
+type Script = Box<dyn FnMut(&str, &mut Context<'_>) -> Result<f64, CellError>>;
+
+/// `cells` cells named c0, c1, ... and perhaps a sentinel named `s`.
+pub struct FakePlan {
+    pub clock: FakeClock,
+    pub cells: u32,
+    /// What the keys of its cells begin with; entries of others are not its own.
+    pub keys: &'static str,
+    pub sentinel: bool,
+    /// What the plan says a trial takes, and what it takes.
+    pub planned_s: f64,
+    pub real_s: f64,
+    /// What a trial gives; by default its seed.
+    pub script: Script,
+    /// Every trial begun, as `c0/0`, and every sentinel run, as `s`.
+    pub ran: Vec<String>,
+}
+
+impl FakePlan {
+    pub fn new(cells: u32) -> Self {
+        FakePlan {
+            clock: FakeClock::default(),
+            cells,
+            keys: "c",
+            sentinel: false,
+            planned_s: 10.0,
+            real_s: 10.0,
+            script: Box::new(|_, context| Ok(context.seed as f64 / 3.0)),
+            ran: Vec::new(),
+        }
+    }
+
+    pub fn with_sentinel(cells: u32) -> Self {
+        FakePlan {
+            sentinel: true,
+            ..Self::new(cells)
+        }
+    }
+
+    pub fn script(
+        mut self,
+        script: impl FnMut(&str, &mut Context<'_>) -> Result<f64, CellError> + 'static,
+    ) -> Self {
+        self.script = Box::new(script);
+        self
+    }
+
+    fn cell(&self, key: String, cell: u32) -> CellPlan<u32> {
+        CellPlan {
+            label: format!("cell {key}"),
+            key,
+            seconds: self.planned_s,
+            cell,
+        }
+    }
+}
+
+impl Plan for FakePlan {
+    type Cell = u32;
+    type Outcome = f64;
+
+    fn cells(&self) -> Vec<CellPlan<u32>> {
+        (0..self.cells)
+            .map(|cell| self.cell(format!("{}{cell}", self.keys), cell))
+            .collect()
+    }
+
+    fn sentinel(&self) -> Option<CellPlan<u32>> {
+        self.sentinel.then(|| self.cell("s".to_owned(), u32::MAX))
+    }
+
+    fn owns(&self, key: &str) -> bool {
+        self.keys == "c" || key.starts_with(self.keys)
+    }
+
+    fn metric(&self, outcome: &f64) -> f64 {
+        *outcome
+    }
+
+    fn run(&mut self, cell: &CellPlan<u32>, context: &mut Context<'_>) -> Result<f64, CellError> {
+        assert_eq!(context.sentinel, cell.key == "s");
+        self.ran.push(match context.sentinel {
+            true => "s".to_owned(),
+            false => format!("{}/{}", cell.key, context.trial),
+        });
+        self.clock.pass(self.real_s);
+        (self.script)(&cell.key, context)
+    }
+}
+
+/// Keeps events as text.
+#[derive(Default)]
+pub struct Heard(pub Vec<String>);
+
+impl Progress for Heard {
+    fn event(&mut self, event: &Event) {
+        self.0.push(event.to_string());
+    }
+}
+
+pub type Ran = Result<Summary<u32, f64>, RunError>;
+
+/// A session of `plan` in `folder`.
+pub fn run(plan: &mut FakePlan, settings: &Settings, folder: &mut RunDir) -> Ran {
+    hear(plan, settings, folder, &AtomicBool::new(false)).0
+}
+
+/// As [`run`], with a cancel flag, and what was said.
+pub fn hear(
+    plan: &mut FakePlan,
+    settings: &Settings,
+    folder: &mut RunDir,
+    cancel: &AtomicBool,
+) -> (Ran, Vec<String>) {
+    let mut progress = Heard::default();
+    let clock = plan.clock.clone();
+    let mut runner = Runner {
+        settings,
+        cancel,
+        clock: &clock,
+        progress: &mut progress,
+    };
+    let ran = runner.run(plan, folder);
+    (ran, progress.0)
+}
+
+/// In memory where possible: some tests make thousands of folders.
+pub fn root() -> TempDir {
+    match Path::new("/dev/shm").is_dir() {
+        true => tempfile::tempdir_in("/dev/shm").unwrap(),
+        false => tempfile::tempdir().unwrap(),
+    }
+}
+
+pub fn folder(root: &TempDir) -> RunDir {
+    let plan = BTreeMap::from([("seed", 1)]);
+    RunDir::create(root.path(), "fake", &plan, &identity()).unwrap()
+}
+
+pub fn identity() -> Identity {
+    Identity::default().with("kernel", "6.12")
+}
+
+pub fn reopen(path: &Path) -> RunDir {
+    RunDir::resume(path, &identity()).unwrap().0
+}
+
+/// Without the sentinel's runs.
+pub fn trials(ran: &[String]) -> Vec<String> {
+    ran.iter().filter(|name| *name != "s").cloned().collect()
+}
+
+pub fn warned(summary: &Summary<u32, f64>) -> Vec<&str> {
+    summary.warnings.iter().map(|w| w.id.as_str()).collect()
+}

@@ -1,0 +1,192 @@
+//! Rounds, seeds, sentinel placement.
+
+use crate::fake::{FakePlan, folder, root, run, trials, warned};
+use q2c_run::runner::{CellPlan, Clock, End};
+use q2c_run::{RunState, Settings};
+use std::collections::BTreeSet;
+
+fn settings(trials: u32, seed: u64) -> Settings {
+    Settings {
+        trials,
+        seed,
+        ..Settings::default()
+    }
+}
+
+fn order_of(seed: u64) -> Vec<String> {
+    let root = root();
+    let mut plan = FakePlan::new(8);
+    run(&mut plan, &settings(5, seed), &mut folder(&root)).unwrap();
+    plan.ran
+}
+
+#[test]
+fn every_round_runs_each_cell_once_shuffled_and_reproducible() {
+    let ran = order_of(42);
+    assert_eq!(ran.len(), 40);
+    for (round, names) in ran.chunks(8).enumerate() {
+        let names: BTreeSet<String> = names.iter().cloned().collect();
+        let expected: BTreeSet<String> = (0..8).map(|cell| format!("c{cell}/{round}")).collect();
+        assert_eq!(names, expected);
+    }
+    assert_eq!(ran, order_of(42));
+    // 8! orders to the power of 5 rounds: equal by chance once in 10^23.
+    assert_ne!(ran, order_of(43));
+    let cells = |round: usize| -> Vec<&str> {
+        ran[round * 8..][..8]
+            .iter()
+            .map(|name| &name[..2])
+            .collect()
+    };
+    assert!((1..5).any(|round| cells(round) != cells(0)));
+}
+
+#[test]
+fn a_complete_run_has_every_trial_in_its_place() {
+    let root = root();
+    let mut folder = folder(&root);
+    let mut plan = FakePlan::new(3).script(|key, context| {
+        let cell: f64 = key[1..].parse().unwrap();
+        Ok(cell * 100.0 + f64::from(context.trial))
+    });
+    let summary = run(&mut plan, &settings(5, 9), &mut folder).unwrap();
+    assert!(matches!(summary.end, End::Complete));
+    assert_eq!((summary.trials, summary.seconds), (5, 150.0));
+    assert!(summary.drift.is_none() && warned(&summary).is_empty());
+    let outcomes: Vec<f64> = summary.cells[2].outcomes().copied().collect();
+    assert_eq!(outcomes, [200.0, 201.0, 202.0, 203.0, 204.0]);
+    let interval = summary.cells[2].interval(|x| *x);
+    assert_eq!(
+        (interval.median, interval.min, interval.max),
+        (202.0, 200.0, 204.0)
+    );
+    assert_eq!(summary.state(), RunState::Complete);
+    assert_eq!(plan.clock.monotonic().as_secs(), 150);
+}
+
+#[test]
+fn the_sentinel_stands_at_start_every_k_and_end() {
+    let place = |every: u32| {
+        let root = root();
+        let settings = Settings {
+            sentinel_every: every,
+            ..settings(2, 1)
+        };
+        let mut plan = FakePlan::with_sentinel(3);
+        run(&mut plan, &settings, &mut folder(&root)).unwrap();
+        let shown: String = plan.ran.iter().map(|name| &name[..1]).collect();
+        shown
+    };
+    assert_eq!(place(2), "sccsccsccs");
+    assert_eq!(place(4), "sccccsccs");
+    assert_eq!(place(0), "sccccccs");
+    assert_eq!(place(6), "sccccccs");
+}
+
+#[test]
+fn drift_is_told_by_hand_computed_values() {
+    let root = root();
+    let settings = Settings {
+        sentinel_every: 2,
+        ..settings(2, 1)
+    };
+    let mut values = [100.0, 95.0, 120.0, 101.0].into_iter();
+    let mut plan = FakePlan::with_sentinel(3).script(move |key, _| match key {
+        "s" => Ok(values.next().unwrap()),
+        _ => Ok(1.0),
+    });
+    let summary = run(&mut plan, &settings, &mut folder(&root)).unwrap();
+    // Sorted 95 100 101 120: median 100.5, furthest 120.
+    let drift = summary.drift.as_ref().unwrap();
+    assert_eq!(drift.max_deviation, Some(19.5 / 100.5));
+    assert_eq!(
+        drift.values,
+        [Some(100.0), Some(95.0), Some(120.0), Some(101.0)]
+    );
+    assert_eq!(warned(&summary), ["sentinel-drift"]);
+    assert!(summary.warnings[0].found.contains("19.4 %"));
+    assert!(summary.cells.iter().all(|cell| cell.trials.len() == 2));
+}
+
+#[test]
+fn trials_are_added_to_unsteady_cells_alone_until_tight_or_out_of_trials() {
+    let root = root();
+    let settings = Settings {
+        trials: 5,
+        precision: Some(q2c_run::runner::Precision {
+            relative_width: 0.02,
+            max_trials: 12,
+        }),
+        ..settings(5, 1)
+    };
+    // c0 is steady. c1 has one wild trial, which leaves the interval at 9 trials. c2 swings for ever.
+    let mut plan = FakePlan::new(3).script(|key, context| match (key, context.trial) {
+        ("c1", 3) => Ok(150.0),
+        ("c2", odd) if odd % 2 == 1 => Ok(200.0),
+        _ => Ok(100.0),
+    });
+    let summary = run(&mut plan, &settings, &mut folder(&root)).unwrap();
+    let counts: Vec<usize> = summary.cells.iter().map(|cell| cell.trials.len()).collect();
+    assert_eq!(counts, [5, 9, 12]);
+    assert_eq!(warned(&summary), ["interval-wide"]);
+    assert!(summary.warnings[0].found.contains("cell c2"));
+    assert_eq!(trials(&plan.ran).len(), 26);
+}
+
+#[test]
+fn a_plan_that_breaks_the_contract_is_refused() {
+    struct Twice;
+    impl q2c_run::Plan for Twice {
+        type Cell = u32;
+        type Outcome = f64;
+        fn cells(&self) -> Vec<CellPlan<u32>> {
+            let cell = CellPlan {
+                key: "a".to_owned(),
+                label: "a".to_owned(),
+                seconds: 1.0,
+                cell: 1,
+            };
+            vec![cell.clone(), cell]
+        }
+        fn metric(&self, outcome: &f64) -> f64 {
+            *outcome
+        }
+        fn run(
+            &mut self,
+            _: &CellPlan<u32>,
+            _: &mut q2c_run::Context<'_>,
+        ) -> Result<f64, q2c_run::CellError> {
+            unreachable!("refused before")
+        }
+    }
+    let refused = q2c_run::runner::Forecast::of(&Twice, &settings(5, 1)).unwrap_err();
+    assert!(refused.to_string().contains("found a twice"), "{refused}");
+    let refused = run(&mut FakePlan::new(1), &settings(0, 1), &mut folder(&root()));
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("at least 1 trial")
+    );
+    let refused = run(&mut FakePlan::new(0), &settings(1, 1), &mut folder(&root()));
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("at least one cell")
+    );
+}
+
+#[test]
+fn nothing_waits_for_rounds_that_no_cell_wants() {
+    let settings = Settings {
+        precision: Some(q2c_run::runner::Precision {
+            relative_width: 0.5,
+            max_trials: u32::MAX,
+        }),
+        ..settings(5, 1)
+    };
+    let mut plan = FakePlan::new(2).script(|_, _| Ok(1.0));
+    run(&mut plan, &settings, &mut folder(&root())).unwrap();
+    assert_eq!(plan.ran.len(), 10);
+}

@@ -1,0 +1,246 @@
+//! Crashes and cancels at every point.
+
+use crate::fake::{FakePlan, folder, hear, identity, reopen, root, run, trials};
+use q2c_run::run_dir::{RunDir, Status};
+use q2c_run::runner::{End, Entry, RunError};
+use q2c_run::{CellError, RunState, Settings};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn settings() -> Settings {
+    Settings {
+        trials: 2,
+        seed: 5,
+        sentinel_every: 2,
+        ..Settings::default()
+    }
+}
+
+fn entries(folder: &RunDir) -> Vec<Entry<u32, f64>> {
+    folder.entries().unwrap()
+}
+
+/// Names of the journaled trials of cells, as [`FakePlan::ran`] has them.
+fn names(entries: &[Entry<u32, f64>]) -> Vec<String> {
+    let all = entries.iter().map(|e| match e.key.as_str() {
+        "s" => "s".to_owned(),
+        key => format!("{key}/{}", e.trial),
+    });
+    trials(&all.collect::<Vec<String>>())
+}
+
+/// The files of a run that was never interrupted, and its order.
+fn whole_run(path: &Path) -> (Vec<u8>, Vec<Entry<u32, f64>>) {
+    let root = root();
+    let mut folder = folder(&root);
+    run(&mut FakePlan::with_sentinel(3), &settings(), &mut folder).unwrap();
+    let all = entries(&folder);
+    assert_eq!(all.len(), 6 + 4);
+    fs::create_dir(path).unwrap();
+    for name in ["state.json", "plan.toml", "log.txt"] {
+        fs::copy(folder.path().join(name), path.join(name)).unwrap();
+    }
+    (fs::read(folder.path().join("cells.jsonl")).unwrap(), all)
+}
+
+#[test]
+fn a_crash_at_every_byte_loses_no_finished_trial_and_repeats_none() {
+    let root = root();
+    let path = root.path().join("crashed");
+    let (text, all) = whole_run(&path);
+    let order = names(&all);
+    let state = fs::read(path.join("state.json")).unwrap();
+    for at in 0..=text.len() {
+        fs::write(path.join("state.json"), &state).unwrap();
+        fs::write(path.join("cells.jsonl"), &text[..at]).unwrap();
+        let finished = text[..at].iter().filter(|&&byte| byte == b'\n').count();
+        let kept = names(&all[..finished]);
+
+        let mut folder = reopen(&path);
+        assert_eq!(entries(&folder), all[..finished]);
+        let mut plan = FakePlan::with_sentinel(3);
+        let summary = run(&mut plan, &settings(), &mut folder).unwrap();
+        assert_eq!(trials(&plan.ran), order[kept.len()..], "cut at byte {at}");
+        assert_eq!(names(&entries(&folder)), order);
+        assert_eq!(entries(&folder)[..finished], all[..finished]);
+        assert_eq!(summary.trials, 2);
+        // The trials' seeds are theirs in every session, and an outcome read back is the same to the last bit.
+        for entry in all.iter().filter(|entry| entry.key != "s") {
+            let cell = &summary.cells[entry.cell as usize];
+            let again = cell.trials[entry.trial as usize].result.ok();
+            assert_eq!(again, entry.result.ok());
+        }
+    }
+}
+
+#[test]
+fn a_resumed_session_starts_with_a_sentinel_only_when_trials_are_left() {
+    let root = root();
+    let path = root.path().join("crashed");
+    let (text, _) = whole_run(&path);
+    let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+    // s c c s c c s c c s
+    for (kept, expected) in [(10, ""), (9, "s"), (8, "scs"), (7, "sccs"), (5, "sccscs")] {
+        fs::write(path.join("cells.jsonl"), lines[..kept].concat()).unwrap();
+        let mut plan = FakePlan::with_sentinel(3);
+        run(&mut plan, &settings(), &mut reopen(&path)).unwrap();
+        let shown: String = plan.ran.iter().map(|name| &name[..1]).collect();
+        assert_eq!(shown, expected, "{kept} lines kept");
+    }
+}
+
+#[test]
+fn cancel_in_the_middle_keeps_finished_trials_and_resume_runs_the_rest() {
+    let order = {
+        let root = root();
+        let mut plan = FakePlan::new(4);
+        run(&mut plan, &settings(), &mut folder(&root)).unwrap();
+        plan.ran
+    };
+    // At the n-th trial a signal comes; the trial either sees it and stops, or ends well just before it would.
+    for (at, sees_it) in (0..8).flat_map(|at| [(at, true), (at, false)]) {
+        let root = root();
+        let mut first = folder(&root);
+        let path = first.path().to_path_buf();
+        let cancel = Arc::new(AtomicBool::new(false));
+        let (flag, mut count) = (cancel.clone(), 0);
+        let mut plan = FakePlan::new(4).script(move |_, context| {
+            count += 1;
+            flag.fetch_or(count == at + 1, Ordering::Relaxed);
+            match context.cancelled() && sees_it {
+                true => Err(CellError::Cancelled),
+                false => Ok(1.0),
+            }
+        });
+        let summary = hear(&mut plan, &settings(), &mut first, &cancel).0.unwrap();
+        let kept = at + usize::from(!sees_it);
+        assert_eq!(names(&entries(&first)), order[..kept]);
+        assert_eq!(plan.ran, order[..=at]);
+        // After the last trial nothing is left to cancel.
+        let complete = at == 7 && !sees_it;
+        assert_eq!(matches!(summary.end, End::Complete), complete);
+        let state = if complete {
+            RunState::Running
+        } else {
+            RunState::Interrupted
+        };
+        assert_eq!(first.record().state, state);
+        first.finish(summary.state()).unwrap();
+        if complete {
+            assert_eq!(RunDir::inspect(&path).unwrap().1, Status::Complete);
+            continue;
+        }
+        assert_eq!(RunDir::inspect(&path).unwrap().1, Status::Interrupted);
+        let mut plan = FakePlan::new(4);
+        run(&mut plan, &settings(), &mut reopen(&path)).unwrap();
+        assert_eq!(plan.ran, order[kept..]);
+    }
+}
+
+#[test]
+fn a_panic_in_a_trial_leaves_an_interrupted_run_with_its_trials() {
+    let root = root();
+    let mut opened = folder(&root);
+    let path = opened.path().to_path_buf();
+    let mut count = 0;
+    let mut plan = FakePlan::new(4).script(move |_, _| {
+        count += 1;
+        assert!(count < 4, "a fault in the plan");
+        Ok(1.0)
+    });
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+        run(&mut plan, &settings(), &mut opened).map(|_| ())
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(RunDir::inspect(&path).unwrap().1, Status::Interrupted);
+    assert_eq!(entries(&reopen(&path)).len(), 3);
+}
+
+#[test]
+fn extra_rounds_resume_where_they_stopped() {
+    let settings = Settings {
+        precision: Some(q2c_run::runner::Precision {
+            relative_width: 0.02,
+            max_trials: 12,
+        }),
+        ..settings()
+    };
+    let plan = || {
+        FakePlan::new(3).script(|key, context| match (key, context.trial) {
+            ("c1", 3) => Ok(150.0),
+            ("c2", odd) if odd % 2 == 1 => Ok(200.0),
+            _ => Ok(100.0),
+        })
+    };
+    let root = root();
+    let mut first = folder(&root);
+    let mut whole = plan();
+    run(&mut whole, &settings, &mut first).unwrap();
+    // Five trials are the least that have an interval, whatever was asked.
+    assert_eq!(whole.ran.len(), 5 + 9 + 12);
+    let path = first.path().to_path_buf();
+    drop(first);
+    let text = fs::read(path.join("cells.jsonl")).unwrap();
+    let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+    for kept in 0..=lines.len() {
+        fs::write(path.join("cells.jsonl"), lines[..kept].concat()).unwrap();
+        let mut rest = plan();
+        run(&mut rest, &settings, &mut reopen(&path)).unwrap();
+        assert_eq!(rest.ran, whole.ran[kept..], "{kept} lines kept");
+    }
+}
+
+#[test]
+fn a_journal_of_another_plan_is_refused_by_key() {
+    let root = root();
+    let mut first = folder(&root);
+    run(&mut FakePlan::with_sentinel(3), &settings(), &mut first).unwrap();
+    let mut smaller = FakePlan::with_sentinel(2);
+    let refused = run(&mut smaller, &settings(), &mut first).unwrap_err();
+    assert!(
+        matches!(&refused, RunError::OtherPlan { key, .. } if key == "c2"),
+        "{refused}"
+    );
+    let refused = run(&mut FakePlan::new(3), &settings(), &mut first).unwrap_err();
+    assert!(refused.to_string().contains("is a sentinel"), "{refused}");
+    assert!(smaller.ran.is_empty());
+
+    let path = first.path().to_path_buf();
+    drop(first);
+    let text = fs::read_to_string(path.join("cells.jsonl")).unwrap();
+    let other = text.replace("\"cell\":1,", "\"cell\":7,");
+    assert_ne!(text, other);
+    fs::write(path.join("cells.jsonl"), other).unwrap();
+    let (mut changed, _) = RunDir::resume(&path, &identity()).unwrap();
+    let refused = run(&mut FakePlan::with_sentinel(3), &settings(), &mut changed).unwrap_err();
+    assert!(refused.to_string().contains("was 7, is 1"), "{refused}");
+}
+
+/// A second plan in the same folder runs its own cells alone, and neither is disturbed by the other's entries when it is asked again.
+#[test]
+fn plans_that_follow_each_other_leave_each_others_trials_alone() {
+    let root = root();
+    let mut folder = folder(&root);
+    let round = |keys| FakePlan {
+        keys,
+        ..FakePlan::new(2)
+    };
+    for keys in ["0/", "1/"] {
+        let mut plan = round(keys);
+        run(&mut plan, &settings(), &mut folder).unwrap();
+        assert_eq!(plan.ran.len(), 4, "{:?}", plan.ran);
+    }
+    for keys in ["0/", "1/"] {
+        let mut again = round(keys);
+        let summary = run(&mut again, &settings(), &mut folder).unwrap();
+        assert!(again.ran.is_empty(), "{:?}", again.ran);
+        assert!(
+            summary
+                .cells
+                .iter()
+                .all(|c| c.plan.key.starts_with(keys) && c.trials.len() == 2)
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! Estimates and budgets.
+
+use crate::fake::{FakePlan, folder, hear, reopen, root, run, warned};
+use q2c_run::Settings;
+use q2c_run::runner::Forecast;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+fn within(seconds: u64) -> Settings {
+    Settings {
+        sentinel_every: 0,
+        budget: Some(Duration::from_secs(seconds)),
+        ..Settings::default()
+    }
+}
+
+#[test]
+fn the_forecast_by_hand() {
+    // 4 cells x 5 trials x 10 s, and two sentinel runs of 10 s.
+    let plan = FakePlan::with_sentinel(4);
+    let settings = Settings {
+        sentinel_every: 0,
+        ..Settings::default()
+    };
+    let forecast = Forecast::of(&plan, &settings).unwrap();
+    assert_eq!(
+        (forecast.trials, forecast.seconds, forecast.fits),
+        (5, 220.0, true)
+    );
+    assert_eq!(forecast.to_string(), "4 cells x 5 trials: about 3 min 40 s");
+
+    // 3 rounds take 120 s and 20 s; 4 would take 180 s.
+    let forecast = Forecast::of(&plan, &within(179)).unwrap();
+    assert_eq!(
+        (forecast.trials, forecast.seconds, forecast.fits),
+        (3, 140.0, true)
+    );
+    assert_eq!(
+        forecast.to_string(),
+        "4 cells x 3 trials (5 asked): about 2 min 20 s, budget 2 min 59 s"
+    );
+    assert_eq!(Forecast::of(&plan, &within(180)).unwrap().trials, 4);
+
+    let forecast = Forecast::of(&plan, &within(1)).unwrap();
+    assert_eq!(
+        (forecast.trials, forecast.seconds, forecast.fits),
+        (1, 60.0, false)
+    );
+}
+
+#[test]
+fn a_budget_cuts_whole_rounds_and_says_so_before_and_after() {
+    let root = root();
+    let mut plan = FakePlan::with_sentinel(4).script(|_, _| Ok(1.0));
+    let quiet = AtomicBool::new(false);
+    let (summary, heard) = hear(&mut plan, &within(179), &mut folder(&root), &quiet);
+    let summary = summary.unwrap();
+    assert!(
+        heard[0].starts_with("4 cells x 3 trials (5 asked)"),
+        "{heard:?}"
+    );
+    assert!(summary.cells.iter().all(|cell| cell.trials.len() == 3));
+    assert_eq!(summary.trials, 3);
+    assert_eq!(warned(&summary), ["trials-cut"]);
+    assert_eq!(
+        summary.warnings[0].found,
+        "3 trials per cell instead of 5: the budget is 2 min 59 s"
+    );
+    // Five rounds and two sentinel runs take 220 s: 41 s more.
+    assert_eq!(summary.warnings[0].todo, "raise the budget by 41 s");
+    assert!(heard.contains(&summary.warnings[0].found));
+    assert_eq!(plan.ran.len(), 14);
+}
+
+#[test]
+fn one_round_runs_even_when_none_fits() {
+    let root = root();
+    let mut plan = FakePlan::new(4);
+    let quiet = AtomicBool::new(false);
+    let (summary, heard) = hear(&mut plan, &within(5), &mut folder(&root), &quiet);
+    assert_eq!(plan.ran.len(), 4);
+    assert!(
+        heard[0].contains("more than the budget of 5.0 s"),
+        "{heard:?}"
+    );
+    assert_eq!(warned(&summary.unwrap()), ["trials-cut", "over-budget"]);
+}
+
+#[test]
+fn the_cut_follows_the_times_seen() {
+    let trials = |planned_s: f64, real_s: f64| {
+        let root = root();
+        let mut plan = FakePlan::new(4);
+        (plan.planned_s, plan.real_s) = (planned_s, real_s);
+        run(&mut plan, &within(130), &mut folder(&root))
+            .unwrap()
+            .trials
+    };
+    // Rounds of 40 s: three fit. Trials twice as fast as planned: five of 20 s do. Twice as slow: one of 80 s does.
+    assert_eq!(trials(10.0, 10.0), 3);
+    assert_eq!(trials(10.0, 5.0), 5);
+    assert_eq!(trials(10.0, 20.0), 1);
+}
+
+#[test]
+fn the_time_left_is_refined_by_what_trials_take() {
+    let root = root();
+    let mut plan = FakePlan::new(4);
+    plan.real_s = 20.0;
+    let settings = Settings {
+        trials: 1,
+        ..Settings::default()
+    };
+    let quiet = AtomicBool::new(false);
+    let (_, heard) = hear(&mut plan, &settings, &mut folder(&root), &quiet);
+    assert_eq!(heard[0], "4 cells x 1 trials: about 40 s");
+    let ends: Vec<&str> = heard
+        .iter()
+        .filter_map(|line| line.split_once(": took 20 s, ")?.1.split_once('('))
+        .map(|(_, position)| position.trim_end_matches(')'))
+        .collect();
+    assert_eq!(
+        ends,
+        [
+            "1 of 4, 1 min 00 s left",
+            "2 of 4, 40 s left",
+            "3 of 4, 20 s left",
+            "4 of 4, 0.0 s left"
+        ]
+    );
+    assert_eq!(heard.last().unwrap(), "all trials done after 1 min 20 s");
+}
+
+#[test]
+fn a_resumed_run_keeps_to_the_whole_runs_budget_and_ends_its_round() {
+    // 4 cells of 10 s, 130 s: three rounds, for 80 s + 40 s. But the last two trials before the stop take 30 s, so
+    // that the budget is already spent by 10 s; a round begun is finished all the same, and no other is begun.
+    let root = root();
+    let mut first = folder(&root);
+    let path = first.path().to_path_buf();
+    let cancel = std::sync::Arc::new(AtomicBool::new(false));
+    let mut plan = FakePlan::new(4);
+    let (flag, clock, mut count) = (cancel.clone(), plan.clock.clone(), 0);
+    plan = plan.script(move |_, _| {
+        count += 1;
+        clock.pass(if count > 8 { 20.0 } else { 0.0 });
+        flag.store(count == 10, Ordering::Relaxed);
+        Ok(1.0)
+    });
+    let summary = hear(&mut plan, &within(130), &mut first, &cancel)
+        .0
+        .unwrap();
+    assert_eq!((plan.ran.len(), summary.seconds), (10, 140.0));
+    drop(first);
+    let mut rest = FakePlan::new(4);
+    let summary = run(&mut rest, &within(130), &mut reopen(&path)).unwrap();
+    assert_eq!((rest.ran.len(), summary.trials), (2, 3));
+    assert_eq!(summary.seconds, 160.0);
+    assert_eq!(warned(&summary), ["trials-cut", "over-budget"]);
+}

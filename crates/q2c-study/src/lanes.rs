@@ -1,0 +1,186 @@
+//! Lanes while a trace is read: in memory as far as there is room, the rest in files.
+
+use q2c_model::{Bytes, IoRecord};
+use q2c_sim::{Recording, RecordingError, Recordings};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Bytes of an I/O in memory and in files: four columns.
+pub(super) const EACH: u64 = 16;
+
+/// How much of a trace is held in memory, and where the rest goes.
+#[derive(Clone, Debug)]
+pub struct Holding {
+    /// Bytes of it in memory at most. A trace that is larger goes to files as a whole.
+    pub memory: Bytes,
+    /// The folder of these files.
+    pub folder: PathBuf,
+    /// Makes a file for one lane in that folder.
+    pub new_file: NewFile,
+}
+
+/// Makes a [`LaneFile`] in a folder.
+pub type NewFile = fn(&Path) -> io::Result<Box<dyn LaneFile>>;
+
+/// A file for one lane that memory has no room for: it is written once, from the first I/O to the
+/// last, and then read like memory. Studies touch no device: who asks for one brings the files.
+pub trait LaneFile {
+    /// Appends I/Os.
+    ///
+    /// # Errors
+    /// When the file system is full or fails.
+    fn write(&mut self, some: &Recording) -> io::Result<()>;
+
+    /// Ends the writing, and gives all that was written.
+    ///
+    /// # Errors
+    /// When the last I/Os cannot be written, or the file cannot be read.
+    fn read(self: Box<Self>) -> io::Result<Recording>;
+}
+
+/// What has been read.
+pub(super) struct Lanes {
+    read: Recordings,
+    /// I/Os in memory at most.
+    most: usize,
+    holding: Holding,
+    /// By the lane's number.
+    files: Vec<Option<Box<dyn LaneFile>>>,
+    spilled: u64,
+}
+
+impl Lanes {
+    pub fn new(holding: &Holding) -> Self {
+        Lanes {
+            read: Recordings::default(),
+            most: usize::try_from(holding.memory.0 / EACH).unwrap_or(usize::MAX),
+            holding: holding.clone(),
+            files: Vec::new(),
+            spilled: 0,
+        }
+    }
+
+    /// Takes the next records of the trace.
+    pub fn take(&mut self, records: &[IoRecord]) -> io::Result<()> {
+        self.read.take(records);
+        match self.read.held() > self.most {
+            true => self.spill(false),
+            false => Ok(()),
+        }
+    }
+
+    fn spill(&mut self, all: bool) -> io::Result<()> {
+        let Lanes {
+            read,
+            holding,
+            files,
+            spilled,
+            ..
+        } = self;
+        read.give(all, &mut |lane, some| {
+            if lane >= files.len() {
+                files.resize_with(lane + 1, || None);
+            }
+            let file = match &mut files[lane] {
+                Some(file) => file,
+                none => none.insert((holding.new_file)(&holding.folder)?),
+            };
+            *spilled += some.len() as u64 * EACH;
+            file.write(some)
+        })
+    }
+
+    /// The lanes, and how much of them is in files.
+    pub fn finish(mut self) -> io::Result<Result<(Vec<Recording>, Bytes), RecordingError>> {
+        if self.files.is_empty() {
+            return Ok(self.read.finish().map(|lanes| (lanes, Bytes(0))));
+        }
+        if let Err(error) = self.read.check() {
+            return Ok(Err(error));
+        }
+        self.spill(true)?;
+        let files = self.files.into_iter().flatten();
+        let lanes: io::Result<Vec<Recording>> = files.map(LaneFile::read).collect();
+        Ok(Ok((lanes?, Bytes(self.spilled))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::{DevId, Layer, Nanos, Op, Sectors};
+
+    /// A file that is none.
+    struct InMemory(Recording);
+
+    impl LaneFile for InMemory {
+        fn write(&mut self, some: &Recording) -> io::Result<()> {
+            for i in 0..some.len() {
+                let (submit, wait) = (some.submit[i], some.wait[i]);
+                let io = q2c_sim::unpack(some.ios[i]);
+                self.0.push(io, submit, wait, some.gap[i]);
+            }
+            Ok(())
+        }
+
+        fn read(self: Box<Self>) -> io::Result<Recording> {
+            Ok(self.0)
+        }
+    }
+
+    fn new_file(folder: &Path) -> io::Result<Box<dyn LaneFile>> {
+        match folder.as_os_str().is_empty() {
+            true => Err(io::ErrorKind::NotFound.into()),
+            false => Ok(Box::new(InMemory(Recording::default()))),
+        }
+    }
+
+    fn holding(memory: u64, folder: &str) -> Holding {
+        Holding {
+            memory: Bytes(memory),
+            folder: folder.into(),
+            new_file,
+        }
+    }
+
+    fn record(n: u64) -> IoRecord {
+        let bytes = Bytes(512 << (n % 4));
+        let mut r = IoRecord::new(
+            0,
+            Layer::User,
+            DevId::default(),
+            Op::Write,
+            Sectors(0),
+            bytes,
+        );
+        let start = 1_000 * n;
+        (r.lane, r.submit_ns) = ((n % 3 * 2) as u32, Some(Nanos(start)));
+        (r.submit_end_ns, r.reap_ns) = (Some(Nanos(start + 9)), Some(Nanos(start + 100 + n)));
+        r
+    }
+
+    fn read(memory: u64) -> (Vec<Recording>, Bytes) {
+        let records: Vec<IoRecord> = (0..1_000).map(record).collect();
+        let mut lanes = Lanes::new(&holding(memory, "somewhere"));
+        records
+            .chunks(64)
+            .for_each(|some| lanes.take(some).unwrap());
+        lanes.finish().unwrap().unwrap()
+    }
+
+    #[test]
+    fn in_files_as_in_memory() {
+        let (in_memory, spilled) = read(1 << 20);
+        assert_eq!((in_memory.len(), spilled.0), (3, 0));
+        let (in_files, spilled) = read(EACH * 100);
+        assert_eq!(spilled.0, EACH * 1_000);
+        assert_eq!(in_files, in_memory);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made() {
+        let mut lanes = Lanes::new(&holding(0, ""));
+        let failed = lanes.take(&[record(0), record(3)]);
+        assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,11 @@
+//! Studies without a device: recorded latencies through many sleep rules.
+
+mod answer;
+mod lanes;
+mod notes;
+mod source;
+mod sweep;
+
+pub use lanes::{Holding, LaneFile, NewFile};
+pub use source::{SourceError, SourceOptions, Trace, read};
+pub use sweep::{Study, StudyError};

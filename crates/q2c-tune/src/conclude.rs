@@ -1,0 +1,324 @@
+//! From evidence to the result.
+
+use super::cells::CellSpec;
+use super::kernel::{self, KernelSleeps};
+use super::outcome::{QUANTILES, TrialOutcome};
+use super::rounds::{Case, Verified};
+use super::simulated::{of_first_recording, prediction};
+use super::{Tune, TuneError, fidelity, warn};
+use q2c_advice::{predict, relative};
+use q2c_model::Nanos;
+use q2c_policy::LaneMethod;
+use q2c_result::Warning;
+use q2c_result::tune::{
+    Calibration, Cell, EffectiveMode, Job, Lesson, Measured, Prediction, SCHEMA, Series, Sweep,
+    TuneResult, Unavailable,
+};
+use q2c_run::runner::{CellRuns, End};
+use q2c_stats::{Interval, median, sorted};
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Everything a run has gathered.
+pub(super) struct Evidence {
+    pub calibration: Vec<Calibration>,
+    pub verified: Verified,
+    pub warnings: Vec<Warning>,
+    pub unavailable: Vec<Unavailable>,
+    pub seconds: f64,
+}
+
+pub(super) fn conclude(tune: &Tune<'_>, evidence: Evidence) -> Result<TuneResult, TuneError> {
+    let Evidence {
+        calibration,
+        verified,
+        mut warnings,
+        unavailable,
+        seconds,
+    } = evidence;
+    if let End::Aborted { label, error, .. } = &verified.end {
+        return Err(TuneError::Io(format!("verify {label} live: {error}")));
+    }
+    let Verified { cases, cells, .. } = &verified;
+    let first: Vec<Option<Prediction>> = cells
+        .iter()
+        .map(|runs| first_prediction(tune, &runs.plan.cell, &calibration, cases))
+        .collect();
+    warnings.extend(verified.warnings.iter().cloned());
+    warnings.extend(warn::warnings(tune, cells));
+    let asked = tune.spec.min_iops.as_deref().unwrap_or_default();
+    let each = cells.iter().zip(&first);
+    Ok(TuneResult {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_s: started(seconds),
+        seconds,
+        complete: matches!(verified.end, End::Complete),
+        job: job(tune),
+        machine: tune.machine.clone(),
+        target: tune.target.clone(),
+        doctor: tune.doctor.clone(),
+        recommendation: cases
+            .iter()
+            .map(|case| case.referee.recommendation(case.bs, asked))
+            .collect(),
+        fidelity: fidelity::fidelity(cells, &first),
+        harness_floor_ns: tune.harness_floor_ns,
+        harness_bare_ns: tune.harness_bare_ns,
+        sweeps: cases.iter().map(|case| simulated(tune, case)).collect(),
+        lessons: cases
+            .iter()
+            .zip(&calibration)
+            .map(|(case, calibration)| lesson(case, calibration))
+            .collect(),
+        cells: each.map(|(runs, first)| cell(runs, *first)).collect(),
+        calibration,
+        unavailable,
+        warnings,
+    })
+}
+
+/// Unix time in seconds at which a run began that took so long.
+fn started(seconds: f64) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    (now.map_or(0.0, |d| d.as_secs_f64()) - seconds) as u64
+}
+
+fn simulated(tune: &Tune<'_>, case: &Case) -> Sweep {
+    of_first_recording(tune, case.bs, &case.referee.cost(), &case.first)
+}
+
+fn lesson(case: &Case, calibration: &Calibration) -> Lesson {
+    let correction = case.referee.correction();
+    let latency = super::simulated::median_wait(&case.first);
+    let delay = calibration.cost.wake_clear.base_ns.at(latency / 2.0);
+    let sleeping = case.referee.tried().filter(|(m, ..)| m.policy().is_some());
+    Lesson {
+        bs: case.bs,
+        rounds: case.referee.round() + 1,
+        trials: sleeping.map(|(.., trials)| trials.len() as u32).sum(),
+        latency_ns: correction.latency * latency,
+        latency_per_sleep: correction.relief,
+        wake_ns: correction.wake * delay,
+        sleep_cpu: 1.0 + correction.sleep_cpu,
+    }
+}
+
+fn job(tune: &Tune<'_>) -> Job {
+    let spec = tune.spec;
+    Job {
+        engine: spec.engine.clone(),
+        rw: spec.rw.clone(),
+        block_sizes: spec.sizes.clone(),
+        jobs: tune.workload.cpus.len() as u32,
+        cpus: tune.workload.cpus.clone(),
+        background: spec.background.clone(),
+        trial_seconds: spec.seconds,
+        trials: spec.trials,
+        objective: spec.objective.clone(),
+        limits: spec.limits().in_words(),
+        seed: spec.seed,
+    }
+}
+
+/// From the first recording and the costs as calibrated. `None` for classic polling, which the
+/// recording is already, and for the kernel's own sleep, the costs of whose calls are not
+/// calibrated.
+fn first_prediction(
+    tune: &Tune<'_>,
+    cell: &CellSpec,
+    calibration: &[Calibration],
+    cases: &[Case],
+) -> Option<Prediction> {
+    let method = cell.method.lane()?;
+    if *method == LaneMethod::Poll {
+        return None;
+    }
+    let calibration = calibration.iter().find(|c| c.bs == cell.bs)?;
+    let case = cases.iter().find(|case| case.bs == cell.bs)?;
+    let measure = Nanos::from_secs_f64(tune.spec.seconds);
+    let (cpus, cost) = (&tune.workload.cpus, &calibration.cost);
+    let seed = tune.spec.seed;
+    Some(prediction(&predict(
+        method,
+        &case.first,
+        cpus,
+        cost,
+        measure,
+        seed,
+    )))
+}
+
+fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Prediction>) -> Cell {
+    let spec = &runs.plan.cell;
+    Cell {
+        bs: spec.bs,
+        sleeping: spec.method.sleeps(),
+        method: spec.method.clone(),
+        role: spec.role.to_string(),
+        predicted: paired(runs),
+        predicted_first,
+        measured: measured(runs),
+        relative: spec
+            .has_slices()
+            .then(|| relative(&evidence(runs)))
+            .flatten(),
+        effective_mode: effective_mode(runs),
+        series: median_series(runs),
+        latency_quantiles: latency_quantiles(runs),
+    }
+}
+
+/// A cell's trials as the referee takes them.
+fn evidence(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<q2c_advice::Trial> {
+    runs.outcomes().map(TrialOutcome::evidence).collect()
+}
+
+/// Medians of the paired predictions over the trials.
+fn paired(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Prediction> {
+    let predictions: Vec<Prediction> = runs.outcomes().filter_map(|o| o.predicted).collect();
+    let middle = |value: fn(&Prediction) -> f64| {
+        median(&sorted(&predictions.iter().map(value).collect::<Vec<_>>()))
+    };
+    (!predictions.is_empty()).then(|| Prediction {
+        iops: middle(|p| p.iops),
+        cpu_pct: middle(|p| p.cpu_pct),
+        miss_rate: middle(|p| p.miss_rate),
+        effective_sleep_ns: middle(|p| p.effective_sleep_ns),
+        kiops_per_core: middle(|p| p.kiops_per_core),
+        p99_ns: middle(|p| p.p99_ns),
+    })
+}
+
+/// Trial by trial, where busy CPUs could be read.
+fn kiops_per_core(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<f64> {
+    let of = |o: &TrialOutcome| {
+        let busy = o.busy_cpus.filter(|&busy| busy > 0.0);
+        busy.map(|busy| o.iops / 1e3 / busy)
+    };
+    runs.outcomes().filter_map(of).collect()
+}
+
+/// A number of sleeps: from the threads, or for the kernel's own from what a probe saw. `None`: it
+/// is not known.
+type OfSleeps = (
+    fn(&TrialOutcome) -> f64,
+    fn((f64, f64, Option<f64>)) -> Option<f64>,
+);
+
+fn of_sleeps(runs: &CellRuns<CellSpec, TrialOutcome>, (own, kernel): OfSleeps) -> Interval {
+    if runs.plan.cell.method.lane().is_some() {
+        return runs.interval(own);
+    }
+    let seen = runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref());
+    let numbers = seen.filter_map(|sleeps| kernel(sleeps.numbers()?));
+    Interval::of(&numbers.collect::<Vec<_>>())
+}
+
+fn measured(runs: &CellRuns<CellSpec, TrialOutcome>) -> Measured {
+    let kiops_per_core = kiops_per_core(runs);
+    let busy: Vec<f64> = runs.outcomes().filter_map(|o| o.busy_cpus).collect();
+    Measured {
+        iops: runs.interval(|o| o.iops),
+        cpu_pct: runs.interval(|o| o.cpu_pct),
+        miss_rate: of_sleeps(runs, (|o| o.miss_rate, |k| Some(k.0))),
+        effective_sleep_ns: of_sleeps(runs, (|o| o.effective_sleep_ns, |k| Some(k.1))),
+        kiops_per_core: Interval::of(&kiops_per_core),
+        p99_ns: runs.interval(|o| o.p99_ns),
+        slept_ns: of_sleeps(runs, (|o| o.slept_ns, |k| k.2)),
+        mean_ns: runs.interval(|o| o.mean_ns),
+        p50_ns: runs.interval(|o| o.p50_ns),
+        p999_ns: runs.interval(|o| o.p999_ns),
+        busy_cpus: Interval::of(&busy),
+        switches_per_io: runs.interval(|o| o.switches_per_io),
+        errors: 0,
+        ios: runs.outcomes().map(|o| o.ios).sum(),
+    }
+}
+
+fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
+    let sum =
+        |value: fn(&TrialOutcome) -> Option<u64>| runs.outcomes().map(value).sum::<Option<u64>>();
+    let ios: u64 = runs.outcomes().map(|o| o.ios).sum();
+    let slept: u64 = runs.outcomes().map(|o| o.slept).sum();
+    let switches = runs.interval(|o| o.switches_per_io).median;
+    let was = match runs.plan.cell.method.lane() {
+        Some(LaneMethod::Interrupt) => "interrupt",
+        Some(LaneMethod::Poll) => "poll (spinning on the ring; the device still interrupts)",
+        Some(LaneMethod::Hybrid(_)) if slept == 0 => "poll (the rule never slept)",
+        Some(LaneMethod::Hybrid(_)) if fidelity::stays_on_cpu(runs) => {
+            "hybrid (most sleeps ended without leaving the CPU)"
+        }
+        Some(LaneMethod::Hybrid(_)) => "hybrid (sleep, then spinning on the ring)",
+        None => kernel::was(ios, sum(|o| o.interrupts), switches),
+    };
+    let told = |count: Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());
+    let proof = [
+        ("I/Os", ios.to_string()),
+        ("I/Os that slept", slept_in_words(runs, slept)),
+        (
+            "voluntary switches per slept I/O, or per I/O",
+            format!("{switches:.3}"),
+        ),
+        ("device interrupts", told(sum(|o| o.interrupts))),
+        ("device requests", told(sum(|o| o.requests))),
+        (
+            "ring flags",
+            runs.outcomes()
+                .next()
+                .map_or(String::new(), |o| o.ring_flags.clone()),
+        ),
+    ];
+    EffectiveMode {
+        asked: runs.plan.cell.method.to_string(),
+        was: match runs.failures().next().filter(|_| ios == 0) {
+            Some(reason) => format!("not run: {reason}"),
+            None => was.to_owned(),
+        },
+        proof: proof
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect::<BTreeMap<_, _>>(),
+    }
+}
+
+/// Their number; of the kernel's own sleeps, what a probe saw of them, or why it saw none.
+fn slept_in_words(runs: &CellRuns<CellSpec, TrialOutcome>, slept: u64) -> String {
+    let mut seen: Option<(u64, u64)> = None;
+    for sleeps in runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref()) {
+        match sleeps {
+            KernelSleeps::Unseen(why) => return format!("not seen: {why}"),
+            KernelSleeps::Seen { polled, slept, .. } => {
+                let (s, p) = seen.unwrap_or_default();
+                seen = Some((s + slept, p + polled));
+            }
+        }
+    }
+    seen.map_or_else(
+        || slept.to_string(),
+        |(slept, polled)| format!("{slept} of {polled} seen by a probe"),
+    )
+}
+
+/// The series of the trial whose IOPS are the median's neighbour.
+fn median_series(runs: &CellRuns<CellSpec, TrialOutcome>) -> Series {
+    let mut outcomes: Vec<&TrialOutcome> = runs.outcomes().collect();
+    outcomes.sort_by(|a, b| a.iops.total_cmp(&b.iops));
+    outcomes
+        .get(outcomes.len() / 2)
+        .map_or_else(Series::default, |o| o.series.clone())
+}
+
+fn latency_quantiles(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<(f64, f64)> {
+    let at = |n: usize| {
+        median(&sorted(
+            &runs
+                .outcomes()
+                .filter_map(|o| o.quantiles.get(n).copied())
+                .collect::<Vec<_>>(),
+        ))
+    };
+    (0..QUANTILES)
+        .map(|n| ((n as f64 + 0.5) / QUANTILES as f64, at(n)))
+        .collect()
+}

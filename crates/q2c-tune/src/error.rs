@@ -1,0 +1,64 @@
+//! Why a tune run ends without a result.
+
+use q2c_engine::RunError as EngineRunError;
+use q2c_result::Exit;
+use q2c_run::run_dir::RunDirError;
+use q2c_run::runner::RunError as RunnerError;
+use q2c_sim::RecordingError;
+use q2c_trace::TraceError;
+use q2c_workbench::calibrate::CalibrateError;
+use thiserror::Error;
+
+/// Why a tune run ends without a result.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TuneError {
+    /// Calibration failed.
+    #[error(transparent)]
+    Calibrate(#[from] CalibrateError),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineRunError),
+    /// An I/O failed.
+    #[error("{0}")]
+    Io(String),
+    /// The run folder failed.
+    #[error(transparent)]
+    Folder(#[from] RunDirError),
+    /// The runner failed.
+    #[error(transparent)]
+    Runner(#[from] RunnerError),
+    /// The recording could not be stored or read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The recording cannot be replayed.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// A file kept in the run folder is broken.
+    #[error("read {path} of the run to be resumed: {problem}; start a new run instead")]
+    Kept {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Stopped before there was anything to show.
+    #[error(
+        "tune: stopped by a signal before the first trial; finished stages are kept for --resume"
+    )]
+    Stopped,
+}
+
+impl TuneError {
+    /// The exit code it means.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            TuneError::Stopped | TuneError::Calibrate(CalibrateError::Stopped) => Exit::Interrupted,
+            TuneError::Io(_) | TuneError::Calibrate(CalibrateError::Io(_)) => Exit::Device,
+            TuneError::Engine(_) | TuneError::Calibrate(_) => Exit::Environment,
+            TuneError::Folder(_) | TuneError::Runner(_) | TuneError::Trace(_) => Exit::Device,
+            TuneError::Recording(_) | TuneError::Kept { .. } => Exit::Input,
+        }
+    }
+}

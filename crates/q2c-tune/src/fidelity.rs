@@ -1,0 +1,172 @@
+//! Prediction against measurement, over sleeping cells. Of each cell only the trials of its first
+//! round count: the costs were not yet corrected by what it showed itself.
+
+use super::cells::CellSpec;
+use super::outcome::TrialOutcome;
+use q2c_result::tune::{Fidelity, Prediction};
+use q2c_run::runner::CellRuns;
+use q2c_stats::{median, sorted};
+use q2c_workbench::workload::REALLY_SLEPT;
+
+/// One cell's errors: medians over its trials of predicted less measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct CellError {
+    iops_pct: f64,
+    cpu_points: f64,
+    miss_points: f64,
+    drift_pct: Option<f64>,
+}
+
+pub(super) fn fidelity(
+    cells: &[CellRuns<CellSpec, TrialOutcome>],
+    first: &[Option<Prediction>],
+) -> Fidelity {
+    let hybrid = cells.iter().zip(first).filter(|(cell, _)| {
+        cell.plan
+            .cell
+            .method
+            .lane()
+            .is_some_and(|m| m.policy().is_some())
+    });
+    let (awake, sleeping): (Vec<_>, Vec<_>) = hybrid.partition(|(cell, _)| stays_on_cpu(cell));
+    let errors: Vec<CellError> = sleeping
+        .into_iter()
+        .filter_map(|(cell, first)| cell_error(cell, first.as_ref()))
+        .collect();
+    let column = |value: fn(&CellError) -> f64| {
+        sorted(&errors.iter().map(|e| value(e).abs()).collect::<Vec<_>>())
+    };
+    let (iops, cpu) = (column(|e| e.iops_pct), column(|e| e.cpu_points));
+    let miss = column(|e| e.miss_points);
+    let drift: Vec<f64> = errors
+        .iter()
+        .filter_map(|e| e.drift_pct)
+        .map(f64::abs)
+        .collect();
+    let most = |values: &[f64]| values.last().copied().unwrap_or(0.0);
+    Fidelity {
+        cells: errors.len() as u32,
+        iops_error_pct_median: median(&iops),
+        iops_error_pct_max: most(&iops),
+        cpu_points_median: median(&cpu),
+        cpu_points_max: most(&cpu),
+        miss_points_median: median(&miss),
+        miss_points_max: most(&miss),
+        never_slept: awake.len() as u32,
+        drift_pct: median(&sorted(&drift)),
+    }
+}
+
+/// Whether the sleeps of a cell, if it has any, were none to the kernel.
+pub(super) fn stays_on_cpu(runs: &CellRuns<CellSpec, TrialOutcome>) -> bool {
+    let slept = runs.outcomes().any(|o| o.slept > 0);
+    slept && runs.interval(|o| o.switches_per_io).median < REALLY_SLEPT
+}
+
+fn cell_error(
+    cell: &CellRuns<CellSpec, TrialOutcome>,
+    first: Option<&Prediction>,
+) -> Option<CellError> {
+    let round = cell.outcomes().map(|o| o.round).min()?;
+    let pairs: Vec<(&TrialOutcome, Prediction)> = cell
+        .outcomes()
+        .filter(|outcome| outcome.round == round)
+        .filter_map(|outcome| Some((outcome, outcome.predicted?)))
+        .collect();
+    if pairs.is_empty() {
+        return None;
+    }
+    let middle = |value: &dyn Fn(&TrialOutcome, &Prediction) -> f64| {
+        median(&sorted(
+            &pairs.iter().map(|(o, p)| value(o, p)).collect::<Vec<_>>(),
+        ))
+    };
+    let paired_iops = middle(&|_, p| p.iops);
+    Some(CellError {
+        iops_pct: middle(&|o, p| (p.iops - o.iops) / o.iops * 100.0),
+        cpu_points: middle(&|o, p| p.cpu_pct - o.cpu_pct),
+        miss_points: middle(&|o, p| (p.miss_rate - o.miss_rate) * 100.0),
+        // Later rounds predict with other costs than the first recording's.
+        drift_pct: first
+            .filter(|_| round == 0)
+            .map(|first| (first.iops - paired_iops) / paired_iops * 100.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_advice::Role;
+    use q2c_model::Bytes;
+    use q2c_run::runner::{CellPlan, Trial, TrialResult};
+
+    fn runs(method: &str, trials: &[(f64, f64)]) -> CellRuns<CellSpec, TrialOutcome> {
+        let cell = CellSpec {
+            bs: Bytes(4096),
+            method: method.parse().unwrap(),
+            role: Role::Linux,
+            round: 0,
+        };
+        let plan = CellPlan {
+            key: method.to_owned(),
+            label: method.to_owned(),
+            seconds: 1.0,
+            cell,
+        };
+        let outcome = |&(iops, predicted): &(f64, f64)| TrialOutcome {
+            iops,
+            predicted: Some(Prediction {
+                iops: predicted,
+                ..Prediction::default()
+            }),
+            ..TrialOutcome::default()
+        };
+        let trial = |(n, o): (usize, &(f64, f64))| Trial {
+            trial: n as u32,
+            session: 1,
+            ended_unix_s: 0.0,
+            seconds: 1.0,
+            result: TrialResult::Ok(outcome(o)),
+        };
+        CellRuns {
+            plan,
+            trials: trials.iter().enumerate().map(trial).collect(),
+        }
+    }
+
+    /// In the second round the costs have learned from the first: its error of 50 % does not count.
+    #[test]
+    fn what_a_correction_has_seen_does_not_count() {
+        let mut cell = runs("hybrid:fixed:1us", &[(100.0, 110.0), (100.0, 150.0)]);
+        if let TrialResult::Ok(outcome) = &mut cell.trials[1].result {
+            outcome.round = 1;
+        }
+        let got = fidelity(&[cell], &[None]);
+        assert!((got.iops_error_pct_median - 10.0).abs() < 1e-9, "{got:?}");
+    }
+
+    /// Errors of the trials: +10 %, -10 %, +20 %: their median is 10 %. The other cell is 5 % off;
+    /// interrupt is left out.
+    #[test]
+    fn errors_are_paired_within_a_cell_and_taken_as_they_are_across() {
+        let cells = [
+            runs(
+                "hybrid:fixed:1us",
+                &[(100.0, 110.0), (100.0, 90.0), (50.0, 60.0)],
+            ),
+            runs("hybrid:fixed:2us", &[(200.0, 190.0)]),
+            runs("interrupt", &[(1.0, 9.0)]),
+        ];
+        let first = Prediction {
+            iops: 99.0,
+            ..Prediction::default()
+        };
+        let got = fidelity(&cells, &[Some(first), None, None]);
+        assert_eq!((got.cells, got.iops_error_pct_max), (2, 10.0));
+        assert_eq!(got.iops_error_pct_median, 7.5);
+        assert!(
+            (got.drift_pct - 10.0).abs() < 1e-9,
+            "99 against the median 90"
+        );
+    }
+}

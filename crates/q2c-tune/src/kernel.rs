@@ -1,0 +1,402 @@
+//! `hybrid-kernel`: the kernel's own hybrid polling beside q2c's rules. preadv2 and pwritev2 with
+//! RWF_HIPRI, on Linux 4.10 to 5.18, under `queue/io_poll` and `queue/io_poll_delay`, which are put
+//! back after each trial.
+//!
+//! The kernel sleeps inside the call, so the thread sees neither sleep nor miss. They are counted
+//! by a probe (from Linux 5.8) in a second run after the trial: the probe costs time at each turn
+//! of the driver's poll, and the trial shall not pay for it.
+
+use super::cells::CellSpec;
+use super::outcome::{TrialOutcome, measured};
+use super::{Tune, TuneError, read_json};
+use q2c_capture::ProbeError;
+use q2c_capture::kernel_hybrid::{Counts, Delay, KernelHybrid};
+use q2c_engine::{EngineSpec, RunError};
+use q2c_host::machine::kernel_version;
+use q2c_host::restore::Guard;
+use q2c_model::Nanos;
+use q2c_policy::{KernelSleep, Method};
+use q2c_result::tune::{Series, Unavailable};
+use q2c_run::run_dir::RunDir;
+use q2c_run::runner::{CellError, Context};
+use q2c_workbench::workload::{Site, Stage, Step, Watched, Workload};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What carries it out.
+const ENGINE: &str = "pvsync2:hipri";
+/// Where the run folder keeps why it is not available, so that a resumed run has the same cells.
+const KEPT: &str = "hybrid-kernel.json";
+
+/// A sleep of this length: whole microseconds, at least one.
+pub(super) fn fixed(sleep_ns: f64) -> KernelSleep {
+    KernelSleep::fixed(Nanos(sleep_ns.round() as u64))
+}
+
+/// Three of the kernel's windows pass before a trial counts: nothing sleeps in the first.
+const SETTLE: Nanos = Nanos::from_millis(300);
+/// The run with the probe is half a trial long, within these.
+const WATCHED_SHORTEST: Nanos = Nanos::from_millis(200);
+const WATCHED_LONGEST: Nanos = Nanos::from_millis(1_000);
+
+/// What a probe saw of the kernel's sleeps, in a run of its own after the trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelSleeps {
+    /// Counts.
+    Seen {
+        /// Polled requests that completed.
+        polled: u64,
+        /// Slept for.
+        slept: u64,
+        /// Misses / polled requests.
+        miss_rate: f64,
+        /// Sum of sleeps asked / polled requests, ns.
+        effective_sleep_ns: f64,
+        /// Mean sleep from the timer's start to the next poll call, ns; `None` when the end of none
+        /// was seen.
+        slept_ns: Option<f64>,
+    },
+    /// Why there are none.
+    Unseen(String),
+}
+
+impl KernelSleeps {
+    fn of(counts: Counts) -> KernelSleeps {
+        match (counts.miss_rate(), counts.effective_sleep_ns()) {
+            (Some(miss_rate), Some(effective_sleep_ns)) => KernelSleeps::Seen {
+                polled: counts.polled,
+                slept: counts.slept,
+                miss_rate,
+                effective_sleep_ns,
+                slept_ns: counts.mean_slept_ns(),
+            },
+            _ => KernelSleeps::Unseen("no polled request completed".to_owned()),
+        }
+    }
+
+    /// The numbers: miss rate, effective sleep and mean sleep.
+    pub(super) fn numbers(&self) -> Option<(f64, f64, Option<f64>)> {
+        match *self {
+            KernelSleeps::Seen {
+                miss_rate,
+                effective_sleep_ns,
+                slept_ns,
+                ..
+            } => Some((miss_rate, effective_sleep_ns, slept_ns)),
+            KernelSleeps::Unseen(_) => None,
+        }
+    }
+}
+
+/// Why the method cannot be had here; `None` when it can.
+pub(super) fn unavailable(
+    tune: &Tune<'_>,
+    folder: &RunDir,
+) -> Result<Option<Unavailable>, TuneError> {
+    let kept: Option<Option<String>> = read_json(folder, KEPT)?;
+    let reason = match kept {
+        Some(reason) => reason,
+        None => {
+            let reason = why_not(tune);
+            folder.publish_json(KEPT, &reason)?;
+            reason
+        }
+    };
+    Ok(reason.map(|reason| Unavailable {
+        method: Method::HybridKernel(KernelSleep::Own),
+        reason,
+    }))
+}
+
+fn why_not(tune: &Tune<'_>) -> Option<String> {
+    let site = &tune.workload.site;
+    let Some(leaf) = &site.leaf else {
+        return Some("no block device stands under the target".to_owned());
+    };
+    if !leaf.below.is_empty() {
+        let disk = &leaf.disk.name;
+        return Some(format!(
+            "{disk} stands on other disks, and is not polled itself"
+        ));
+    }
+    of_kernel(&tune.machine.kernel).or_else(|| {
+        // Tried and put back: until 5.15 polling can be switched on where there are poll queues,
+        // and only trying tells.
+        hold(site, tune.restore_dir, Delay::OWN).err()
+    })
+}
+
+/// Why a kernel has nothing to set.
+fn of_kernel(release: &str) -> Option<String> {
+    let why = match kernel_version(release)? {
+        version if version < (4, 10) => "it came with 4.10",
+        version if version < (5, 19) => return None,
+        version if version < (6, 4) => "since 5.19 preadv2 does not poll, whatever RWF_HIPRI says",
+        _ => {
+            "since 5.19 preadv2 does not poll, and since 6.4 io_poll_delay takes any value and does nothing"
+        }
+    };
+    Some(format!(
+        "Linux {release} has none; {why}; kernels from 4.10 to 5.18 do"
+    ))
+}
+
+/// Polling on, with this delay, until the guard is dropped. The reason in words when that cannot
+/// be.
+fn hold(site: &Site, journal: Option<&Path>, delay: Delay) -> Result<Guard, String> {
+    let Some(leaf) = &site.leaf else {
+        return Err("no block device stands under the target".to_owned());
+    };
+    let nowhere =
+        "there is no folder for the journal of settings: neither XDG_STATE_HOME nor HOME is set";
+    let journal = journal.ok_or_else(|| nowhere.to_owned())?;
+    let queue = leaf.disk.dir.join("queue");
+    let mut guard = Guard::new(&site.roots, journal).map_err(|e| e.to_string())?;
+    set(&mut guard, &queue.join("io_poll"), "1").map_err(|why| {
+        format!("{why}; the device has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's command line, or as an option of the module)")
+    })?;
+    set(
+        &mut guard,
+        &queue.join("io_poll_delay"),
+        &delay.0.to_string(),
+    )?;
+    Ok(guard)
+}
+
+/// Holds a setting and sets it; a value that the kernel takes and does not keep is an error, too.
+fn set(guard: &mut Guard, file: &Path, value: &str) -> Result<(), String> {
+    guard.hold(file).map_err(|e| e.to_string())?;
+    let set = guard.set(file, value).map_err(|e| e.to_string())?;
+    match set.now == value {
+        true => Ok(()),
+        false => Err(format!(
+            "{} was set to {value} and is {} all the same",
+            file.display(),
+            set.now
+        )),
+    }
+}
+
+/// Seconds that a trial takes.
+pub(super) fn seconds(tune: &Tune<'_>) -> f64 {
+    SETTLE.as_secs_f64() + tune.spec.seconds + watched_for(tune).as_secs_f64()
+}
+
+fn watched_for(tune: &Tune<'_>) -> Nanos {
+    Nanos::from_secs_f64(tune.spec.seconds / 2.0).clamp(WATCHED_SHORTEST, WATCHED_LONGEST)
+}
+
+/// One trial: settling and measured part, then the run with the probe.
+pub(super) fn trial(
+    tune: &Tune<'_>,
+    cell: &CellSpec,
+    sleep: &KernelSleep,
+    iops_hint: f64,
+    context: &Context<'_>,
+) -> Result<TrialOutcome, CellError> {
+    let site = &tune.workload.site;
+    let steered = || CellError::Cell("tune steers no kernel: `q2c poll steer` does".to_owned());
+    let delay = Delay::of(sleep).ok_or_else(steered)?;
+    let _guard = hold(site, tune.restore_dir, delay).map_err(CellError::Cell)?;
+    let workload = Workload {
+        engine: ENGINE.parse::<EngineSpec>().expect("an engine of ours"),
+        ..tune.workload.clone()
+    };
+    let stages = [
+        Stage::new(Step::POLL, SETTLE),
+        Stage::new(Step::Same, Nanos::from_secs_f64(tune.spec.seconds)),
+    ];
+    let seed = context.seed >> 1;
+    let run = |stages: &[Stage]| {
+        let ran = workload.run(cell.bs, stages, seed, Some(iops_hint), context.cancel);
+        whole(ran, context.cancel)
+    };
+    let outcome = measured(&run(&stages)?, &[1], cell.bs.0, site.idle_busy_cpus);
+    let kernel_sleeps = sleeps(site, || {
+        run(&[Stage::new(Step::POLL, watched_for(tune))]).map(drop)
+    })?;
+    Ok(TrialOutcome {
+        series: Series {
+            // Not known interval by interval.
+            miss_rate: Vec::new(),
+            effective_sleep_ns: Vec::new(),
+            slept_ns: Vec::new(),
+            ..outcome.series
+        },
+        kernel_sleeps: Some(kernel_sleeps),
+        ..outcome
+    })
+}
+
+/// A run that went to its end.
+pub(super) fn whole(
+    ran: Result<Watched, RunError>,
+    cancel: &AtomicBool,
+) -> Result<Watched, CellError> {
+    let watched = ran.map_err(|e| CellError::Abort(Box::new(e)))?;
+    match &watched.fault {
+        Some(fault) => Err(CellError::Abort(fault.clone().into())),
+        None if watched.data.stopped || cancel.load(Ordering::Relaxed) => Err(CellError::Cancelled),
+        None => Ok(watched),
+    }
+}
+
+/// What the probe sees of a run; the run is left out where there is no probe.
+fn sleeps(
+    site: &Site,
+    run: impl FnOnce() -> Result<(), CellError>,
+) -> Result<KernelSleeps, CellError> {
+    let Some(leaf) = &site.leaf else {
+        return Ok(KernelSleeps::Unseen("no device".to_owned()));
+    };
+    let unseen = |error: ProbeError| Ok(KernelSleeps::Unseen(error.to_string()));
+    let probe = match KernelHybrid::attach(&site.roots, &leaf.disk) {
+        Ok(probe) => probe,
+        Err(error) => return unseen(error),
+    };
+    run()?;
+    probe
+        .read()
+        .map_or_else(unseen, |counts| Ok(KernelSleeps::of(counts)))
+}
+
+/// What a cell really was, from counts over its trials.
+pub(super) fn was(ios: u64, interrupts: Option<u64>, switches_per_io: f64) -> &'static str {
+    let left_cpu = switches_per_io >= q2c_workbench::workload::REALLY_SLEPT;
+    let interrupts = interrupts.map(|n| n as f64 / ios.max(1) as f64);
+    match (interrupts, left_cpu) {
+        _ if ios == 0 => "not run",
+        (Some(n), _) if n >= BY_INTERRUPT => "interrupt: the kernel ignored the request to poll",
+        (None, true) => {
+            "not proved: interrupts could not be read, and a wait for them leaves the CPU, too"
+        }
+        (_, true) => "hybrid-kernel (the kernel sleeps, then asks the device; no interrupts)",
+        (_, false) => "poll (the kernel asks the device, and rarely slept)",
+    }
+}
+
+/// Interrupts per I/O from which on completions came by interrupt.
+const BY_INTERRUPT: f64 = 0.5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_host::Roots;
+    use q2c_host::block::{Disk, Leaf};
+    use q2c_model::DevId;
+    use std::fs;
+
+    #[test]
+    fn kernels_without_it_are_told_why() {
+        for (release, word) in [
+            ("4.9.3", "it came with 4.10"),
+            ("5.19.0", "does not poll"),
+            ("6.1.0-32-amd64", "does not poll"),
+            ("7.2.1", "takes any value and does nothing"),
+        ] {
+            let why = of_kernel(release).expect(release);
+            assert!(why.contains(word) && why.contains(release), "{why}");
+        }
+        for release in ["4.10.0", "5.4.0-1-amd64", "5.10.0-46-amd64", "5.18.19"] {
+            assert_eq!(of_kernel(release), None, "{release}");
+        }
+    }
+
+    fn site(folder: &Path, files: &[(&str, &str)]) -> Site {
+        let dir = folder.join("nvme0n1");
+        fs::create_dir_all(dir.join("queue")).unwrap();
+        for (name, value) in files {
+            fs::write(dir.join("queue").join(name), value).unwrap();
+        }
+        Site {
+            roots: Roots::live(),
+            leaf: Some(Leaf {
+                disk: Disk {
+                    name: "nvme0n1".to_owned(),
+                    dev: DevId::default(),
+                    dir,
+                },
+                partition: None,
+                below: Vec::new(),
+                unproved: Vec::new(),
+            }),
+            idle_busy_cpus: 0.0,
+        }
+    }
+
+    /// Polling switched off and a value of somebody's: both are back as they were.
+    #[test]
+    fn both_settings_are_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("journal");
+        let site = site(
+            folder.path(),
+            &[("io_poll", "0\n"), ("io_poll_delay", "25\n")],
+        );
+        let read = |name: &str| {
+            let queue = folder.path().join("nvme0n1/queue");
+            fs::read_to_string(queue.join(name))
+                .unwrap()
+                .trim()
+                .to_owned()
+        };
+        let guard = hold(&site, Some(&journal), Delay(57)).unwrap();
+        assert_eq!(
+            (read("io_poll"), read("io_poll_delay")),
+            ("1".into(), "57".into())
+        );
+        let second = hold(&site, Some(&journal), Delay(0)).unwrap_err();
+        assert!(second.contains("holds it"), "{second}");
+        drop(guard);
+        assert_eq!(
+            (read("io_poll"), read("io_poll_delay")),
+            ("0".into(), "25".into())
+        );
+        let none = hold(&site, None, Delay(0)).unwrap_err();
+        assert!(none.contains("journal"), "{none}");
+    }
+
+    #[test]
+    fn a_device_that_lacks_the_setting_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("journal");
+        let site = site(folder.path(), &[("io_poll", "1\n")]);
+        let why = hold(&site, Some(&journal), Delay(0)).unwrap_err();
+        assert!(why.contains("io_poll_delay"), "{why}");
+    }
+
+    #[test]
+    fn what_it_was_is_told_by_interrupts_and_switches() {
+        for (ios, interrupts, switches, wanted) in [
+            (1_000, Some(0), 0.95, "hybrid-kernel"),
+            (1_000, Some(3), 0.02, "poll"),
+            (1_000, Some(998), 0.99, "interrupt"),
+            (1_000, None, 0.99, "not proved"),
+            (0, Some(0), 0.0, "not run"),
+        ] {
+            let was = was(ios, interrupts, switches);
+            assert!(was.starts_with(wanted), "{was}");
+        }
+    }
+
+    /// 50 of 200 slept for, 40 ns each: 10 ns over all.
+    #[test]
+    fn numbers_of_the_probe() {
+        let counts = Counts {
+            polled: 200,
+            slept: 50,
+            missed: 20,
+            asked_ns: 2_000,
+            timed: 4,
+            slept_ns: 240,
+            ..Counts::default()
+        };
+        let seen = KernelSleeps::of(counts);
+        assert_eq!(seen.numbers(), Some((0.1, 10.0, Some(60.0))));
+        let text = serde_json::to_string(&seen).unwrap();
+        assert_eq!(serde_json::from_str::<KernelSleeps>(&text).unwrap(), seen);
+        assert_eq!(KernelSleeps::of(Counts::default()).numbers(), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! `q2c tune`: calibrate, record by classic polling, then rounds of simulation and trials, and a
+//! verdict by the trials.
+//!
+//! Which rules are tried and which has won is for [`q2c_advice`]; here the trials are run.
+//!
+//! Every live trial is cut into parts that stand between polled slices of the same thread and ring.
+//! The prediction compared with it comes from those slices, never from the trial; the prediction
+//! from the first recording is kept too, and its distance is the device's drift.
+
+mod cells;
+mod conclude;
+mod error;
+mod fidelity;
+mod kernel;
+mod outcome;
+mod plan;
+mod record;
+mod rounds;
+mod simulated;
+mod spec;
+mod timetable;
+mod warn;
+
+pub use cells::CellSpec;
+pub use error::TuneError;
+pub use kernel::KernelSleeps;
+pub use outcome::{TrialOutcome, Windows};
+pub use spec::TuneSpec;
+
+use q2c_result::tune::{Calibration, TuneResult};
+use q2c_result::{DoctorReport, Machine, Target, Warning};
+use q2c_run::run_dir::{Identity, RunDir};
+use q2c_run::runner::{End, Event, Progress};
+use q2c_workbench::calibrate::{Store, calibrate, identity};
+use q2c_workbench::workload::Workload;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Everything a tune run stands on.
+pub struct Tune<'a> {
+    /// What to do.
+    pub spec: &'a TuneSpec,
+    /// The workload to tune, its target open.
+    pub workload: &'a Workload,
+    /// Machine facts.
+    pub machine: &'a Machine,
+    /// Target facts.
+    pub target: &'a Target,
+    /// What stored calibrations know the target by.
+    pub calibration_target: &'a str,
+    /// What the doctor said.
+    pub doctor: &'a DoctorReport,
+    /// Where calibrations are kept; `None` when nowhere.
+    pub store: Option<&'a Store>,
+    /// Measure anew even when a stored calibration fits.
+    pub recalibrate: bool,
+    /// Where changes of settings are written down; `None` when there is no place: then none is
+    /// changed.
+    pub restore_dir: Option<&'a Path>,
+    /// CPU per I/O of the null engine, ns.
+    pub harness_floor_ns: f64,
+    /// The same with nothing kept.
+    pub harness_bare_ns: f64,
+    /// Raised to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// File names in the run folder.
+const CALIBRATION_FILE: &str = "calibration.json";
+/// The calibration with what the trials taught: the costs of the report's sweep.
+const CORRECTED_FILE: &str = "corrected.json";
+const CALIBRATED_FILE: &str = "calibration-identity.json";
+
+impl Tune<'_> {
+    /// Runs in `folder`, which may hold an interrupted run of the same plan, and returns the
+    /// result. The caller writes result and report, and finishes the folder with the state returned
+    /// beside.
+    ///
+    /// # Errors
+    /// When a stage before the trials fails or is stopped, or the folder does. A run stopped during its trials gives
+    /// an incomplete result instead.
+    pub fn run(
+        &self,
+        folder: &mut RunDir,
+        progress: &mut dyn Progress,
+    ) -> Result<(TuneResult, q2c_run::RunState), TuneError> {
+        let begun = Instant::now();
+        let mut warnings = Vec::new();
+        progress.event(&note("calibrating"));
+        let calibration = self.calibration(folder, &mut warnings)?;
+        let unavailable = kernel::unavailable(self, folder)?;
+        if let Some(none) = &unavailable {
+            progress.event(&note(&format!("{}: {}", none.method, none.reason)));
+        }
+        progress.event(&note("recording by classic polling"));
+        let kernel = unavailable.is_none();
+        let verified = rounds::verify(self, folder, &calibration, kernel, progress)?;
+        let state = match verified.end {
+            End::Complete => q2c_run::RunState::Complete,
+            End::Cancelled | End::Aborted { .. } => q2c_run::RunState::Interrupted,
+        };
+        let corrected: Vec<Calibration> = calibration
+            .iter()
+            .zip(&verified.cases)
+            .map(|(calibration, case)| Calibration {
+                cost: case.referee.cost(),
+                ..calibration.clone()
+            })
+            .collect();
+        folder.publish_json(CORRECTED_FILE, &corrected)?;
+        let result = conclude::conclude(
+            self,
+            conclude::Evidence {
+                calibration,
+                verified,
+                warnings,
+                unavailable: unavailable.into_iter().collect(),
+                seconds: begun.elapsed().as_secs_f64(),
+            },
+        )?;
+        Ok((result, state))
+    }
+
+    /// From the run folder when resumed, else from the store, else measured; always left in the
+    /// folder.
+    fn calibration(
+        &self,
+        folder: &RunDir,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Vec<Calibration>, TuneError> {
+        let identity = identity(self.machine, self.calibration_target, self.workload);
+        if let Some(kept) = read_json(folder, CALIBRATION_FILE)? {
+            return still_holds(folder, &identity).map(|()| kept);
+        }
+        let reuse = self.store.filter(|_| !self.recalibrate);
+        let stored = |bs| reuse.and_then(|store| store.load(&identity, bs));
+        let known: Option<Vec<Calibration>> =
+            self.spec.sizes.iter().map(|&bs| stored(bs)).collect();
+        let calibration = match known {
+            Some(known) => known,
+            None => calibrate(self.workload, &self.spec.sizes, self.spec.seed, self.stop)?,
+        };
+        let fresh = calibration.iter().filter(|c| !c.reused);
+        for (store, calibration) in self
+            .store
+            .into_iter()
+            .flat_map(|s| fresh.clone().map(move |c| (s, c)))
+        {
+            if let Err(error) = store.save(&identity, calibration) {
+                warnings.push(Warning {
+                    id: "calibration-not-stored".to_owned(),
+                    found: error.to_string(),
+                    means: "the next run calibrates again".to_owned(),
+                    todo: "make the folder writable".to_owned(),
+                });
+            }
+        }
+        folder.publish_json(CALIBRATED_FILE, &identity)?;
+        folder.publish_json(CALIBRATION_FILE, &calibration)?;
+        Ok(calibration)
+    }
+}
+
+/// A resumed run stands on its calibration only where machine and job are as they were.
+fn still_holds(folder: &RunDir, now: &Identity) -> Result<(), TuneError> {
+    let then: Identity = read_json(folder, CALIBRATED_FILE)?.unwrap_or_default();
+    let changed: Vec<String> = then
+        .differences(now)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    match changed.is_empty() {
+        true => Ok(()),
+        false => Err(TuneError::Kept {
+            path: folder.path().join(CALIBRATION_FILE).display().to_string(),
+            problem: format!("it holds no longer ({})", changed.join("; ")),
+        }),
+    }
+}
+
+fn note(text: &str) -> Event {
+    Event::Note(text.to_owned())
+}
+
+fn read_json<T: serde::de::DeserializeOwned>(
+    folder: &RunDir,
+    name: &str,
+) -> Result<Option<T>, TuneError> {
+    let path = folder.path().join(name);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text)
+            .map(Some)
+            .map_err(|e| TuneError::Kept {
+                path: path.display().to_string(),
+                problem: e.to_string(),
+            }),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(TuneError::Kept {
+            path: path.display().to_string(),
+            problem: e.to_string(),
+        }),
+    }
+}

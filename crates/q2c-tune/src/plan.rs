@@ -1,0 +1,189 @@
+//! The trials of one round, as a plan on the runner.
+
+use super::Tune;
+use super::cells::CellSpec;
+use super::kernel;
+use super::outcome::{TrialOutcome, Windows, measured};
+use super::record::of_stages;
+use super::simulated::prediction;
+use super::timetable::{Lengths, Timetable};
+use q2c_advice::predict;
+use q2c_model::{Bytes, CostModel, Direction, Nanos};
+use q2c_policy::{Io, LaneMethod, Method};
+use q2c_result::tune::Prediction;
+use q2c_run::runner::{CellError, CellPlan, Context, Plan};
+use q2c_sim::Recording;
+use q2c_workbench::workload::Watched;
+
+/// Thread and ring set up and torn down, seconds.
+const OVERHEAD_S: f64 = 0.1;
+
+pub(super) struct RoundPlan<'a> {
+    pub tune: &'a Tune<'a>,
+    pub round: u32,
+    pub sizes: Vec<Size>,
+}
+
+/// One block size in a round.
+pub(super) struct Size {
+    pub bs: Bytes,
+    /// The costs that its trials are predicted with.
+    pub cost: CostModel,
+    pub cells: Vec<CellSpec>,
+    /// IOPS of polling in one lane.
+    pub lane_iops: f64,
+}
+
+impl Tune<'_> {
+    /// A trial's stages at a block size at which a polling lane does `lane_iops`.
+    pub(super) fn timetable(&self, method: &LaneMethod, lane_iops: f64) -> Timetable {
+        let lengths = Lengths {
+            measured: self.spec.seconds,
+            part: self.spec.part_seconds,
+            slice: self.spec.slice_seconds,
+        };
+        Timetable::new(method, &lengths.stretched(lane_iops))
+    }
+
+    /// How long a trial takes, seconds.
+    pub(super) fn trial_seconds(&self, method: &Method, lane_iops: f64) -> f64 {
+        OVERHEAD_S
+            + match method.lane() {
+                Some(method) => self.timetable(method, lane_iops).seconds(),
+                None => kernel::seconds(self),
+            }
+    }
+}
+
+impl RoundPlan<'_> {
+    fn outcome(
+        &self,
+        watched: &Watched,
+        timetable: &Timetable,
+        (size, method): (&Size, &LaneMethod),
+        seed: u64,
+    ) -> TrialOutcome {
+        let direction = match self.tune.workload.pattern.write {
+            true => Direction::Write,
+            false => Direction::Read,
+        };
+        let io = Io {
+            direction,
+            bytes: size.bs.0 as u32,
+        };
+        let lanes = watched.data.lanes.iter();
+        let slices: Vec<Recording> = lanes
+            .map(|lane| of_stages(lane, &timetable.slices, io))
+            .collect();
+        let idle = self.tune.workload.site.idle_busy_cpus;
+        let beside = measured(watched, &timetable.slices, size.bs.0, idle);
+        let predicted = self.predicted(method, &slices, &size.cost, seed);
+        TrialOutcome {
+            poll_iops: beside.iops,
+            poll_cpu_pct: beside.cpu_pct,
+            poll_busy_cpus: beside.busy_cpus,
+            predicted: predicted.map(|p| as_much_of_a_cpu(p, beside.cpu_pct / 100.0)),
+            ..measured(watched, &timetable.parts, size.bs.0, idle)
+        }
+    }
+
+    /// `None` for classic polling: the slices are that already.
+    fn predicted(
+        &self,
+        method: &LaneMethod,
+        slices: &[Recording],
+        cost: &CostModel,
+        seed: u64,
+    ) -> Option<Prediction> {
+        let cpus = &self.tune.workload.cpus;
+        let length = Nanos::from_secs_f64(self.tune.spec.seconds);
+        let told = || prediction(&predict(method, slices, cpus, cost, length, seed));
+        (*method != LaneMethod::Poll).then(told)
+    }
+}
+
+/// Polling that got less than a whole CPU (steal, a neighbour) tells that the trial between got no
+/// more.
+fn as_much_of_a_cpu(prediction: Prediction, polled_cpu: f64) -> Prediction {
+    Prediction {
+        cpu_pct: prediction.cpu_pct * polled_cpu.min(1.0),
+        ..prediction
+    }
+}
+
+impl Plan for RoundPlan<'_> {
+    type Cell = CellSpec;
+    type Outcome = TrialOutcome;
+
+    fn cells(&self) -> Vec<CellPlan<CellSpec>> {
+        let mut plans: Vec<CellPlan<CellSpec>> = Vec::new();
+        for size in &self.sizes {
+            for cell in &size.cells {
+                let name = format!("{}{} {}", keys_of(self.round), cell.bs.0, cell.method);
+                // A method that is tried twice in a round is two cells.
+                let before = plans.iter().filter(|p| p.key.starts_with(&name)).count();
+                plans.push(CellPlan {
+                    key: format!("{name} #{before}"),
+                    label: format!("{} {}", cell.bs, cell.method),
+                    seconds: self.tune.trial_seconds(&cell.method, size.lane_iops),
+                    cell: cell.clone(),
+                });
+            }
+        }
+        plans
+    }
+
+    fn owns(&self, key: &str) -> bool {
+        key.starts_with(&keys_of(self.round))
+    }
+
+    fn metric(&self, outcome: &TrialOutcome) -> f64 {
+        outcome.iops
+    }
+
+    fn run(
+        &mut self,
+        cell: &CellPlan<CellSpec>,
+        context: &mut Context<'_>,
+    ) -> Result<TrialOutcome, CellError> {
+        let spec = &cell.cell;
+        let size = self.sizes.iter().find(|size| size.bs == spec.bs);
+        let size =
+            size.ok_or_else(|| CellError::Cell(format!("no calibration for {}", spec.bs)))?;
+        let method = match &spec.method {
+            Method::Lane(method) => &method.fresh(),
+            Method::HybridKernel(sleep) => {
+                return kernel::trial(self.tune, spec, sleep, size.lane_iops, context);
+            }
+            other => return Err(CellError::Cell(format!("tune has no trial of {other}"))),
+        };
+        let timetable = self.tune.timetable(method, size.lane_iops);
+        // Seeds in run folders are TOML integers: below 2^63.
+        let seed = context.seed >> 1;
+        let hint = Some(size.lane_iops);
+        let workload = self.tune.workload;
+        let ran = workload.run(size.bs, &timetable.stages, seed, hint, context.cancel);
+        let watched = kernel::whole(ran, context.cancel)?;
+        let outcome = self.outcome(&watched, &timetable, (size, method), seed);
+        Ok(TrialOutcome {
+            windows: windows(method),
+            round: self.round,
+            ..outcome
+        })
+    }
+}
+
+/// What a formula made of the windows so far, in all lanes built from this method; `None` for a
+/// method without one.
+fn windows(method: &LaneMethod) -> Option<Windows> {
+    method.policy()?.tally().map(|tally| Windows {
+        all: tally.windows,
+        negative: tally.negative,
+        undefined: tally.undefined,
+    })
+}
+
+/// What the keys of a round begin with.
+fn keys_of(round: u32) -> String {
+    format!("{round}/")
+}

@@ -1,0 +1,157 @@
+//! Recordings by classic polling, kept in the run folder: the first as `trace-BS.parquet`, one
+//! before each later round as `polled-BS-ROUND.parquet`.
+
+use super::{Tune, TuneError};
+use q2c_engine::{LaneData, Sample};
+use q2c_model::{Bytes, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
+use q2c_policy::Io;
+use q2c_run::run_dir::RunDir;
+use q2c_sim::Recording;
+use q2c_trace::{Scan, TraceReader, TraceWriter};
+use q2c_workbench::workload::{Stage, Step, Watched};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Polling before the recording, not kept: the device's first I/Os are not like the others.
+const WARM_UP: Nanos = Nanos::from_millis(200);
+
+/// Records `seconds` of polling into the run folder's file `name`, or reads the file back where the
+/// folder has it. One recording per lane.
+pub(super) fn recording(
+    tune: &Tune<'_>,
+    folder: &RunDir,
+    bs: Bytes,
+    name: &str,
+    seconds: f64,
+) -> Result<Vec<Recording>, TuneError> {
+    let path = folder.path().join(name);
+    if !path.exists() {
+        let length = Nanos::from_secs_f64(seconds);
+        let stages = [
+            Stage::new(Step::POLL, WARM_UP),
+            Stage::new(Step::POLL, length),
+        ];
+        let watched = tune
+            .workload
+            .run(bs, &stages, tune.spec.seed, None, tune.stop)?;
+        if let Some(fault) = watched.fault {
+            return Err(TuneError::Io(fault));
+        }
+        if watched.data.stopped || tune.stop.load(Ordering::Relaxed) {
+            return Err(TuneError::Stopped);
+        }
+        store(tune, &watched, bs, &path)?;
+    }
+    let batches: Vec<Vec<IoRecord>> = TraceReader::open(&path)?
+        .records(&Scan::new())?
+        .collect::<Result<_, _>>()?;
+    Ok(Recording::from_records(&batches.concat())?)
+}
+
+fn store(tune: &Tune<'_>, watched: &Watched, bs: Bytes, path: &Path) -> Result<(), TuneError> {
+    let since_start = tune.workload.clock.now() - watched.data.start_ns;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let meta = TraceMeta {
+        start_unix_ns: now.ok().map(|now| now.as_nanos() as u64 - since_start),
+        clock: tune.workload.clock.source().to_owned(),
+        lost: watched.unrecorded(),
+        facts: facts(tune, bs),
+        source: "q2c".to_owned(),
+        source_version: env!("CARGO_PKG_VERSION").to_owned(),
+        file: (tune.target.kind == "file").then(|| tune.target.path.clone()),
+        ..TraceMeta::default()
+    };
+    let mut writer = TraceWriter::create(path, meta)?;
+    let origin = watched.data.start_ns;
+    let mut records: Vec<IoRecord> = Vec::new();
+    for (lane, data) in watched.data.lanes.iter().enumerate() {
+        let samples = data.phase_samples(1);
+        records.extend(
+            samples
+                .iter()
+                .map(|sample| record(tune, sample, origin, bs, lane as u32)),
+        );
+    }
+    records.sort_by_key(|r| r.submit_ns);
+    records
+        .iter_mut()
+        .zip(0..)
+        .for_each(|(record, id)| record.id = id);
+    writer.push(&records)?;
+    writer.finish()?;
+    Ok(())
+}
+
+/// The machine and the job, in words.
+fn facts(tune: &Tune<'_>, bs: Bytes) -> BTreeMap<String, String> {
+    let (machine, workload) = (tune.machine, tune.workload);
+    let cpus: Vec<String> = workload.cpus.iter().map(ToString::to_string).collect();
+    let facts = [
+        ("kernel", machine.kernel.clone()),
+        ("cpu_model", machine.cpu_model.clone().unwrap_or_default()),
+        ("target", tune.target.path.clone()),
+        ("engine", workload.engine.to_string()),
+        ("method", "poll".to_owned()),
+        ("pattern", workload.pattern.to_string()),
+        ("block_size", bs.to_string()),
+        ("cpus", cpus.join(", ")),
+    ];
+    let background = workload.background.iter().enumerate();
+    let jobs = background.map(|(n, job)| (format!("background_{n}"), job.to_string()));
+    facts
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .chain(jobs)
+        .collect()
+}
+
+fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -> IoRecord {
+    let op = if tune.workload.pattern.write {
+        Op::Write
+    } else {
+        Op::Read
+    };
+    let device = tune
+        .target
+        .device
+        .as_ref()
+        .map(|d| d.dev)
+        .unwrap_or_default();
+    let submit = sample.submit_ns - origin;
+    let mut record = IoRecord::new(
+        0,
+        Layer::User,
+        device,
+        op,
+        Sectors(sample.offset / Sectors::SIZE),
+        bs,
+    );
+    record.lane = lane;
+    record.submit_ns = Some(Nanos(submit));
+    record.submit_end_ns = Some(Nanos(submit + u64::from(sample.submit_len_ns)));
+    record.reap_ns = Some(Nanos(sample.reaped_ns() - origin));
+    record.cpu_submit = Some(tune.workload.cpus[lane as usize].0);
+    record.error = Some(sample.result.min(0));
+    record
+}
+
+/// The polled I/Os of some stages of one lane, as the simulator replays them.
+pub(super) fn of_stages(lane: &LaneData, stages: &[usize], io: Io) -> Recording {
+    let mut recording = Recording::default();
+    for &stage in stages {
+        let Some(phase) = lane.phases.get(stage) else {
+            continue;
+        };
+        let samples = &lane.samples[phase.samples.clone()];
+        for (n, sample) in samples.iter().enumerate() {
+            let next = samples
+                .get(n + 1)
+                .map_or(sample.reaped_ns(), |next| next.submit_ns);
+            let gap = next.saturating_sub(sample.reaped_ns()) as f32;
+            recording.push(io, sample.submit_len_ns as f32, sample.wait_ns as f32, gap);
+        }
+    }
+    recording
+}

@@ -1,0 +1,252 @@
+//! Round after round of trials, until every block size has its answer or the budget is spent.
+
+use super::cells::{self, CellSpec};
+use super::outcome::TrialOutcome;
+use super::plan::{RoundPlan, Size};
+use super::record;
+use super::simulated::median_wait;
+use super::{Tune, TuneError, note};
+use q2c_advice::{Order, Referee, Setting, Subject};
+use q2c_model::Bytes;
+use q2c_policy::Method;
+use q2c_result::Warning;
+use q2c_result::tune::Calibration;
+use q2c_run::run_dir::RunDir;
+use q2c_run::runner::{CellRuns, End, Progress, Runner, Settings, SystemClock, Trial};
+use q2c_sim::Recording;
+
+/// Trials of each block size on average, as a multiple of those that an answer stands on.
+const TRIALS_PER_WANTED: u32 = 6;
+/// Length of the recordings between rounds, as a share of the first.
+const LATER_RECORDING: f64 = 0.25;
+
+/// One block size under way.
+pub(super) struct Case {
+    pub bs: Bytes,
+    pub referee: Referee,
+    /// The first recording, one lane each.
+    pub first: Vec<Recording>,
+    /// IOPS of polling in one lane, in that.
+    pub lane_iops: f64,
+    /// The mean sleep expected of the best rule by simulation when the first round was planned: the
+    /// kernel runs with it, too.
+    pub kernel_sleep_ns: Option<f64>,
+    /// Whether its answer is clear, or nothing is left for it.
+    pub done: bool,
+}
+
+/// What all rounds gave.
+pub(super) struct Verified {
+    pub cases: Vec<Case>,
+    /// A method at a block size each, with its trials of all rounds.
+    pub cells: Vec<CellRuns<CellSpec, TrialOutcome>>,
+    pub warnings: Vec<Warning>,
+    pub end: End,
+}
+
+/// Runs them.
+pub(super) fn verify(
+    tune: &Tune<'_>,
+    folder: &mut RunDir,
+    calibration: &[Calibration],
+    kernel: bool,
+    progress: &mut dyn Progress,
+) -> Result<Verified, TuneError> {
+    let mut cases = Vec::new();
+    for calibration in calibration {
+        cases.push(case(tune, folder, calibration)?);
+    }
+    let mut verified = Verified {
+        cases,
+        cells: Vec::new(),
+        warnings: Vec::new(),
+        end: End::Complete,
+    };
+    let mut spent_s = 0.0;
+    loop {
+        progress.event(&note("simulating sleep rules"));
+        let sizes = next_round(tune, &mut verified.cases, spent_s, kernel);
+        let Some(sizes) = sizes else { break };
+        let round = sizes.first().map_or(0, |size| size.cells[0].round);
+        progress.event(&note(&round_in_words(round, &sizes)));
+        let mut plan = RoundPlan { tune, round, sizes };
+        let settings = Settings {
+            trials: 1,
+            seed: tune.spec.seed.wrapping_add(u64::from(round)),
+            ..Settings::default()
+        };
+        let mut runner = Runner {
+            settings: &settings,
+            cancel: tune.stop,
+            clock: &SystemClock::default(),
+            progress: &mut *progress,
+        };
+        let summary = runner.run(&mut plan, folder)?;
+        spent_s += summary.seconds;
+        verified.take(summary.cells);
+        verified.warnings.extend(summary.warnings);
+        verified.end = summary.end;
+        if !matches!(verified.end, End::Complete) {
+            break;
+        }
+        match hear_again(tune, folder, &mut verified.cases, round) {
+            Ok(()) => {}
+            // What the rounds gave is a result all the same.
+            Err(TuneError::Stopped) => {
+                verified.end = End::Cancelled;
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(verified)
+}
+
+/// A further recording of every open block size, after a round.
+fn hear_again(
+    tune: &Tune<'_>,
+    folder: &RunDir,
+    cases: &mut [Case],
+    round: u32,
+) -> Result<(), TuneError> {
+    let seconds = tune.spec.record_seconds * LATER_RECORDING;
+    for case in cases.iter_mut().filter(|case| !case.done) {
+        let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
+        let lanes = record::recording(tune, folder, case.bs, &name, seconds)?;
+        case.referee.hear(lanes);
+    }
+    Ok(())
+}
+
+fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<Case, TuneError> {
+    let bs = calibration.bs;
+    let name = format!("trace-{}.parquet", bs.0);
+    let first = record::recording(tune, folder, bs, &name, tune.spec.record_seconds)?;
+    let ios: usize = first.iter().map(Recording::len).sum();
+    let lane_iops = ios as f64 / first.len().max(1) as f64 / tune.spec.record_seconds;
+    let setting = Setting {
+        cost: calibration.cost.clone(),
+        latency_ns: median_wait(&first),
+        recordings: vec![first.clone()],
+        own: tune.spec.rules(),
+        seed: tune.spec.seed,
+    };
+    Ok(Case {
+        bs,
+        referee: Referee::new(Subject {
+            goal: tune.spec.goal(),
+            setting,
+            cpus: tune.workload.cpus.clone(),
+            wanted: tune.spec.trials,
+        }),
+        first,
+        lane_iops,
+        kernel_sleep_ns: None,
+        done: false,
+    })
+}
+
+/// What every open block size wants next; `None` when none wants anything.
+fn next_round(
+    tune: &Tune<'_>,
+    cases: &mut [Case],
+    spent_s: f64,
+    kernel: bool,
+) -> Option<Vec<Size>> {
+    let spent: u32 = cases.iter().map(|case| case.referee.spent()).sum();
+    let all = tune.spec.trials * TRIALS_PER_WANTED * cases.len() as u32;
+    let open = cases.iter().filter(|case| !case.done).count().max(1) as u32;
+    let left = all.saturating_sub(spent) / open;
+    let mut sizes = Vec::new();
+    for case in cases.iter_mut().filter(|case| !case.done) {
+        // The first round looks at everything, whatever the budget.
+        let most = match spent {
+            0 => u32::MAX,
+            _ => left.min(affordable(tune, case, spent_s / f64::from(spent), spent_s) / open),
+        };
+        let orders = case.referee.next(most);
+        case.done = orders.is_empty();
+        if !case.done {
+            sizes.push(size(case, &orders, kernel));
+        }
+    }
+    (!sizes.is_empty()).then_some(sizes)
+}
+
+/// Trials that the rest of the budget pays for, where a trial so far took `trial_s`.
+fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
+    let planned = tune.trial_seconds(&Method::POLL, case.lane_iops);
+    let left = tune.spec.budget_s.map(|budget| budget - spent_s);
+    left.map_or(u32::MAX, |left| {
+        (left / trial_s.max(planned)).max(0.0) as u32
+    })
+}
+
+fn size(case: &mut Case, orders: &[Order], kernel: bool) -> Size {
+    let round = case.referee.round();
+    let mut cells = cells::cells(case.bs, round, orders);
+    if kernel {
+        if round == 0 {
+            case.kernel_sleep_ns = expected_sleep(case);
+        }
+        cells.extend(cells::of_kernel(case.bs, round, case.kernel_sleep_ns));
+    }
+    Size {
+        bs: case.bs,
+        cost: case.referee.cost(),
+        cells,
+        lane_iops: case.lane_iops,
+    }
+}
+
+/// Of the rule that simulation puts first.
+fn expected_sleep(case: &Case) -> Option<f64> {
+    let sleeping = case.referee.outlooks().iter();
+    let sleeping = sleeping.filter(|o| o.follows && o.sleep_ns > 0.0);
+    let best = sleeping.max_by(|a, b| a.robust.total_cmp(&b.robust));
+    best.map(|o| o.sleep_ns)
+}
+
+fn round_in_words(round: u32, sizes: &[Size]) -> String {
+    let each: Vec<String> = sizes
+        .iter()
+        .map(|size| format!("{} of {}", size.cells.len(), size.bs))
+        .collect();
+    format!("round {} of trials: {}", round + 1, each.join(", "))
+}
+
+impl Verified {
+    /// Sorts a round's trials in: to the referee of their block size, and to the cell of their
+    /// method.
+    fn take(&mut self, round: Vec<CellRuns<CellSpec, TrialOutcome>>) {
+        for runs in round {
+            let spec = runs.plan.cell.clone();
+            let case = self.cases.iter_mut().find(|case| case.bs == spec.bs);
+            if let (Some(case), Some(method)) = (case, spec.method.lane()) {
+                for outcome in runs.outcomes() {
+                    case.referee.take(method, outcome.evidence());
+                }
+            }
+            self.add(runs);
+        }
+    }
+
+    fn add(&mut self, runs: CellRuns<CellSpec, TrialOutcome>) {
+        let spec = &runs.plan.cell;
+        let same = |cell: &&mut CellRuns<CellSpec, TrialOutcome>| {
+            cell.plan.cell.bs == spec.bs && cell.plan.cell.method == spec.method
+        };
+        match self.cells.iter_mut().find(same) {
+            None => self.cells.push(runs),
+            Some(cell) => {
+                let before = cell.trials.len() as u32;
+                let numbered = runs.trials.into_iter().zip(before..);
+                let trials = numbered.map(|(trial, number)| Trial {
+                    trial: number,
+                    ..trial
+                });
+                cell.trials.extend(trials);
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A trial's stages: polled slices and parts of the trial by turns, so that a device that drifts
+//! within a second is the same for both.
+
+use q2c_advice::settling;
+use q2c_model::Nanos;
+use q2c_policy::LaneMethod;
+use q2c_workbench::workload::{Stage, Step};
+
+/// Settling before interrupts and polling count: nothing learns there.
+const SHORT: Nanos = Nanos::from_millis(100);
+/// I/Os that a part must have room for.
+const IOS_PER_PART: f64 = 100.0;
+
+/// Lengths, seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Lengths {
+    /// All parts together.
+    pub measured: f64,
+    /// One part.
+    pub part: f64,
+    /// One slice.
+    pub slice: f64,
+}
+
+impl Lengths {
+    /// Parts and slices get longer where a part would have few of the I/Os of a lane that does
+    /// `lane_iops`.
+    pub fn stretched(self, lane_iops: f64) -> Self {
+        let by = (IOS_PER_PART / (self.part * lane_iops)).max(1.0);
+        let part = (self.part * by).min(self.measured);
+        Lengths {
+            part,
+            slice: self.slice * (part / self.part),
+            ..self
+        }
+    }
+
+    fn parts(&self) -> usize {
+        (self.measured / self.part).round().max(1.0) as usize
+    }
+}
+
+/// Stages, and which of them are which.
+#[derive(Default)]
+pub(super) struct Timetable {
+    pub stages: Vec<Stage>,
+    /// Polled slices.
+    pub slices: Vec<usize>,
+    /// Parts that are measured.
+    pub parts: Vec<usize>,
+}
+
+impl Timetable {
+    pub fn new(method: &LaneMethod, lengths: &Lengths) -> Self {
+        let settle = method.policy().map_or(SHORT, settling);
+        let slice = Stage::new(Step::POLL, Nanos::from_secs_f64(lengths.slice));
+        let parts = lengths.parts();
+        let part = Nanos::from_secs_f64(lengths.measured / parts as f64);
+        let mut timetable = Timetable::default();
+        // The thread's first I/Os are not like the others: the first slice comes after the
+        // settling.
+        timetable
+            .stages
+            .push(Stage::new(Step::By(method.clone()), settle));
+        timetable.slice(slice.clone());
+        for _ in 0..parts {
+            timetable.measure(Stage::new(Step::Resume, part));
+            timetable.slice(slice.clone());
+        }
+        timetable
+    }
+
+    fn slice(&mut self, stage: Stage) {
+        self.slices.push(self.stages.len());
+        self.stages.push(stage);
+    }
+
+    fn measure(&mut self, stage: Stage) {
+        self.parts.push(self.stages.len());
+        self.stages.push(stage);
+    }
+
+    /// Its length when nothing is late.
+    pub fn seconds(&self) -> f64 {
+        self.stages.iter().map(|s| s.length.as_secs_f64()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTHS: Lengths = Lengths {
+        measured: 1.0,
+        part: 0.1,
+        slice: 0.05,
+    };
+
+    /// Settling and a slice, then ten times part and slice: 0.1 + 0.05 + 10 * 0.15.
+    #[test]
+    fn slices_stand_on_both_sides_of_every_part() {
+        let timetable = Timetable::new(&LaneMethod::Interrupt, &LENGTHS);
+        assert_eq!((timetable.parts.len(), timetable.slices.len()), (10, 11));
+        assert!((timetable.seconds() - 1.65).abs() < 1e-9);
+        for &part in &timetable.parts {
+            assert!(timetable.slices.contains(&(part - 1)));
+            assert!(timetable.slices.contains(&(part + 1)));
+        }
+    }
+
+    /// 500 I/Os a second: 100 of them take 0.2 s. 50 a second would take more than the trial has.
+    #[test]
+    fn parts_are_longer_on_a_slow_device() {
+        assert_eq!(LENGTHS.stretched(20_000.0), LENGTHS);
+        let slow = LENGTHS.stretched(500.0);
+        assert!((slow.part - 0.2).abs() < 1e-9 && (slow.slice - 0.1).abs() < 1e-9);
+        assert_eq!(LENGTHS.stretched(50.0).part, 1.0);
+    }
+}

@@ -1,0 +1,146 @@
+//! Ways in which this run can mislead.
+
+use super::Tune;
+use super::cells::CellSpec;
+use super::outcome::{TrialOutcome, Windows};
+use q2c_model::Bytes;
+use q2c_result::Warning;
+use q2c_run::runner::CellRuns;
+use q2c_stats::{median, percentile, sorted};
+
+type Runs = CellRuns<CellSpec, TrialOutcome>;
+
+/// More or less data than asked by this share is worth a warning.
+const MISMATCH: f64 = 0.05;
+/// Polling that got less of its CPU than this, in percent, shared it.
+const WHOLE_CPU_PCT: f64 = 97.0;
+/// The device is steady when 80 % of the polled slices lie within this share.
+const STEADY: f64 = 0.15;
+/// More busy CPUs than this at rest disturb the trials.
+const QUIET_CPUS: f64 = 0.2;
+
+/// Everything worth a warning.
+pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
+    // The disk counts the background's I/O too, which is not known here.
+    let alone = tune.workload.background.is_empty();
+    let mismatches = cells.iter().filter(|_| alone).filter_map(device_mismatch);
+    busy_at_rest(tune)
+        .into_iter()
+        .chain(shared_cpu(cells))
+        .chain(drift(tune, cells))
+        .chain(unrecorded(cells))
+        .chain(cells.iter().filter_map(no_time))
+        .chain(mismatches)
+        .collect()
+}
+
+/// Cells with polled slices beside their trials.
+fn with_slices(cells: &[Runs]) -> impl Iterator<Item = &Runs> {
+    cells.iter().filter(|runs| runs.plan.cell.has_slices())
+}
+
+/// Something else ran before the trials began; with background jobs that is what was asked for.
+fn busy_at_rest(tune: &Tune<'_>) -> Option<Warning> {
+    let busy = tune.workload.site.idle_busy_cpus;
+    (busy > QUIET_CPUS && tune.workload.background.is_empty()).then(|| Warning {
+        id: "busy-at-rest".to_owned(),
+        found: format!("{busy:.2} CPUs were busy before anything was measured"),
+        means: "KIOPS/core takes that load off as if it stayed the same; latencies and misses are disturbed".to_owned(),
+        todo: "stop the other load (top shows it) and run again".to_owned(),
+    })
+}
+
+/// Polling never gives its CPU up: what it did not get went to others.
+fn shared_cpu(cells: &[Runs]) -> Option<Warning> {
+    let outcomes = with_slices(cells).flat_map(CellRuns::outcomes);
+    let share = median(&sorted(
+        &outcomes.map(|o| o.poll_cpu_pct).collect::<Vec<_>>(),
+    ));
+    (share > 0.0 && share < WHOLE_CPU_PCT).then(|| Warning {
+        id: "shared-cpu".to_owned(),
+        found: format!(
+            "polling got {share:.1} % of its CPU (median over the slices beside the trials)"
+        ),
+        means: "another task or the hypervisor ran there; predictions assume a CPU of one's own"
+            .to_owned(),
+        todo: "choose another CPU with --cpu, or stop what runs there".to_owned(),
+    })
+}
+
+/// The polled slices beside the trials are a sentinel as dense as can be: one line per block size.
+fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
+    let of_size = |bs: &Bytes| {
+        let cells = with_slices(cells).filter(|runs| runs.plan.cell.bs == *bs);
+        let iops: Vec<f64> = cells
+            .flat_map(CellRuns::outcomes)
+            .map(|o| o.poll_iops)
+            .collect();
+        let iops = sorted(&iops);
+        let (low, high) = (percentile(&iops, 0.1), percentile(&iops, 0.9));
+        (iops.len() > 1 && high > low * (1.0 + STEADY)).then(|| Warning {
+            id: "device-drift".to_owned(),
+            found: format!(
+                "{bs}: polling beside the trials gave {low:.0} to {high:.0} IOPS (10th to 90th percentile)"
+            ),
+            means: "methods are told apart by their intervals only, and the sweep's recording is one moment of many"
+                .to_owned(),
+            todo: "take more --trials, or find out what else uses the disk".to_owned(),
+        })
+    };
+    tune.spec.sizes.iter().filter_map(of_size).collect()
+}
+
+/// I/Os beyond the memory set aside for samples are counted, but have no latency.
+fn unrecorded(cells: &[Runs]) -> Option<Warning> {
+    let outcomes = cells.iter().flat_map(CellRuns::outcomes);
+    let lost: u64 = outcomes.map(|o| o.unrecorded).sum();
+    (lost > 0).then(|| Warning {
+        id: "samples-lost".to_owned(),
+        found: format!("{lost} I/Os were counted but not recorded"),
+        means: "latencies, misses and predictions stand for the begin of each trial; IOPS and CPU for all of it"
+            .to_owned(),
+        todo: "use shorter --seconds and more --trials".to_owned(),
+    })
+}
+
+/// The disk's own count of bytes against ours: others' I/O, a cache, or a target that is not on
+/// that disk.
+fn device_mismatch(runs: &Runs) -> Option<Warning> {
+    let asked: u64 = runs.outcomes().map(|o| o.bytes).sum();
+    let moved: u64 = runs
+        .outcomes()
+        .map(|o| o.device_bytes)
+        .sum::<Option<u64>>()?;
+    let off = moved as f64 / asked.max(1) as f64 - 1.0;
+    (asked > 0 && off.abs() > MISMATCH).then(|| Warning {
+        id: "device-statistics".to_owned(),
+        found: format!(
+            "{}: asked {asked} bytes, the disk moved {moved} ({:+.1} %)",
+            runs.plan.label,
+            off * 100.0
+        ),
+        means: "other I/O ran on the disk, or part of the I/O never reached it".to_owned(),
+        todo: "stop other users of the disk; check that the target lies on it and is fully written"
+            .to_owned(),
+    })
+}
+
+/// A formula that gave no time: its rule polled, and nothing in the numbers says why.
+fn no_time(runs: &Runs) -> Option<Warning> {
+    let windows = runs.outcomes().filter_map(|o| o.windows);
+    let Windows {
+        all,
+        negative,
+        undefined,
+    } = windows.sum();
+    (negative + undefined > 0).then(|| Warning {
+        id: "rule-without-a-time".to_owned(),
+        found: format!(
+            "{}: after {} of {all} windows the formula gave no time ({negative} negative, {undefined} no number)",
+            runs.plan.label,
+            negative + undefined
+        ),
+        means: "until the next window the I/Os of that size were polled without a sleep".to_owned(),
+        todo: "guard a division, as in if(misses > 0, mean / misses, min); where polling is meant, say max(..., 0)".to_owned(),
+    })
+}

@@ -1,0 +1,190 @@
+//! The kernel's own hybrid polling of a device, interval by interval, whoever uses it.
+
+mod cpu;
+
+use cpu::Cpu;
+pub use cpu::own as own_cpu;
+use q2c_capture::ProbeError;
+use q2c_capture::kernel_hybrid::{Counts, Delay, KernelHybrid};
+use q2c_host::Roots;
+use q2c_host::block::Disk;
+use q2c_result::kernel_watch::KernelInterval;
+use std::time::Instant;
+
+/// A watch at work.
+pub struct KernelWatch {
+    probe: KernelHybrid,
+    roots: Roots,
+    disk: Disk,
+    begun: Instant,
+    first: Reading,
+    last: Reading,
+    /// Thread seconds and CPU seconds of all intervals: threads come and go.
+    threads: ThreadTime,
+}
+
+/// How long threads were watched, and what they used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct ThreadTime {
+    most: u64,
+    watched_s: f64,
+    cpu_s: f64,
+}
+
+impl ThreadTime {
+    fn add(&mut self, interval: &KernelInterval) {
+        let watched_s = interval.threads as f64 * interval.length_s;
+        self.most = self.most.max(interval.threads);
+        self.watched_s += watched_s;
+        self.cpu_s += interval.cpu_pct.unwrap_or(0.0) / 100.0 * watched_s;
+    }
+
+    fn pct(self) -> Option<f64> {
+        (self.watched_s > 0.0).then(|| self.cpu_s / self.watched_s * 100.0)
+    }
+}
+
+/// The counters at one moment.
+#[derive(Clone)]
+struct Reading {
+    at_s: f64,
+    counts: Counts,
+    cpu: Cpu,
+}
+
+impl KernelWatch {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// As [`KernelHybrid::attach`].
+    pub fn begin(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
+        let probe = KernelHybrid::attach(roots, disk)?;
+        let begun = Instant::now();
+        let first = Reading::take(&probe, roots, begun)?;
+        Ok(KernelWatch {
+            probe,
+            roots: roots.clone(),
+            disk: disk.clone(),
+            begun,
+            last: first.clone(),
+            first,
+            threads: ThreadTime::default(),
+        })
+    }
+
+    /// What came since the last call, or since the beginning.
+    ///
+    /// # Errors
+    /// The kernel's counters cannot be read.
+    pub fn interval(&mut self) -> Result<KernelInterval, ProbeError> {
+        let now = Reading::take(&self.probe, &self.roots, self.begun)?;
+        let interval = self.between(&self.last, &now);
+        self.last = now;
+        self.threads.add(&interval);
+        Ok(interval)
+    }
+
+    /// All intervals so far as one. Its threads are the most there were in one of them.
+    #[must_use]
+    pub fn total(&self) -> KernelInterval {
+        KernelInterval {
+            threads: self.threads.most,
+            cpu_pct: self.threads.pct(),
+            ..self.between(&self.first, &self.last)
+        }
+    }
+
+    /// Whether the device is still there.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        Delay::path(&self.disk).exists()
+    }
+
+    fn between(&self, from: &Reading, to: &Reading) -> KernelInterval {
+        let length_s = to.at_s - from.at_s;
+        let cpu = to.cpu.since(&from.cpu, length_s);
+        KernelInterval {
+            end_s: to.at_s,
+            length_s,
+            io_poll_delay: Delay::read(&self.disk).map(|delay| delay.0),
+            threads: cpu.threads,
+            cpu_pct: cpu.pct,
+            busy_cpus: cpu.busy,
+            own_cpu_pct: cpu.own_pct,
+            ..of_counts(to.counts.since(from.counts), length_s)
+        }
+    }
+}
+
+impl Reading {
+    fn take(probe: &KernelHybrid, roots: &Roots, begun: Instant) -> Result<Reading, ProbeError> {
+        let counts = probe.read()?;
+        Ok(Reading {
+            at_s: begun.elapsed().as_secs_f64(),
+            counts,
+            cpu: Cpu::read(roots, &probe.threads()?),
+        })
+    }
+}
+
+/// The part of an interval that is made of counts.
+fn of_counts(counts: Counts, length_s: f64) -> KernelInterval {
+    KernelInterval {
+        polled: counts.polled,
+        slept: counts.slept,
+        missed: counts.missed,
+        // A sleep without room belongs to a request that nothing more is known of.
+        unknown: counts.unknown + counts.not_kept,
+        iops: counts.polled as f64 / length_s.max(f64::MIN_POSITIVE),
+        miss_rate: counts.miss_rate(),
+        effective_sleep_ns: counts.effective_sleep_ns(),
+        asked_ns: counts.mean_asked_ns(),
+        slept_ns: counts.mean_slept_ns(),
+        ..KernelInterval::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two threads at 50 % for 1 s and one at 80 % for 2 s are 2.6 s of CPU in 4 s.
+    #[test]
+    fn threads_that_come_and_go() {
+        let mut time = ThreadTime::default();
+        for (threads, cpu_pct, length_s) in
+            [(0, None, 1.0), (2, Some(50.0), 1.0), (1, Some(80.0), 2.0)]
+        {
+            time.add(&KernelInterval {
+                threads,
+                cpu_pct,
+                length_s,
+                ..KernelInterval::default()
+            });
+        }
+        assert_eq!((time.most, time.pct()), (2, Some(65.0)));
+        assert_eq!(ThreadTime::default().pct(), None);
+    }
+
+    #[test]
+    fn numbers_of_an_interval() {
+        let counts = Counts {
+            polled: 1_000,
+            slept: 800,
+            missed: 50,
+            unknown: 1,
+            asked_ns: 16_000_000,
+            timed: 400,
+            slept_ns: 14_000_000,
+            not_kept: 2,
+        };
+        let seen = of_counts(counts, 0.5);
+        assert_eq!((seen.iops, seen.unknown), (2_000.0, 3));
+        assert_eq!(seen.miss_rate, Some(0.05));
+        assert_eq!(seen.effective_sleep_ns, Some(16_000.0));
+        assert_eq!(
+            (seen.asked_ns, seen.slept_ns),
+            (Some(20_000.0), Some(35_000.0))
+        );
+    }
+}

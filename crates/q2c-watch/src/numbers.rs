@@ -1,0 +1,109 @@
+//! What an interval says, and what the method in it really was.
+
+use super::WatchInterval;
+use q2c_engine::measure::PhaseStats;
+use q2c_policy::LaneMethod;
+use q2c_result::watch::WatchNumbers;
+use q2c_stats::percentile;
+use q2c_workbench::workload::REALLY_SLEPT;
+
+/// The interval's numbers.
+#[must_use]
+pub fn numbers(interval: &WatchInterval) -> WatchNumbers {
+    let front = &interval.foreground;
+    let when = |there: bool, value: f64| there.then_some(value);
+    let latency = |q| when(!front.latencies.is_empty(), percentile(&front.latencies, q));
+    WatchNumbers {
+        iops: front.iops(),
+        miss_rate: when(front.handled > 0, front.miss_rate()),
+        effective_sleep_ns: when(front.handled > 0, front.effective_sleep_ns()),
+        slept_ns: when(front.slept > 0, front.mean_slept_ns()),
+        cpu_pct: front.cpu_pct(),
+        p50_ns: latency(0.50),
+        p99_ns: latency(0.99),
+        switches_per_io: front.switches_per_io(),
+        background_iops: when(interval.background.lanes > 0, interval.background.iops()),
+    }
+}
+
+/// What a method really was, by its sleeps and its context switches.
+#[must_use]
+pub fn mode(method: &LaneMethod, stats: &PhaseStats, polls_by: &str) -> String {
+    let leaves = stats.switches_per_io() >= REALLY_SLEPT;
+    match method {
+        _ if stats.ios == 0 => "at rest".to_owned(),
+        LaneMethod::Interrupt if leaves => "interrupt".to_owned(),
+        LaneMethod::Interrupt => "interrupt (most waits ended without leaving the CPU)".to_owned(),
+        LaneMethod::Poll => format!("poll ({polls_by})"),
+        _ if stats.slept == 0 => format!("poll ({polls_by}; the rule never slept)"),
+        _ if !leaves => "hybrid (most sleeps ended without leaving the CPU)".to_owned(),
+        _ => format!("hybrid (sleep, then {polls_by})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two lanes, half a second each: 100 I/Os, 40 handled, 20 slept, 5 missed.
+    fn stats() -> PhaseStats {
+        PhaseStats {
+            lanes: 2,
+            wall_ns: 0.5e9,
+            ios: 100,
+            cpu_ns: 250_000_000,
+            voluntary: 15,
+            handled: 40,
+            slept: 20,
+            misses: 5,
+            asked_ns: 400_000,
+            slept_ns: 500_000,
+            latencies: (1..=100).map(f64::from).collect(),
+            ..PhaseStats::default()
+        }
+    }
+
+    #[test]
+    fn an_interval_by_hand() {
+        let interval = WatchInterval {
+            foreground: stats(),
+            ..WatchInterval::default()
+        };
+        let wanted = WatchNumbers {
+            iops: 200.0,
+            miss_rate: Some(0.125),
+            effective_sleep_ns: Some(10_000.0),
+            slept_ns: Some(25_000.0),
+            cpu_pct: 25.0,
+            p50_ns: Some(50.0),
+            p99_ns: Some(99.0),
+            // 15 switches on the 20 I/Os that slept.
+            switches_per_io: 0.75,
+            background_iops: None,
+        };
+        assert_eq!(numbers(&interval), wanted);
+        let nothing = numbers(&WatchInterval::default());
+        assert_eq!(
+            (nothing.miss_rate, nothing.slept_ns, nothing.p99_ns),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn a_mode_is_what_was_done_not_what_was_asked() {
+        let rule = "hybrid:mean".parse().unwrap();
+        let with = |slept, voluntary| PhaseStats {
+            slept,
+            voluntary,
+            ..stats()
+        };
+        let was =
+            |method: &LaneMethod, slept, voluntary| mode(method, &with(slept, voluntary), "ring");
+        assert_eq!(was(&rule, 100, 100), "hybrid (sleep, then ring)");
+        assert!(was(&rule, 100, 10).contains("without leaving the CPU"));
+        assert_eq!(was(&rule, 0, 0), "poll (ring; the rule never slept)");
+        assert_eq!(was(&LaneMethod::Poll, 0, 0), "poll (ring)");
+        assert_eq!(was(&LaneMethod::Interrupt, 0, 100), "interrupt");
+        assert!(was(&LaneMethod::Interrupt, 0, 10).contains("without leaving the CPU"));
+    }
+}

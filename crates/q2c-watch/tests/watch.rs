@@ -1,0 +1,178 @@
+//! A workload watched while it runs, on simulated devices.
+#![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
+
+use q2c_engine::{Medium, RunError};
+use q2c_host::Roots;
+use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_policy::LaneMethod;
+use q2c_sys::Clock;
+use q2c_watch::{Seen, Watch, WatchEnd, WatchInterval, mode, numbers};
+use q2c_workbench::workload::{Site, Workload};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+const INTERVAL: Nanos = Nanos::from_millis(50);
+
+/// The machine's CPUs for one test alone.
+fn alone() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn cpu(n: usize) -> CpuId {
+    let cpus = q2c_sys::thread::allowed_cpus().unwrap();
+    cpus[n % cpus.len()]
+}
+
+/// One foreground lane on `engine`, and these background jobs.
+fn workload(engine: &str, background: &[&str]) -> Workload {
+    let mut background: Vec<q2c_workbench::workload::BackgroundSpec> = background
+        .iter()
+        .map(|text| text.parse().unwrap())
+        .collect();
+    background
+        .iter_mut()
+        .for_each(|job| job.cpus = vec![cpu(1)]);
+    Workload {
+        engine: engine.parse().unwrap(),
+        medium: Medium::None,
+        pattern: "randread".parse().unwrap(),
+        span: Bytes(1 << 30),
+        cpus: vec![cpu(0)],
+        background,
+        sampler_cpu: Some(cpu(1)),
+        site: Site {
+            roots: Roots::live(),
+            leaf: None,
+            idle_busy_cpus: 0.0,
+        },
+        clock: Clock::new(),
+    }
+}
+
+fn watch<T: Send>(
+    workload: &Workload,
+    first: &LaneMethod,
+    watch: impl FnOnce(&mut Watch<'_, '_>) -> T + Send,
+) -> Result<(T, WatchEnd), RunError> {
+    let stop = AtomicBool::new(false);
+    q2c_watch::watch(workload, Bytes(4096), first, INTERVAL, 1, &stop, watch)
+}
+
+fn policy(text: &str) -> LaneMethod {
+    LaneMethod::Hybrid(text.parse().unwrap())
+}
+
+/// Intervals until `n` of this order have come.
+fn see(watch: &mut Watch<'_, '_>, order: u64, n: usize) -> Vec<WatchInterval> {
+    let mut all: Vec<WatchInterval> = Vec::new();
+    while all.iter().filter(|i| i.order == Some(order)).count() < n {
+        match watch.see(Duration::from_secs(10)) {
+            Seen::Interval(interval) => all.push(*interval),
+            other => panic!("{other:?}"),
+        }
+    }
+    all
+}
+
+#[test]
+fn a_change_of_method_is_seen_in_the_numbers() {
+    let _machine = alone();
+    let (intervals, end) = watch(&workload("sim:1ms", &[]), &LaneMethod::Poll, |watch| {
+        let mut all = see(watch, 0, 3);
+        for step in [
+            policy("fixed:200us"),
+            policy("fixed:1500us"),
+            LaneMethod::Interrupt,
+        ] {
+            let order = watch.switch(&step).unwrap();
+            all.extend(see(watch, order, 3));
+        }
+        all
+    })
+    .unwrap();
+    assert!(!end.stopped && end.fault.is_none());
+    for pair in intervals.windows(2) {
+        assert_eq!(pair[0].span.1, pair[1].span.0, "an interval is lost");
+    }
+    let of = |order| intervals.iter().filter(move |i| i.order == Some(order));
+    for interval in of(0) {
+        let polled = numbers(interval);
+        assert_eq!((polled.miss_rate, polled.effective_sleep_ns), (None, None));
+        assert_eq!(
+            mode(&LaneMethod::Poll, &interval.foreground, interval.polls_by),
+            "poll (memory)"
+        );
+    }
+    let asked = |order| of(order).map(|i| numbers(i).effective_sleep_ns.unwrap());
+    assert!(asked(1).all(|ns| ns == 200e3) && asked(2).all(|ns| ns == 1500e3));
+    assert!(of(2).all(|i| numbers(i).miss_rate == Some(1.0)));
+    assert!(of(2).all(|i| numbers(i).slept_ns.unwrap() >= 1490e3));
+    // A device of 1 ms gives at most 1000 a second, and 667 when every sleep lasts 1.5 ms.
+    assert!(of(0).all(|i| numbers(i).iops < 1_030.0) && of(2).all(|i| numbers(i).iops < 690.0));
+    assert!(of(3).all(|i| mode(&LaneMethod::Interrupt, &i.foreground, "") == "interrupt"));
+    // Of the method before the change an interval may be cut short, but none is longer than it should be by much.
+    let length = |i: &WatchInterval| i.span.1 - i.span.0;
+    let longer = intervals
+        .iter()
+        .filter(|i| length(i) > 2 * INTERVAL.0)
+        .count();
+    assert!(longer <= 2, "{longer} of {}", intervals.len());
+}
+
+#[test]
+fn the_background_comes_and_goes() {
+    let _machine = alone();
+    let workload = workload("sim:1ms", &["depth=4,jobs=2,engine=sim:2ms,bs=8k"]);
+    let (intervals, _) = watch(&workload, &LaneMethod::Interrupt, |watch| {
+        let mut all = see(watch, 0, 3);
+        for on in [false, true] {
+            let order = watch.switch_background(on).unwrap();
+            all.extend(see(watch, order, 3));
+        }
+        all
+    })
+    .unwrap();
+    let behind = |order| {
+        let of = intervals.iter().filter(move |i| i.order == Some(order));
+        of.map(|i| numbers(i).background_iops.unwrap())
+    };
+    assert!(behind(0).all(|iops| iops > 0.0) && behind(2).all(|iops| iops > 0.0));
+    assert!(behind(1).all(|iops| iops == 0.0));
+    assert!(
+        intervals
+            .iter()
+            .all(|i| i.foreground.ios > 0 && i.background.lanes == 2)
+    );
+}
+
+#[test]
+fn a_fault_ends_it_and_is_told() {
+    let _machine = alone();
+    let workload = workload("fault:eio@100:sim:1ms", &[]);
+    let to_the_end =
+        |watch: &mut Watch<'_, '_>| while watch.see(Duration::from_secs(10)) != Seen::End {};
+    let ((), end) = watch(&workload, &LaneMethod::Poll, to_the_end).unwrap();
+    let fault = end.fault.unwrap();
+    assert!(
+        fault.contains("I/O 99") && fault.contains("Input/output error"),
+        "{fault}"
+    );
+    assert!(!end.stopped);
+}
+
+#[test]
+fn a_signal_ends_it() {
+    let _machine = alone();
+    let stop = AtomicBool::new(false);
+    let workload = workload("sim:1ms", &[]);
+    let to_the_end = |watch: &mut Watch<'_, '_>| {
+        see(watch, 0, 1);
+        stop.store(true, Ordering::Relaxed);
+        while watch.see(Duration::from_secs(10)) != Seen::End {}
+    };
+    let (bs, first) = (Bytes(4096), &LaneMethod::Poll);
+    let (_, end) = q2c_watch::watch(&workload, bs, first, INTERVAL, 1, &stop, to_the_end).unwrap();
+    assert!(end.stopped && end.fault.is_none());
+}

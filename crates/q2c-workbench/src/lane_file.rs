@@ -1,0 +1,88 @@
+//! Recordings that memory has no room for, in files without a name that are read like memory.
+
+use q2c_sim::{Column, Kept, Packed, Recording};
+use q2c_study::LaneFile;
+use q2c_sys::spill::{Spill, Word};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+struct Columns {
+    ios: Spill<Packed>,
+    submit: Spill<f32>,
+    wait: Spill<f32>,
+    gap: Spill<f32>,
+}
+
+/// A file for one lane, as a study takes it; its space is free again when the process ends.
+///
+/// # Errors
+/// When `folder` takes no file.
+pub fn new(folder: &Path) -> io::Result<Box<dyn LaneFile>> {
+    Ok(Box::new(Columns {
+        ios: Spill::new_in(folder)?,
+        submit: Spill::new_in(folder)?,
+        wait: Spill::new_in(folder)?,
+        gap: Spill::new_in(folder)?,
+    }))
+}
+
+impl LaneFile for Columns {
+    fn write(&mut self, some: &Recording) -> io::Result<()> {
+        self.ios.write(&some.ios)?;
+        self.submit.write(&some.submit)?;
+        self.wait.write(&some.wait)?;
+        self.gap.write(&some.gap)
+    }
+
+    fn read(self: Box<Self>) -> io::Result<Recording> {
+        Ok(Recording {
+            ios: mapped(self.ios)?,
+            submit: mapped(self.submit)?,
+            wait: mapped(self.wait)?,
+            gap: mapped(self.gap)?,
+        })
+    }
+}
+
+fn mapped<T: Word + 'static>(spill: Spill<T>) -> io::Result<Column<T>> {
+    let kept: Kept<T> = Arc::new(spill.map()?);
+    Ok(kept.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::Direction;
+    use q2c_policy::Io;
+
+    #[test]
+    fn what_was_written_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = |from: u32| {
+            let mut part = Recording::default();
+            for n in from..from + 1_000 {
+                let io = Io {
+                    direction: Direction::Write,
+                    bytes: 512 << (n % 4),
+                };
+                part.push(io, n as f32, 2.0 * n as f32, 0.5);
+            }
+            part
+        };
+        let mut file = new(folder.path()).unwrap();
+        file.write(&part(0)).unwrap();
+        file.write(&part(1_000)).unwrap();
+        let read = file.read().unwrap();
+        assert_eq!(read.len(), 2_000);
+        assert_eq!((read.submit[1_999], read.wait[1_999]), (1_999.0, 3_998.0));
+        assert_eq!(q2c_sim::unpack(read.ios[1_999]).bytes, 4_096);
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "no name");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written() {
+        let failed = new("/nonexistent".as_ref()).err().unwrap();
+        assert_eq!(failed.kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,186 @@
+//! The machine's counters at the boundaries of stages, and what lies between two of them.
+
+use q2c_engine::measure::{PhaseStats, combine, in_turn, phase_stats};
+use q2c_engine::{Fault, Observer, RunData};
+use q2c_host::Roots;
+use q2c_host::block::{DiskStats, Interrupts, Leaf};
+use q2c_host::cpu_time::CpuTimes;
+
+/// Where counters are read.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// sysfs and procfs.
+    pub roots: Roots,
+    /// The disk under the target, when there is one.
+    pub leaf: Option<Leaf>,
+    /// CPUs busy while nothing is measured.
+    pub idle_busy_cpus: f64,
+}
+
+/// Counters at one moment; a counter that cannot be read is `None`, and what needs it is reported as unknown.
+#[derive(Clone, Debug)]
+pub struct Boundary {
+    /// Every CPU's idle time.
+    pub cpu: Option<CpuTimes>,
+    /// The disk's interrupts.
+    pub interrupts: Option<Interrupts>,
+    /// The disk's requests.
+    pub disk: Option<DiskStats>,
+}
+
+impl Boundary {
+    /// Reads them now.
+    #[must_use]
+    pub fn read(site: &Site) -> Self {
+        let leaf = site.leaf.as_ref();
+        Boundary {
+            cpu: CpuTimes::read(&site.roots).ok(),
+            interrupts: leaf.and_then(|leaf| Interrupts::read(&site.roots, leaf).ok()),
+            disk: leaf.and_then(|leaf| DiskStats::read(&leaf.disk.dir).ok()),
+        }
+    }
+}
+
+/// Reads the counters at each boundary.
+pub(super) struct Watcher<'a> {
+    site: &'a Site,
+    pub boundaries: Vec<Boundary>,
+}
+
+impl<'a> Watcher<'a> {
+    pub fn new(site: &'a Site, stages: usize) -> Self {
+        Watcher {
+            site,
+            boundaries: Vec::with_capacity(stages + 1),
+        }
+    }
+}
+
+impl Observer for Watcher<'_> {
+    fn boundary(&mut self, _phase: usize) {
+        self.boundaries.push(Boundary::read(self.site));
+    }
+}
+
+/// What a workload left behind: the foreground lanes, and the counters at every boundary.
+#[derive(Debug)]
+pub struct Watched {
+    /// Foreground lanes only.
+    pub data: RunData,
+    /// One before each stage and one after the last.
+    pub boundaries: Vec<Boundary>,
+    /// The first I/O that failed or was short, background included; it stopped the run.
+    pub fault: Option<String>,
+}
+
+/// What the machine did in one stage.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Span {
+    /// Busy CPUs, all of them, the idle baseline not yet taken off.
+    pub busy_cpus: Option<f64>,
+    /// Interrupts of the disk.
+    pub interrupts: Option<u64>,
+    /// Requests the disk completed.
+    pub requests: Option<u64>,
+    /// Bytes they moved.
+    pub bytes: Option<u64>,
+}
+
+impl Watched {
+    /// A stage of all foreground lanes as one.
+    ///
+    /// # Panics
+    /// When the run was stopped before that stage.
+    #[must_use]
+    pub fn stats(&self, stage: usize) -> PhaseStats {
+        self.stats_over(&[stage])
+    }
+
+    /// Several stages as one: of each lane in time, then of all foreground lanes.
+    ///
+    /// # Panics
+    /// When the run was stopped before one of those stages.
+    #[must_use]
+    pub fn stats_over(&self, stages: &[usize]) -> PhaseStats {
+        let of_lane = |lane| {
+            let each = stages.iter().map(|&stage| phase_stats(lane, stage));
+            in_turn(&each.collect::<Vec<_>>())
+        };
+        combine(&self.data.lanes.iter().map(of_lane).collect::<Vec<_>>())
+    }
+
+    /// What the machine did in several stages together: busy CPUs by their time, counts summed. What is unknown in one of
+    /// them is unknown.
+    #[must_use]
+    pub fn span_over(&self, stages: &[usize]) -> Span {
+        let spans: Vec<(Span, f64)> = stages
+            .iter()
+            .map(|&stage| (self.span(stage), self.stats(stage).wall_ns))
+            .collect();
+        let wall: f64 = spans.iter().map(|(_, wall)| wall).sum();
+        let sum = |count: fn(&Span) -> Option<u64>| spans.iter().map(|(s, _)| count(s)).sum();
+        let busy: Option<f64> = spans.iter().map(|(s, w)| Some(s.busy_cpus? * w)).sum();
+        Span {
+            busy_cpus: busy.map(|busy| busy / wall),
+            interrupts: sum(|s| s.interrupts),
+            requests: sum(|s| s.requests),
+            bytes: sum(|s| s.bytes),
+        }
+    }
+
+    /// I/Os for whose samples there was no memory.
+    #[must_use]
+    pub fn unrecorded(&self) -> u64 {
+        let lanes = self.data.lanes.iter();
+        lanes.map(|lane| lane.ios - lane.samples.len() as u64).sum()
+    }
+
+    /// What the machine did in stage `stage`; all unknown when the run was stopped before its end.
+    #[must_use]
+    pub fn span(&self, stage: usize) -> Span {
+        let (Some(begin), Some(end)) = (self.boundaries.get(stage), self.boundaries.get(stage + 1))
+        else {
+            return Span::default();
+        };
+        let busy = begin.cpu.as_ref().zip(end.cpu.as_ref());
+        let irqs = begin.interrupts.as_ref().zip(end.interrupts.as_ref());
+        let disk = begin
+            .disk
+            .as_ref()
+            .zip(end.disk.as_ref())
+            .map(|(b, e)| e.since(b));
+        Span {
+            busy_cpus: busy.and_then(|(b, e)| e.busy_since(b).cpus_busy()),
+            interrupts: irqs.map(|(b, e)| e.since(b).total()),
+            requests: disk.as_ref().map(|d| d.read.requests + d.write.requests),
+            bytes: disk
+                .as_ref()
+                .map(|d| (d.read.sectors.bytes().0) + d.write.sectors.bytes().0),
+        }
+    }
+}
+
+/// The first I/O of any lane that failed or was short, in words.
+#[must_use]
+pub fn first_fault(data: &RunData) -> Option<String> {
+    let (lane, fault) = data
+        .lanes
+        .iter()
+        .find_map(|lane| Some((lane, lane.first_fault?)))?;
+    let Fault {
+        nth,
+        offset,
+        asked,
+        result,
+    } = fault;
+    let ended = match result {
+        0.. => format!("moved {result} of {asked} bytes"),
+        errno => format!("failed: {}", std::io::Error::from_raw_os_error(-errno)),
+    };
+    let name = &lane.name;
+    let cause = lane.facts.cause(result);
+    let cause = cause.unwrap_or("the kernel log (dmesg) may tell why");
+    Some(format!(
+        "do I/O: {name}, I/O {nth} of {asked} bytes at byte {offset} {ended}; {cause}"
+    ))
+}
