@@ -1,4 +1,4 @@
-# The whole of the build's surface. `make` prints what there is.
+# All commands of the build. `make` without a target prints them.
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-guest guest-shell

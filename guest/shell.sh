@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# A shell in a guest, with q2c, fio and the devices of the tests.
+# Starts a shell in a guest that has q2c, fio and the devices of the tests.
 #
 #   guest/shell.sh [NAME of guest/kernels]
 #
-# GUEST_PROGRAMS names more programs of this machine to take along. Ctrl-a x ends the machine at once.
+# GUEST_PROGRAMS names more programs of this machine to copy into the guest. Ctrl-a x ends the
+# machine at once.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . guest/lib/say.sh

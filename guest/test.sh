@@ -3,7 +3,8 @@
 #
 #   guest/test.sh [--kernel NAME] [--topic NAME,...]
 #
-# Ends with 1 when a check failed. A kernel that cannot be had is one skip, or with CI=true one failure.
+# Ends with 1 when a check failed. A kernel that cannot be fetched is one skip, or with CI=true one
+# failure.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . guest/lib/say.sh
@@ -35,7 +36,7 @@ trap 'if [ -n "$machine" ]; then kill "$machine" 2>/dev/null || true; fi; rm -rf
 logs=${CARGO_TARGET_DIR:-target}/guest
 mkdir -p "$logs"
 
-# A kernel that cannot be had: a check of its own.
+# Writes the one check of a kernel that cannot be fetched.
 absent() { # NAME, REASON
     local kind=skip
     if [ "${CI:-}" = true ]; then kind=fail; fi
@@ -63,7 +64,8 @@ boot() { # NAME, FOLDER
     told "$logs/$name.results" up
 }
 
-# The checks of a guest that came up; one that ended before its tests did has one failed check more.
+# Collects the checks of a guest that came up. If the guest ended before its tests did, one failed
+# check is added.
 collect() { # NAME, FOLDER
     local name=$1
     {
@@ -101,7 +103,7 @@ test_kernel() { # NAME
     if [ -n "$booted" ]; then echo "fail boot/kernel $reason" >"$work/$name.checks"; else absent "$name" "$reason"; fi
 }
 
-# Why no kernel can be had at all, on stdout; fails then.
+# Fails where no kernel can be fetched at all, and prints the reason.
 ready() {
     if [ "$(uname -m)" != x86_64 ]; then
         echo "guests are x86-64 and hold the q2c built here; this machine is $(uname -m)"
@@ -110,7 +112,7 @@ ready() {
     alone open_archive
 }
 
-# The engines' contract tests as a program, where a topic runs them. Prints its path.
+# Builds the engines' contract tests if a topic runs them, and prints the path of the program.
 contract() {
     case ,${topics:-passthrough}, in *,passthrough,*) ;; *) return ;; esac
     cargo test --release --locked --package q2c-engine --test contract --no-run --message-format json </dev/null |

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# Checks what building, running or testing q2c needs, installs what is missing where it may, then runs COMMAND.
+# Finds out which tools for building, running or testing q2c are missing, installs them where it
+# may, and then runs COMMAND.
 #
 #   scripts/prerequisites.sh run|test|test-guest [COMMAND...]
 #
-# As root on a system with apt the missing packages are installed; otherwise the exact command to do so is printed and the
-# script ends with 1. No question is asked and stdin is not read. COMMAND gets, besides its own environment,
+# As root on a system with apt the missing packages are installed. Otherwise the command that
+# installs them is printed, and the script ends with 1. No question is asked and stdin is not read.
+# COMMAND gets these variables besides its own environment:
 #   RUSTUP_TOOLCHAIN        when a toolchain other than the pinned one had to be chosen
 #   Q2C_RUST_IS_PINNED      1 or 0: whether rustc has the version in rust-toolchain.toml
 #   Q2C_PYTHON              of `test`: a Python that has scripts/python-requirements.txt, in an environment of its own in the cache
 #                           (~/.cache/q2c); unset when it could not be made, which is an error where CI=true
-# With Q2C_ALLOW_SKIPS=1 a missing browser, fio, blktrace or python3-venv is no error: the tests that need it are skipped, and counted.
+# With Q2C_ALLOW_SKIPS=1 a missing browser, fio, blktrace or python3-venv is no error: the tests
+# that need one of them are skipped and counted.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -18,14 +21,15 @@ readonly root=$PWD
 say() { printf '%s\n' "prerequisites: $*" >&2; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# The value of a key in a TOML file, where the value is a plain string.
+# Prints the value of a key in a TOML file, where the value is a plain string.
 toml_string() { sed -n "s/^$2 *= *\"\([^\"]*\)\".*/\1/p" "$root/$1" | head -n 1; }
 
 # Whether version $1 is at least version $2.
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# The version in "rustc 1.95.0 (...)" of the command given; empty when it does not run. RUSTUP_AUTO_INSTALL keeps rustup
-# from downloading a toolchain only because its version was asked for.
+# Prints the version in "rustc 1.95.0 (...)" of the command given; empty when it does not run.
+# RUSTUP_AUTO_INSTALL keeps rustup from downloading a toolchain only because its version was asked
+# for.
 version_of() { RUSTUP_AUTO_INSTALL=0 "$@" --version 2>/dev/null </dev/null | sed -n 's/^[a-z]* \([0-9][0-9.]*\).*/\1/p'; }
 
 MSRV=$(toml_string Cargo.toml rust-version)
@@ -39,7 +43,8 @@ rust_ok() { # rustc and cargo run and are recent enough
     [ -n "${rustc:-}" ] && [ -n "${cargo:-}" ] && at_least "$rustc" "$MSRV" && at_least "$cargo" "$MSRV"
 }
 
-# The most recent installed rustup toolchain that is recent enough, a stable one before others; empty for none.
+# Prints the most recent installed rustup toolchain that is recent enough, a stable one before
+# others; empty for none.
 best_installed_toolchain() {
     local name version rank
     rustup toolchain list 2>/dev/null | awk '$1 != "no" { print $1 }' | while read -r name; do
@@ -97,8 +102,9 @@ candidate() { # the version apt would install; empty for none
     [ "$found" = "(none)" ] || printf '%s' "${found%%[+~-]*}"
 }
 
-# The suffix of the packaged Rust that is recent enough: "" for rustc and cargo, "-web" for rustc-web and cargo-web (the
-# more recent Rust that Debian keeps for its browsers; it installs /usr/bin/rustc and /usr/bin/cargo).
+# Prints the suffix of the packaged Rust that is recent enough: "" for rustc and cargo, "-web" for
+# rustc-web and cargo-web (the more recent Rust that Debian keeps for its browsers; it installs
+# /usr/bin/rustc and /usr/bin/cargo).
 packaged_rust() {
     local suffix
     for suffix in "" -web; do
@@ -146,7 +152,8 @@ other_packages() {
     if [ "$what" = test-guest ]; then guest_packages; fi
 }
 
-# Guests' kernels are looked for where this machine's own packages come from: apt's lists tell where.
+# Whether apt's lists know the Debian archive that this machine's packages come from. The guests'
+# kernels are looked for there.
 knows_archive() { [ "$what" != test-guest ] || LC_ALL=C apt-get indextargets --format '$(ORIGIN)' 2>/dev/null | grep -qx Debian; }
 
 guest_packages() { # an emulator, and what a guest's first file system is made with and of
@@ -188,7 +195,7 @@ refresh_lists() {
     fi
 }
 
-# Installs the packages named, or says how to and fails.
+# Installs the packages named, or prints how to install them and fails.
 need_packages() {
     if may_install && apt_install "$@"; then return; fi
     if has apt-get; then
@@ -234,12 +241,13 @@ skip_or_leave() {
 
 # --- Python -------------------------------------------------------------------------------------------------------
 
-# An environment with what the tests need of Python, named after the list so that another list gets another one.
+# Sets Q2C_PYTHON to the Python of an environment with the modules that the tests need. The folder
+# is named after the hash of the list of modules, so another list gets another environment.
 need_python() {
     local list=$root/scripts/python-requirements.txt hash folder
     hash=$(sha256sum "$list" | cut -c 1-12)
     folder=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/q2c/python-$hash
-    # Its last file tells that it was finished.
+    # This file is made last, so it shows that the environment is complete.
     if ! [ -e "$folder/complete" ] && ! make_python "$folder" "$list"; then
         rm -rf "$folder"
         say "failed to make a Python environment with scripts/python-requirements.txt: the tests that need it cannot run"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds q2c and tunes hybrid polling on a scratch file. q2c prints where its report is.
+# Builds q2c and tunes hybrid polling on a scratch file. q2c prints the place of its report.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every check that needs no guest, then a summary. All steps run; the exit status is 1 when one of them failed.
-# Called through scripts/prerequisites.sh, which finds the toolchain.
+# Runs every check that needs no guest, and prints a summary. All steps run; the exit status is 1
+# when one of them failed. scripts/prerequisites.sh calls this script and finds the toolchain for
+# it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,7 +13,7 @@ export Q2C_SKIP_LOG=$work/skips
 : >"$work/output"
 failed=()
 
-# Runs one step, its output shown and kept.
+# Runs one step. Its output is shown, and kept for the summary.
 step() {
     local name=$1
     shift
@@ -22,7 +23,8 @@ step() {
 
 skip() { printf 'skipped: %s: %s\n' "$1" "$2" >>"$Q2C_SKIP_LOG"; }
 
-# A newer rustfmt or clippy may want what the pinned one does not: then its words are shown and do not count.
+# Runs rustfmt or clippy. Another version than the pinned one may have other demands: then its
+# output is shown and does not count.
 lint() {
     local name=$1
     if [ "${Q2C_RUST_IS_PINNED:-0}" = 1 ]; then
@@ -49,7 +51,7 @@ else
 fi
 step "documentation tests" cargo test --workspace --locked --no-fail-fast --doc
 
-# Tests that cargo itself left out.
+# Tests that cargo itself left out are counted as skips.
 sed -n 's/^test \(.*\) \.\.\. ignored,* *\(.*\)$/skipped: \1: \2/p' "$work/output" |
     sed 's/: $/: ignored without a reason/' >>"$Q2C_SKIP_LOG"
 

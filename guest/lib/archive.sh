@@ -1,6 +1,7 @@
-# Debian's archive through a private apt configuration: own sources and own lists, nothing installed. Sourced.
+# Reads Debian's archive through a private apt configuration, which has its own sources and lists
+# and installs nothing. Sourced.
 #
-# The servers are those of this machine's own Debian entries; only the suite is another one.
+# The servers are those of this machine's own Debian entries; only the suites differ.
 
 readonly archive=$cache/apt
 readonly keyring=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -15,13 +16,14 @@ private_apt() {
         -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false "$@"
 }
 
-# The address of this machine's entry with the label given (Debian or Debian-Security); empty for none.
+# Prints the address of this machine's entry with the label given (Debian or Debian-Security); empty
+# for none.
 machine_address() {
     LC_ALL=C apt-get indextargets --format '$(LABEL) $(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
         awk -v label="$1" '$1 == label && $2 == "Debian" { print $3; exit }'
 }
 
-# The source lines of all suites that the kernels name.
+# Prints the source lines of all suites that guest/kernels names.
 source_lines() {
     local suite label address
     table guest/kernels | awk '{ print $2 }' | tr , '\n' | sort -u | while read -r suite; do
@@ -38,7 +40,8 @@ refresh_archive() {
 
 have_lists() { compgen -G "$archive/lists/*_Packages*" >/dev/null; }
 
-# Makes the archive ready to be asked; old lists serve when it cannot be reached. On failure says why, on stdout.
+# Makes the archive ready for queries. Old lists are used when the archive cannot be reached. On
+# failure prints the reason.
 open_archive() {
     command -v apt-get >/dev/null || { echo "no apt on this machine"; return 1; }
     [ -r "$keyring" ] || { echo "no Debian archive keyring ($keyring; package debian-archive-keyring)"; return 1; }
@@ -55,10 +58,11 @@ open_archive() {
     say "not all package lists could be read; going on with those that are here"
 }
 
-# All packages whose whole name fits; the version is part of a kernel's name, and the newest comes first.
+# Prints all packages whose whole name matches. The version is part of a kernel's name, and the
+# newest comes first.
 packages_named() { private_apt apt-cache search --names-only "^$1\$" | awk '{ print $1 }' | sort -rV; }
 
-# A field of a package's newest version: Version, SHA256, Depends ...
+# Prints a field of a package's newest version: Version, SHA256, Depends ...
 package_field() { private_apt apt-cache show --no-all-versions "$1" | sed -n "s/^$2: //p" | head -n 1; }
 
 # Unpacks packages into a folder.

@@ -1,8 +1,10 @@
-# What a topic of guest/tests tells its results with. Sourced in the guest. Set are TOPIC, KERNEL (its row in guest/kernels)
-# and the names of the NVMe devices: RAW (1 GiB, empty), EXT4 (at /mnt), SMALL (64 MiB, may be taken
-# away) and SLOW (1 GiB of zeros, every request takes 4 ms).
+# Functions with which a topic of guest/tests tells its results. Sourced in the guest. Set are
+# TOPIC, KERNEL (its row in guest/kernels) and the names of the NVMe devices: RAW (1 GiB, empty),
+# EXT4 (at /mnt), SMALL (64 MiB, may be removed) and SLOW (1 GiB of zeros, every request takes 4
+# ms).
 
-# One line of results; line ends and carriage returns would break the form.
+# Prints one line of results. Line ends, carriage returns and tabs become blanks, as they would
+# break the format.
 tell() { printf 'q2c-guest: %s\n' "$(printf '%s' "$*" | tr '\n\r\t' '   ')" | tee -a /tmp/told /dev/ttyS1; }
 
 pass() { verdict pass "$@"; } # NAME, DETAILS...
@@ -14,15 +16,16 @@ verdict() {
     tell "$kind $TOPIC/$name $*"
 }
 
-# Passes when the numbers or words compare as said: expect NAME ACTUAL OPERATOR WANTED DETAILS...
-# Operators are those of test, for whole numbers and words.
+# Passes when the comparison holds: expect NAME ACTUAL OPERATOR WANTED DETAILS... The operators are
+# those of test, for whole numbers and words.
 expect() {
     local name=$1 actual=$2 operator=$3 wanted=$4
     shift 4
     if test "$actual" "$operator" "$wanted"; then pass "$name" "$*"; else fail "$name" "found '$actual', wanted $operator '$wanted'; $*"; fi
 }
 
-# Runs a command, its output kept in a file; fails NAME with the output's end unless it ends with STATUS.
+# Runs a command and keeps its output in a file. Fails NAME with the end of the output unless the
+# command ends with STATUS.
 run() { # NAME STATUS FILE COMMAND...
     local name=$1 wanted=$2 file=$3 status=0
     shift 3
@@ -33,7 +36,8 @@ run() { # NAME STATUS FILE COMMAND...
     return 1
 }
 
-# The small device, found again on its bus where it was taken away: its name now, when it has its queue.
+# Prints the name of the small device once it has its queue. The PCI bus is scanned first, so the
+# device comes back after it was removed; it may have another name then.
 small_again() {
     local name= tries=0 serial
     echo 1 >/sys/bus/pci/rescan
@@ -50,7 +54,8 @@ small_again() {
 # Whether the running kernel is at least A.B.
 kernel_at_least() { [ "$(printf '%s\n%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" = "$1" ]; }
 
-# Interrupts of a block device's queues so far: every vector of its controller but the one for administration.
+# Prints the interrupts of a block device's queues so far: those of every vector of its controller
+# except the admin queue's.
 interrupts() { # CONTROLLER, as nvme0
     awk -v name="^$1q" '$NF ~ name && $NF !~ /q0$/ { for (i = 2; i <= NF && $i ~ /^[0-9]+$/; i++) sum += $i } END { print sum + 0 }' /proc/interrupts
 }
@@ -70,37 +75,45 @@ by_fio() { # DEVICE (as nvme0n1), FIO OPTIONS...
     told_by_fio="fio: $IOS I/Os, $IRQS interrupts, $CTX switches, $CPU % CPU"
 }
 
-# A word of a check in what `q2c doctor --json` printed: verdict, found, means ...
+# Prints a field of a check in the output of `q2c doctor --json`: verdict, found, means ...
 doctor_word() { # FILE, CHECK, WORD
     awk -v id="\"id\": \"$2\"," -v word="\"$3\":" 'index($0, id) { here = 1 } here && index($0, word) { print; exit }' "$1" |
         sed 's/^[^:]*: "\(.*\)",*$/\1/'
 }
 
-# The effective modes in what a command printed as JSON, a line each, words separated by tabs: asked, was, I/Os,
-# interrupts, switches per I/O, ring flags.
+# Prints the effective modes in the JSON of a command, a line each, with fields separated by tabs:
+# asked, was, I/Os, interrupts, switches per I/O, ring flags.
 modes() { # FILE
     awk -F'": "' '
         function value() { v = $2; sub(/",?$/, "", v); return v }
         /"asked":/ { asked = value() }
-        /"was":/ { was = value() }
+        /"kind":/ { was = value() }
+        /"means":/ { if (value() != "") was = was " (" value() ")" }
+        /"note":/ { if (value() != "") was = was ", " value() }
+        /"interrupted":/ { was = was ", interrupted" }
         /"I\/Os":/ { ios = value() }
         /"device interrupts":/ { irqs = value() }
         /"ring flags":/ { flags = value() }
         /"voluntary switches per/ { print asked "\t" was "\t" ios "\t" irqs "\t" value() "\t" flags }' "$1"
 }
 
-# Of `q2c bench --json`, a line per point that ran: engine, method, what it was, interrupts and switches per 1000 I/Os; words separated by tabs.
+# Prints a line for each point that ran in the JSON of `q2c bench`, with fields separated by tabs:
+# engine, method, effective mode, interrupts and switches per 1000 I/Os.
 bench_modes() { # FILE
     awk -F'": "' '
         function value() { v = $2; sub(/",?$/, "", v); return v }
         /"engine":/ { v = value(); if (v !~ /:/) engine = v }
         /"method":/ { method = value() }
-        /"was":/ { was = value() }
+        /"kind":/ { was = value() }
+        /"means":/ { if (value() != "") was = was " (" value() ")" }
+        /"note":/ { if (value() != "") was = was ", " value() }
+        /"interrupted":/ { was = was ", interrupted" }
         /"device_interrupts_per_io":/ { irqs = value() }
         /"voluntary_switches_per_io":/ { print engine "\t" method "\t" was "\t" int(irqs * 1000) "\t" int(value() * 1000) }' "$1"
 }
 
-# Runs `q2c bench` and shows what each point was; results in /tmp/NAME.result, what was said in /tmp/NAME.json.
+# Runs `q2c bench` and prints the effective mode of each point. The result is in /tmp/NAME.result,
+# and all output in /tmp/NAME.json.
 benched() { # NAME, DEVICE, OPTIONS...
     local name=$1 device=$2
     shift 2

@@ -1,8 +1,10 @@
 # The emulated machine. Sourced.
 #
-# 4 CPUs, two threads per core; four NVMe devices, known by their serial numbers: q2c-raw is empty, q2c-ext4 has a
-# file system, q2c-small is empty and may be taken away, q2c-slow stores nothing and answers after 4 ms, always. No hypervisor is used, so that kernels boot anywhere, and time in
-# a guest says nothing about real devices. An idle CPU must halt: with MONITOR its waiting would keep a CPU of the host busy.
+# It has 4 CPUs, two threads per core, and four NVMe devices, known by their serial numbers: q2c-raw
+# is empty, q2c-ext4 has a file system, q2c-small is empty and may be removed, q2c-slow stores
+# nothing and always answers after 4 ms. No hypervisor is used, so kernels boot anywhere, and times
+# in a guest say nothing about real devices. An idle CPU must halt: if it waited by MONITOR, it
+# would keep a CPU of the host busy.
 
 # Runs the machine until it powers off; standard input, output and error are qemu's.
 run_machine() { # KERNEL FOLDER, IMAGE, WORK, KERNEL ARGUMENTS, QEMU ARGUMENTS...

@@ -1,12 +1,13 @@
-# Results of all guests: one file per kernel, as the guest told them. Sourced.
+# Puts the results of all guests together. Each kernel has one file of the lines that its guest
+# told. Sourced.
 
-# From a guest's second serial line: "KIND NAME DETAILS" per check.
+# Prints "KIND NAME DETAILS" per check, from a guest's second serial line.
 checks_of() { tr -d '\r' <"$1" | sed -n 's/^q2c-guest: \(pass\|fail\|skip\) /\1 /p'; }
 
 told() { tr -d '\r' <"$1" | grep -q "^q2c-guest: $2"; } # FILE, WORD
 
-# What was found, check by check; a table, check by kernel; what was not passed; the closing line. Fails when a check
-# failed.
+# Prints the details of every check, a table of checks by kernels, the checks that did not pass, and
+# the closing line. Fails when a check failed.
 print_report() { # FOLDER with NAME.checks files, in the order of NAME...
     local folder=$1
     shift
@@ -20,10 +21,10 @@ print_report() { # FOLDER with NAME.checks files, in the order of NAME...
         awk '{ count[$1]++ } END { printf "%d passed, %d failed, %d skipped\n", count["pass"], count["fail"], count["skip"]; exit count["fail"] > 0 }'
 }
 
-# Lines "KERNEL KIND TOPIC/CHECK DETAILS", topics in their order.
+# Sorts lines "KERNEL KIND TOPIC/CHECK DETAILS" by topic, and keeps their order within a topic.
 by_topic() { awk '{ topic = $3; sub(/\/.*/, "", topic); print topic, $0 }' | LC_ALL=C sort -s -k1,1 | cut -d ' ' -f 2-; }
 
-# The same lines by check, in the order in which checks were first seen.
+# Prints such lines check by check, in the order in which the checks were first seen.
 print_details() {
     awk '
         { if (!($3 in text)) rows[++n] = $3
@@ -33,7 +34,7 @@ print_details() {
         END { for (r = 1; r <= n; r++) printf "%s\n%s", rows[r], text[rows[r]] }'
 }
 
-# The same lines as a table; of several results of one name the worst counts.
+# Prints such lines as a table. Where a check has several results in a kernel, the worst counts.
 print_table() { # KERNELS...
     awk -v kernels="$*" '
         { if (!($3 in seen)) { seen[$3] = 1; rows[++n] = $3; if (length($3) > width) width = length($3) } if (!(($3, $1) in cell) || $2 < cell[$3, $1]) cell[$3, $1] = $2 }

@@ -1,13 +1,15 @@
-# q2c bench: what each interface and method really is on this kernel, proved by the device's interrupts and the jobs' switches.
+# q2c bench: the effective mode of each interface and method on this kernel, proved by the device's
+# interrupts and the jobs' context switches.
 
 benched fast "$RAW" --engine io_uring,libaio,pvsync2 --method interrupt,poll || return 0
 for engine in io_uring libaio pvsync2; do
-    # On a busy host the guest loses its CPU between submission and wait, and the I/O is complete before the job leaves its CPU.
+    # On a busy host the guest loses its CPU between submission and wait. The I/O is then complete
+    # before the job leaves its CPU, and there are fewer switches than I/Os.
     expect_mode "$engine-interrupt" fast "$engine" interrupt interrupt 5000 200 5000
 done
 expect_mode io_uring-polls-the-device fast io_uring poll 'poll (iopoll)' 1 0 100
 if kernel_at_least 5.19; then
-    expect_mode hipri-is-ignored-and-told fast pvsync2 poll 'interrupt*ignored*' 5000 100 5000
+    expect_mode hipri-is-ignored-and-told fast pvsync2 poll 'interrupt, poll-ignored' 5000 100 5000
     expect hipri-warned "$(grep -c '"mode-ignored"' /tmp/fast.result)" = 1 "the warning says so"
 else
     expect_mode hipri-polls fast pvsync2 poll 'poll (call)' 1 0 100

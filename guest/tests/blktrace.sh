@@ -1,5 +1,6 @@
-# blktrace's own recording of an NVMe device, read by q2c and by btt: where btt is right (a scheduler, so that requests are inserted;
-# no two I/Os on the same sectors) every number agrees.
+# A recording of an NVMe device by blktrace, read by q2c and by btt. Every number agrees where btt
+# is right: with a scheduler, so that requests are inserted, and with no two I/Os on the same
+# sectors.
 
 queue=/sys/block/$RAW/queue
 before=$(sed 's/.*\[\(.*\)\].*/\1/' "$queue/scheduler")
@@ -24,7 +25,7 @@ run analyze 0 /tmp/blk/q2c q2c analyze /tmp/blk/raw --btt || return 0
 run json 0 /tmp/blk/json q2c analyze /tmp/blk/raw --json || return 0
 cat /tmp/blk/q2c
 
-# STAGE MIN AVG MAX N of all devices.
+# Prints STAGE MIN AVG MAX N of all devices.
 stages() { sed -n '/= All Devices =/,/= Device Overhead =/p' "$1" | awk '$1 ~ /^[QGIMDS]2[QGIMDC]$/ { print $1, $2, $3, $4, $5 }'; }
 stages /tmp/blk/btt >/tmp/blk/theirs
 stages /tmp/blk/q2c >/tmp/blk/ours

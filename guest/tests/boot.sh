@@ -1,4 +1,4 @@
-# The guest is what the other topics take for granted.
+# Checks that the guest has everything that the other topics need.
 
 expect cpus "$(nproc)" = 4 "$(nproc) CPUs"
 expect siblings "$(cat /sys/devices/system/cpu/cpu0/topology/thread_siblings_list)" = 0-1 "SMT siblings of CPU 0"

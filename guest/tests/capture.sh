@@ -1,6 +1,6 @@
 # q2c trace record by BPF: exact counts by hardware queue, and what q2c analyze makes of them.
 
-# Records reads of 4 KiB of a device while fio runs; the analysis in /tmp/NAME.result.
+# Records the 4 KiB reads of a device while fio runs. The analysis is in /tmp/NAME.result.
 recorded() { # NAME, DEVICE, FIO OPTIONS...; $BY: bpf or tracefs
     local name=$1 device=$2
     shift 2
@@ -11,7 +11,7 @@ recorded() { # NAME, DEVICE, FIO OPTIONS...; $BY: bpf or tracefs
     cat "/tmp/$name.info"
 }
 
-# Requests by hardware queue, as 0=200,1=200.
+# Prints the requests by hardware queue, as 0=200,1=200.
 by_queue() { # NAME
     awk -F'[ ,:]+' '
         /^  "hctx": \[/ { here = 1; next }
@@ -20,8 +20,9 @@ by_queue() { # NAME
         here && /"requests":/ { printf "%s%s=%s", comma, queue, $3; comma = "," }' "/tmp/$1.result"
 }
 
-# I/Os that the recording misses and counted: ends that were not seen, and completions whose start was not. Newer kernels leave a
-# program out at some events, when another thread that was interrupted in it is on the same CPU.
+# Prints how many I/Os the recording lacks and has counted: I/Os whose end was not seen, and
+# completions whose start was not seen. Newer kernels leave out a BPF program at some events, when
+# another thread that was interrupted in that program is on the same CPU.
 missing() { # NAME
     awk -F'[ ,:]+' '
         /^  "lost":/ { sum += $3 }
@@ -29,7 +30,8 @@ missing() { # NAME
         END { print sum + 0 }' "/tmp/$1.result"
 }
 
-# Whether counts by hardware queue are as wanted, or fewer by as many as were counted: exact, counted or wrong.
+# Compares counts by hardware queue: exact; counted, when just as many are missing as the recording
+# says; or wrong.
 compared() { # FOUND, WANTED, MISSING
     if [ "$1" = "$2" ]; then echo exact; return; fi
     echo "$1 $2" | awk -v missing="$3" '
@@ -45,12 +47,12 @@ compared() { # FOUND, WANTED, MISSING
         }'
 }
 
-# A word of the analysis: "verdict" or "stage" of the first object that has it after PLACE.
+# Prints a field of the analysis: "verdict" or "stage" of the first object that has it after PLACE.
 told_word() { # NAME, PLACE, WORD
     awk -F'"' -v place="  \"$2\": {" -v word="$3" 'index($0, place) == 1 { here = 1 } here && $2 == word { print $4; exit }' "/tmp/$1.result"
 }
 
-# One job on each CPU reads so many blocks: per_cpu N0 N1 N2 N3
+# Prints fio's options for one job per CPU that reads this number of blocks: per_cpu N0 N1 N2 N3
 per_cpu() {
     local cpu=0 count
     for count in "$@"; do
@@ -59,14 +61,15 @@ per_cpu() {
     done
 }
 
-# The queue of a CPU, by sysfs; those for interrupts come first, so that the lowest number is the one.
+# Prints the hardware queue of a CPU, as sysfs has it. Queues for interrupts come before those for
+# polling, so the lowest number is taken.
 queue_of() { # DEVICE, CPU
     for dir in $(ls "/sys/block/$1/mq" | sort -n); do
         if tr ', ' '\n\n' <"/sys/block/$1/mq/$dir/cpu_list" | grep -qx "$2"; then echo "$dir"; return; fi
     done
 }
 
-# What by_queue must say: wanted N0 N1 N2 N3
+# Prints what by_queue must print: wanted N0 N1 N2 N3
 wanted() {
     local cpu=0 count
     for count in "$@"; do
@@ -93,7 +96,8 @@ for case in "even 300 300 300 300" "uneven 900 300 100 100"; do
     fi
 done
 
-# Eight jobs on one CPU, so on one hardware queue: with 4 requests they wait for one, with 128 they do not.
+# Eight jobs run on one CPU, so on one hardware queue. With 4 requests in the queue they wait for a
+# request; with 128 they do not.
 nr=/sys/block/$SLOW/queue/nr_requests
 before=$(cat "$nr")
 for case in "4 Q2G" "128 D2C"; do
@@ -108,7 +112,7 @@ for case in "4 Q2G" "128 D2C"; do
         expect "requests-$1-count" $((records + missing)) -eq 480 "8 jobs of 60 reads: $records records, $missing counted as missing"
     fi
 done
-# The same without BPF, by the kernel's tracing files: no event is left out there.
+# The same recording by the kernel's tracing files. No event is left out there.
 if ! echo 4 >"$nr"; then
     skip tracefs-count "nr_requests of $SLOW cannot be 4"
 elif BY=tracefs recorded tracefs "$SLOW" --name=jobs --numjobs=8 --cpus_allowed=1 --number_ios=60 --norandommap; then
@@ -119,7 +123,7 @@ fi
 echo "$before" >"$nr"
 expect nr-requests-restored "$(cat "$nr")" = "$before" "nr_requests of $SLOW"
 
-# Flags and stages: polled reads are marked, times are in order.
+# Writes with a flush each are recorded, too.
 if q2c trace record "/dev/$RAW" --op write --out /tmp/sync.trace -- fio --name=sync --filename="/dev/$RAW" --direct=1 --rw=write --bs=4k --number_ios=50 --fdatasync=1 --ioengine=psync >/tmp/sync.info 2>&1; then
     expect writes "$(sed -n 's/.*: \([0-9]*\) records$/\1/p' /tmp/sync.info)" -ge 50 "50 writes with a flush each"
 else

@@ -1,9 +1,9 @@
-# Devices that fail and go away under a run.
+# Devices that fail or are removed during a run.
 
-# Another topic may have taken it away.
+# Another topic may have removed the device.
 SMALL=$(small_again)
 
-# A controller taken away in the middle.
+# The controller is removed in the middle of a run.
 removed() {
     q2c poll watch "/dev/$SMALL" --out /tmp/removed --seconds 20 --interval 500ms --plain --policy poll >/tmp/removed.out 2>&1 </dev/null &
     pid=$!
@@ -18,7 +18,7 @@ took=$(($(cut -d . -f 1 /proc/uptime) - started))
 [ $status = 6 ] && [ $took -lt 19 ]
 expect removed $? = 0 "exit $status after $took s: $(tail -n 1 /tmp/removed.out)"
 
-# Sectors that cannot be read: a quarter of a small device (longer ranges are kept out of order by 5.10).
+# A quarter of a small device cannot be read. (Linux 5.10 keeps longer ranges out of order.)
 modprobe null_blk nr_devices=0
 mount -t configfs config /sys/kernel/config 2>/dev/null
 bad=/sys/kernel/config/nullb/bad
@@ -32,14 +32,16 @@ if [ -b /dev/bad ]; then disk=/dev/bad; fi
 q2c poll watch "$disk" --out /tmp/eio --seconds 3 --plain --policy poll >/tmp/eio.out 2>&1 </dev/null
 expect eio $? = 6 "$(tail -n 1 /tmp/eio.out)"
 
-# The first of them: the device's fault, and no want of direct I/O.
+# The first sectors cannot be read. That is reported as the device's fault, and not as a lack of
+# direct I/O.
 echo +0-7 >$bad/badblocks
 q2c doctor "$disk" >/tmp/first.out 2>&1
 expect first-sectors $? = 6 "$(tail -n 1 /tmp/first.out)"
 rmdir $bad
 modprobe -r null_blk
 
-# The same controller, found again on its bus and taken away under a benchmark: told as gone, with what was measured before.
+# The controller is found again on its bus, and removed during a benchmark. q2c says that the device
+# is gone, and keeps what was measured before.
 back=$(small_again)
 q2c bench "/dev/$back" --engine io_uring,libaio --method interrupt --cpus 2,3 --seconds 2 --trials 20 --out /tmp/gone >/tmp/gone.out 2>&1 </dev/null &
 pid=$!

@@ -1,4 +1,5 @@
-# NVMe commands past the block layer: `q2c bench` on a namespace's block and character device, and the engines' contract.
+# NVMe commands that bypass the block layer: `q2c bench` on a namespace's block device and character
+# device, and the engines' contract tests.
 
 ng=ng${RAW#nvme}
 
@@ -11,10 +12,11 @@ if ! kernel_at_least 5.19; then
     return 0
 fi
 
-# IOPS of the first point of a result, a whole number.
+# Prints the IOPS of the first point of a result, as a whole number.
 iops() { awk -F': ' 'index($0, "\"iops\":") { here = 1 } here && /"median"/ { print int($2); exit }' "$1"; }
 
-# Block device named: its character device is found, both kinds of interface in one run.
+# With the block device as target, its character device is found, and both kinds of interface are in
+# one run.
 benched both "$RAW" --engine io_uring,io_uring_cmd --method interrupt,poll --depth 1 || return 0
 expect says-where "$(grep -c "NVMe commands go to /dev/$ng, the character device of /dev/$RAW" /tmp/both.json)" = 1 "on stderr"
 expect proves-where "$(grep -c "\"through\": \"/dev/$ng, past the block layer\"" /tmp/both.result)" = 2 "in both points"
@@ -22,7 +24,8 @@ expect_mode interrupts both io_uring_cmd interrupt interrupt 5000 200 5000
 expect_mode polls both io_uring_cmd poll 'poll (iopoll)' 1 0 100
 expect_mode block-device-too both io_uring poll 'poll (iopoll)' 1 0 100
 
-# Character device named; interrupts are counted here, too. Opening asks the device a few times by interrupt.
+# With the character device as target, interrupts are counted, too. Opening it sends the device a
+# few commands that end by interrupt.
 before=$(interrupts "${RAW%n1}")
 benched polled "$ng" --method poll --depth 4 || return 0
 irqs=$(($(interrupts "${RAW%n1}") - before))
@@ -37,7 +40,7 @@ expect an-interrupt-each "$irqs" -ge "$ios" "$irqs interrupts, $ios IOPS for one
 benched alone "$ng" --engine io_uring,io_uring_cmd --method interrupt || return 0
 expect commands-alone "$(grep -c '"reason".*takes NVMe commands alone' /tmp/alone.result)" = 1 "io_uring on /dev/$ng"
 
-# Writing: the block device's rules.
+# For writing, the rules of the block device hold.
 write() { q2c bench "$@" --engine io_uring_cmd --method poll --rw randwrite --cpus 2,3 --seconds 1 --warm-up 0.5 --trials 1 --out /tmp/bench; }
 refused() { # NAME, WORDS, ARGUMENTS...
     local name=$1 words=$2
@@ -54,7 +57,7 @@ run shared-reader-is-fine 0 /tmp/write write "/dev/$ng" --allow-write "/dev/$ng"
 kill $holder
 expect written "$(head -c 67108864 "/dev/$RAW" | tr -d '\0' | head -c 4096 | wc -c)" = 4096 "the block device has what commands wrote"
 
-# While commands write, the block device is held: a second run is refused on either of the two.
+# While commands write, the block device is held open: a second run is refused on both of them.
 write "/dev/$ng" --allow-write "/dev/$ng" >/tmp/first 2>&1 &
 first=$!
 tries=0
@@ -67,13 +70,14 @@ refused held-by-block-name 'exclusive use' "/dev/$RAW" --allow-write "/dev/$RAW"
 wait $first
 expect first-writer-ends $? = 0 "$(tail -n 1 /tmp/first)"
 
-# The contract of all engines, on this one; what was written is read back through the block device.
+# The contract tests of all engines run on this one. Written data is read back through the block
+# device.
 Q2C_NO_SKIP=1 Q2C_TEST_ENGINE=io_uring_cmd Q2C_TEST_NG=/dev/$ng Q2C_TEST_NG_BLOCK=/dev/$RAW /q2c/contract --test-threads=1 >/tmp/contract 2>&1
 status=$?
 tail -n 40 /tmp/contract
 expect contract $status = 0 "$(grep '^test result' /tmp/contract)"
 
-# SPDK: what is missing is named, nothing is unbound.
+# Without SPDK, q2c names what is missing and unbinds nothing.
 run spdk-absent 2 /tmp/spdk q2c bench "/dev/$RAW" --engine spdk --method poll --out /tmp/bench &&
     expect spdk-absent "$(grep -c 'spdk is absent here: spdk_nvme_perf is not on PATH.*driver nvme; q2c unbinds nothing' /tmp/spdk)" = 1 "$(tail -n 1 /tmp/spdk)"
 expect still-there "$(basename "$(readlink "/sys/class/nvme/${RAW%n1}/device/driver")")" = nvme "the controller's driver"

@@ -1,13 +1,16 @@
-# The kernel's own hybrid polling, watched by q2c while fio does the I/O; where the kernel has none, the reason.
+# q2c watches the kernel's own hybrid polling while fio does the I/O. Where the kernel has none, q2c
+# gives the reason.
 
 delay=/sys/block/$RAW/queue/io_poll_delay
 
-# The first number of that name in what q2c printed as JSON: of all intervals together. Nothing for null.
+# Prints the first number of this name in q2c's JSON, which is that of all intervals together;
+# nothing for null.
 number() { sed -n "s/^ *\"$2\": \([-0-9.e+]*\),*\$/\1/p" "$1" | head -n 1; } # FILE, NAME
-# Whether a comparison of numbers with fractions holds.
+# Whether a comparison of numbers with decimals holds.
 holds() { awk "BEGIN { exit !($1) }"; }
 
-# Mean of what the kernel's own statistics say of 4 KiB reads while a process runs, in ns, looked at every 0.1 s.
+# Prints the mean over the time of a process of the mean that the kernel's own statistics have for 4
+# KiB reads, ns. They are read every 0.1 s.
 poll_stat_mean() { # PROCESS
     while kill -0 "$1" 2>/dev/null; do
         sed -n 's/^read *(4096 Bytes): samples=[1-9][0-9]*, mean=\([0-9]*\),.*/\1/p' "/sys/kernel/debug/block/$RAW/poll_stat"
@@ -15,7 +18,8 @@ poll_stat_mean() { # PROCESS
     done | awk '{ sum += $1; n++ } END { print n ? sum / n : 0 }'
 }
 
-# Mean effective sleep over the intervals in which nearly every request was slept for, ns: not the first window, which has no sleep.
+# Prints the mean effective sleep, ns, of the intervals in which nearly every request was slept for.
+# The first window has no sleep, so it is left out.
 full_intervals() { # FILE
     awk -F'[:,]' '
         /"intervals"/ { inside = 1 }
@@ -25,13 +29,15 @@ full_intervals() { # FILE
         END { print n ? sum / n : 0 }' "$1"
 }
 
-# fio as by_fio does, with io_poll_delay set to DELAY, watched by q2c from before until after. Sets POLLED, SLEPT, MISSED, UNKNOWN,
-# EFFECTIVE, ASKED, LASTED (ns, empty for none), MEAN (of poll_stat) and what to tell.
+# Runs fio as by_fio does, with io_poll_delay set to DELAY, while q2c watches from before the start
+# until after the end. Sets POLLED, SLEPT, MISSED, UNKNOWN, EFFECTIVE, ASKED, LASTED (ns, empty for
+# none), MEAN (of poll_stat), ENDED (q2c's exit code) and told (a text with all of them).
 watched() { # DELAY, FIO OPTIONS...
     local watch stat
     echo "$1" >"$delay"
     shift
-    # Emptied here: in the background that may come after the first look at it, which would find the lines of the call before.
+    # The file is emptied here and not by the background command, which may start after the first
+    # look at the file. The look would then find lines of the call before.
     : >/tmp/watched.lines
     q2c poll watch --kernel "/dev/$RAW" --interval 500ms --json >/tmp/watched 2>/tmp/watched.lines &
     watch=$!
@@ -52,7 +58,8 @@ watched() { # DELAY, FIO OPTIONS...
     echo -1 >"$delay"
 }
 
-# The probe sees its device from the first completion on, and fio's count is of whole milliseconds of throughput.
+# Whether two counts of I/Os agree within 2 % and 3. The probe sees its device only from the first
+# completion on, and fio computes its count from the throughput of whole milliseconds.
 about() { holds "$1 >= $2 * 0.98 - 3 && $1 <= $2 * 1.02 + 3"; }
 
 if kernel_at_least 5.19; then
@@ -69,7 +76,8 @@ else
     watched 0 --ioengine=pvsync2 --hipri
     about "$POLLED" "$IOS" && [ $((SLEPT * 2)) -ge "$POLLED" ] && [ "$UNKNOWN" = 0 ] && [ "$CPU" -lt "$classic" ]
     expect hybrid-sleeps $? = 0 "$told; classic: $classic % CPU"
-    # Now and then the task gives its CPU away for something else, or a timer ends before it has.
+    # The numbers differ a little: sometimes the task gives its CPU away for another reason, or a
+    # timer ends before the task has left the CPU.
     holds "$SLEPT >= $CTX * 0.9 - 3 && $SLEPT <= $CTX * 1.1 + 3"
     expect hybrid-sleeps-are-its-switches $? = 0 "$SLEPT sleeps seen, $CTX voluntary switches counted by fio"
     full=$(full_intervals /tmp/watched)
@@ -86,12 +94,13 @@ else
     [ "$MISSED" -ge $((SLEPT - 1)) ] && holds "$ASKED == 20000000"
     expect long-sleeps-all-miss $? = 0 "$told"
 
-    # A fixed sleep: with several in flight the kernel's own sees its oversleep in each of them and grows without end.
+    # The sleep is fixed here. With several requests in flight, the kernel's own sleep would count
+    # its oversleep in each of them and grow without end.
     watched 30 --ioengine=io_uring --hipri --iodepth=4
     about "$POLLED" "$IOS" && [ "$SLEPT" -gt 0 ] && [ "$SLEPT" -le "$POLLED" ] && holds "$ASKED == 30000" && [ "$UNKNOWN" = 0 ]
     expect four-in-flight $? = 0 "$told"
 
-    # One task, two devices by turns; it sleeps for the other one only.
+    # One task polls two devices by turns, and sleeps only for the device that is not watched.
     other=/sys/block/$SLOW/queue/io_poll_delay
     echo 50 >"$other"
     watched -1 --ioengine=pvsync2 --hipri --filename="/dev/$RAW:/dev/$SLOW"

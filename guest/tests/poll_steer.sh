@@ -1,9 +1,11 @@
-# q2c steers the kernel's own hybrid polling: every value written is what the rule makes of the logged completions, and is put back.
+# q2c steers the kernel's own hybrid polling. Every value that it writes follows by the rule from
+# the logged completions, and the old value is put back.
 
 delay=/sys/block/$RAW/queue/io_poll_delay
 
-# Every value written in a log of min:70%,10ms, computed again: windows of 10 ms from their first completion, 0.7 x minimum in whole
-# ns, then in whole us. Prints "WRITTEN WRONG SLEEPS": values, those that differ, those that are a sleep.
+# Computes every value in a log of min:70%,10ms again: windows of 10 ms from their first completion,
+# 0.7 x minimum in whole ns, then in whole us. Prints "WRITTEN WRONG SLEEPS": the number of values,
+# of those that differ, and of those that are a sleep.
 recompute() { # FILE
     awk -F, '
         function us(ns) { ns = int((ns * 7 + 5) / 10); ns = int((ns + 500) / 1000); return ns < 1 ? 1 : ns }
@@ -23,15 +25,18 @@ recompute() { # FILE
         END { print written + 0, wrong + 0, sleeps + 0 }' "$1"
 }
 
-# Probes come and go while nothing polls: qemu's emulation of several CPUs may run half-changed code of the kernel, which then
-# crashes. (Not so on a real machine.) So q2c starts before the load and ends after it; what it wrote last stays until then.
+# Probes are attached and removed only while nothing polls. qemu, which emulates several CPUs, may
+# run kernel code that is half changed, and the kernel then crashes; a real machine does not. So q2c
+# starts before the load and ends after it. The last value that q2c wrote stays until its end.
 
-# Starts to steer with io_poll_delay at 25 before, then fio for so many seconds. Returns when fio has ended. Sets STEER.
+# Sets io_poll_delay to 25, starts q2c poll steer, and runs fio for SECONDS. Returns when fio has
+# ended. Sets STEER.
 steered() { # SECONDS, Q2C OPTIONS...
     local seconds=$1
     shift
     echo 25 >"$delay"
-    # Emptied here: in the background that may come after the first look at it.
+    # The file is emptied here and not by the background command, which may start after the first
+    # look at the file.
     : >/tmp/steer
     q2c poll steer "$RAW" --rule min:70%,10ms "$@" >/tmp/steer 2>&1 &
     STEER=$!
@@ -75,7 +80,7 @@ else
     expect sigkill-left-a-sleep "$left" -ge 1 "$(tail -n 1 /tmp/steer)"
     expect sigkill-left-another "$left" != 25 "the value before was 25"
 
-    # Nothing completes, so neither has anything to write yet; the second is refused all the same.
+    # Nothing completes, so no value is written yet. The second q2c is refused all the same.
     echo -1 >"$delay"
     q2c poll steer "$RAW" --rule min:70%,10ms >/tmp/first 2>&1 &
     first=$!

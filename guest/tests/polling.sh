@@ -1,4 +1,5 @@
-# What the kernel itself does with polled I/O, seen by fio and the interrupt counters: the truth that q2c is held to.
+# What the kernel itself does with polled I/O, as fio and the interrupt counters show it. q2c's
+# results in other topics must agree with it.
 
 by_fio "$RAW" --ioengine=pvsync2
 [ "$IRQS" -ge $((IOS * 9 / 10)) ] && [ "$IOS" -gt 100 ]

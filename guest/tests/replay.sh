@@ -1,19 +1,22 @@
-# q2c replay on a device: what the device did, by its own counts; io_uring and libaio; the block layer's sum; overlapping writes in their order.
+# q2c replay on a device, by io_uring and by libaio: what the device did by its own counts, the sum
+# of Q2C from the block layer, and overlapping writes in their order.
 
 # The guest has no /var/tmp.
 export TMPDIR=/tmp
-# Sectors read and written of the device so far; requests that follow each other may be merged.
+# Prints the sectors that the device has read and written so far. Requests are not counted, since
+# adjacent ones may be merged.
 done_so_far() { awk '{ print $3, $7 }' "/sys/block/$RAW/stat"; }
 
-# The first 16 MiB hold 0xaa.
+# Fills the first 16 MiB with 0xaa.
 filled() { tr '\0' '\252' </dev/zero | dd of="/dev/$RAW" bs=1M count=16 oflag=direct iflag=fullblock 2>/dev/null; }
 
-# A number of a result.
+# Prints a number of a result.
 number() { # FILE, NAME
     awk -F'[ ,:]+' -v name="\"$2\"" '$2 == name { print $3; exit }' "$1"
 }
 
-# 200 reads, 100 writes, 20 of them durable, 2 ms apart; the writes over blocks 2048 to 2147 of 4 KiB.
+# The trace has 200 reads and 100 writes, 2 ms apart. Of the writes 20 are durable. They go to
+# blocks 2048 to 2147 of 4 KiB.
 awk 'BEGIN {
     for (n = 0; n < 300; n++) {
         read = n % 3 != 2; block = read ? n : 2048 + int(n / 3)
@@ -34,7 +37,7 @@ for engine in io_uring libaio; do
     set -- "$@" $(done_so_far)
     expect "$name-issued" "$(number "/tmp/$name.result" issued) $(number "/tmp/$name.result" errors)" = "300 0" "requests and failures"
     expect "$name-device" "$(($4 - $2))" = 800 "the device wrote $(($4 - $2)) sectors, read $(($3 - $1))"
-    # The file that says what the block layer saw misses what the kernel did not show, counted.
+    # The capture may miss I/Os that the kernel did not show to it. They are counted as lost.
     seen=$(number "/tmp/$name.result" q2c_ios) lost=$(number "/tmp/$name.result" q2c_lost)
     expect "$name-captured" "$((seen + lost))" -ge 300 "$seen I/Os captured, $lost lost"
     written=$(dd if="/dev/$RAW" bs=4096 skip=2048 count=100 iflag=direct 2>/dev/null | od -An -v -tx1 -w4096 | grep -vc '^ aa aa aa aa')
@@ -43,7 +46,7 @@ for engine in io_uring libaio; do
     expect "$name-beside" "$beside" = 0 "blocks behind them changed"
 done
 
-# Writes, flushes and discards by a log of fio's.
+# Writes, flushes and discards come from an iolog of fio.
 awk 'BEGIN {
     print "fio version 3 iolog"; print "0 /dev/x add"; print "0 /dev/x open"
     for (n = 0; n < 50; n++) {
@@ -60,7 +63,7 @@ if run replay-flush 0 /tmp/replay-flush.json q2c replay /tmp/replay.iolog "/dev/
     expect replay-discarded "$zeros" = 0 "bytes that are not zero where it discarded"
 fi
 
-# Nothing is written without leave, and a result that cannot be compared says so by its exit code.
+# Nothing is written without --allow-write.
 filled
 run replay-no-leave 5 /tmp/replay-no-leave.said q2c replay /tmp/replay.txt "/dev/$RAW" --writes allow --out /tmp/runs
 run replay-as-reads 0 /tmp/replay-as-reads.said q2c replay /tmp/replay.txt "/dev/$RAW" --max-lateness 1s --out /tmp/runs

@@ -1,5 +1,5 @@
-# q2c restore puts back a setting that a killed run left changed. The journal is written here, as its format says: one
-# line per change, by a process that has ended.
+# q2c restore puts back a setting that a killed run left changed. The journal is written here in its
+# documented format: one line per change, by a process that has ended.
 
 setting() { # FILE IN THE QUEUE'S FOLDER, VALUE LEFT
     local object old journal=/tmp/journal pid

@@ -1,4 +1,5 @@
-//! Crates use only what their row allows; unsafe code and system crates stay where the table puts them.
+//! Checks that crates use only what their row allows, and that unsafe code and system crates stay
+//! where the table puts them.
 
 use crate::Findings;
 use crate::source;
@@ -48,7 +49,8 @@ pub fn check(root: &Path) -> Result<Findings> {
     Ok(Findings { text, breaches })
 }
 
-/// Every folder in `crates` is a member whose package has the folder's name.
+/// Checks that every folder in `crates` is a member of the workspace, and that its package has the
+/// name of the folder.
 fn folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
     let crates = root.join("crates");
     let mut breaches = Vec::new();
@@ -73,7 +75,8 @@ fn folders(root: &Path, packages: &[Package]) -> Result<Vec<String>> {
     Ok(breaches)
 }
 
-/// The package uses no member of the workspace that its row does not allow and, when pure, no system crate.
+/// Checks that the package uses no member of the workspace that its row does not allow. A pure
+/// package may use no system crate either.
 fn uses(package: &Package, table: &Table, members: &[Package], in_crates: bool) -> Vec<String> {
     let name = &package.name;
     let Some(kind) = table.kind(name) else {
@@ -95,8 +98,8 @@ fn uses(package: &Package, table: &Table, members: &[Package], in_crates: bool) 
     breaches
 }
 
-/// Unless its row says `unsafe`, the package denies the lint and holds no unsafe code. This binds members
-/// without a row too.
+/// Checks that the package denies the lint `unsafe_code` and has no unsafe code, unless its row
+/// says `unsafe`. Members without a row are checked, too.
 fn unsafe_code(root: &Path, package: &Package, kind: Option<Kind>) -> Result<Vec<String>> {
     if kind == Some(Kind::Unsafe) {
         return Ok(Vec::new());

@@ -1,7 +1,9 @@
-//! Checks of the house: which crate may use which, where unsafe code may be, how large files and functions are.
+//! Checks of the workspace: which crate may use which, where unsafe code may be, and how long files
+//! and functions may be.
 //!
-//! `cargo xtask deps` reads its rules from the crate table of `ARCHITECTURE.md`; `cargo xtask sizes` prints one
-//! row per crate. Both exit with 1 when a rule is broken and name every breach.
+//! `cargo xtask deps` reads its rules from the crate table of `ARCHITECTURE.md`. `cargo xtask
+//! sizes` prints one row per crate. Both name every breach of a rule, and exit with 1 when there is
+//! one.
 
 mod deps;
 mod measure;
@@ -21,7 +23,7 @@ const USAGE: &str = "usage: cargo xtask <deps|sizes> [--root DIR]
   deps    crates use only what their row in ARCHITECTURE.md allows; unsafe code and system crates likewise
   sizes   lines per file and function, by crate; at most 1000 per file and 80 per function";
 
-/// What a check found: text for the reader, and every breach of a rule.
+/// The findings of a check: a text for stdout, and every breach of a rule for stderr.
 struct Findings {
     text: String,
     breaches: Vec<String>,
@@ -52,7 +54,8 @@ fn arguments() -> Result<(String, PathBuf)> {
     Ok((command, root))
 }
 
-/// `cargo run` names this package's folder; the workspace is the folder above it.
+/// The root of the workspace. `cargo run` sets the variable to the folder of this package, and the
+/// root is the folder above it.
 fn workspace_root() -> PathBuf {
     match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(dir) => PathBuf::from(dir).join(".."),

@@ -1,8 +1,8 @@
-//! Lines of one file and of its functions.
+//! Counts the lines of a file and of its functions.
 //!
-//! A file's lines are all its lines. A function's lines run from the line of its signature to the closing brace,
-//! both counted, attributes and documentation not. Closures count with the function they stand in. An item under
-//! `#[cfg(test)]` or `#[test]` is test code.
+//! All lines of a file count. A function's lines run from the line of its signature to its closing
+//! brace, both included; attributes and documentation do not count. A closure counts with the
+//! function around it. An item under `#[cfg(test)]` or `#[test]` is test code.
 
 use anyhow::{Result, anyhow};
 use proc_macro2::Span;
@@ -10,19 +10,20 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Block, Ident, Item, Meta, Signature};
 
-/// One function.
+/// A function and its length.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
     pub name: String,
-    /// First line, from 1.
+    /// Line of the signature, counted from 1.
     pub line: usize,
     pub lines: usize,
     pub is_test: bool,
-    /// Its length was accepted in writing: `#[expect(clippy::too_many_lines, reason = "...")]`.
+    /// Whether its length was accepted in writing: `#[expect(clippy::too_many_lines, reason =
+    /// "...")]`.
     pub waived: bool,
 }
 
-/// One file.
+/// The lengths of a file and of its functions.
 #[derive(Debug)]
 pub struct File {
     pub lines: usize,
@@ -30,10 +31,10 @@ pub struct File {
     pub functions: Vec<Function>,
 }
 
-/// Measures a source text.
+/// Measures the source text of a file.
 ///
 /// # Errors
-/// When it is not Rust.
+/// When the text is not Rust.
 pub fn file(text: &str) -> Result<File> {
     let tree =
         syn::parse_file(text).map_err(|e| anyhow!("{e} at line {}", e.span().start().line))?;
@@ -118,7 +119,8 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// `#[test]`, `#[cfg(test)]` and `#[cfg(all(test, ...))]`.
+/// Whether an attribute makes its item test code: `#[test]`, `#[cfg(test)]` or `#[cfg(all(test,
+/// ...))]`.
 fn is_test(attribute: &Attribute) -> bool {
     let path = attribute.path();
     if path.is_ident("test") {
@@ -136,7 +138,7 @@ fn is_waiver(attribute: &Attribute) -> bool {
     attribute.path().is_ident("expect") && has("too_many_lines") && has("reason")
 }
 
-/// Every identifier of an attribute's list, in order, groups opened.
+/// Every identifier in the list of an attribute, in order, those within groups included.
 fn words(attribute: &Attribute) -> Vec<Ident> {
     fn collect(tokens: proc_macro2::TokenStream, into: &mut Vec<Ident>) {
         for token in tokens {

@@ -1,4 +1,4 @@
-//! Lines per file and per function, by crate, and the limits that hold for both.
+//! Prints the lines per file and per function by crate, and checks the limits for both.
 
 use crate::Findings;
 use crate::measure::{self, File, Function};
@@ -8,12 +8,12 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 
-/// No file is longer, test code counted.
+/// The most lines of a file, test code included.
 const FILE_LINES: usize = 1000;
-/// No function is longer, test code counted, unless its length is waived in writing.
+/// The most lines of a function, test code included, unless its length is waived in writing.
 const FUNCTION_LINES: usize = 80;
 
-/// Lengths of one crate without its test code.
+/// Lengths in one crate, without its test code. Waivers in test code are counted.
 #[derive(Default)]
 struct Lengths {
     files: Vec<usize>,
@@ -99,7 +99,7 @@ fn row(name: &str, files: &str, lines: &str, functions: &str, long: &str, waived
     format!("{name:<14} {files:>5} {lines:>18} {functions:>10} {long:>14} {waived:>7}\n")
 }
 
-/// Median, 95th percentile and maximum by nearest rank; `-` for nothing.
+/// Median, 95th percentile and maximum, by nearest rank; `-` when there are no lengths.
 fn distribution(lengths: &[usize]) -> String {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable();
@@ -118,7 +118,8 @@ mod tests {
     fn distribution_is_by_nearest_rank() {
         assert_eq!(distribution(&[]), "-");
         assert_eq!(distribution(&[7]), "7 / 7 / 7");
-        // Ranks of 20 values: ceil(0.50 * 20) = 10th, ceil(0.95 * 20) = 19th.
+        // Of 20 values the median is the ceil(0.50 * 20) = 10th, and the percentile the ceil(0.95 *
+        // 20) = 19th.
         let falling: Vec<usize> = (1..=20).rev().collect();
         assert_eq!(distribution(&falling), "10 / 19 / 20");
     }

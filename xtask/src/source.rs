@@ -1,17 +1,18 @@
-//! The Rust files of a package.
+//! Reads the Rust files of a package.
 
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One source file, read.
+/// A source file with its text.
 #[derive(Debug)]
 pub struct Source {
-    /// Path below the workspace's root, for messages.
+    /// Path from the root of the workspace, for messages.
     pub path: PathBuf,
-    /// Its text.
+    /// The text of the file.
     pub text: String,
-    /// Whether the whole file is test code: in `tests`, `benches` or `examples`, or named `tests.rs`/`test.rs`.
+    /// Whether the whole file is test code: it is in `tests`, `benches` or `examples`, or its name
+    /// is `tests.rs` or `test.rs`.
     pub is_test: bool,
 }
 

@@ -1,26 +1,27 @@
-//! The crate table of `ARCHITECTURE.md`: the only place where the rules between crates are written.
+//! The crate table of `ARCHITECTURE.md`, which is the only place where the rules between crates are
+//! written.
 //!
-//! A row is `| crate | kind | does | may use |`. The last cell is `-`, a list of crates (the prefix `q2c-` left
-//! out), `all above` or `all`. Permission is transitive: what a crate may use, it may use with all that stands
-//! behind it.
+//! A row is `| crate | kind | does | may use |`. The last cell is `-`, a list of crates (without
+//! the prefix `q2c-`), `all above` or `all`. Permission is transitive: a crate may also use the
+//! crates that those in its row may use.
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 
 const HEADER: [&str; 4] = ["crate", "kind", "does", "may use"];
 
-/// What a crate may hold besides its own logic.
+/// The kind of a crate: whether it may have unsafe code and use system crates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// No unsafe code, no crate that talks to the system.
+    /// No unsafe code, and no crate that talks to the system.
     Pure,
     /// No unsafe code.
     Safe,
-    /// Unsafe code, every block with its reason.
+    /// Unsafe code is allowed, with a reason at every block.
     Unsafe,
 }
 
-/// One crate's row.
+/// The row of one crate.
 #[derive(Debug)]
 struct Row {
     name: String,
@@ -28,17 +29,18 @@ struct Row {
     uses: Vec<String>,
 }
 
-/// The table, in its order.
+/// The crate table; rows have the order of the document.
 #[derive(Debug)]
 pub struct Table {
     rows: Vec<Row>,
 }
 
 impl Table {
-    /// Reads the table out of the document's text.
+    /// Reads the table from the text of the document.
     ///
     /// # Errors
-    /// When there is no such table, when a row is malformed or stands twice, or names a crate that has no row.
+    /// When the document has no such table, when a row is malformed, when a crate has two rows, or
+    /// when a row names a crate that has no row.
     pub fn parse(document: &str) -> Result<Self> {
         let mut lines = document.lines().skip_while(|l| cells(l) != HEADER);
         lines.next().with_context(|| {
@@ -70,12 +72,12 @@ impl Table {
         Ok(self)
     }
 
-    /// Every crate that has a row.
+    /// The names of all crates that have a row, in the order of the table.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().map(|r| r.name.as_str())
     }
 
-    /// The crate's kind; `None` when it has no row.
+    /// The kind of a crate; `None` when it has no row.
     pub fn kind(&self, name: &str) -> Option<Kind> {
         self.row(name).map(|r| r.kind)
     }
@@ -92,7 +94,8 @@ impl Table {
         seen
     }
 
-    /// Faults of the table itself: a circle, or a pure crate that may use one that is not.
+    /// Faults of the table itself: a crate that may use itself through others, or a pure crate that
+    /// may use one that is not pure.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         for row in &self.rows {

@@ -1,15 +1,16 @@
-//! Where source text holds unsafe code or lets it in.
+//! Finds unsafe code in source text, and attributes that allow it.
 //!
-//! Tokens are searched, not syntax trees: the word `unsafe` is then also seen inside macros and attributes, and
-//! never in comments or strings.
+//! The search goes over tokens and not over syntax trees. So it sees the word `unsafe` inside
+//! macros and attributes, too, and never in comments or strings.
 
 use anyhow::{Result, anyhow};
 use proc_macro2::{TokenStream, TokenTree};
 
-/// Lines (from 1) with the word `unsafe`, or with `allow`, `warn` or `expect` of the lint `unsafe_code`.
+/// Lines (from 1) with the word `unsafe`, or with `allow`, `warn` or `expect` of the lint
+/// `unsafe_code`.
 ///
 /// # Errors
-/// When the text is not made of Rust tokens.
+/// When the text does not consist of Rust tokens.
 pub fn lines(text: &str) -> Result<Vec<usize>> {
     let tokens: TokenStream = text
         .parse()

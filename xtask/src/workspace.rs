@@ -1,20 +1,22 @@
-//! The workspace as cargo and its manifests describe it.
+//! Reads the members of the workspace from cargo and from their manifests.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// One member of the workspace.
+/// A member of the workspace.
 #[derive(Debug)]
 pub struct Package {
     /// Package name.
     pub name: String,
     /// Folder of its manifest.
     pub folder: PathBuf,
-    /// Names of the packages it depends on, of every kind (normal, build, dev) and for every target.
+    /// Names of the packages that it depends on: normal, build and dev dependencies, for every
+    /// target.
     pub uses: Vec<String>,
-    /// Level of the lint `unsafe_code`, inherited or its own; `None` when neither sets it.
+    /// Level of the lint `unsafe_code`, set by the package or inherited from the workspace; `None`
+    /// when neither sets it.
     pub unsafe_code: Option<String>,
 }
 
@@ -24,7 +26,7 @@ impl Package {
         self.folder.parent() == Some(root.join("crates").as_path())
     }
 
-    /// Name of its folder.
+    /// Name of the folder of its manifest.
     pub fn folder_name(&self) -> String {
         self.folder
             .file_name()
@@ -34,7 +36,8 @@ impl Package {
     }
 }
 
-/// Every member of the workspace at `root`, sorted by name. Nothing is resolved or downloaded.
+/// Reads every member of the workspace at `root`, sorted by name. Dependencies are not resolved,
+/// and nothing is downloaded.
 ///
 /// # Errors
 /// When cargo or a manifest cannot be read.
@@ -116,7 +119,8 @@ fn own_level(manifest: &Path, inherited: Option<&str>) -> Result<Option<String>>
     Ok(lints.and_then(level))
 }
 
-/// A lint is set by `unsafe_code = "deny"` or by `unsafe_code = { level = "deny" }`.
+/// The level of the lint `unsafe_code` in a table of lints: either `unsafe_code = "deny"` or
+/// `unsafe_code = { level = "deny" }`.
 fn level(lints: &toml::Value) -> Option<String> {
     let lint = lints.get("rust")?.get("unsafe_code")?;
     let level = lint.as_str().or_else(|| lint.get("level")?.as_str());

@@ -1,4 +1,4 @@
-//! The checks against small workspaces: a sound one passes, and every broken rule is found.
+//! Runs the checks on small workspaces. A sound one passes, and every broken rule is found.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at its first fault")]
 
@@ -28,7 +28,7 @@ members = [\"crates/*\"]
 unsafe_code = \"deny\"
 ";
 
-/// A sound workspace that a test then breaks in one place.
+/// A sound workspace, which a test then breaks in one place.
 struct Tree(TempDir);
 
 impl Tree {
@@ -91,7 +91,8 @@ impl Tree {
         xtask(command, self.0.path())
     }
 
-    /// The breaches that `command` names, without the prefix; it must then fail, and else succeed.
+    /// Runs `command`, and returns the breaches that it names, without the prefix of their lines.
+    /// Its exit status must fit: failure where there is a breach, else success.
     fn breaches(&self, command: &str) -> Vec<String> {
         let out = self.run(command);
         let stderr = String::from_utf8(out.stderr).unwrap();
@@ -283,7 +284,7 @@ fn a_missing_table_is_an_error() {
     );
 }
 
-/// A function of `lines` lines, signature and closing brace counted.
+/// The text of a function of `lines` lines, signature and closing brace included.
 fn function(lines: usize) -> String {
     format!("fn long() {{\n{}}}\n", "    g();\n".repeat(lines - 2))
 }
@@ -326,7 +327,7 @@ fn a_row_tells_files_and_functions_without_test_code() {
     let text = stdout(&tree.run("sizes"));
     let row = text.lines().find(|l| l.starts_with("q2c-sim ")).unwrap();
     let words: Vec<&str> = row.split_whitespace().collect();
-    // One file of 15 lines, 5 of them test code; one function.
+    // The package has one file of 15 lines, 5 of which are test code, and one function.
     assert_eq!(words.join(" "), "q2c-sim 1 10 / 10 / 10 1 9 / 9 / 9 0");
 }
 

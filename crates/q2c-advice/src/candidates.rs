@@ -1,4 +1,4 @@
-//! Which rules are worth a trial: few, and unlike each other.
+//! Selects by simulation a few rules that are worth a trial and differ from each other.
 
 use crate::goal::{SAVING, WORTH};
 use crate::outlook::Outlook;
@@ -8,31 +8,33 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Why a cell is run.
+/// Why a method was tried first. A role does not rate the method (docs/how-tune-works.md#roles).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Interrupt and classic polling.
+    /// Interrupts and classic polling: tried in every run.
     Baseline,
-    /// The kernel's rule.
+    /// The rule of Linux 4.12 to 6.3: tried in every run.
     Linux,
-    /// The rule of the published study.
+    /// The rule that the published study found best: tried in every run.
     Published,
-    /// The kernel's own hybrid polling.
+    /// The kernel's own hybrid polling. The referee never orders it; a study adds it.
     Kernel,
     /// A rule that the user wrote or named.
     User,
-    /// Best by simulation with draws and neighbours counted in.
+    /// The highest robust objective by simulation ([`crate::Outlook::robust`]).
     Robust,
-    /// Best by simulation among rules surely above the floor.
+    /// The highest objective among the rules that simulation puts 0.8 standard errors or more above
+    /// the floor.
     Safe,
-    /// Best by simulation on average, up to the floor's edge.
+    /// The highest objective among the rules that simulation puts at or above the floor on average.
     Sharp,
-    /// Best of its family by simulation.
+    /// The highest robust objective among the rules of one name.
     Family,
-    /// The best of those that simulation puts up to 8 % below the floor: in truth it may keep it.
+    /// The highest robust objective among the rules that simulation puts up to 8 % below the floor.
+    /// In truth such a rule may keep the floor.
     BelowFloor,
-    /// On the front of IOPS against CPU, between the others.
+    /// One of up to three rules spread over the simulated Pareto front of IOPS against CPU.
     Front,
 }
 
@@ -54,16 +56,17 @@ impl fmt::Display for Role {
     }
 }
 
-/// How far below the floor the nearest is looked for, as a share.
+/// Share of the floor by which a [`Role::BelowFloor`] rule may lie below it.
 const BELOW: f64 = 0.08;
-/// A rule is surely above the floor by so many standard errors.
+/// Standard errors by which a [`Role::Safe`] rule lies above the floor.
 const SAFE: f64 = 0.8;
-/// Two rules of one family are alike when their sleeps are, within this share, and so are their
-/// IOPS, within the next.
+/// Two rules of one family count as alike when their sleeps differ by at most this share of the
+/// longer one, and their IOPS by at most `ALIKE_IOPS`.
 const ALIKE_SLEEP: f64 = 0.07;
 const ALIKE_IOPS: f64 = 0.01;
 
-/// Rules that are not like any in `taken`, most wanted first.
+/// Selects rules that are not like any in `taken`, in the order in which they should be tried. The
+/// user's own rules come first; they are left out only when `taken` names them.
 pub(crate) fn candidates(
     outlooks: &[Outlook],
     floor: f64,
@@ -99,7 +102,7 @@ fn best<'a>(
     outlooks.max_by(|a, b| by(a).total_cmp(&by(b)))
 }
 
-/// By the rule's name, in the order of names.
+/// Groups the outlooks by the name of the rule, in the order of the names.
 fn families<'a>(outlooks: &[&'a Outlook]) -> Vec<Vec<&'a Outlook>> {
     let mut families: BTreeMap<&str, Vec<&Outlook>> = BTreeMap::new();
     for outlook in outlooks {
@@ -109,7 +112,8 @@ fn families<'a>(outlooks: &[&'a Outlook]) -> Vec<Vec<&'a Outlook>> {
     families.into_values().collect()
 }
 
-/// Three rules of the front of IOPS against CPU that pay, evenly spread over it.
+/// Returns up to three rules, evenly spread over that part of the Pareto front of IOPS against CPU
+/// that pays.
 fn front<'a>(outlooks: &[&'a Outlook]) -> Vec<&'a Outlook> {
     let points: Vec<(f64, f64)> = outlooks
         .iter()
@@ -146,7 +150,7 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// A rule that the user asked for is run, whatever it is like.
+    /// Adds a rule that the user asked for, even when it is like another one.
     fn add_own(&mut self, policy: &PolicySpec) {
         if !self.names.contains(policy) {
             self.names.push(policy.clone());
@@ -189,8 +193,8 @@ mod tests {
         }
     }
 
-    /// Six rules by hand: the sharpest stands at the edge, one is safe, one is below, one is like
-    /// another.
+    /// Among these six rules made by hand, `mean:50%` stands at the edge of the floor, `min:55%` is
+    /// safe, `mean:60%` lies below the floor, and `min:50%` is like `min:55%`.
     #[test]
     fn candidates_differ_and_know_their_roles() {
         let outlooks = [

@@ -1,19 +1,19 @@
-//! What trials taught about the cost model.
+//! The correction of the cost model that the trials call for.
 
 use q2c_model::{CostModel, Curve, WakeDelay};
 use serde::{Deserialize, Serialize};
 
-/// How the calibrated costs are changed. All zero: not at all.
+/// How the calibrated costs are changed. Zero in all fields changes nothing.
 ///
-/// Four numbers and no more: each moves what many trials show, and a round of ten trials can tell
-/// them apart.
+/// There are only four numbers: each of them changes a figure that many trials show, and a round of
+/// ten trials can tell the four apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Correction {
     /// Added to the latency of every I/O that slept, as a share of the device's median latency.
     /// Negative where the device is faster for a CPU that sleeps.
     pub latency: f64,
-    /// Added to that latency, as a share of the sleep asked: polling that slows the device gives
-    /// time back with each microsecond slept (negative).
+    /// Added to the latency of every I/O that slept, as a share of the sleep asked. Negative where
+    /// polling slows the device, so that each microsecond slept gives time back.
     pub relief: f64,
     /// Added to the delay of every wake-up, as a share of the calibrated delay of a sleep of half
     /// the median latency.
@@ -24,11 +24,12 @@ pub struct Correction {
 
 /// How many numbers a correction has.
 pub(crate) const TERMS: usize = 4;
-/// How far each may be off before anything was measured: standard deviations. A wake-up's delay was
-/// seen between 22 and 37 us for the same sleep within minutes
+/// Standard deviations of the four terms around zero before the first trial. The delay of a wake-up
+/// from the same sleep was seen to move between 22 and 37 us within minutes
 /// (docs/journal/2026-11-20-tune-fidelity.md).
 pub(crate) const PRIOR: [f64; TERMS] = [0.03, 0.05, 0.15, 0.15];
-/// Corrections beyond so many of them are held there: the trials then show something else.
+/// Largest size of a term, in standard deviations of [`PRIOR`]. Trials that ask for more show an
+/// effect that a correction cannot express.
 const MOST: f64 = 3.0;
 
 impl Correction {
@@ -36,7 +37,7 @@ impl Correction {
         [self.latency, self.relief, self.wake, self.sleep_cpu]
     }
 
-    /// From the four numbers, each within what is credible.
+    /// Makes a correction of the four terms, each limited to `MOST` standard deviations.
     pub(crate) fn of(terms: [f64; TERMS]) -> Self {
         let held = |i: usize| terms[i].clamp(-MOST * PRIOR[i], MOST * PRIOR[i]);
         Correction {
@@ -47,7 +48,7 @@ impl Correction {
         }
     }
 
-    /// The corrected costs, on a device whose median latency is `latency_ns`.
+    /// Returns the corrected costs on a device whose median latency is `latency_ns`.
     #[must_use]
     pub fn apply(&self, cost: &CostModel, latency_ns: f64) -> CostModel {
         if *self == Correction::default() {
@@ -69,8 +70,8 @@ impl Correction {
     }
 
     fn added_latency(&self, known: &Curve, latency_ns: f64) -> Curve {
-        // Straight from no sleep to the longest that any rule will ask for; beyond it the curve is
-        // flat.
+        // The added term is a straight line from no sleep to four times the latency, the longest
+        // sleep that any rule will ask for. Beyond its last point a curve is flat.
         let mut x: Vec<f64> = known.x.clone();
         x.extend([0.0, 4.0 * latency_ns]);
         x.sort_by(f64::total_cmp);
@@ -101,8 +102,8 @@ mod tests {
     use super::*;
     use q2c_model::Nanos;
 
-    /// On a device of 100 us: 2 % latency is 2 us, 10 % relief of a 50 us sleep 5 us, 50 % of a 10
-    /// us wake-up 5 us.
+    /// On a device with a latency of 100 us, 2 % of the latency is 2 us, 10 % relief of a sleep of
+    /// 50 us is 5 us, and 50 % of a wake-up delay of 10 us is 5 us.
     #[test]
     fn each_term_moves_its_own_cost() {
         let mut cost = CostModel::delayed(Nanos(10_000));

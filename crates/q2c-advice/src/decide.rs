@@ -1,7 +1,9 @@
-//! From trials to a verdict.
+//! Turns trials into a verdict.
 //!
-//! What is recommended has kept the floor in its own trials. Simulation lends weight where trials
-//! leave a doubt: it can take a rule out that was lucky, but never puts one in that lost.
+//! A recommended method has kept the floor in its own trials, or its trials lie so little below the
+//! floor that the floor is within their error. Simulation adds weight where trials leave a doubt:
+//! it can exclude a rule whose trials were lucky, but it never makes a rule the answer whose trials
+//! plainly lost.
 
 use crate::evidence::{Estimate, Noise, Trial, middle, per_core};
 use crate::goal::{Goal, SAVING, WORTH};
@@ -15,57 +17,64 @@ use q2c_stats::{Ratio, median, ratio_of_medians, sorted};
 /// One method with its trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contender {
-    /// The method.
+    /// The method that was tried.
     pub method: LaneMethod,
-    /// Its trials.
+    /// All comparable trials of the method; empty when none has run yet.
     pub trials: Vec<Trial>,
-    /// What the corrected simulation expects: IOPS and KIOPS/core over polling's.
+    /// IOPS and KIOPS/core over polling's, as the corrected simulation expects them; `None` for
+    /// methods that are not simulated.
     pub belief: Option<(Estimate, Estimate)>,
 }
 
-/// A verdict, in indices of the contenders.
+/// A verdict. All indices are those of the contenders that were given to [`decide`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// What kind of answer it is.
+    /// The kind of answer.
     pub verdict: Verdict,
-    /// The method to use; `None`: classic polling, which needs no trial.
+    /// The method to use; `None` for classic polling, which needs no trial.
     pub chosen: Option<usize>,
     /// The floor that was applied, IOPS over polling's.
     pub floor: f64,
-    /// Of a trade-off: the rule, or interrupts, that loses least IOPS for what it saves.
+    /// The method that a trade-off names: the best of those that pay and lose least IOPS. `None`
+    /// for every other verdict.
     pub nearest: Option<usize>,
-    /// Where the chosen rule does not follow the device: the best one that does and keeps the
-    /// floor.
+    /// The best rule that follows the device and keeps the floor, where the chosen method does not
+    /// follow it.
     pub following: Option<usize>,
     /// Methods that more trials could still make the answer, most promising first.
     pub open: Vec<usize>,
 }
 
-/// Contenders this close by the objective are equal: fewer misses decide, then the simpler rule.
+/// Contenders whose worth differs by at most this share are equal. Fewer misses decide between
+/// them, then fewer numbers to set.
 const EQUAL: f64 = 0.01;
-/// A rule that does not follow the device must be better by this share than one that does.
+/// Taken off the gain of a rule that does not follow the device. With [`EQUAL`], such a rule must
+/// be better by 2.5 % than one that follows.
 const DEAF: f64 = 0.015;
-/// What breaking the floor costs, as a logarithm of the objective: by this times its probability a
-/// method must be better than one that keeps the floor for sure.
+/// The cost of breaking the floor, as a logarithm of the objective. A method must be better than
+/// one that surely keeps the floor by this number times its probability of breaking the floor.
 const RISK: f64 = 1.0;
-/// The answer's trials go on while it breaks the floor with more than this probability.
+/// The answer gets more trials while its probability of breaking the floor is between this number
+/// and 1 less this number.
 const DOUBT: f64 = 0.15;
-/// The trials by themselves may lie below the floor by so many of their standard errors: the floor
-/// is then within their interval.
+/// Standard errors by which the median of the trials may lie below the floor: the floor is then
+/// within their interval.
 const WITHIN: f64 = 1.25;
-/// Trials contradict a simulation from so many standard errors on.
+/// Trials contradict a simulation when they differ from it by more than this many standard errors.
 const CONTRADICTED: f64 = 2.0;
-/// So many trials can tell that one of them was unlucky, or that a simulation is wrong.
+/// Number of trials from which they can tell that one of them was unlucky, or that a simulation is
+/// wrong.
 const ENOUGH: usize = 3;
-/// A method is still open as long as it is within so many standard errors of being the answer.
+/// A method is open while it is within this many standard errors of being the answer.
 const OPEN: f64 = 1.0;
-/// The bootstrap's: any will do, always the same.
+/// Seed of the bootstrap: a fixed number, so that the same trials give the same interval.
 const RATIO_SEED: u64 = 1;
-/// A trade-off may lose this share of IOPS to save CPU, against another that loses less.
+/// A method that loses this share more of the IOPS than the one that loses least may still be named
+/// in a trade-off, if it saves more.
 const NEARLY: f64 = 0.02;
 
-/// Decides; `noise` is how much single trials scatter, `wanted` how many trials an answer should
-/// stand on.
+/// Decides by the trials so far. `noise` is the scatter of single trials, `wanted` the number of
+/// trials that an answer needs.
 #[must_use]
 pub fn decide(contenders: &[Contender], goal: &Goal, noise: &Noise, wanted: u32) -> Decision {
     let poll_iops: Vec<f64> = contenders
@@ -107,29 +116,30 @@ struct View {
     sleeps: bool,
     follows: bool,
     trials: u32,
-    /// IOPS over polling's; trials and simulation together.
+    /// IOPS over polling's, by trials and simulation together.
     iops: Estimate,
-    /// The objective over polling's, alike.
+    /// The objective over polling's, by trials and simulation together.
     value: Estimate,
     per_core: Estimate,
-    /// Logarithm of the objective, and whether the floor is kept, by the trials alone.
+    /// Logarithm of the objective over polling's, by the trials alone.
     measured: f64,
+    /// Whether the floor and the limits are kept, by the trials alone.
     kept: bool,
     floor: f64,
     limits_kept: bool,
     /// Whether floor and limits are kept, and how surely.
     keeps: Keeps,
-    /// The probability that it breaks the floor.
+    /// The probability that the method breaks the floor.
     breaks: f64,
-    /// Whether it gains enough over polling, in the trials, and sleeps in earnest.
+    /// Whether the method gains enough over polling in its trials, and a rule leaves the CPU.
     pays: bool,
     miss_rate: f64,
-    /// Numbers that a user would have to set.
+    /// Count of the numbers that a user would have to set.
     params: usize,
 }
 
 impl View {
-    /// `None` where no trial can be compared.
+    /// Judges one contender. `None` where no trial can be compared.
     fn of(
         index: usize,
         contender: &Contender,
@@ -142,7 +152,7 @@ impl View {
         let (cores, _) = per_core(trials);
         let live_iops = Estimate::of(&ratios, noise.iops)?;
         let live_cores = Estimate::of(&cores, noise.per_core)?;
-        // A simulation that several trials contradict is no evidence.
+        // A simulation that several trials contradict is not taken into account.
         let holds = |live: Estimate, model: &Estimate| {
             ratios.len() < ENOUGH
                 || (live.log - model.log).abs() <= CONTRADICTED * live.se.hypot(model.se)
@@ -163,7 +173,9 @@ impl View {
         let sleeps = contender.method.policy().is_some();
         let limits_kept = goal.other_limits_kept(trials);
         let above = live_iops.ratio() >= floor;
-        // A few trials, one of which kept it, may be unlucky; one alone, or all of them, are not.
+        // Three or more trials below the floor by their median may have been unlucky when one of
+        // them kept it. One or two trials, and trials that all broke the floor, do not count as
+        // unlucky.
         let unlucky = ratios.len() >= ENOUGH && ratios.iter().any(|&ratio| ratio >= floor);
         let within = above || unlucky && live_iops.above(floor) >= -WITHIN;
         let answered = trials.len() as u32 >= wanted.max(ENOUGH as u32);
@@ -193,24 +205,25 @@ impl View {
                 true => 0.0,
                 false => 1.0 - likely(iops.above(floor)),
             },
-            // What never leaves the CPU saves none of it, whatever noise says.
+            // A rule that does not leave the CPU saves none of it, whatever the noise in its
+            // KIOPS/core says.
             pays: live_cores.ratio() >= WORTH && (!sleeps || cpu_pct <= SAVING),
             miss_rate,
             params: contender.method.policy().map_or(0, |p| p.params().len()),
         })
     }
 
-    /// The objective, less what a sleep that does not follow the device risks.
+    /// The logarithm of the objective, less the malus of a rule that does not follow the device.
     fn gain(&self) -> f64 {
         self.value.log - if self.follows { 0.0 } else { DEAF }
     }
 
-    /// The same, less what it would cost to break the floor.
+    /// The gain, less the expected cost of breaking the floor.
     fn worth(&self) -> f64 {
         self.gain() - RISK * self.breaks
     }
 
-    /// Whether more trials may show that it keeps the floor and pays.
+    /// Whether more trials may show that the method keeps the floor and pays.
     fn may_keep(&self) -> bool {
         let limits = self.limits_kept || self.trials < 2;
         limits && self.iops.above(self.floor) > -OPEN && self.per_core.above(WORTH) > -OPEN
@@ -220,24 +233,24 @@ impl View {
 /// How surely a method keeps the floor, by its trials and by simulation together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Keeps {
-    /// It breaks the floor or a limit.
+    /// The method breaks the floor or a limit.
     Not,
-    /// The median of its trials keeps it; what is known besides speaks against it.
+    /// The median of the trials keeps the floor; trials and simulation together do not.
     ByTrials,
-    /// All that is known together keeps it, and its trials do not contradict; or it was kept in
-    /// every one of as many trials as an answer stands on.
+    /// Trials and simulation together keep the floor, and the trials alone do not contradict. Or
+    /// every single trial kept the floor, and there are as many as an answer needs.
     Likely,
 }
 
-/// Best of those that pay and keep the floor most surely.
+/// Returns the best of the methods that pay and keep the floor most surely.
 fn winner(views: &[View]) -> Option<&View> {
     let paying = || views.iter().filter(|v| v.pays);
     let surest = paying().map(|v| v.keeps).max()?;
     best(paying().filter(|v| v.keeps == surest && surest > Keeps::Not))
 }
 
-/// By worth; among equals one that follows the device, then the one with fewest misses, then the
-/// fewest numbers to set.
+/// Returns the method with most worth. Among equals, one that follows the device comes first, then
+/// the one with fewest misses, then the one with fewest numbers to set.
 fn best<'a>(views: impl Iterator<Item = &'a View> + Clone) -> Option<&'a View> {
     let top = views
         .clone()
@@ -266,7 +279,8 @@ fn verdict(contenders: &[Contender], views: &[View], winner: Option<&View>) -> V
     }
 }
 
-/// Of the methods that pay, the one to name in a trade-off: interrupts, too, where they lose less.
+/// Returns the method that a trade-off names: among those that pay and lose about the least IOPS,
+/// the best. It may be interrupts.
 fn nearest(views: &[View]) -> Option<&View> {
     let paying = || views.iter().filter(|v| v.pays && v.limits_kept);
     let most = paying()
@@ -282,7 +296,8 @@ fn open(views: &[View], winner: Option<&View>, nearest: Option<usize>, wanted: u
             v.gain() - w.worth() > EQUAL - OPEN * error
         })
     };
-    // Few trials that beat the answer: whoever reads them will ask.
+    // A method whose few trials beat the answer stays open: a reader of the table would ask why it
+    // is not the answer.
     let lucky = |v: &View| {
         let ahead = winner.is_none_or(|w| v.measured > w.measured + EQUAL);
         v.kept && v.pays && ahead
@@ -295,7 +310,7 @@ fn open(views: &[View], winner: Option<&View>, nearest: Option<usize>, wanted: u
         }
     };
     let mut open: Vec<&View> = views.iter().filter(|v| unsure(v)).collect();
-    // The answer itself first, then by what each may gain over it.
+    // The answer comes first, then the others by their possible gain over it.
     let worth = winner.map_or(0.0, View::worth);
     let gain = |v: &View| (v.gain() + v.value.se - worth).max(0.0) * (1.0 - v.breaks);
     open.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
@@ -304,15 +319,15 @@ fn open(views: &[View], winner: Option<&View>, nearest: Option<usize>, wanted: u
     open.into_iter().map(|v| v.index).collect()
 }
 
-/// The probability that a normal deviate lies below `errors`, by the logistic curve, which is
-/// within 1 % of it.
+/// The probability that a normal deviate lies below `errors`, by the logistic curve, which differs
+/// from the normal one by at most 1 %.
 fn likely(errors: f64) -> f64 {
     1.0 / (1.0 + (-1.702 * errors).exp())
 }
 
 impl Decision {
-    /// As results have it. `contenders` and `noise` are those that were decided about; `asked` is
-    /// the floor as the user wrote it.
+    /// Returns the decision in the form of a result. `contenders` and `noise` must be those that
+    /// [`decide`] was called with; `asked` is the floor as the user wrote it.
     #[must_use]
     pub fn recommendation(
         &self,
@@ -343,7 +358,8 @@ impl Decision {
     }
 }
 
-/// KIOPS/core over polling's of the chosen rule, over that of Linux's rule.
+/// The chosen rule's KIOPS/core over that of Linux's rule, each relative to polling. `None` where
+/// the chosen method is Linux's rule or no rule at all.
 fn over_linux(contenders: &[Contender], chosen: usize) -> Option<Ratio> {
     let linux = LaneMethod::Hybrid(LINUX.parse().expect("Linux's rule is in the registry"));
     let theirs = contenders.iter().find(|c| c.method == linux)?;

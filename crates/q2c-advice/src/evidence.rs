@@ -1,20 +1,20 @@
-//! What trials measured beside polling, and how well that is known.
+//! The figures of trials beside polling, and how exactly they are known.
 
 use q2c_result::tune::{PerCore, Relative};
 use q2c_stats::{Interval, median, sorted};
 
-/// Polling in the slices between the parts of a trial.
+/// Classic polling in the slices before, between and after the parts of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Beside {
     /// I/Os per second, all lanes.
     pub iops: f64,
     /// Thread CPU, percent of one CPU and lane.
     pub cpu_pct: f64,
-    /// Busy CPUs of the machine, idle baseline taken off.
+    /// Busy CPUs of the machine, less the idle baseline; `None` where they could not be read.
     pub busy_cpus: Option<f64>,
 }
 
-/// What the simulator made of those slices.
+/// The paired prediction of a trial: its rule simulated on the polled slices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Predicted {
     /// IOPS over those of the slices.
@@ -25,31 +25,32 @@ pub struct Predicted {
     pub miss_rate: f64,
 }
 
-/// One live trial.
+/// The figures of one live trial: of its parts, if nothing else is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Trial {
     /// I/Os per second, all lanes.
     pub iops: f64,
     /// Thread CPU, percent of one CPU and lane.
     pub cpu_pct: f64,
-    /// Busy CPUs of the machine, idle baseline taken off.
+    /// Busy CPUs of the machine, less the idle baseline; `None` where they could not be read.
     pub busy_cpus: Option<f64>,
     /// Misses / I/Os handled.
     pub miss_rate: f64,
     /// Sum of sleeps asked / I/Os handled, ns.
     pub effective_sleep_ns: f64,
-    /// U2C: 99th percentile, ns.
+    /// 99th percentile of U2C, ns.
     pub p99_ns: f64,
-    /// Polling beside it.
+    /// The figures of the polled slices.
     pub beside: Beside,
-    /// The paired prediction; `None` where nothing is predicted.
+    /// The paired prediction; `None` for a method that is not predicted.
     pub predicted: Option<Predicted>,
     /// The referee's round in which it ran, from 0.
     pub round: u32,
 }
 
 impl Trial {
-    /// Whether it can be compared: a trial or slices without an I/O, or without CPU time, cannot.
+    /// Whether the trial can be compared with its slices. It cannot when either has no I/O or no
+    /// CPU time.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         let figures = [self.relative_iops(), self.relative_per_thread_cpu()];
@@ -62,8 +63,8 @@ impl Trial {
         self.iops / self.beside.iops
     }
 
-    /// KIOPS/core over that of polling beside it, by the machine's busy CPUs; `None` where they
-    /// could not be read.
+    /// KIOPS/core over that of polling beside it, by the machine's busy CPUs; `None` where the busy
+    /// CPUs could not be read.
     #[must_use]
     pub fn relative_per_core(&self) -> Option<f64> {
         let busy = self.busy_cpus.filter(|&busy| busy > 0.0)?;
@@ -71,8 +72,8 @@ impl Trial {
         Some(self.relative_iops() * beside / busy)
     }
 
-    /// The same by the CPU time of the submitting threads alone: interrupts that hit another CPU
-    /// are not in it.
+    /// KIOPS/core over that of polling beside it, by the CPU time of the submitting threads alone:
+    /// interrupts that run on another CPU are not counted.
     #[must_use]
     pub fn relative_per_thread_cpu(&self) -> f64 {
         self.relative_iops() * self.beside.cpu_pct / self.cpu_pct
@@ -97,7 +98,7 @@ pub(crate) fn per_core(trials: &[Trial]) -> (Vec<f64>, PerCore) {
     }
 }
 
-/// The paired figures of a cell as results have them; `None` without a trial.
+/// The relative figures of a cell in the form of a result; `None` without a trial.
 #[must_use]
 pub fn relative(trials: &[Trial]) -> Option<Relative> {
     let iops: Vec<f64> = trials.iter().map(Trial::relative_iops).collect();
@@ -114,21 +115,23 @@ pub fn relative(trials: &[Trial]) -> Option<Relative> {
 pub struct Estimate {
     /// Natural logarithm of the ratio.
     pub log: f64,
-    /// Standard error of that.
+    /// Standard error of the logarithm.
     pub se: f64,
 }
 
-/// Standard error of a median over that of a mean, normal deviations.
+/// Standard error of a median over that of a mean, for normal deviations.
 const OF_MEDIAN: f64 = 1.25;
 
 impl Estimate {
-    /// From ratios whose logarithms scatter by `sd`; `None` without any.
+    /// Estimates the median of ratios whose logarithms scatter by `sd`; `None` without ratios, or
+    /// when their median is not above 0.
     #[must_use]
     pub fn of(ratios: &[f64], sd: f64) -> Option<Self> {
         let ratios = sorted(ratios);
         let middle = median(&ratios);
         (middle > 0.0).then(|| Estimate {
-            // The median that is printed, whose logarithm this is.
+            // The logarithm of the median, not the median of the logarithms: it agrees with the
+            // median that is printed.
             log: middle.ln(),
             se: match ratios.len() {
                 // A median of one or two is their mean.
@@ -144,7 +147,7 @@ impl Estimate {
         self.log.exp()
     }
 
-    /// Both weighted by how well they are known.
+    /// Joins two estimates, each weighted by the inverse of its squared error.
     #[must_use]
     pub fn joined(self, other: Option<Estimate>) -> Estimate {
         let Some(other) = other else { return self };
@@ -155,7 +158,7 @@ impl Estimate {
         }
     }
 
-    /// How many standard errors it lies above a ratio; negative when below.
+    /// How many standard errors the estimate lies above a ratio; negative when it lies below.
     #[must_use]
     pub fn above(&self, ratio: f64) -> f64 {
         (self.log - ratio.ln()) / self.se.max(f64::MIN_POSITIVE)
@@ -165,19 +168,19 @@ impl Estimate {
 /// How much single trials scatter at one block size, as standard deviations of logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
-    /// Of relative IOPS.
+    /// Scatter of relative IOPS.
     pub iops: f64,
-    /// Of relative KIOPS/core.
+    /// Scatter of relative KIOPS/core.
     pub per_core: f64,
 }
 
-/// Scatter assumed before anything was measured, and how many deviations that assumption is worth
-/// (docs/journal/2026-11-22-verdicts.md).
+/// The scatter that is assumed before the first trial (docs/journal/2026-11-22-verdicts.md).
 const ASSUMED: f64 = 0.04;
+/// The number of measured deviations that the assumption counts as.
 const WEIGHT: f64 = 1.0;
 
 impl Noise {
-    /// From the trials of all cells: the scatter within cells, pooled.
+    /// Pools the scatter within each cell over the trials of all cells.
     #[must_use]
     pub fn of<'a>(cells: impl Iterator<Item = &'a [Trial]> + Clone) -> Self {
         let iops = |trials: &[Trial]| trials.iter().map(Trial::relative_iops).collect();
@@ -193,7 +196,7 @@ fn pooled(cells: impl Iterator<Item = Vec<f64>>) -> f64 {
     for ratios in cells {
         let logs = sorted(&ratios.iter().map(|r| r.ln()).collect::<Vec<f64>>());
         let middle = median(&logs);
-        // A stall of the whole machine says nothing of the other trials.
+        // A deviation is limited: a stall of the whole machine says nothing about other trials.
         let deviation = |log: &f64| (log - middle).abs().min(3.0 * ASSUMED);
         sum += logs.iter().map(|log| deviation(log).powi(2)).sum::<f64>();
         degrees += logs.len().saturating_sub(1) as f64;
@@ -219,7 +222,8 @@ mod tests {
         }
     }
 
-    /// 96 of 100 IOPS at 0.6 instead of 1.2 CPUs: 0.96 and 1.92. By the threads: 0.96 * 100 / 50.
+    /// A trial with 96 IOPS on 0.6 CPUs beside polling with 100 IOPS on 1.2 CPUs gives the ratios
+    /// 0.96 and 1.92. By thread CPU, the second one is 0.96 * 100 / 50.
     #[test]
     fn a_trial_over_polling_beside_it() {
         let one = trial(96.0, 0.6);
@@ -240,7 +244,8 @@ mod tests {
         assert_eq!(Estimate::of(&[f64::NAN], 0.01), None);
     }
 
-    /// One trial without a reading, and all are taken by the threads' CPU: never a mixture.
+    /// When one trial has no busy CPUs, all trials are compared by thread CPU: the two kinds are
+    /// never mixed.
     #[test]
     fn busy_cpus_of_all_trials_or_of_none() {
         let blind = Trial {
@@ -256,8 +261,8 @@ mod tests {
         assert_eq!(relative(&[]), None);
     }
 
-    /// Weights 1/0.01^2 and 1/0.02^2 are 4 to 1: 0.8 * 0.0 + 0.2 * 0.05 = 0.01, error sqrt(1 /
-    /// 12500).
+    /// The weights 1/0.01^2 and 1/0.02^2 are as 4 to 1, so the result is 0.8 * 0.0 + 0.2 * 0.05 =
+    /// 0.01, with the error sqrt(1 / 12500).
     #[test]
     fn what_is_known_better_counts_more() {
         let sure = Estimate { log: 0.0, se: 0.01 };
@@ -271,7 +276,8 @@ mod tests {
         assert_eq!(sure.joined(None), sure);
     }
 
-    /// Two cells of three: deviations +-2 % and 0, twice: (0.04^2 + 4 * ln(1.02)^2) / (1 + 4).
+    /// Two cells of three trials have the deviations -2 %, 0 and +2 % each, so the variance is
+    /// (0.04^2 + 4 * ln(1.02)^2) / (1 + 4).
     #[test]
     fn scatter_is_pooled_within_cells() {
         let cell = |center: f64| {

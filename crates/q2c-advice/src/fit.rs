@@ -1,33 +1,35 @@
-//! The correction that explains best what trials measured: least squares with a prior, by Gauss and
-//! Newton's steps.
+//! Fits the correction that explains the trials best: least squares with a prior, solved by
+//! Gauss-Newton steps.
 
 use crate::correction::{Correction, PRIOR, TERMS};
 
-/// What is compared of a trial: logarithm of the relative IOPS, thread CPU as a share, miss rate.
+/// The number of figures that are compared with a prediction: the logarithm of the relative IOPS,
+/// the thread CPU as a share of a CPU, and the miss rate, in this order.
 pub(crate) const FIGURES: usize = 3;
 pub(crate) type Figures = [f64; FIGURES];
 
 /// One trial beside its prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Observed {
-    /// Which of the simulated cells it was a trial of.
+    /// Index of the simulated cell that the trial belongs to.
     pub cell: usize,
-    /// The correction that was in force when it was predicted, as an index into those given.
+    /// Index of the correction that the prediction was made with, among those given to [`fit`].
     pub given: usize,
-    /// Measured less predicted.
+    /// Measured figures less predicted ones.
     pub off: Figures,
-    /// How much of that is noise, standard deviations.
+    /// Standard deviations of the noise in `off`.
     pub sd: Figures,
 }
 
-/// A correction and how well it is known.
+/// A correction and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fitted {
     pub correction: Correction,
-    /// How its terms may be off together: their covariance is this triangle times its transpose.
+    /// Lower triangle of the Cholesky decomposition of the terms' covariance: the covariance is
+    /// this matrix times its transpose.
     pub spread: Matrix,
-    /// How far relative IOPS of single cells are off all the same, standard deviation of the
-    /// logarithm: the model is not the machine.
+    /// Error of the model's form: the standard deviation of the logarithm of a cell's relative IOPS
+    /// that no correction can explain.
     pub form_sd: f64,
 }
 
@@ -41,20 +43,24 @@ impl Default for Fitted {
     }
 }
 
-/// Steps taken; the simulated figures are nearly straight in each term.
+/// Number of Gauss-Newton steps. A few are enough, since the simulated figures are nearly linear in
+/// each term.
 const STEPS: usize = 4;
-/// A derivative is taken over this share of a term's prior.
+/// Distance over which a derivative is taken, as a share of the term's prior.
 const REACH: f64 = 0.3;
-/// Trials further off than so many standard deviations count less: a stall is no cost of a sleep.
+/// Trials that are off by more than this many standard deviations get less weight: a stall is not
+/// the cost of a sleep.
 const OUTLIER: f64 = 2.5;
-/// How far the model's form is off before anything was measured, how many cells that assumption is
-/// worth, and how far it is off at least.
+/// The error of the model's form that is assumed before the first trial.
 const FORM_SD: f64 = 0.008;
+/// The number of cells that this assumption counts as.
 const FORM_WEIGHT: f64 = 3.0;
+/// The smallest error of the model's form.
 const LEAST_FORM_SD: f64 = 0.003;
 
-/// Fits. `given` are the corrections in force in the rounds so far; `simulate` gives the figures of
-/// every cell under a correction, on the same recordings and draws at each call.
+/// Fits a correction to the trials. `given` holds the correction of each round so far; `simulate`
+/// returns the figures of every cell under a correction, and must use the same recordings and draws
+/// at each call.
 pub(crate) fn fit(
     observed: &[Observed],
     given: &[Correction],
@@ -85,7 +91,8 @@ pub(crate) fn fit(
     }
 }
 
-/// What is left of relative IOPS cell by cell, beyond what the noise of its trials explains.
+/// Estimates the error of the model's form from the errors in relative IOPS that are left in each
+/// cell after the correction, less the part that the noise of the trials explains.
 fn form_sd(observed: &[Observed], then: &[Vec<Figures>], now: &[Figures]) -> f64 {
     let (mut sum, mut weight) = (FORM_WEIGHT * FORM_SD.powi(2), FORM_WEIGHT);
     for (cell, figures) in now.iter().enumerate() {
@@ -97,7 +104,7 @@ fn form_sd(observed: &[Observed], then: &[Vec<Figures>], now: &[Figures]) -> f64
         if count > 0.0 {
             let mean = lefts.iter().sum::<f64>() / count;
             let explained = noise.iter().sum::<f64>() / count.powi(2);
-            // Cells with several trials tell more.
+            // Cells with more trials count more.
             let share = count / (count + 2.0);
             sum += share * (mean.powi(2) - explained);
             weight += share;
@@ -106,7 +113,7 @@ fn form_sd(observed: &[Observed], then: &[Vec<Figures>], now: &[Figures]) -> f64
     (sum / weight).max(LEAST_FORM_SD.powi(2)).sqrt()
 }
 
-/// Of every cell's figures, by term.
+/// Derivatives of every cell's figures by each term.
 fn slopes(
     terms: [f64; TERMS],
     now: &[Figures],
@@ -114,7 +121,7 @@ fn slopes(
 ) -> Vec<[Figures; TERMS]> {
     let mut slopes = vec![[[0.0; FIGURES]; TERMS]; now.len()];
     for i in 0..TERMS {
-        // Towards the middle, where no bound is in the way.
+        // The step goes towards zero, away from the bound of the term.
         let step = match terms[i] > 0.0 {
             true => -REACH * PRIOR[i],
             false => REACH * PRIOR[i],
@@ -134,7 +141,7 @@ fn diagonal(values: [f64; TERMS]) -> Matrix {
     std::array::from_fn(|i| std::array::from_fn(|j| if i == j { values[i] } else { 0.0 }))
 }
 
-/// The lower triangle of Cholesky's decomposition; a variance that is none counts as 0.
+/// The lower triangle of the Cholesky decomposition. A negative variance counts as 0.
 fn triangle(of: Matrix) -> Matrix {
     let mut lower = [[0.0; TERMS]; TERMS];
     for i in 0..TERMS {
@@ -181,7 +188,8 @@ fn normal_equations(
     (matrix, right)
 }
 
-/// Of a symmetric, positive matrix, by elimination; `None` where a number is none.
+/// The inverse of a symmetric, positive definite matrix, by elimination; `None` where a pivot is
+/// not a positive number.
 fn inverse(mut matrix: Matrix) -> Option<Matrix> {
     let mut inverse: Matrix =
         std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
@@ -210,8 +218,8 @@ fn inverse(mut matrix: Matrix) -> Option<Matrix> {
 mod tests {
     use super::*;
 
-    /// Cells whose figures are straight in the terms: what was put in is found, but for what the
-    /// prior holds back.
+    /// The figures of these cells are linear in the terms, so the fit finds the true correction, up
+    /// to the small pull of the prior.
     #[test]
     fn a_known_correction_is_found() {
         let truth = Correction {
@@ -241,7 +249,7 @@ mod tests {
         for (found, wanted) in found.correction.terms().iter().zip(truth.terms()) {
             assert!((found - wanted).abs() < 1e-3, "{found} for {wanted}");
         }
-        // Predicted under the right correction, the same trials leave nothing to explain.
+        // The same trials, predicted with the right correction, leave nothing to explain.
         let right: Vec<Observed> = observed
             .iter()
             .map(|seen| Observed {

@@ -1,24 +1,25 @@
-//! What a recommendation has to achieve and to keep.
+//! The goal of a recommendation: an objective, a floor of IOPS, and limits.
 
 use crate::evidence::{Trial, middle};
 pub use q2c_result::tune::{SAVING, WORTH};
 use q2c_sim::{Limits, MinIops, Objective};
 
-/// The standard floor, as a share of classic polling's IOPS. What any sleep costs is told as a
-/// trade-off.
+/// The standard floor, as a share of classic polling's IOPS. Where every sleep costs more than
+/// that, the verdict is a trade-off.
 pub const FLOOR: f64 = 0.97;
 
-/// Objective and limits.
+/// What a recommended method should be best at, and which limits it has to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Goal {
-    /// What "best" means.
+    /// The figure by which methods are compared.
     pub objective: Objective,
-    /// What must be kept.
+    /// The floor, and the bounds on latency and CPU.
     pub limits: Limits,
 }
 
 impl Goal {
-    /// The floor as a share of polling's IOPS, where polling gives `poll_iops`.
+    /// Returns the floor as a share of polling's IOPS. `poll_iops` converts a floor that the user
+    /// gave in IOPS.
     #[must_use]
     pub fn floor(&self, poll_iops: f64) -> f64 {
         match self.limits.min_iops {
@@ -28,7 +29,7 @@ impl Goal {
         }
     }
 
-    /// Whether trials kept the limits other than the floor, by their medians.
+    /// Whether the medians of the trials keep the bounds on p99 latency and thread CPU.
     #[must_use]
     pub fn other_limits_kept(&self, trials: &[Trial]) -> bool {
         let within = |limit: Option<f64>, of: fn(&Trial) -> f64| {

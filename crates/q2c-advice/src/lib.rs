@@ -1,11 +1,10 @@
 //! Which method and sleep rule a device should be used with: simulation proposes, trials decide.
 //!
-//! [`Referee`] is asked for the next round of trials and given what they measured, round after
-//! round; between two rounds it corrects the cost model where the trials contradict it
-//! ([`Correction`]), simulates again, drops what has lost and adds what now looks better.
-//! [`decide`] turns the trials into a verdict, and looks at nothing else than what was measured
-//! where a floor has to be kept. No part of it touches a device: who runs the trials, and on what,
-//! is the caller's.
+//! [`Referee`] plans a round of trials, is told what they measured, and plans the next round.
+//! Between two rounds it corrects the cost model where the trials contradict it ([`Correction`]),
+//! simulates again, drops the methods that have lost and adds those that now look better.
+//! [`decide`] turns the trials into a verdict. No part of this crate touches a device: its caller
+//! runs the trials.
 
 mod candidates;
 mod correction;

@@ -1,5 +1,5 @@
-//! What simulation expects of every rule of the grid, over resampled recordings and costs that are
-//! not known to the last digit.
+//! Simulates every rule of the grid on resampled recordings, with costs that are varied as far as
+//! they are uncertain.
 
 use crate::correction::{Correction, TERMS};
 use crate::evidence::Estimate;
@@ -13,7 +13,7 @@ use q2c_sim::{
 };
 use q2c_stats::{Rng, mean};
 
-/// What a simulation stands on.
+/// The inputs of the simulations.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// Calibrated costs.
@@ -28,46 +28,51 @@ pub struct Setting {
     pub seed: u64,
 }
 
-/// What is expected of one rule, beside polling on the same recording.
+/// What the simulations expect of one rule. Figures "over polling's" compare with classic polling
+/// simulated on the same part of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
-    /// The rule.
+    /// The rule and its parameters.
     pub policy: PolicySpec,
-    /// Whether it adapts its sleep to the device.
+    /// Whether the rule adapts its sleep to the device.
     pub follows: bool,
     /// IOPS over polling's.
     pub iops: Estimate,
     /// KIOPS/core over polling's.
     pub per_core: Estimate,
-    /// Thread CPU, percent.
+    /// Thread CPU, percent of one CPU and lane.
     pub cpu_pct: f64,
     /// Sleep asked, mean over all I/Os, ns.
     pub sleep_ns: f64,
     /// Misses / I/Os.
     pub miss_rate: f64,
-    /// The objective over polling's.
+    /// The objective over polling's, mean over the draws; more is better.
     pub value: f64,
-    /// The objective where the floor is kept, less where it is not, averaged over all draws and the
-    /// rule's neighbours in the grid: a rule at an edge has the edge in it.
+    /// The robust objective: the objective over polling's, lowered where a draw breaks the floor, 0
+    /// where it breaks a limit, averaged over all draws and over the rule's neighbours in the grid.
+    /// So a rule whose neighbours break the floor is valued less.
     pub robust: f64,
 }
 
-/// Draws of recording and costs. Several lanes go through the slow simulator.
+/// Draws of a recording and of costs for each rule. Several lanes need the slower simulator, so
+/// they get fewer draws.
 const DRAWS_OF_ONE_LANE: usize = 6;
 const DRAWS_OF_MANY: usize = 4;
-/// Simulated time that is dropped, two of the longest periods of the grid, and that counts.
+/// Simulated time that is dropped: two of the longest periods of the grid.
 const WARM_UP: Nanos = Nanos::from_millis(200);
 const MEASURE: Nanos = Nanos::from_millis(600);
-/// Periods of windowed rules, ms: neighbours of the standard grid differ less than trials can tell.
+/// Periods of windowed rules that are simulated, ms. The periods of the standard grid lie so near
+/// to each other that trials could not tell them apart.
 const PERIODS_MS: [f64; 4] = [2.0, 10.0, 50.0, 100.0];
-/// A draw replays a part of a recording of this share, from anywhere in it.
+/// Share of a recording that a draw replays; the part begins at a random place.
 const PART: f64 = 0.6;
-/// Below the floor the objective counts times (IOPS / floor) to this power: 1 % below costs 11 %.
+/// Below the floor the objective is multiplied by (IOPS / floor) to this power: IOPS 1 % below the
+/// floor cost 11 % of the objective.
 const EDGE: i32 = 12;
-/// Weight of a rule itself against one of its neighbours.
+/// Weight of a rule against the weight 1 of each of its neighbours.
 const OWN_WEIGHT: f64 = 2.0;
 
-/// The standard grid with fewer periods, twice as many fixed sleeps, and own rules.
+/// Returns the standard grid with fewer periods, ten more fixed sleeps, and the own rules.
 pub(crate) fn grid(setting: &Setting) -> Grid {
     let mut grid = Grid::standard(Nanos(setting.latency_ns as u64));
     grid.policies.retain(|policy| {
@@ -82,8 +87,9 @@ pub(crate) fn grid(setting: &Setting) -> Grid {
     grid
 }
 
-/// One draw's outcomes in the order of the grid, and classic polling's.
+/// The outcomes of one draw.
 struct Draw {
+    /// In the order of the grid.
     cells: Vec<Outcome>,
     poll: Outcome,
 }
@@ -120,7 +126,7 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &Fitted, goal: &Goal) -> Vec<O
 }
 
 fn draw(setting: &Setting, fitted: &Fitted, grid: &Grid, n: usize, rng: &mut Rng) -> Draw {
-    // From the newest back: the first draws are sure to have what the device does now.
+    // The newest recording comes first, so that the first draws show what the device does now.
     let count = setting.recordings.len();
     let recording = &setting.recordings[count - 1 - n % count];
     let start = rng.unit();
@@ -148,7 +154,8 @@ fn draw(setting: &Setting, fitted: &Fitted, grid: &Grid, n: usize, rng: &mut Rng
     Draw { cells, poll }
 }
 
-/// A stretch of a recording that begins at the share `start` of it, its end joined to its begin.
+/// Returns the part of a recording that begins at the share `start`. A part that reaches the end of
+/// the recording goes on at its beginning.
 fn part(lane: &Recording, start: f64) -> Recording {
     let len = lane.len();
     let (from, most) = ((start * len as f64) as usize, (len as f64 * PART).ceil());
@@ -168,7 +175,7 @@ fn relative(draw: &Draw, i: usize) -> (f64, f64) {
     )
 }
 
-/// The objective over polling's in one draw.
+/// The objective over polling's in one draw; more is better.
 fn value(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     let (iops, per_core) = relative(draw, i);
     match goal.objective {
@@ -178,12 +185,12 @@ fn value(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     }
 }
 
-/// What a rule is worth in one draw.
+/// The robust objective of a rule in one draw, without its neighbours.
 fn utility(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     let (iops, _) = relative(draw, i);
     let floor = goal.floor(draw.poll.iops);
     let value = value(draw, i, goal);
-    // The floor is no hard limit here.
+    // The floor is no hard limit here: the simulation may be wrong by a little.
     match goal.limits.kept_by(&draw.cells[i], 0.0) {
         true => value * (iops / floor).min(1.0).powi(EDGE),
         false => 0.0,
@@ -201,8 +208,8 @@ fn over(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> f64 {
     mean(&draws.iter().map(of).collect::<Vec<f64>>())
 }
 
-/// Mean and scatter of a ratio's logarithm over the draws; `form_sd` is what the simulator's form
-/// adds.
+/// Mean and scatter of a ratio's logarithm over the draws. `form_sd` is the standard deviation that
+/// the error of the model's form adds.
 fn estimate(ratios: impl Iterator<Item = f64>, form_sd: f64) -> Estimate {
     let logs: Vec<f64> = ratios.map(|r| r.max(f64::MIN_POSITIVE).ln()).collect();
     let middle = mean(&logs);

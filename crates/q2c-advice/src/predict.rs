@@ -1,15 +1,16 @@
-//! What the simulator says of a method on polled recordings.
+//! Predicts the figures of a method: simulates it on polled recordings.
 
 use q2c_model::{CostModel, CpuId, Nanos};
 use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_sim::{Drive, Outcome, Recording, Waiting, simulate};
 
-/// Rounds of a windowed rule's period that are dropped at the start.
+/// Periods of a windowed rule that are dropped at the start.
 const SETTLE_PERIODS: u64 = 2;
-/// Least time dropped: feedback rules have no period and need some thousand I/Os.
+/// Least time dropped. Feedback rules have no period and need some thousand I/Os.
 const SETTLE_LEAST: Nanos = Nanos::from_millis(250);
 
-/// How long a rule is given before anything counts, live and simulated alike.
+/// Returns how long a rule runs before its figures count. Live trials and simulations use the same
+/// time.
 #[must_use]
 pub fn settling(policy: &PolicySpec) -> Nanos {
     let period = policy
@@ -20,8 +21,8 @@ pub fn settling(policy: &PolicySpec) -> Nanos {
     Nanos(periods.max(SETTLE_LEAST.0))
 }
 
-/// Simulates a method on polled recordings of lanes on these CPUs, `measure` long after it has
-/// settled.
+/// Simulates a method on polled recordings, one per lane, with the lanes on `cpus`. The figures are
+/// those of a time `measure` that begins after the rule has settled.
 #[must_use]
 pub fn predict(
     method: &LaneMethod,

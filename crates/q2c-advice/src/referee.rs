@@ -1,4 +1,4 @@
-//! Round after round: what to try next, from what was seen.
+//! The referee plans rounds of trials by the results of the trials before.
 
 use crate::candidates::{Role, candidates};
 use crate::correction::Correction;
@@ -15,27 +15,27 @@ use q2c_sim::{Objective, Recording};
 use q2c_stats::{median, sorted};
 use rayon::prelude::*;
 
-/// What a referee decides about.
+/// The question that a referee answers: one block size on one target.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// What is best, and what must be kept.
+    /// Objective, floor and limits.
     pub goal: Goal,
-    /// Costs, recordings, own rules, seed.
+    /// Calibrated costs, first recordings, the user's own rules, and the seed.
     pub setting: Setting,
-    /// CPUs of the lanes.
+    /// CPUs that the lanes are pinned to, one per lane.
     pub cpus: Vec<CpuId>,
-    /// Trials that an answer should stand on.
+    /// Trials that the answer needs (`--trials`).
     pub wanted: u32,
 }
 
-/// One method to try.
+/// One method to try in a round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
-    /// The method.
+    /// The method to try.
     pub method: LaneMethod,
-    /// Why it is tried at all.
+    /// Why the method was tried first; it stays the same in later rounds.
     pub role: Role,
-    /// How often in this round.
+    /// Number of trials in this round.
     pub trials: u32,
 }
 
@@ -45,40 +45,53 @@ struct Tried {
     trials: Vec<Trial>,
 }
 
-/// Decides what is tried, and what has won. Deterministic: the same recordings and trials give the
-/// same orders.
+/// Decides which methods are tried, and which one has won, for one block size.
+///
+/// The caller repeats for each round: it calls [`Referee::next`] for the orders, runs the trials
+/// with predictions by [`Referee::cost`], gives each trial to [`Referee::take`], and gives a new
+/// polled recording to [`Referee::hear`]. The rounds end when `next` returns no order. The referee
+/// is deterministic: the same recordings and trials give the same orders, so that a run can be
+/// resumed.
 pub struct Referee {
     subject: Subject,
+    /// All methods that were ordered so far, in the order of their first order.
     tried: Vec<Tried>,
-    /// The correction in force in each round.
+    /// The correction with which each round was predicted. Its length is the number of rounds that
+    /// were planned.
     given: Vec<Correction>,
     fitted: Fitted,
     outlooks: Vec<Outlook>,
+    /// Trials taken, those that cannot be compared included.
     spent: u32,
 }
 
 /// Linux's default rule (block/blk-mq.c until 6.3): half the mean of the last 100 ms.
 pub const LINUX: &str = "mean:ratio=50%,period=100ms";
-/// The rule the published study found best.
+/// The rule that the published study found best.
 const PUBLISHED: &str = "min:ratio=70%,period=10ms";
-/// In the first rounds every method is tried once: the simulation learns from all of them.
+/// In this many first rounds a method gets one trial each: the simulation learns from many methods.
 const SINGLE_ROUNDS: usize = 2;
-/// Methods tried again in the second round, which looks widest, and in a later one.
+/// Open methods that are tried again in the second round, which tries most methods.
 const AGAIN: usize = 5;
+/// Open methods that are tried again in each later round.
 const FOCUS: usize = 2;
-/// New ones in a round; in further rounds as many as in the last.
+/// Most new rules in each round; the last number holds for all later rounds. The first round takes
+/// all candidates.
 const NEW: [usize; 4] = [usize::MAX, 3, 2, 1];
-/// Baselines and Linux's rule get so many trials, for comparison.
+/// Trials that baselines, Linux's rule and the user's rules get for comparison, even when they are
+/// not open.
 const COMPARED: usize = 2;
-/// Length of a simulation that the correction is fitted by.
+/// Simulated time of each simulation in the fit of the correction.
 const FIT_FOR: Nanos = Nanos::from_millis(400);
-/// What the simulator's figures are off by: CPU as a share, miss rate.
+/// Standard deviations of the simulator's own errors: of thread CPU as a share of a CPU, and of the
+/// miss rate.
 const MODEL_SD: [f64; 2] = [0.04, 0.08];
-/// A new rule must promise so much more than the answer so far.
+/// Share by which the robust objective of a new rule must exceed that of the rule that is the
+/// answer so far.
 const PROMISE: f64 = 0.01;
 
 impl Referee {
-    /// Before the first round.
+    /// A referee before its first round.
     #[must_use]
     pub fn new(subject: Subject) -> Self {
         Referee {
@@ -91,13 +104,13 @@ impl Referee {
         }
     }
 
-    /// A polled recording made since the last round, one per lane.
+    /// Adds a polled recording that was made since the last round: one [`Recording`] per lane.
     pub fn hear(&mut self, recording: Vec<Recording>) {
         self.subject.setting.recordings.push(recording);
     }
 
-    /// Plans the next round with at most `most` trials: nothing when the answer is clear, or
-    /// nothing is left to spend.
+    /// Plans the next round with at most `most` trials. Returns no order when the answer is clear,
+    /// or when no trial is left to spend.
     pub fn next(&mut self, most: u32) -> Vec<Order> {
         self.learn();
         let orders = match self.given.len() {
@@ -121,8 +134,8 @@ impl Referee {
         kept
     }
 
-    /// What one trial of a method that was ordered measured. A trial that cannot be compared is
-    /// spent all the same.
+    /// Takes the figures of one trial of a method that was ordered. A trial that cannot be compared
+    /// counts as spent and is not used otherwise.
     pub fn take(&mut self, method: &LaneMethod, trial: Trial) {
         self.spent += 1;
         let ordered = trial.is_whole() && trial.round <= self.round();
@@ -138,37 +151,38 @@ impl Referee {
         self.given.len().saturating_sub(1) as u32
     }
 
-    /// Trials taken so far.
+    /// Number of trials taken so far, those that cannot be compared included.
     #[must_use]
     pub fn spent(&self) -> u32 {
         self.spent
     }
 
-    /// What was learned so far.
+    /// The correction that was fitted when the last round was planned.
     #[must_use]
     pub fn correction(&self) -> Correction {
         self.fitted.correction
     }
 
-    /// The costs with what was learned: those of the next trials' predictions.
+    /// The corrected costs. The trials of the round that was planned last are predicted with them.
     #[must_use]
     pub fn cost(&self) -> CostModel {
         self.corrected(&self.fitted.correction)
     }
 
-    /// What simulation expects of every rule of the grid, as of the last round that was planned.
+    /// The simulated figures of every rule of the grid, as of the last planning.
     #[must_use]
     pub fn outlooks(&self) -> &[Outlook] {
         &self.outlooks
     }
 
-    /// The methods tried, in the order of their first trial, with their roles.
+    /// The methods that were ordered, in the order of their first order, with their roles and
+    /// trials.
     pub fn tried(&self) -> impl Iterator<Item = (&LaneMethod, Role, &[Trial])> {
         let tried = self.tried.iter();
         tried.map(|t| (&t.method, t.role, t.trials.as_slice()))
     }
 
-    /// The verdict by the trials so far; its indices are those of [`Referee::tried`].
+    /// The verdict by the trials so far. Its indices are those of [`Referee::tried`].
     #[must_use]
     pub fn decision(&self) -> Decision {
         decide(
@@ -179,13 +193,13 @@ impl Referee {
         )
     }
 
-    /// How much single trials scatter.
+    /// The scatter of single trials so far.
     #[must_use]
     pub fn noise(&self) -> Noise {
         Noise::of(self.tried.iter().map(|t| t.trials.as_slice()))
     }
 
-    /// The verdict as results have it; `asked` is the floor as the user wrote it.
+    /// The verdict in the form of a result. `asked` is the floor as the user wrote it.
     #[must_use]
     pub fn recommendation(&self, bs: Bytes, asked: &str) -> Recommendation {
         let decision = self.decision();
@@ -216,7 +230,7 @@ impl Referee {
         self.tried.iter().map(of).collect()
     }
 
-    /// Corrects the costs by the trials, and simulates anew.
+    /// Corrects the costs by the trials, and simulates every rule anew.
     fn learn(&mut self) {
         self.fitted = self.fit();
         let setting = Setting {
@@ -227,7 +241,7 @@ impl Referee {
         self.outlooks = outlooks(&setting, &self.fitted, &self.subject.goal);
     }
 
-    /// Rules beside the standard grid: the user's, and those that are tried whatever the grid has.
+    /// Rules to simulate beside the standard grid: the user's, and tried rules that are not in it.
     fn own(&self) -> Vec<PolicySpec> {
         let tried = self.tried.iter().filter_map(|t| t.method.policy().cloned());
         let mut own = self.subject.setting.own.clone();
@@ -241,7 +255,8 @@ impl Referee {
         self.with_others(&correction.apply(&setting.cost, setting.latency_ns))
     }
 
-    /// The machine's CPU beyond the threads' own is measured beside each trial: medians of that.
+    /// Replaces the machine's CPU per I/O beyond the threads' own by the median over the trials,
+    /// and over the slices beside them.
     fn with_others(&self, cost: &CostModel) -> CostModel {
         let lanes = self.subject.cpus.len() as f64;
         let other = |busy: Option<f64>, cpu_pct: f64, iops: f64| {
@@ -286,7 +301,7 @@ impl Referee {
         }
     }
 
-    /// The sleeping methods tried, and their trials beside their predictions.
+    /// The sleep rules that were tried, and the differences of their trials from the predictions.
     fn observed(&self) -> (Vec<&LaneMethod>, Vec<Observed>) {
         let noise = self.noise();
         let sd = [noise.iops, MODEL_SD[0], MODEL_SD[1]];
@@ -389,7 +404,7 @@ impl Referee {
         orders
     }
 
-    /// New rules that promise more than the answer so far.
+    /// New rules that by simulation are better than the answer so far.
     fn promising(&self, decision: &Decision) -> Vec<Order> {
         let goal = &self.subject.goal;
         let taken: Vec<PolicySpec> = self
@@ -402,8 +417,8 @@ impl Referee {
             Verdict::Rule => decision.chosen.and_then(|i| self.tried[i].method.policy()),
             _ => None,
         };
-        // In units of the objective: KIOPS/core has to pay, or to be more than interrupts give; for
-        // the others anything is a gain.
+        // The bound is in units of the objective. KIOPS/core has to pay, or to be more than
+        // interrupts give; for the other objectives there is no bound unless a rule is the answer.
         let least = match (goal.objective, decision.verdict, decision.chosen) {
             (_, Verdict::Rule, _) => answer
                 .and_then(of)

@@ -4,8 +4,8 @@ use q2c_advice::{Beside, Contender, Decision, Estimate, Goal, Noise, Trial, deci
 use q2c_result::tune::Verdict;
 use q2c_sim::{Limits, MinIops};
 
-/// Trials of a method: IOPS and KIOPS/core over polling's, and the miss rate, the same in each but
-/// for 0.1 %.
+/// Makes trials of a method with the given IOPS and KIOPS/core over polling's, and the given miss
+/// rate. The IOPS of the trials differ by 0.1 %.
 fn tried(method: &str, (iops, per_core, miss_rate): (f64, f64, f64), trials: u32) -> Contender {
     let trial = |n: u32| {
         let iops = iops * (1.0 + 0.001 * (f64::from(n % 3) - 1.0));
@@ -58,7 +58,7 @@ fn the_best_that_keeps_the_floor_wins_and_what_breaks_it_never_does() {
     assert!(found.open.is_empty(), "{found:?}");
 }
 
-/// The same rules under a floor of 90 % of polling: the other wins.
+/// Under a floor of 90 % of polling the rule wins that saves more.
 #[test]
 fn a_floor_that_is_asked_for_is_the_floor() {
     let contenders = [
@@ -92,7 +92,8 @@ fn interrupts_win_where_they_keep_the_floor() {
     assert_eq!((found.verdict, found.chosen), (Verdict::Interrupt, Some(0)));
 }
 
-/// Two rules pay, none keeps 97 %: the one that loses less is named, and polling stays.
+/// Two rules pay, and neither keeps 97 %: the one that loses less is named, and polling is the
+/// answer.
 #[test]
 fn a_trade_off_names_the_nearest() {
     let contenders = [
@@ -104,8 +105,8 @@ fn a_trade_off_names_the_nearest() {
     assert_eq!(found.nearest, Some(0));
 }
 
-/// Interrupts keep 60 % of the IOPS at 1.3 times the KIOPS/core: a rule that keeps 55 % at 1.1
-/// times is no trade-off to name, one that keeps 94 % is.
+/// Interrupts keep 60 % of the IOPS at 1.3 times the KIOPS/core. A rule that keeps 55 % at 1.1
+/// times is not named in the trade-off; a rule that keeps 94 % is.
 #[test]
 fn a_trade_off_names_interrupts_where_they_lose_less() {
     let interrupt = tried("interrupt", (0.60, 1.3, 0.0), 5);
@@ -127,8 +128,8 @@ fn without_gain_there_is_no_room() {
     assert_eq!(of(&[], &Goal::default()).verdict, Verdict::Unverified);
 }
 
-/// A fixed sleep that is 1 % better loses to a rule that follows; one that is 30 % better wins, and
-/// the rule is named beside it.
+/// A fixed sleep that is 1 % better loses to a rule that follows the device. A fixed sleep that is
+/// 30 % better wins, and the rule is named beside it.
 #[test]
 fn a_fixed_sleep_wins_only_where_it_is_plainly_better() {
     let rule = tried(MEAN, (0.99, 1.30, 0.0), 5);
@@ -139,8 +140,8 @@ fn a_fixed_sleep_wins_only_where_it_is_plainly_better() {
     assert_eq!((found.chosen, found.following), (Some(1), Some(0)));
 }
 
-/// Every sleep costs 5 % here, whether it misses or not: that is told as a trade-off, and lowers no
-/// floor.
+/// Every sleep costs 5 % here, whether it misses or not. The verdict is then a trade-off, and the
+/// floor is not lowered.
 #[test]
 fn what_any_sleep_costs_is_a_trade_off() {
     let contenders = [
@@ -166,8 +167,8 @@ fn limits_on_latency_and_cpu_are_kept() {
     assert_eq!(of(&contenders, &under(50_000.0)).verdict, Verdict::Limits);
 }
 
-/// What simulation knows better than one lucky trial outweighs it; what every trial shows it does
-/// not.
+/// A simulation outweighs one lucky trial. It does not outweigh what every one of five trials
+/// shows.
 #[test]
 fn simulation_lends_weight_but_does_not_outvote() {
     let belief = |iops: f64| {
@@ -190,7 +191,7 @@ fn simulation_lends_weight_but_does_not_outvote() {
     assert_eq!(of(&[rule, shown], &Goal::default()).chosen, Some(1));
 }
 
-/// Few trials, and the answer is asked for again; enough of them, and it is clear.
+/// The answer stays open with two trials, and is clear with five.
 #[test]
 fn the_answer_is_open_until_it_has_its_trials() {
     let few = [tried(MEAN, (0.99, 1.3, 0.02), 2)];

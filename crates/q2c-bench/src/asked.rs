@@ -1,4 +1,5 @@
-//! What was asked for: by flags, and by a fio job file where no flag says otherwise.
+//! The settings that a user asked for: by flags, and by a fio job file where no flag says
+//! otherwise.
 
 use super::spec::Axes;
 use q2c_fio::{Job, JobFile, Remark, Size, Topic};
@@ -7,30 +8,34 @@ use q2c_policy::Method;
 use q2c_result::bench::BenchPoint;
 use thiserror::Error;
 
-/// What was asked for. What is none is left to its default.
+/// The settings that were asked for. A field that is `None` gets its default later.
+///
+/// The caller sets the fields that flags gave, then calls [`Asked::fill_from`] with a job file, if
+/// there is one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Asked {
-    /// Path, or a simulated device.
+    /// Path of a file or device, or a simulated device.
     pub target: Option<String>,
-    /// A scratch file stands for the target, and its size for the target's.
+    /// Whether a scratch file takes the place of the target, and its size that of the target's
+    /// part.
     pub scratch: bool,
     /// Interfaces.
     pub engines: Option<Vec<String>>,
-    /// Methods.
+    /// Completion methods.
     pub methods: Option<Vec<Method>>,
     /// Numbers of jobs.
     pub jobs: Option<Vec<u32>>,
-    /// Requests in flight of each.
+    /// Depths: requests in flight in each job.
     pub depths: Option<Vec<u16>>,
     /// Block sizes.
     pub sizes: Option<Vec<Bytes>>,
-    /// Patterns.
+    /// Patterns of access, such as `randread`.
     pub patterns: Option<Vec<String>>,
-    /// Measured part of a trial.
+    /// Length of the measured part of a trial, seconds.
     pub seconds: Option<f64>,
-    /// Warm-up at most.
+    /// Most length of the warm-up, seconds.
     pub warm_up_seconds: Option<f64>,
-    /// Submissions of each job per second.
+    /// Submissions of each job per second (open loop).
     pub rate: Option<f64>,
     /// CPUs in the order in which jobs take them.
     pub cpus: Option<Vec<u32>>,
@@ -38,44 +43,44 @@ pub struct Asked {
     pub helper_cpu: Option<u32>,
     /// Part of the target in use.
     pub size: Option<Size>,
-    /// The points, where they are not all that the axes make together.
+    /// The points, when they are fewer than the axes make together; empty when they are all.
     pub points: Vec<BenchPoint>,
 }
 
 /// Why a job file cannot be run.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum NotRunnable {
-    /// Options that q2c does not have.
+    /// The file has options that q2c does not have.
     #[error("{}", list(.0))]
     Refused(Vec<Remark>),
-    /// Different jobs at the same time.
+    /// Different jobs run at the same time.
     #[error(
         "line {line}: [{second}] runs beside [{first}] in fio, and they differ; q2c bench runs one point at a time: write stonewall into \
          [{second}]"
     )]
     AtOnce {
-        /// The job that is there already.
+        /// Name of the first job of the group.
         first: String,
-        /// The other.
+        /// Name of the job that differs from it.
         second: String,
-        /// Where that begins.
+        /// Line on which that job begins.
         line: usize,
     },
-    /// One run has one of it.
+    /// Jobs differ in an option that one run can have only once.
     #[error(
         "line {line}: [{job}] has another {what} than [{first}], and one run has one of it: make them the same, or give it by a flag"
     )]
     Differs {
-        /// Which.
+        /// Name of the option.
         what: &'static str,
-        /// The first job.
+        /// Name of the first job.
         first: String,
-        /// One that differs.
+        /// Name of the first job that differs from it.
         job: String,
-        /// Where that begins.
+        /// Line on which that job begins.
         line: usize,
     },
-    /// A helper's CPU for several jobs.
+    /// The file names the CPU of a helper thread, and there are several jobs.
     #[error(
         "sqthread_poll_cpu is one CPU, and --jobs asks for more than one job: leave it out of the file"
     )]
@@ -88,10 +93,10 @@ fn list(remarks: &[Remark]) -> String {
 }
 
 impl Asked {
-    /// Takes from the file what no flag gave.
+    /// Takes from the file the settings that no flag gave.
     ///
     /// # Errors
-    /// When the file asks for what q2c does not have, or for what is no list of points.
+    /// The file asks for an option that q2c does not have, or its jobs are no list of points.
     pub fn fill_from(&mut self, file: &JobFile) -> Result<(), NotRunnable> {
         let flags = self.topics();
         let open = |remark: &&Remark| remark.about.is_none_or(|about| !flags.contains(&about));
@@ -109,7 +114,7 @@ impl Asked {
         }
     }
 
-    /// What the flags said.
+    /// The topics that flags have settled.
     fn topics(&self) -> Vec<Topic> {
         let said = [
             (Topic::Engine, self.engines.is_some()),
@@ -129,7 +134,7 @@ impl Asked {
         said.map(|(topic, _)| topic).collect()
     }
 
-    /// The groups: like jobs that run at once are jobs of one point.
+    /// Joins equal jobs that run at the same time into one point with more jobs.
     fn groups(&self, jobs: &[Job]) -> Result<Vec<Axes>, NotRunnable> {
         let mut groups: Vec<(&Job, Axes, u32)> = Vec::new();
         for job in jobs {
@@ -156,7 +161,7 @@ impl Asked {
         Ok(groups.into_iter().map(counted).collect())
     }
 
-    /// All axes of a job but its number of threads.
+    /// The axes of a job, without its number of threads.
     fn axes(&self, job: &Job) -> Axes {
         fn either<T: Clone>(flag: Option<&Vec<T>>, file: Option<&T>) -> Vec<T> {
             let of_file = || file.cloned().into_iter().collect();
@@ -172,7 +177,7 @@ impl Asked {
         }
     }
 
-    /// What all jobs of a run have in common.
+    /// Takes the options that all jobs of a run must have in common.
     fn take_common(&mut self, jobs: &[Job]) -> Result<(), NotRunnable> {
         if self.target.is_none() && !self.scratch {
             self.target = common("filename", jobs, |job| job.target.clone())?;
@@ -201,7 +206,8 @@ impl Asked {
         Ok(())
     }
 
-    /// The axes are what occurs on them; the points stand beside them where they are fewer than the axes make together.
+    /// Sets each axis to the values that occur in the file. Sets the points as well when they are
+    /// fewer than the axes make together.
     fn take_points(&mut self, groups: &[Axes]) {
         let points = distinct(groups.iter().flat_map(Axes::points));
         let axes = Axes {
@@ -234,7 +240,7 @@ fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     all
 }
 
-/// The same of every job, or which differs.
+/// The value that all jobs have, or the first job that differs.
 fn common<T: PartialEq>(
     what: &'static str,
     jobs: &[Job],

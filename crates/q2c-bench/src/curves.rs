@@ -1,4 +1,4 @@
-//! Curves over the number of jobs: shape, law, suspects.
+//! Scaling curves over the number of jobs: their shape, the fitted scaling law, and suspects.
 
 use super::Bench;
 use super::suspects::{Ceiling, Evidence, Site, Tags, suspects};
@@ -8,7 +8,7 @@ use q2c_run::runner::Summary;
 use q2c_stats::scaling::{Point, Scaling};
 use q2c_stats::{median, sorted};
 
-/// Fewer numbers of jobs than this are no curve.
+/// Least number of points of a curve.
 const LEAST: usize = 3;
 
 pub(super) fn curves(
@@ -34,7 +34,7 @@ pub(super) fn curves(
     curves
 }
 
-/// All but the number of jobs.
+/// Whether two points differ in nothing but the number of jobs.
 fn same(a: &BenchPoint, b: &BenchPoint) -> bool {
     BenchPoint {
         jobs: 0,

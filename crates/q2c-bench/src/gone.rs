@@ -1,11 +1,11 @@
-//! Whether there still is a target.
+//! Checks after a failed trial whether the target is still there.
 
 use super::media::Media;
 use q2c_engine::Medium;
 use q2c_model::Bytes;
 use q2c_workbench::workload::Site;
 
-/// Why the target cannot be measured any more, looked at after a failed trial; none where it is as it was.
+/// Why the target cannot be measured any more; `None` when it is as it was.
 pub(super) fn gone(media: &Media, span: Bytes, site: &Site) -> Option<String> {
     let leaf = site.leaf.as_ref().filter(|leaf| !leaf.disk.dir.exists());
     if let Some(leaf) = leaf {

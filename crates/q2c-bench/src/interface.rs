@@ -1,30 +1,31 @@
-//! Interfaces as an axis: engines, and SPDK's own tool.
+//! The values of the axis of interfaces: engines, and SPDK's own tool.
 
 use q2c_engine::EngineSpec;
 use q2c_engine::engines::ENGINES;
 use std::fmt;
 use std::str::FromStr;
 
-/// What carries a point's I/O.
+/// The interface that carries a point's I/O.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Interface {
-    /// An engine, driven by q2c's own loop.
+    /// An engine, which q2c's own loop drives.
     Engine(EngineSpec),
-    /// `spdk_nvme_perf`, a program with a loop, a clock and CPUs of its own.
+    /// `spdk_nvme_perf`, an external program that submits and measures by itself.
     Spdk,
 }
 
 const SPDK: &str = "spdk";
 
 impl Interface {
-    /// Whether a text begins an interface's name: a comma before it separates interfaces, any other is part of options.
+    /// Whether a text begins with the name of an interface. In a list, a comma before such a text
+    /// separates interfaces; any other comma belongs to the options of an interface.
     #[must_use]
     pub fn begins(text: &str) -> bool {
         let name = text.split(':').next().unwrap_or(text);
         name == SPDK || ENGINES.iter().any(|kind| kind.name == name)
     }
 
-    /// The engine, if it is one.
+    /// The engine; `None` for SPDK's tool.
     #[must_use]
     pub fn engine(&self) -> Option<&EngineSpec> {
         match self {
@@ -33,7 +34,7 @@ impl Interface {
         }
     }
 
-    /// Whether it sends NVMe commands past the block layer, through the kernel's driver.
+    /// Whether the interface sends NVMe commands through the kernel's driver, past the block layer.
     #[must_use]
     pub fn sends_commands(&self) -> bool {
         self.engine()

@@ -1,4 +1,5 @@
-//! Throughput over interfaces, methods and jobs, and what the numbers mean.
+//! Measures throughput and CPU over interfaces, methods, jobs, depths and block sizes, and judges
+//! the figures: the effective mode, the shape of the scaling curves, and suspects of a bend.
 
 pub mod asked;
 mod conclude;
@@ -37,57 +38,59 @@ use thiserror::Error;
 use trial::Place;
 use way::Abilities;
 
-/// With a wanted precision, never more trials than this.
+/// Most trials of a point when a precision is wanted.
 const MOST_TRIALS: u32 = 25;
 
-/// Everything that a run stands on.
+/// The inputs of a run: the plan, the target and the machine.
 pub struct Bench<'a> {
-    /// What is to be run.
+    /// The plan: axes or points, and the settings of trials.
     pub spec: &'a BenchSpec,
-    /// Where the I/O goes, by interface.
+    /// Where the I/O of each interface goes.
     pub media: &'a Media,
     /// Bytes of the target in use.
     pub span: Bytes,
-    /// Where counters are read.
+    /// Where the machine's counters are read.
     pub site: &'a Site,
-    /// Steps in the order of CPUs.
+    /// Numbers of jobs after which further jobs run on CPUs of another kind.
     pub borders: &'a [Border],
-    /// What the device and the kernel can do.
+    /// Abilities of the device and the kernel that methods need.
     pub abilities: Abilities,
-    /// Where changes of settings are written down.
+    /// Folder of the journal of changed settings; `None` where there is none, and points that need
+    /// a changed setting fail.
     pub restore_dir: Option<&'a Path>,
-    /// Machine facts.
+    /// Facts of the machine, for the result.
     pub machine: &'a Machine,
-    /// Target facts.
+    /// Facts of the target, for the result.
     pub target: &'a Target,
-    /// What `q2c doctor` said.
+    /// The report of `q2c doctor`, for the result.
     pub doctor: &'a DoctorReport,
-    /// CPU time per I/O of the null engine, ns.
+    /// CPU time per I/O of the null engine with recording on, ns.
     pub harness_floor_ns: f64,
-    /// The same with nothing kept.
+    /// CPU time per I/O of the null engine with nothing kept, ns.
     pub harness_bare_ns: f64,
     /// The clock of all times.
     pub clock: Clock,
-    /// Ends the run early.
+    /// Ends the run early when it is set.
     pub stop: &'a AtomicBool,
 }
 
-/// What a run gave.
+/// The outcome of a finished or stopped run.
 #[derive(Debug)]
 pub struct Done {
-    /// Every point as far as it got.
+    /// All points, with the trials that they got.
     pub result: BenchResult,
-    /// What the folder is to say.
+    /// The state to note in the run's folder.
     pub state: RunState,
-    /// Why it ended early by itself: the target is gone.
+    /// The error that ended the run early, such as a target that is gone; `None` when the run was
+    /// complete or was stopped.
     pub aborted: Option<String>,
 }
 
-/// Why a run gave nothing.
+/// Why a run has no result.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BenchError {
-    /// A name on an axis is none.
+    /// A name on an axis is not known.
     #[error("bench: {0}")]
     Axis(String),
     /// No point of the axes exists here.
@@ -99,7 +102,7 @@ pub enum BenchError {
 }
 
 impl BenchError {
-    /// What it means for the program's exit.
+    /// The program's exit code for this error.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
@@ -110,7 +113,7 @@ impl BenchError {
 }
 
 impl Bench<'_> {
-    /// Runs what the folder's journal lacks.
+    /// Runs the trials that the folder's journal does not have yet, and makes the result.
     ///
     /// # Errors
     /// See [`BenchError`].
@@ -170,7 +173,7 @@ impl Bench<'_> {
         })
     }
 
-    /// How long all trials take, seconds; `None` when no point exists.
+    /// Expected length of all trials, seconds; `None` when a name on an axis is not known.
     #[must_use]
     pub fn expected_s(&self) -> Option<f64> {
         let (spots, _) = spec::spots(self.spec, self.abilities, self.media).ok()?;

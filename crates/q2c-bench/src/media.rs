@@ -1,4 +1,5 @@
-//! What I/O can go to here, by interface: a file or block device, a namespace's character device, a controller in user space.
+//! The media that each interface's I/O can go to on this machine: a file or block device, a
+//! namespace's character device, or a controller in user space.
 
 use super::interface::Interface;
 use q2c_engine::engine::Request;
@@ -8,51 +9,51 @@ use q2c_host::Roots;
 use std::io;
 use thiserror::Error;
 
-/// Each is there, or a sentence says why not.
+/// The three kinds of media behind one target. Each is there, or a sentence says why it is not.
 #[derive(Clone, Debug)]
 pub struct Media {
-    /// A file, a block device, or nothing for simulated devices.
+    /// A file or block device; [`Medium::None`] for simulated devices.
     pub plain: Result<Medium, String>,
-    /// A namespace's character device.
+    /// A namespace's character device, for NVMe commands.
     pub commands: Result<Commands, String>,
-    /// A controller that a user-space driver has.
+    /// A controller that is bound to a user-space driver.
     pub spdk: Result<SpdkSite, String>,
 }
 
 /// A namespace that takes NVMe commands.
 #[derive(Clone, Debug)]
 pub struct Commands {
-    /// Its character device, open.
+    /// The namespace's character device, open.
     pub medium: Medium,
-    /// Its path: `/dev/ng0n1`.
+    /// Path of the character device, such as `/dev/ng0n1`.
     pub name: String,
-    /// Whether the device can be asked for completions (IOPOLL).
+    /// Whether completions can be polled for (IOPOLL).
     pub polled: bool,
 }
 
-/// A controller for SPDK.
+/// A controller for SPDK, and the program that drives it.
 #[derive(Clone, Debug)]
 pub struct SpdkSite {
-    /// The user's program.
+    /// The `spdk_nvme_perf` program that the user has.
     pub perf: SpdkPerf,
-    /// PCI address.
+    /// PCI address of the controller.
     pub address: String,
-    /// The user-space driver that has it.
+    /// Name of the user-space driver that the controller is bound to.
     pub driver: String,
 }
 
 /// Why a namespace takes no commands.
 #[derive(Debug, Error)]
 pub enum NoCommands {
-    /// The kernel refuses them.
+    /// The kernel refuses commands.
     #[error("send NVMe commands to {name}: {why}")]
     Refused {
         /// The character device.
         name: String,
-        /// In words.
+        /// The reason in words.
         why: String,
     },
-    /// The device fails them.
+    /// The device fails a read by a command.
     #[error(
         "read the first {length} bytes of {name} by an NVMe command: {source}: the device failed this read; the kernel log (dmesg) \
          may tell why"
@@ -60,15 +61,15 @@ pub enum NoCommands {
     Device {
         /// The character device.
         name: String,
-        /// Length of the read.
+        /// Length of the read, bytes.
         length: u32,
-        /// The error found.
+        /// The error of the completion.
         source: io::Error,
     },
 }
 
 impl Media {
-    /// A file, a block device or nothing, and no more.
+    /// Media of a target that is not an NVMe device: a file, a block device, or nothing.
     #[must_use]
     pub fn plain(medium: Medium) -> Self {
         let nothing = "there is no NVMe controller behind the target";
@@ -79,7 +80,7 @@ impl Media {
         }
     }
 
-    /// Why `interface` cannot be had here; `None` where it can.
+    /// Why `interface` cannot be used here; `None` where it can.
     #[must_use]
     pub fn absent(&self, interface: &Interface) -> Option<String> {
         let why = match interface {
@@ -91,7 +92,7 @@ impl Media {
         why.map(|why| format!("{interface} is absent here: {why}"))
     }
 
-    /// What an engine's I/O goes to.
+    /// The medium that an engine's I/O goes to.
     #[must_use]
     pub fn of(&self, engine: &EngineSpec) -> Medium {
         let found = match engine.needs_character_device() {
@@ -101,7 +102,8 @@ impl Media {
         found.cloned().unwrap_or(Medium::None)
     }
 
-    /// Where the I/O goes instead of the target's own way, in words.
+    /// Where the I/O goes when it does not go through the target's block device, in words; `None`
+    /// when it does.
     #[must_use]
     pub fn detour(&self, interface: &Interface) -> Option<String> {
         match (interface, &self.spdk, &self.commands) {
@@ -120,10 +122,11 @@ impl Media {
 }
 
 impl Commands {
-    /// Reads the first `block` bytes by a command, once by interrupt and, where the device has poll queues, once by polling.
+    /// Reads the first `block` bytes by a command with interrupts and, where the device has poll
+    /// queues, once more with polling.
     ///
     /// # Errors
-    /// The kernel refuses, or the device fails.
+    /// The kernel refuses the command with interrupts, or the device fails it.
     pub fn probe(
         medium: Medium,
         name: String,
@@ -157,7 +160,7 @@ enum NoRead {
     Failed(io::Error),
 }
 
-/// What the kernel answers to commands it does not let through: EPERM, EACCES, EINVAL, ENOTTY, EOPNOTSUPP.
+/// Errors by which the kernel refuses a command: EPERM, EACCES, EINVAL, ENOTTY, EOPNOTSUPP.
 const REFUSALS: [i32; 5] = [1, 13, 22, 25, 95];
 
 fn one_read(medium: &Medium, iopoll: bool, length: u32) -> Result<(), NoRead> {
@@ -187,10 +190,11 @@ fn one_read(medium: &Medium, iopoll: bool, length: u32) -> Result<(), NoRead> {
 }
 
 impl SpdkSite {
-    /// The controller at `address`, if a user-space driver has it and the program is there; `None`: the target is no PCI device.
+    /// Finds the controller at the PCI address `address`, and the program. `None` as address means
+    /// that the target is no PCI device.
     ///
     /// # Errors
-    /// Everything that is missing, in words.
+    /// All that is missing, in words: a controller on a user-space driver, the program, or both.
     pub fn find(roots: &Roots, address: Option<&str>) -> Result<Self, String> {
         let driver = match address {
             Some(address) => user_driver(&roots.sys, address).map_err(|e| match e {

@@ -3,8 +3,9 @@
 use super::interface::Interface;
 use super::spec::Spot;
 use super::trial::BenchTrial;
+use q2c_policy::method::Means;
 use q2c_policy::{LaneMethod, Method};
-use q2c_result::tune::EffectiveMode;
+use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
 use std::collections::BTreeMap;
 
 /// Interrupts per I/O from which on completions came by interrupt, and below which they did not.
@@ -13,15 +14,13 @@ const NOT_BY_INTERRUPT: f64 = 0.1;
 /// Voluntary switches per I/O from which on the job left its CPU for I/O.
 const LEFT_CPU: f64 = 0.5;
 
-const IGNORED: &str = "interrupt: the kernel ignored the request to poll";
-
 /// The mode of all trials of a point together.
 pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
     if trials.is_empty() {
         return EffectiveMode {
-            asked: spot.point.method.to_string(),
-            was: "not run".to_owned(),
-            ..EffectiveMode::default()
+            asked: spot.point.method.clone(),
+            was: Mode::of(ModeKind::NotRun),
+            proof: BTreeMap::new(),
         };
     }
     if spot.way.interface == Interface::Spdk {
@@ -29,7 +28,7 @@ pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
     }
     let seen = Seen::of(trials);
     EffectiveMode {
-        asked: spot.point.method.to_string(),
+        asked: spot.point.method.clone(),
         was: was(spot, &seen),
         proof: seen.proof(spot),
     }
@@ -49,12 +48,10 @@ fn outside(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
         ("percentiles", "the worst job's".to_owned()),
     ];
     EffectiveMode {
-        asked: spot.point.method.to_string(),
+        asked: spot.point.method.clone(),
         was: match each >= POLLING {
-            true => "poll (user-space driver)".to_owned(),
-            false => {
-                format!("not proved: each job used {each:.2} CPUs, and polling takes a whole one")
-            }
+            true => Mode::by(ModeKind::Poll, Some(Means::UserSpaceDriver)),
+            false => Mode::of(ModeKind::NotProved).noted(ModeNote::CpusPerJob(each)),
         },
         proof: words.map(|(name, value)| (name.to_owned(), value)).into(),
     }
@@ -68,7 +65,7 @@ struct Seen<'a> {
     switches: f64,
     slept: [f64; 3],
     helpers: (u32, u32),
-    polls_by: &'a str,
+    means: Option<Means>,
     flags: &'a str,
 }
 
@@ -90,7 +87,7 @@ impl<'a> Seen<'a> {
                 sum(|t| t.slept[2] as f64),
             ],
             helpers: trials.first().map_or((0, 0), |t| t.helpers),
-            polls_by: trials.first().map_or("", |t| t.polls_by.as_str()),
+            means: trials.first().and_then(|t| t.polls_by),
             flags: trials.first().map_or("", |t| t.flags.as_str()),
         }
     }
@@ -110,8 +107,8 @@ impl<'a> Seen<'a> {
         if self.slept[0] > 0.0 {
             tell("sleeps_per_io", per_io(self.slept[1]));
         }
-        if !self.polls_by.is_empty() {
-            tell("polls_by", self.polls_by.to_owned());
+        if let Some(means) = self.means {
+            tell("polls_by", means.to_string());
         }
         if !self.flags.is_empty() {
             tell("flags", self.flags.to_owned());
@@ -138,59 +135,67 @@ impl<'a> Seen<'a> {
     }
 }
 
-fn was(spot: &Spot, seen: &Seen<'_>) -> String {
-    let asks_device = seen.polls_by.contains("iopoll") || seen.polls_by == "call";
+fn was(spot: &Spot, seen: &Seen<'_>) -> Mode {
     let helper = spot.way.interface.has_helper();
     if helper && seen.helpers.0 == 0 {
-        return format!("{} without its kernel thread", looked(seen));
+        return looked(seen).noted(ModeNote::NoHelper);
     }
+    let asks_device = seen.means.is_some_and(Means::asks_device);
     match (&spot.way.waits, asks_device) {
-        (LaneMethod::Interrupt, _) => "interrupt".to_owned(),
-        (LaneMethod::Hybrid(_), _) if seen.slept[1] == 0.0 => format!("{}, no sleep", looked(seen)),
-        (LaneMethod::Hybrid(_), _) => format!("hybrid ({})", seen.polls_by),
+        (LaneMethod::Interrupt, _) => Mode::of(ModeKind::Interrupt),
+        (LaneMethod::Hybrid(_), _) if seen.slept[1] == 0.0 => {
+            looked(seen).noted(ModeNote::NeverSlept)
+        }
+        (LaneMethod::Hybrid(_), _) => Mode::by(ModeKind::Hybrid, seen.means),
         (LaneMethod::Poll, false) => polled(spot, seen),
         (LaneMethod::Poll, true) => asked(spot, seen),
     }
 }
 
-fn looked(seen: &Seen<'_>) -> String {
-    match seen.polls_by {
-        "" => "poll".to_owned(),
-        by => format!("poll ({by})"),
-    }
+fn looked(seen: &Seen<'_>) -> Mode {
+    Mode::by(ModeKind::Poll, seen.means)
 }
 
 /// The device is to be asked: is it, or did the kernel silently wait for interrupts?
-fn asked(spot: &Spot, seen: &Seen<'_>) -> String {
+fn asked(spot: &Spot, seen: &Seen<'_>) -> Mode {
+    let ignored = || Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
     let left_cpu = seen.switches / seen.ios >= LEFT_CPU;
-    let sleeps = spot.way.kernel.is_some() || seen.polls_by.contains("hybrid");
+    let sleeps = spot.way.kernel.is_some() || seen.means.is_some_and(Means::sleeps);
     match (seen.interrupted(), left_cpu) {
-        // A call that does not poll has nothing else to wait for, even where the interrupt often comes before it sleeps.
-        (Some(true), _) if seen.polls_by == "call" => IGNORED.to_owned(),
-        (Some(true), true) => IGNORED.to_owned(),
-        (Some(true), false) => format!(
-            "poll (memory; the device raised interrupts, {} was ignored)",
-            seen.polls_by
-        ),
-        // Several jobs share interrupts: fewer than I/Os, and every I/O waited asleep.
-        (None, true) if !sleeps && seen.interrupts.is_some() => IGNORED.to_owned(),
-        (None, true) if !sleeps => "not proved: neither polling nor interrupts".to_owned(),
-        (_, true) if sleeps && spot.point.method.lane().is_none() => {
-            format!("{} ({})", spot.point.method, seen.polls_by)
+        // A call that does not poll has nothing else to wait for, even where the interrupt often
+        // comes before it sleeps.
+        (Some(true), _) if seen.means == Some(Means::Call) => ignored(),
+        (Some(true), true) => ignored(),
+        (Some(true), false) => {
+            let in_memory = Mode::by(ModeKind::Poll, Some(Means::Memory));
+            let asked = seen.means.unwrap_or_default();
+            in_memory.noted(ModeNote::Interrupted(asked))
         }
-        (_, true) if sleeps => format!("hybrid in the kernel ({})", seen.polls_by),
-        (_, false) if sleeps => format!("poll ({}), no sleep", seen.polls_by),
+        // Several jobs share interrupts: fewer than I/Os, and every I/O waited asleep.
+        (None, true) if !sleeps && seen.interrupts.is_some() => ignored(),
+        (None, true) if !sleeps => Mode::of(ModeKind::NotProved).noted(ModeNote::Neither),
+        (_, true) if sleeps => Mode::by(slept_in_kernel(&spot.point.method), seen.means),
+        (_, false) if sleeps => looked(seen).noted(ModeNote::NeverSlept),
         _ => polled(spot, seen),
     }
 }
 
-/// Polling, by the name of the method where a submitting thread is part of it.
-fn polled(spot: &Spot, seen: &Seen<'_>) -> String {
-    let method = &spot.point.method;
-    match method {
-        Method::SqPoll | Method::SqPollIoPoll => format!("{method} ({})", seen.polls_by),
-        _ => looked(seen),
+fn slept_in_kernel(asked: &Method) -> ModeKind {
+    match asked {
+        Method::HybridUring => ModeKind::HybridUring,
+        Method::HybridKernel(_) => ModeKind::HybridKernel,
+        _ => ModeKind::HybridInKernel,
     }
+}
+
+/// Polling, by the name of the method where a submitting thread is part of it.
+fn polled(spot: &Spot, seen: &Seen<'_>) -> Mode {
+    let kind = match spot.point.method {
+        Method::SqPoll => ModeKind::Sqpoll,
+        Method::SqPollIoPoll => ModeKind::SqpollIopoll,
+        _ => ModeKind::Poll,
+    };
+    Mode::by(kind, seen.means)
 }
 
 #[cfg(test)]
@@ -198,6 +203,7 @@ mod tests {
     use super::*;
     use crate::way::{Abilities, Way};
     use q2c_model::Bytes;
+    use q2c_report::mode::words;
     use q2c_result::bench::BenchPoint;
 
     fn spot(engine: &str, method: &str) -> Spot {
@@ -227,7 +233,7 @@ mod tests {
             ios: 1_000,
             interrupts,
             switches,
-            polls_by: polls_by.to_owned(),
+            polls_by: serde_json::from_value(polls_by.into()).ok(),
             ..BenchTrial::default()
         }
     }
@@ -236,7 +242,7 @@ mod tests {
     #[test]
     fn hipri_is_told_by_what_it_did() {
         let hipri = spot("pvsync2", "poll");
-        let was = |trial: BenchTrial| effective(&hipri, &[&trial]).was;
+        let was = |trial: BenchTrial| words(&effective(&hipri, &[&trial]).was);
         assert_eq!(was(trial(Some(2), 5, "call")), "poll (call)");
         let ignored = was(trial(Some(1_000), 1_000, "call"));
         assert!(ignored.starts_with("interrupt"), "{ignored}");
@@ -251,7 +257,7 @@ mod tests {
     #[test]
     fn a_kernel_that_sleeps_leaves_its_cpu_without_interrupts() {
         let kernel = spot("pvsync2", "hybrid-kernel");
-        let was = |trial: BenchTrial| effective(&kernel, &[&trial]).was;
+        let was = |trial: BenchTrial| words(&effective(&kernel, &[&trial]).was);
         assert_eq!(was(trial(Some(0), 950, "call")), "hybrid-kernel (call)");
         assert_eq!(was(trial(Some(0), 3, "call")), "poll (call), no sleep");
     }
@@ -263,7 +269,7 @@ mod tests {
             helpers: (helpers, 0),
             ..trial(Some(990), 0, "ring")
         };
-        let was = |helpers| effective(&sqpoll, &[&with(helpers)]).was;
+        let was = |helpers| words(&effective(&sqpoll, &[&with(helpers)]).was);
         assert_eq!(was(1), "sqpoll (ring)");
         assert_eq!(was(0), "poll (ring) without its kernel thread");
     }
@@ -271,7 +277,7 @@ mod tests {
     #[test]
     fn a_ring_that_raises_interrupts_was_not_asked() {
         let iopoll = spot("io_uring", "poll");
-        let was = |trial: BenchTrial| effective(&iopoll, &[&trial]).was;
+        let was = |trial: BenchTrial| words(&effective(&iopoll, &[&trial]).was);
         assert_eq!(was(trial(Some(0), 0, "iopoll")), "poll (iopoll)");
         assert!(was(trial(Some(900), 0, "iopoll")).contains("ignored"));
         let proof = effective(&iopoll, &[&trial(Some(900), 0, "iopoll")]).proof;
@@ -285,7 +291,7 @@ mod tests {
             spot("io_uring_cmd", "poll"),
             spot("io_uring_cmd", "interrupt"),
         );
-        let was = |spot: &Spot, trial: BenchTrial| effective(spot, &[&trial]).was;
+        let was = |spot: &Spot, trial: BenchTrial| words(&effective(spot, &[&trial]).was);
         assert_eq!(was(&polled, trial(Some(0), 0, "iopoll")), "poll (iopoll)");
         let spun = was(&polled, trial(Some(1_000), 0, "iopoll"));
         assert!(spun.contains("ignored"), "{spun}");
@@ -304,9 +310,9 @@ mod tests {
         let with = |job_cpu_s| BenchTrial {
             wall_s: 2.0,
             job_cpu_s,
-            ..trial(None, 0, "spdk")
+            ..trial(None, 0, "user-space driver")
         };
-        let was = |cpu| effective(&spdk, &[&with(cpu)]).was;
+        let was = |cpu| words(&effective(&spdk, &[&with(cpu)]).was);
         assert_eq!(was(1.98), "poll (user-space driver)");
         assert!(was(0.9).starts_with("not proved"));
     }
@@ -315,7 +321,7 @@ mod tests {
     fn a_rule_that_never_slept_is_said_to() {
         let rule = spot("io_uring", "hybrid:fixed:1us");
         assert_eq!(
-            effective(&rule, &[&trial(Some(990), 0, "ring")]).was,
+            words(&effective(&rule, &[&trial(Some(990), 0, "ring")]).was),
             "poll (ring), no sleep"
         );
     }

@@ -1,4 +1,4 @@
-//! The points as a plan of the runner.
+//! Makes the points a plan of the runner.
 
 use super::gone::gone;
 use super::spec::Spot;
@@ -10,11 +10,11 @@ use q2c_result::bench::BenchPoint;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use std::path::Path;
 
-/// One trial of one point at a time.
+/// The runner's plan: each point is a cell, and the runner makes one trial at a time.
 pub(super) struct BenchPlan<'a> {
     pub spots: &'a [Spot],
     pub place: Place<'a>,
-    /// Where changes of settings are written down.
+    /// Folder of the journal of changed settings.
     pub restore_dir: Option<&'a Path>,
 }
 
@@ -24,7 +24,7 @@ impl BenchPlan<'_> {
         found.ok_or_else(|| CellError::Cell("it is not in the plan".to_owned()))
     }
 
-    /// A failure as `otherwise`, or the end of the run where there is no target any more.
+    /// Makes a failure the end of the run when the target is gone, else the error `otherwise`.
     fn unless_gone(&self, why: String, otherwise: fn(String) -> CellError) -> CellError {
         match gone(self.place.media, self.place.span, self.place.site) {
             Some(gone) => CellError::Abort(format!("{why}; {gone}").into()),
@@ -32,7 +32,8 @@ impl BenchPlan<'_> {
         }
     }
 
-    /// The kernel's polling as this point wants it, until the guard is dropped: its own sleep (0) or none (-1).
+    /// Sets the kernel's polling (`io_poll_delay`) as this point needs it, until the guard is
+    /// dropped: the kernel's own sleep (0), a fixed one, or none (-1).
     fn kernel_polling(&self, spot: &Spot) -> Result<Option<Guard>, CellError> {
         let site = self.place.site;
         let engine = spot.way.interface.engine();

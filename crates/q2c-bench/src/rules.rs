@@ -1,20 +1,20 @@
-//! One rule per suspect.
+//! The rules that name suspects of a bend in a curve, one for each suspect.
 
 use super::suspects::{Bend, Evidence, Says};
 
-/// Throughput within this share of the ceiling is at it: devices drift by more than half of it within minutes.
+/// Throughput within this share of the ceiling counts as at the ceiling: devices drift by more than
+/// half of this share within minutes.
 const AT_CEILING: f64 = 0.05;
 /// Softirqs below this share of the busy time cannot explain a bend of 5 % and more.
 const SOFTIRQ_SHARE: f64 = 0.10;
-/// Growth of the softirq share from the good point to the bad one that counts.
+/// Least growth of the softirq share from the good point to the bad one, as a factor.
 const SOFTIRQ_GROWTH: f64 = 1.5;
-/// Stolen share of all CPU time that counts.
+/// Least stolen share of all CPU time.
 const STEAL_SHARE: f64 = 0.01;
 
-/// One suspect's rule.
 type Rule = fn(&Bend) -> Says;
 
-/// Stable name and rule.
+/// The suspects by their stable names, with their rules.
 pub(super) const RULES: &[(&str, Rule)] = &[
     ("scheduler", scheduler),
     ("tags", tags),
@@ -27,7 +27,8 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("thermal", thermal),
 ];
 
-/// A scheduler has locks that all jobs share; a change of it in the middle makes two curves of one.
+/// A scheduler has locks that all jobs share. When the scheduler changes between two points, the
+/// points belong to two curves.
 fn scheduler(bend: &Bend) -> Says {
     let Some(bad) = bend.bad.scheduler.as_deref() else {
         return Says::NotLooked;
@@ -70,7 +71,7 @@ fn tags(bend: &Bend) -> Says {
     }
 }
 
-/// Polled requests without a tag go to workers, which spin.
+/// Polled requests that find no free tag go to kernel workers, which spin.
 fn workers(bend: &Bend) -> Says {
     match (bend.good.workers, bend.bad.workers) {
         (Some(good), Some(bad)) if bad > good => Says::Suspect(
@@ -85,12 +86,13 @@ fn workers(bend: &Bend) -> Says {
     }
 }
 
-/// Whether what begins at `first` can explain the bend: what began long before it did no harm then.
+/// Whether a condition that first holds at `first` can explain the bend. A condition that held well
+/// before the bend did no harm there.
 fn within(bend: &Bend, first: &Evidence) -> bool {
     (bend.good.jobs..=bend.bad.jobs).contains(&first.jobs)
 }
 
-/// More runnable threads than CPUs: pollers take time from each other.
+/// With more runnable threads than CPUs, polling threads take CPU time from each other.
 fn oversubscribed(bend: &Bend) -> Says {
     let Some(cpus) = bend.site.cpus else {
         return Says::NotLooked;
@@ -115,7 +117,7 @@ fn oversubscribed(bend: &Bend) -> Says {
     }
 }
 
-/// The jobs' CPUs begin to be of another kind.
+/// Further jobs run on CPUs of another kind.
 fn topology(bend: &Bend) -> Says {
     let Some(borders) = &bend.site.borders else {
         return Says::NotLooked;
@@ -134,7 +136,7 @@ fn topology(bend: &Bend) -> Says {
     }
 }
 
-/// A device that gives all it can makes a knee, no collapse.
+/// A device at its limit causes a knee of the curve, but no collapse.
 fn ceiling(bend: &Bend) -> Says {
     let Some(ceiling) = &bend.site.ceiling else {
         return Says::NotLooked;
@@ -153,7 +155,7 @@ fn ceiling(bend: &Bend) -> Says {
     }
 }
 
-/// Completions that run in softirqs take the jobs' CPUs.
+/// Completions that run in softirqs take CPU time from the jobs.
 fn softirq(bend: &Bend) -> Says {
     match (bend.good.softirq_share, bend.bad.softirq_share) {
         (Some(good), Some(bad)) if bad >= SOFTIRQ_SHARE && bad >= SOFTIRQ_GROWTH * good => {
@@ -171,7 +173,7 @@ fn softirq(bend: &Bend) -> Says {
     }
 }
 
-/// The hypervisor gave the CPUs to others.
+/// The hypervisor gave the CPUs to other guests.
 fn steal(bend: &Bend) -> Says {
     match (bend.good.steal_share, bend.bad.steal_share) {
         (Some(good), Some(bad)) if bad >= STEAL_SHARE && bad > good => Says::Suspect(
@@ -188,7 +190,7 @@ fn steal(bend: &Bend) -> Says {
     }
 }
 
-/// The clock fell by heat.
+/// The processor lowered its clock because of heat.
 fn thermal(bend: &Bend) -> Says {
     match bend.bad.throttles {
         None => Says::NotLooked,

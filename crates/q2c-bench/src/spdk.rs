@@ -1,7 +1,10 @@
-//! A trial by `spdk_nvme_perf`: the program measures, its CPU and the machine's are watched from outside.
+//! A trial by `spdk_nvme_perf`: the program measures I/O, and q2c watches the CPU time of the
+//! program and of the machine from outside.
 //!
-//! The program attaches its controller and sets up memory before it measures, and tells no instants. So its CPU is that of the stretch
-//! of four fifths of the measured time in which its threads used most: where they poll, that is the measured time.
+//! The program attaches its controller and sets up memory before it measures, and it does not
+//! report when it begins to measure. So its CPU time is taken over a stretch of four fifths of the
+//! measured time: the one in which its threads used most. Where the threads poll, that stretch lies
+//! in the measured time.
 
 use super::media::SpdkSite;
 use super::spec::Spot;
@@ -10,19 +13,19 @@ use q2c_engine::spdk::{Latency, SpdkArgs, SpdkError, SpdkResult};
 use q2c_host::Roots;
 use q2c_host::cpu_time::{CpuTimes, tasks_of};
 use q2c_model::Nanos;
+use q2c_policy::method::Means;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// What `polls_by` says of it.
-pub(super) const POLLS_BY: &str = "spdk";
-/// Between two looks at its CPU.
+/// Least time between two readings of the program's CPU time.
 const LOOK: Duration = Duration::from_millis(100);
-/// Part of the measured time that a stretch has at least.
+/// Least length of the stretch, as a share of the measured time.
 const STRETCH: f64 = 0.8;
 
-/// The machine and the program at one moment.
+/// CPU times of the machine and of the program at one moment.
 struct Look {
     at: Instant,
+    /// CPU time of all threads of the program.
     own: Nanos,
     cpu: Option<CpuTimes>,
 }
@@ -70,7 +73,7 @@ impl<'a> Looks<'a> {
         if self.all.last().is_some_and(|last| at - last.at < LOOK) {
             return;
         }
-        // Gone already: nothing to see.
+        // The program has ended already.
         let Ok(tasks) = tasks_of(self.roots, pid) else {
             return;
         };
@@ -110,12 +113,13 @@ fn told(result: &SpdkResult, seconds: f64, looks: &[Look]) -> Result<BenchTrial,
         softirq_s: busy(&|cpu| cpu.irq + cpu.softirq),
         softirq_share: machine.as_ref().and_then(|busy| busy.softirq_share()),
         steal_share: machine.as_ref().and_then(|busy| busy.steal_share()),
-        polls_by: POLLS_BY.to_owned(),
+        polls_by: Some(Means::UserSpaceDriver),
         ..BenchTrial::default()
     })
 }
 
-/// The stretch of at least `length` seconds in which the program used most CPU per second.
+/// The begin and end of the stretch of at least `length` seconds in which the program used most CPU
+/// per second.
 fn busiest(looks: &[Look], length: f64) -> Option<(&Look, &Look)> {
     let pairs = looks.iter().enumerate().filter_map(|(n, begin)| {
         let mut later = looks[n..].iter();
@@ -128,8 +132,8 @@ fn busiest(looks: &[Look], length: f64) -> Option<(&Look, &Look)> {
     pairs.max_by(|a, b| rate(a).total_cmp(&rate(b)))
 }
 
-/// The greatest of the cores' percentiles, us: that of all I/Os together is not above it. Where a list leaves the percentile out, the
-/// next one in it.
+/// The greatest of the cores' percentiles, us: the percentile of all I/Os together is not above it.
+/// Where a core's list leaves the percentile out, its next higher one is taken.
 fn worst(cores: &[Latency], percent: f64) -> Result<f64, String> {
     let of = |core: &Latency| {
         let mut from = core.percentiles.iter().filter(|(p, _)| *p >= percent);

@@ -1,4 +1,4 @@
-//! What is to be run: axes, and the points that exist on them.
+//! The plan of a run: its axes, and the points of the axes that exist on this machine.
 
 use super::interface::Interface;
 use super::media::Media;
@@ -9,47 +9,48 @@ use q2c_policy::Method;
 use q2c_result::bench::{BenchPoint, LeftOut};
 use serde::{Deserialize, Serialize};
 
-/// A run as `plan.toml` has it.
+/// The plan of a run in the form of its `plan.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchSpec {
-    /// Path, or a simulated device.
+    /// Path of a file or device, or a simulated device.
     pub target: String,
     /// Interfaces.
     pub engines: Vec<String>,
-    /// Methods.
+    /// Completion methods.
     pub methods: Vec<Method>,
     /// Numbers of jobs.
     pub jobs: Vec<u32>,
-    /// Requests in flight of each.
+    /// Depths: requests in flight in each job.
     pub depths: Vec<u16>,
     /// Block sizes.
     pub sizes: Vec<Bytes>,
-    /// Patterns.
+    /// Patterns of access, such as `randread`.
     pub patterns: Vec<String>,
-    /// Measured part of a trial.
+    /// Length of the measured part of a trial, seconds.
     pub seconds: f64,
-    /// Warm-up at most.
+    /// Most length of the warm-up, seconds.
     pub warm_up_seconds: f64,
     /// Trials per point.
     pub trials: u32,
-    /// More of them until a median's interval is narrower than this share of it.
+    /// A point gets more trials until the interval of its median is narrower than this share of the
+    /// median; `None` for no more trials.
     pub precision: Option<f64>,
     /// CPUs in the order in which jobs take them.
     pub cpus: Vec<u32>,
-    /// That order in words.
+    /// The order of the CPUs in words.
     pub cpu_order: String,
-    /// Submissions of each job per second (open loop).
+    /// Submissions of each job per second (open loop); `None` for a closed loop.
     pub rate: Option<f64>,
-    /// What the vendor says the device does.
+    /// IOPS that the device's vendor states.
     pub rating: Option<f64>,
-    /// Time for all trials.
+    /// Time for all trials, seconds; `None` for no limit.
     pub budget_s: Option<f64>,
     /// Seed of offsets and of the order of trials.
     pub seed: u64,
-    /// Part of the target in use, from its start; all of it without.
+    /// Part of the target in use, from its start; `None` for all of it.
     #[serde(default)]
     pub span: Option<Bytes>,
-    /// The points, where they are not all that the axes make together.
+    /// The points, when they are fewer than the axes make together; empty when they are all.
     #[serde(default)]
     pub points: Vec<BenchPoint>,
 }
@@ -60,14 +61,15 @@ pub(super) struct Spot {
     pub point: BenchPoint,
     pub way: Way,
     pub pattern: Pattern,
-    /// Where the I/O goes instead of the target's own way.
+    /// Where the I/O goes when it does not go through the target's block device, in words.
     pub detour: Option<String>,
 }
 
-/// All points of the axes, in the order of jobs within methods within interfaces; and those that do not exist.
+/// Returns all points that exist here, in the order of the plan, and the points that do not exist,
+/// with their reasons.
 ///
 /// # Errors
-/// When a name on an axis is none.
+/// A name on an axis is not known.
 pub(super) fn spots(
     spec: &BenchSpec,
     can: Abilities,
@@ -96,7 +98,7 @@ pub(super) fn spots(
     Ok((spots, left_out))
 }
 
-/// What a program of its own cannot do.
+/// Why SPDK's program cannot run a point; `None` where it can, and for all other interfaces.
 fn outside_refuses(spec: &BenchSpec, interface: &Interface, point: &BenchPoint) -> Option<String> {
     if *interface != Interface::Spdk {
         return None;
@@ -129,7 +131,7 @@ fn points(spec: &BenchSpec) -> Vec<BenchPoint> {
     axes.points()
 }
 
-/// What makes points together.
+/// The axes, which make points together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Axes {
     pub engines: Vec<String>,
@@ -141,7 +143,7 @@ pub(super) struct Axes {
 }
 
 impl Axes {
-    /// Every point, jobs innermost.
+    /// Every point of the axes, in the order of jobs within methods within interfaces.
     pub fn points(&self) -> Vec<BenchPoint> {
         let mut points = Vec::new();
         for (rw, bs, depth) in self.outer() {

@@ -1,10 +1,10 @@
-//! Which part of a trial counts.
+//! Selects the part of a trial that counts.
 
 use std::ops::Range;
 
-/// Slices over which a trend is looked for.
+/// Number of slices that a trend is taken over.
 const LOOK: usize = 4;
-/// A trend over them of less than this share of their mean is steady.
+/// Throughput is steady when its trend over these slices is less than this share of their mean.
 const SLOPE: f64 = 0.05;
 
 /// The slices that count, and whether the warm-up had become steady before them.
@@ -14,14 +14,15 @@ pub(super) struct Window {
     pub steady: bool,
 }
 
-/// The first `measured` slices from which on the throughput has no trend any more, after `warm_up` slices at the latest. The
-/// least-squares line over four slices decides (as fio's steady state does with `iops_slope`).
+/// Selects `measured` slices that begin where the throughput has no trend any more, after `warm_up`
+/// slices at the latest. The least-squares line over four slices decides, as in fio's steady state
+/// with `iops_slope`.
 pub(super) fn window(iops: &[f64], warm_up: usize, measured: usize) -> Window {
     let steady = |from: &usize| {
         iops.get(*from..*from + LOOK)
             .is_some_and(|some| trend(some).abs() < SLOPE)
     };
-    // The first slice holds the start itself.
+    // The first slice never counts: it contains the start.
     let first = (1..=warm_up).find(steady);
     let from = first.unwrap_or(warm_up);
     Window {
@@ -30,7 +31,8 @@ pub(super) fn window(iops: &[f64], warm_up: usize, measured: usize) -> Window {
     }
 }
 
-/// Change from the first to the last value along the least-squares line, as a share of the mean.
+/// The change from the first to the last value along the least-squares line, as a share of the
+/// mean.
 fn trend(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -1,22 +1,24 @@
-//! Why a curve bends or falls: suspects, named from evidence that was gathered beside the throughput.
+//! Names suspects: possible reasons why a curve bends or falls, by evidence that was gathered
+//! beside the throughput.
 //!
-//! A suspect is no proof. It is named where the evidence changed between the last good point and the first bad one, or
-//! stands against every point behind it; the sentence says what was seen. What was not gathered is listed as not
-//! looked at, so that an empty list of suspects does not read as an acquittal.
+//! A suspect is no proof. It is named when the evidence changed between the last good point and the
+//! first bad one, or holds at every later point; its sentence says what was seen. Suspects for
+//! which evidence is missing are listed as not looked at, so that an empty list of suspects does
+//! not mean that all of them were excluded.
 
 use super::rules::RULES;
 use q2c_host::topology::Border;
 use q2c_stats::scaling::Shape;
 use serde::{Deserialize, Serialize};
 
-/// What was seen at one point. `None`: not looked at.
+/// The evidence of one point of a curve. `None` in a field means that it was not looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
-    /// Jobs.
+    /// Number of jobs at the point.
     pub jobs: u32,
-    /// Scheduler in force on the device.
+    /// I/O scheduler of the device.
     pub scheduler: Option<String>,
-    /// Requests wanted in flight at once, jobs times depth, and those that the device's queues take.
+    /// Requests in flight, and the number that the device's queues take.
     pub tags: Option<Tags>,
     /// Kernel threads that polled submission queues (SQPOLL).
     pub submission_threads: Option<u32>,
@@ -26,11 +28,11 @@ pub struct Evidence {
     pub softirq_share: Option<f64>,
     /// Time stolen by the hypervisor over all CPU time, 0..=1.
     pub steal_share: Option<f64>,
-    /// Thermal throttle events while it ran.
+    /// Thermal throttle events during the point's trials.
     pub throttles: Option<u64>,
 }
 
-/// Requests in flight against what the queues take.
+/// Requests in flight, and the number that the device's queues take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tags {
     /// Most requests in flight at once, or jobs times depth where that was not counted.
@@ -39,43 +41,45 @@ pub struct Tags {
     pub limit: u64,
 }
 
-/// What the device can do, and who says so.
+/// The highest throughput that the device is known to give.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ceiling {
-    /// In the curve's unit.
+    /// The throughput, in the curve's unit.
     pub x: f64,
-    /// `the vendor's rating`, `the peak of io_uring`.
+    /// Where the number comes from, such as `the device's rating`.
     pub source: String,
 }
 
-/// What holds for the whole curve.
+/// Facts that hold for the whole curve.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Site {
-    /// CPUs that jobs and helpers may use.
+    /// Number of CPUs that jobs and helper threads may use; `None` when it is not known.
     pub cpus: Option<u32>,
-    /// Steps in the order of CPUs; `None` when the topology is not known, empty when there is no step.
+    /// Numbers of jobs after which further jobs run on CPUs of another kind; `None` when the topology
+    /// is not known, empty when all CPUs are of one kind.
     pub borders: Option<Vec<Border>>,
-    /// The device's ceiling.
+    /// The device's ceiling; `None` when it is not known.
     pub ceiling: Option<Ceiling>,
 }
 
-/// One suspect.
+/// A possible reason of a bend, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suspect {
-    /// `scheduler`, `tags`, `workers`, `oversubscribed`, `topology`, `ceiling`, `softirq`, `steal`, `thermal`.
+    /// `scheduler`, `tags`, `workers`, `oversubscribed`, `topology`, `ceiling`, `softirq`, `steal`
+    /// or `thermal`.
     pub id: String,
-    /// Number of jobs from which it holds.
+    /// Number of jobs from which the evidence holds.
     pub jobs: u32,
-    /// What was seen, and what it does.
+    /// A sentence: the evidence, and its effect.
     pub why: String,
 }
 
 /// All suspects of a curve.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suspects {
-    /// Those with evidence against them; the order is fixed and no ranking.
+    /// Suspects with evidence, in a fixed order that is no ranking.
     pub named: Vec<Suspect>,
-    /// Names of those for which evidence is missing.
+    /// Ids of the suspects for which evidence is missing.
     pub not_looked_at: Vec<String>,
 }
 
@@ -84,26 +88,27 @@ pub struct Suspects {
 pub(super) struct Bend<'a> {
     pub shape: &'a Shape,
     pub site: &'a Site,
-    /// The last point where all was well.
+    /// The last point before the bend.
     pub good: &'a Evidence,
-    /// The first where it was not.
+    /// The first point from the bend on.
     pub bad: &'a Evidence,
     /// Every point, ascending.
     pub all: &'a [Evidence],
 }
 
-/// What a rule says.
+/// The finding of a rule.
 pub(super) enum Says {
     /// Evidence is missing.
     NotLooked,
-    /// Nothing against it.
+    /// There is no evidence for this suspect.
     Clear,
-    /// Evidence from this number of jobs on, in words.
+    /// There is evidence from this number of jobs on; the text describes it.
     Suspect(u32, String),
 }
 
-/// Names suspects for the bend of a curve: its collapse (confirmed or not), else its knee. A curve without either has
-/// none, and nothing is said of what was not looked at. Evidence may be in any order; points without it are skipped.
+/// Names suspects for the bend of a curve: its collapse (confirmed or not), else its knee. A curve
+/// without either has no suspects, and none is listed as not looked at. Evidence may be in any
+/// order; points without it are skipped.
 #[must_use]
 pub fn suspects(shape: &Shape, site: &Site, evidence: &[Evidence]) -> Suspects {
     let mut all = evidence.to_vec();

@@ -1,4 +1,5 @@
-//! One trial of one point: all jobs together, slice by slice, with the machine's counters at each boundary.
+//! One trial of one point: all jobs run together, in slices of time, and the machine's counters are
+//! read at each boundary.
 
 use super::interface::Interface;
 use super::media::Media;
@@ -12,6 +13,7 @@ use q2c_engine::{
 use q2c_host::block::{DiskStats, Interrupts};
 use q2c_host::cpu_time::{CpuBusy, CpuTimes, Helper, HelperKind, helpers};
 use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_policy::method::Means;
 use q2c_sys::Clock;
 use q2c_workbench::workload::{Site, first_fault};
 use serde::{Deserialize, Serialize};
@@ -20,53 +22,56 @@ use std::sync::atomic::AtomicBool;
 
 /// Length of a slice.
 const SLICE: Nanos = Nanos::from_millis(250);
-/// Four slices are looked at for a trend, so as many are measured at least.
+/// Least number of measured slices: the search for a trend looks at four of them.
 const LEAST: usize = 4;
 
-/// What one trial gave. Times are of its counted part.
+/// The figures of one trial, as the run's journal keeps them. All figures but `warm_up_s` are of
+/// the counted part, which comes after the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BenchTrial {
-    /// Seconds counted.
+    /// Length of the counted part, seconds.
     pub wall_s: f64,
-    /// Seconds of warm-up before them.
+    /// Length of the warm-up before it, seconds.
     pub warm_up_s: f64,
-    /// Whether throughput had settled before.
+    /// Whether throughput had no trend any more when the counted part began.
     pub steady: bool,
-    /// I/Os.
+    /// I/Os of all jobs.
     pub ios: u64,
     /// Latency: mean, p50, p99, p99.9, ns.
     pub lat_ns: [f64; 4],
     /// CPU seconds of the jobs' threads.
     pub job_cpu_s: f64,
-    /// Of kernel threads that work for them.
+    /// CPU seconds of the kernel threads that work for the jobs.
     pub helper_cpu_s: f64,
-    /// How many these are: SQPOLL threads and workers.
+    /// Number of these kernel threads: SQPOLL threads, and workers (io-wq).
     pub helpers: (u32, u32),
-    /// Busy CPU seconds of the machine; none when it cannot be read.
+    /// Busy CPU seconds of the machine; `None` when they cannot be read.
     pub busy_s: Option<f64>,
-    /// Interrupt and softirq seconds of the machine, as its ticks see them.
+    /// Interrupt and softirq seconds of the machine, as the kernel's tick accounting has them;
+    /// `None` when they cannot be read.
     pub softirq_s: Option<f64>,
-    /// Softirq time over busy time, 0..1.
+    /// Softirq time over busy time, 0..1; `None` when it cannot be read.
     pub softirq_share: Option<f64>,
-    /// Stolen share of all CPU time.
+    /// Time stolen by the hypervisor over all CPU time, 0..1; `None` when it cannot be read.
     pub steal_share: Option<f64>,
-    /// Interrupts of the device.
+    /// Interrupts of the device; `None` when they cannot be counted.
     pub interrupts: Option<u64>,
-    /// Requests that the device completed.
+    /// Requests that the device completed, by the disk's statistics; `None` when they are not
+    /// counted there.
     pub requests: Option<u64>,
-    /// Voluntary switches of the jobs.
+    /// Voluntary context switches of the jobs' threads.
     pub switches: u64,
-    /// I/Os handled by a sleep rule, those that slept, and those complete when their sleep ended.
+    /// I/Os handled by a sleep rule, I/Os that slept, and misses.
     pub slept: [u64; 3],
     /// Sum of sleeps asked, ns.
     pub asked_ns: u64,
-    /// How the engine polled.
-    pub polls_by: String,
+    /// Where the engine looked for completions.
+    pub polls_by: Option<Means>,
     /// Ring flags in force.
     pub flags: String,
 }
 
-/// Where and how all trials run.
+/// Where and how all trials of a run are made.
 pub(super) struct Place<'a> {
     pub media: &'a Media,
     pub span: Bytes,
@@ -78,15 +83,15 @@ pub(super) struct Place<'a> {
     pub rate: Option<f64>,
 }
 
-/// Why a trial gave nothing.
+/// Why a trial has no figures.
 pub(super) enum NoTrial {
-    /// The engine or a thread: this point cannot run.
+    /// The engine or a thread failed: this point cannot run.
     Run(RunError),
-    /// A program of its own: likewise.
+    /// The external program (SPDK's tool) failed: this point cannot run.
     Program(String),
     /// The device failed a request.
     Fault(String),
-    /// Stopped from outside.
+    /// The run was stopped.
     Stopped,
 }
 
@@ -116,7 +121,7 @@ impl Observer for Moments<'_> {
 }
 
 impl Place<'_> {
-    /// How many slices warm up at most, and how many count.
+    /// The most slices of warm-up, and the number of slices that count.
     fn slices(&self) -> (usize, usize) {
         let of = |seconds: f64| (seconds / SLICE.as_secs_f64()).round() as usize;
         (of(self.warm_up_s).max(1), of(self.seconds).max(LEAST))
@@ -205,7 +210,7 @@ impl Place<'_> {
         waits.into_iter().enumerate().map(plan).collect()
     }
 
-    /// A CPU without a job, the last in the order first.
+    /// The last CPU in the order that has no job and no helper thread, for the sampler.
     fn spare(&self, spot: &Spot) -> Option<CpuId> {
         let each = if spot.way.interface.has_helper() {
             2
@@ -217,7 +222,7 @@ impl Place<'_> {
     }
 }
 
-/// What the engine's own options have to do with the first failed request.
+/// A remark when the engine's own options explain the first failed request, else nothing.
 fn cause(data: &RunData) -> String {
     let lane = data.lanes.iter().find(|lane| lane.first_fault.is_some());
     let known = lane.and_then(|lane| lane.facts.cause(lane.first_fault?.result));
@@ -260,7 +265,7 @@ fn gathered(data: &RunData, moments: &[Moment], window: &Window) -> BenchTrial {
         polls_by, flags, ..
     }) = data.lanes.first().map(|lane| &lane.facts)
     {
-        (trial.polls_by, trial.flags) = ((*polls_by).to_owned(), (*flags).to_owned());
+        (trial.polls_by, trial.flags) = (Some(*polls_by), (*flags).to_owned());
     }
     let slices = &window.slices;
     machine(&mut trial, &moments[slices.start], &moments[slices.end]);
@@ -294,7 +299,8 @@ fn machine(trial: &mut BenchTrial, begin: &Moment, end: &Moment) {
     }
 }
 
-/// From slice to slice, since helpers come and go: one that has gone is missed from its last slice on.
+/// Adds up the CPU time of helper threads from slice to slice, since they come and go. The CPU time
+/// of a helper in the slice in which it ends is not seen.
 fn helped(trial: &mut BenchTrial, seen: &[Vec<Helper>]) {
     let mut kinds = BTreeMap::new();
     for slice in seen.windows(2) {
@@ -334,7 +340,8 @@ mod tests {
         }
     }
 
-    /// Worker 1 had 10 ms before, uses 20 more and goes; worker 2 comes and uses 7; worker 3 stays idle.
+    /// Worker 1 had used 10 ms before, uses 20 ms more and ends. Worker 2 begins and uses 7 ms.
+    /// Worker 3 stays idle.
     #[test]
     fn workers_that_come_and_go_are_charged() {
         let seen = [

@@ -1,14 +1,15 @@
-//! Ways in which a run can mislead.
+//! Warnings of a run: conditions under which its figures mislead.
 
 use super::Bench;
 use super::trial::BenchTrial;
 use q2c_result::Warning;
 use q2c_result::bench::{BenchCell, BenchPoint};
+use q2c_result::mode::{ModeKind, ModeNote};
 use q2c_run::runner::Summary;
 
-/// More busy CPUs than this at rest disturb the trials.
+/// Busy CPUs at rest above which the trials count as disturbed.
 const QUIET_CPUS: f64 = 0.2;
-/// More or fewer requests than I/Os by this share.
+/// Share by which the device's requests may differ from the I/Os.
 const MISMATCH: f64 = 0.05;
 
 pub(super) fn warnings(
@@ -38,7 +39,7 @@ fn busy_at_rest(bench: &Bench<'_>) -> Option<Warning> {
     })
 }
 
-/// The names of the cells for which something holds; none for none.
+/// The names of the cells for which `holds` is true; `None` when there is no such cell.
 fn those(cells: &[BenchCell], holds: impl Fn(&BenchCell) -> bool) -> Option<String> {
     let mut names: Vec<String> = cells
         .iter()
@@ -52,7 +53,11 @@ fn those(cells: &[BenchCell], holds: impl Fn(&BenchCell) -> bool) -> Option<Stri
 fn ignored(cells: &[BenchCell]) -> Option<Warning> {
     let not_it = |cell: &BenchCell| {
         let was = &cell.effective_mode.was;
-        was.contains("ignored") || was.contains("not proved")
+        let ignored = matches!(
+            was.note,
+            Some(ModeNote::PollIgnored | ModeNote::Interrupted(_))
+        );
+        ignored || was.kind == ModeKind::NotProved
     };
     those(cells, not_it).map(|names| Warning {
         id: "mode-ignored".to_owned(),

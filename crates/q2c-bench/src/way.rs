@@ -1,37 +1,39 @@
-//! What a completion method means on an interface.
+//! Resolves a completion method on an interface: the engine's options, the lane's method, and the
+//! kernel's setting.
 
 use super::interface::Interface;
 use q2c_engine::EngineSpec;
 use q2c_policy::{KernelSleep, LaneMethod, Method};
 
-/// What decides whether a method exists here.
+/// Abilities of the device and the kernel that decide which methods exist here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// The device has poll queues: `queue/io_poll` is 1. `None`: there is no device, or it does not tell.
+    /// Whether the device has poll queues: `queue/io_poll` is 1. `None` when there is no device, or
+    /// it has no such file.
     pub poll_queues: Option<bool>,
-    /// `queue/io_poll_delay` exists and the kernel heeds it (4.10 to 5.18 for preadv2).
+    /// Whether `queue/io_poll_delay` exists and the kernel obeys it (4.10 to 5.18 for preadv2).
     pub poll_delay: bool,
-    /// NVMe commands can be polled for.
+    /// Whether completions of NVMe commands can be polled for.
     pub polled_commands: bool,
 }
 
 /// An interface with a method, ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Way {
-    /// With the method's options.
+    /// The interface with the options that the method needs.
     pub interface: Interface,
-    /// Waiting in the lane.
+    /// How the lane finds completions.
     pub waits: LaneMethod,
-    /// The kernel's sleep while it runs: `io_poll_delay`. Without one the kernel is told not to
-    /// sleep.
+    /// The kernel's own sleep before it polls, for `io_poll_delay`. Without one the kernel is set
+    /// to poll without a sleep.
     pub kernel: Option<KernelSleep>,
 }
 
 impl Way {
-    /// `interface` by `method` at `depth`.
+    /// Resolves `method` on `interface` at `depth`.
     ///
     /// # Errors
-    /// Why that does not exist, in words.
+    /// The combination does not exist here; the text says why.
     pub fn of(
         interface: &Interface,
         method: &Method,
@@ -84,7 +86,8 @@ fn none(engine: &EngineSpec, method: &Method) -> String {
     format!("there is no {method} with {engine}")
 }
 
-/// Interrupts, looking, and sleep rules: what every interface with completions in memory can do.
+/// Interrupts, polling of memory, and sleep rules: every interface with completions in memory has
+/// these methods.
 fn simple(engine: &EngineSpec, method: &Method) -> Result<Way, String> {
     let waits = method.lane().ok_or_else(|| none(engine, method))?;
     Ok(Way::new(engine, waits.clone()))

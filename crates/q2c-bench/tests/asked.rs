@@ -1,4 +1,4 @@
-//! Flags and a fio job file together.
+//! Tests of flags and a fio job file together.
 
 use q2c_bench::asked::{Asked, NotRunnable};
 use q2c_fio::read;
@@ -40,7 +40,7 @@ ioengine=io_uring
 numjobs=2
 ";
 
-/// Two sections are two points, not the four that their axes make together.
+/// Two sections make two points, not all points that their axes make together.
 #[test]
 fn sections_are_points() {
     let asked = filled(TWO, Asked::default()).expect("runnable");
@@ -87,7 +87,8 @@ fn flags_win() {
         ..Asked::default()
     };
     let asked = filled(TWO, flags).expect("runnable");
-    // Both sections are the same point now, with two numbers of jobs: all that the axes make.
+    // Both sections make the same point now, with two numbers of jobs, so the points are all that
+    // the axes make.
     assert_eq!(asked.points, []);
     assert_eq!(asked.engines.as_deref(), Some(&["pvsync2".to_owned()][..]));
     assert_eq!(
@@ -98,7 +99,7 @@ fn flags_win() {
         (asked.target.as_deref(), asked.seconds),
         (Some("/dev/b"), Some(2.0))
     );
-    // A flag settles what the file alone could not say.
+    // A flag takes the place of an option of the file that q2c does not have.
     let psync = TWO.replace("ioengine=libaio", "ioengine=psync");
     let refused = filled(&psync, Asked::default()).expect_err("no psync");
     assert!(

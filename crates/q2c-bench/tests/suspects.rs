@@ -1,10 +1,10 @@
-//! Suspects of the published collapse, with made evidence.
+//! Tests of the suspects of a published collapse, with evidence that is made up.
 
 use q2c_bench::suspects::{Ceiling, Evidence, Site, Suspects, Tags, suspects};
 use q2c_host::topology::Border;
 use q2c_stats::scaling::{Point, Shape};
 
-/// SPDK issue 3097: peak at 10, collapse at 14, knee at 14.
+/// The curve of SPDK issue 3097: its peak is at 10 jobs, its collapse and its knee at 14.
 fn fallen() -> Shape {
     let curve = [
         (1, 2.08),
@@ -25,7 +25,7 @@ fn shape(curve: &[(u32, f64)]) -> Shape {
 
 const JOBS: [u32; 7] = [1, 2, 6, 10, 14, 18, 22];
 
-/// A point where everything was looked at and nothing was found.
+/// A point at which everything was looked at and nothing was found.
 fn innocent(jobs: u32) -> Evidence {
     Evidence {
         jobs,
@@ -53,7 +53,7 @@ fn site() -> Site {
     }
 }
 
-/// The published curve with one thing changed at every point.
+/// Suspects of the published curve with one change of the evidence at every point.
 fn with(change: fn(&mut Evidence)) -> Suspects {
     let mut evidence: Vec<Evidence> = JOBS.iter().map(|&n| innocent(n)).collect();
     evidence.iter_mut().for_each(change);
@@ -103,7 +103,7 @@ fn each_by_its_evidence() {
             .contains("changed from mq-deadline to none between 10 and 14 jobs"),
         "{flipped:?}"
     );
-    // 14 x 32 = 448 requests in 400 places; 10 x 32 = 320 fit.
+    // 400 tags are too few for 14 x 32 = 448 requests, and enough for 10 x 32 = 320.
     let tags = only(&with(|e| e.tags.as_mut().expect("tags").limit = 400));
     assert_eq!((tags.0.as_str(), tags.1), ("tags", 14));
     assert!(
@@ -116,11 +116,11 @@ fn each_by_its_evidence() {
         workers.0 == "workers" && workers.2.contains("from 1 to 5"),
         "{workers:?}"
     );
-    // 14 jobs with a thread each want 28 of 24 CPUs, 10 jobs 20.
+    // 14 jobs with a thread each need 28 CPUs, 10 jobs 20; there are 24.
     let threads = only(&with(|e| e.submission_threads = Some(e.jobs)));
     assert_eq!((threads.0.as_str(), threads.1), ("oversubscribed", 14));
     assert!(threads.2.contains("14 jobs and 14 threads"), "{threads:?}");
-    // Too few CPUs from six jobs on, and throughput rose to ten all the same.
+    // From six jobs on there are too few CPUs, but throughput rose up to ten jobs.
     let early = |e: &mut Evidence| e.submission_threads = Some(if e.jobs > 2 { 20 } else { 0 });
     assert_eq!(with(early), Suspects::default());
 }
@@ -131,7 +131,7 @@ fn softirqs_steal_and_heat() {
         e.softirq_share = Some(if e.jobs > 10 { 0.3 } else { 0.1 })
     }));
     assert!(softirq.0 == "softirq" && softirq.2.contains("30 %") && softirq.2.contains("10 %"));
-    // From 20 % at 10 jobs to 28 % at 14: no growth by half.
+    // The share grows from 20 % at 10 jobs to 28 % at 14, which is less than by half.
     assert_eq!(
         with(|e| e.softirq_share = Some(f64::from(e.jobs) / 50.0)),
         Suspects::default()
@@ -165,7 +165,8 @@ fn steps_of_the_topology() {
     let step = only(&found(vec![at(4), at(12)]));
     assert_eq!((step.0.as_str(), step.1), ("topology", 13));
     assert!(step.2.contains("from 13 jobs on") && step.2.contains("SMT siblings"));
-    // The tenth job is the last before the border, the fourteenth the first behind it.
+    // A border after the tenth job lies between the points 10 and 14. Borders after the ninth and
+    // after the fourteenth do not.
     assert_eq!(only(&found(vec![at(10)])).1, 11);
     assert!(found(vec![at(9), at(14)]).named.is_empty());
 }

@@ -1,4 +1,4 @@
-//! A replay's result.
+//! The result of a replay on one site.
 
 use super::trial::median;
 use super::{Ran, Site, words};
@@ -8,20 +8,20 @@ use q2c_result::Warning;
 use q2c_result::replay::{ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What a run was, before it began.
+/// The facts of a run that are known when it begins.
 pub struct Asked {
-    /// How.
+    /// How the trace is replayed.
     pub job: ReplayJob,
-    /// The trace as it was named.
+    /// The path of the trace as the user gave it.
     pub path: String,
-    /// What made it.
+    /// The tool that made the trace.
     pub source: String,
-    /// Start, Unix time in seconds.
+    /// Start of the run, Unix time in seconds.
     pub started_unix_s: u64,
 }
 
 impl Asked {
-    /// Now.
+    /// Facts of a run that begins now.
     #[must_use]
     pub fn new(job: ReplayJob, path: &str, source: &str) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -33,7 +33,7 @@ impl Asked {
         }
     }
 
-    /// Seconds since then.
+    /// Seconds since the start of the run.
     pub(super) fn seconds(&self) -> f64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         now.map_or(0.0, |now| now.as_secs_f64() - self.started_unix_s as f64)
@@ -45,7 +45,8 @@ impl Asked {
     }
 }
 
-/// The result of one site; `None` when no trial gave anything.
+/// Makes the result of one site from its trials; `None` when there is no trial with figures. The
+/// trial with the median sum of U2C is the one that is shown.
 #[must_use]
 pub fn replay(asked: &Asked, facts: &Facts, site: &Site, ran: &Ran) -> Option<ReplayResult> {
     let (trials, failures) = ran.of(&site.name);
@@ -87,7 +88,7 @@ fn failed(why: &str) -> Warning {
     )
 }
 
-/// Ways in which a trial can mislead.
+/// Warnings about changes of the trace and losses that make a trial's figures misleading.
 pub(super) fn warnings(facts: &Facts, trial: &ReplayTrial) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for change in Change::ALL {

@@ -1,4 +1,4 @@
-//! The block layer beside a replay: the sum of Q2C of this process's I/Os.
+//! Captures the block layer during a replay, for the sum of Q2C of this process's I/Os.
 
 use q2c_capture::{By, ProbeError, Recorder, Wanted};
 use q2c_host::Roots;
@@ -13,18 +13,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::Duration;
 
-/// Between two looks into the recorder's buffers.
+/// Pause between two reads of the recorder's buffers.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// What was captured.
+/// The figures of a finished capture.
 #[derive(Default)]
 pub struct Captured {
     pub by: String,
     pub q2c: Histogram,
-    /// Exact, ns.
+    /// Exact sum of Q2C, ns.
     pub sum: u128,
-    /// I/Os known to be missing.
+    /// I/Os that are known to be missing.
     pub lost: u64,
+    /// CPU time of the thread that reads the recorder.
     pub cpu_ns: u64,
 }
 
@@ -40,14 +41,14 @@ impl Captured {
     }
 }
 
-/// A capture under way.
+/// A running capture, read by a thread of its own.
 pub struct Capture {
     over: Arc<AtomicBool>,
     thread: JoinHandle<Result<Captured, ProbeError>>,
 }
 
 impl Capture {
-    /// Begins, on these disks, for what this process queues.
+    /// Begins to capture the I/Os that this process queues on these disks.
     ///
     /// # Errors
     /// The kernel refuses it, or there are too many disks.
@@ -72,7 +73,7 @@ impl Capture {
         Ok(Capture { over, thread })
     }
 
-    /// Ends: what is in flight has a moment to complete.
+    /// Ends the capture. I/Os in flight get a moment to complete.
     ///
     /// # Errors
     /// The recorder's buffers cannot be read.

@@ -1,4 +1,5 @@
-//! Which device serves a trace better, by which metric, and how sure that is.
+//! Compares devices by the trials of a replay: which one serves the trace better, by which metric,
+//! and whether the trials can tell.
 
 use super::answer::{Asked, warnings};
 use super::trial::median;
@@ -10,13 +11,14 @@ use q2c_result::compare::{CompareResult, DeviceRun, SCHEMA, Separation};
 use q2c_result::replay::ReplayTrial;
 use q2c_stats::{Interval, Ratio, ratio_of_medians};
 
-/// Medians closer than this are the same, however sure.
+/// Medians that differ by at most this share count as equal, however narrow the interval.
 const SAME: f64 = 0.01;
 const COMPLETION: &str = "completion time";
 const Q2C: &str = "sum of Q2C";
 const U2C: &str = "sum of U2C";
 
-/// The result over all sites, of which each has one target.
+/// Makes the result of a comparison from all sites. Each site has one target; the first site is the
+/// one that the others are compared with.
 #[must_use]
 pub fn compare(asked: &Asked, facts: &Facts, sites: &[Site], ran: &Ran) -> CompareResult {
     let runs: Vec<DeviceRun> = sites.iter().map(|site| device(site, ran)).collect();
@@ -79,7 +81,7 @@ fn device(site: &Site, ran: &Ran) -> DeviceRun {
     }
 }
 
-/// Without what fills pages, but in the one that is shown.
+/// Drops the windows and curves of all trials: in a result only the shown trial keeps them.
 fn slim(mut run: DeviceRun) -> DeviceRun {
     for trial in &mut run.trials {
         trial.windows.clear();
@@ -93,7 +95,7 @@ fn slim(mut run: DeviceRun) -> DeviceRun {
     run
 }
 
-/// A metric's value in each valid trial.
+/// The metric's value in each valid trial.
 fn values(run: &DeviceRun, metric: &str) -> Vec<f64> {
     let valid = run.trials.iter().filter(|trial| trial.valid);
     let value = |trial: &ReplayTrial| match metric {
@@ -182,7 +184,8 @@ fn verdict(
     says
 }
 
-/// Why two devices did not do the same work, where they did not: a hundredth may come from alignment.
+/// Says so when two devices did not do the same work. Requests and bytes may differ by a hundredth,
+/// which alignment can cause.
 fn unlike(run: &DeviceRun, first: &DeviceRun) -> Option<String> {
     let (a, b) = (run.shown.as_ref()?, first.shown.as_ref()?);
     let near = |a: u64, b: u64| a.abs_diff(b) * 100 <= a.max(b);

@@ -1,4 +1,5 @@
-//! Replays of a trace on one set of targets, or on several devices that are compared: both are plans of the runner.
+//! Trials of a trace replay: on one set of targets, or on several devices that are compared. Both
+//! are plans of the runner ([`q2c_run::runner`]), with one cell for each [`Site`].
 
 mod answer;
 mod capture;
@@ -28,69 +29,72 @@ use q2c_trace::TraceWriter;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-/// Where a trace is replayed: one cell of the runner.
+/// A set of targets that the trace is replayed on: one cell of the runner.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Its name, such as the device's path; different from the others'.
+    /// Unique name among the sites, such as the path of the device.
     pub name: String,
-    /// Targets, with the devices of the trace that each gets.
+    /// Targets, with the devices of the trace that each of them stands for.
     pub targets: Vec<q2c_replay::Target>,
-    /// Facts of each.
+    /// Facts of each target for the result, in the order of `targets`.
     pub facts: Vec<Target>,
-    /// Disks behind them that can be captured.
+    /// Disks behind the targets that can be captured.
     pub disks: Vec<Disk>,
 }
 
-/// Everything that a run stands on.
+/// The plan of a run of replay trials, for one site or several.
 pub struct Replaying<'a> {
-    /// How; its targets are those of the site.
+    /// How the trace is replayed. Each trial puts the targets of its site in place of the plan's,
+    /// and its own seed in place of the plan's.
     pub plan: q2c_replay::Plan,
-    /// What.
+    /// The trace.
     pub facts: &'a Facts,
-    /// Where.
+    /// Where it is replayed.
     pub sites: &'a [Site],
-    /// Trials of each site.
+    /// Number of trials on each site.
     pub trials: u32,
-    /// So often a trial is repeated in which the replayer was late by its own fault.
+    /// How often a trial is repeated in which the replayer was late by its own fault.
     pub repeats: u32,
-    /// A lateness of the replayer's own above this at the 99th percentile makes a trial invalid.
+    /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
-    /// The block layer is captured: by this, or by whatever is there.
+    /// Whether the block layer is captured during the replay, and by which means; `Some(None)`
+    /// takes the first means that this machine has.
     pub capture: Option<Option<By>>,
-    /// Targets are written before each trial.
+    /// How targets are written before each trial; `None` when they are not.
     pub precondition: Option<Precondition>,
-    /// Every I/O is stored in this trace; for one site and one trial.
+    /// The trace file that every I/O of the replay is stored in. It holds one trial of one site.
     pub record: Option<&'a Path>,
-    /// Memory that a recording holds, and where the rest is kept.
+    /// Memory for the rows of the recording.
     pub memory: Bytes,
-    /// See above.
+    /// Folder for the rows of the recording that do not fit into `memory`.
     pub spill: PathBuf,
-    /// Where the machine is read.
+    /// Root paths below which the machine's files are read.
     pub roots: Roots,
     /// The clock of all times.
     pub clock: Clock,
-    /// Ends the run early.
+    /// Ends the run early when it is set.
     pub stop: &'a AtomicBool,
-    /// What a trial that was stopped gave, by its site.
+    /// The figures of the trial that was stopped, with the name of its site. Begins as `None`;
+    /// [`Replaying::run`] sets it.
     pub partial: Option<(String, ReplayTrial)>,
 }
 
-/// What a run gave.
+/// The trials of a finished or stopped run.
 pub struct Ran {
-    /// Trials by site.
+    /// The runner's cells with their trials, one cell for each site.
     pub summary: Summary<String, ReplayTrial>,
-    /// A trial that was stopped.
+    /// The trial that was stopped, with the name of its site.
     pub partial: Option<(String, ReplayTrial)>,
 }
 
 impl Ran {
-    /// The folder's state at the end.
+    /// The state to note in the run's folder.
     #[must_use]
     pub fn state(&self) -> RunState {
         self.summary.state()
     }
 
-    /// Why it ended by itself before its end.
+    /// The error that ended the run early; `None` when it was complete or was stopped.
     #[must_use]
     pub fn aborted(&self) -> Option<String> {
         match &self.summary.end {
@@ -99,7 +103,8 @@ impl Ran {
         }
     }
 
-    /// A site's trials in the order in which they ran, and reasons of those that failed.
+    /// The trials of a site in the order in which they ran, the stopped one included, and the
+    /// reasons of those that failed.
     #[must_use]
     pub fn of(&self, site: &str) -> (Vec<ReplayTrial>, Vec<String>) {
         let runs = self
@@ -120,7 +125,7 @@ impl Ran {
 }
 
 impl Replaying<'_> {
-    /// Runs what the folder's journal lacks.
+    /// Runs the trials that the folder's journal does not have yet.
     ///
     /// # Errors
     /// The runner or its folder failed.
@@ -148,7 +153,8 @@ impl Replaying<'_> {
         })
     }
 
-    /// Length of one trial, seconds; where times do not count, on a device like the recorded one.
+    /// Expected length of one trial, seconds. In the modes that do not keep the recorded times, the
+    /// device is taken to be as fast as the recorded one.
     #[must_use]
     pub fn expected_s(&self) -> f64 {
         let whole = self.facts.whole().as_secs_f64();
@@ -161,7 +167,7 @@ impl Replaying<'_> {
         }
     }
 
-    /// One trial on a site.
+    /// Runs one trial on a site: precondition, then the replay with its capture.
     fn trial(&self, site: &Site) -> Result<ReplayTrial, CellError> {
         let plan = q2c_replay::Plan {
             targets: site.targets.clone(),
@@ -191,7 +197,7 @@ impl Replaying<'_> {
         Ok(trial::trial(&asked, &outcome, captured, stopped))
     }
 
-    /// The replay, recorded where that is asked for.
+    /// Replays the trace, and records the replay if `record` is set.
     fn replay(&self, plan: &q2c_replay::Plan) -> Result<q2c_replay::Outcome, CellError> {
         let read = AtomicU64::new(0);
         let go = |into| q2c_replay::replay(plan, self.facts, self.clock, into, &read, self.stop);
@@ -213,7 +219,8 @@ impl Replaying<'_> {
     }
 }
 
-/// How far a replay's failure reaches: an engine that cannot be had, or a trace that lacks what is needed, lacks it again.
+/// Makes a replay's error one that ends the whole cell: an engine that is not available, or a trace
+/// that lacks needed facts, would fail in the next trial again.
 fn cell(error: &ReplayError) -> CellError {
     CellError::Cell(format!("failed to {error}"))
 }

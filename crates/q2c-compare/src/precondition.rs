@@ -1,4 +1,4 @@
-//! Writing a target before it is measured, so that its state does not depend on what was there.
+//! Writes a target before it is measured, so that the figures do not depend on its former contents.
 
 use q2c_engine::engine::{Act, Engine, EngineError, Request};
 use q2c_engine::engines::{Memory, Shared};
@@ -8,12 +8,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is written.
+/// How a target is written before a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
-    /// All of it in order, so many times, 128 KiB at once, 32 in flight.
+    /// The given number of passes over the whole target in order, with writes of 128 KiB and 32 in
+    /// flight. A rest of the target below 128 KiB is not written.
     Sequential(u32),
-    /// As many bytes as it has, at random places, 4 KiB at once, 32 in flight, after one sequential pass.
+    /// One sequential pass, then as many bytes as the target has in writes of 4 KiB at random
+    /// places, 32 in flight.
     Random,
 }
 
@@ -50,7 +52,7 @@ const LARGE: u32 = 128 << 10;
 const SMALL: u32 = 4 << 10;
 
 impl Precondition {
-    /// Writes every target, one after the other, until it is done or `stop` is raised.
+    /// Writes the targets one after the other until all are done or `stop` is set.
     ///
     /// # Errors
     /// A write fails.
@@ -75,7 +77,7 @@ impl Precondition {
     }
 }
 
-/// So many writes of `length` bytes, each where `place` says.
+/// Makes `count` writes of `length` bytes. `place` gives the offset of each from its number.
 fn write(
     target: &Target,
     length: u32,

@@ -1,4 +1,4 @@
-//! From what a replay gave to a trial of the result.
+//! Turns the outcome of one replay into a trial of the result.
 
 use super::capture::Captured;
 use q2c_model::Nanos;
@@ -6,19 +6,19 @@ use q2c_replay::{Facts, Mode, Outcome, Plan, WindowSum};
 use q2c_result::replay::{InFlight, Invalid, Lateness, ReplayTrial, Spread, Window};
 use q2c_stats::Histogram;
 
-/// A timed replay that ends later than the trace by more than this share of its length, and more than so many seconds, found a device that
-/// was behind.
+/// A timed replay shows a saturated device when it ends later than the trace by more than this
+/// share of the trace's length and by more than `BEHIND_S` seconds.
 const BEHIND: f64 = 0.05;
 const BEHIND_S: f64 = 0.05;
-/// Why a trial is invalid whose replayer was late by its own fault.
+/// Id of the reason of an invalid trial in which the replayer was late by its own fault.
 const LATE: &str = "late";
 
-/// What was replayed, and how.
+/// The inputs of one trial.
 pub struct Asked<'a> {
     pub facts: &'a Facts,
-    /// With its targets.
+    /// The plan with the targets of the trial's site.
     pub plan: &'a Plan,
-    /// A lateness of the replayer's own above this at the 99th percentile makes a trial invalid.
+    /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
 }
 
@@ -87,7 +87,7 @@ fn share(part: f64, whole: f64) -> f64 {
 
 fn saturated(run: &Asked<'_>, outcome: &Outcome) -> bool {
     let limit = run.max_lateness.0 as f64;
-    // Late, and not by the replayer: submissions took that long.
+    // Requests were late, and not by the replayer's own fault: submissions took so long.
     let slow = outcome.counts.lateness.percentile(0.99) > limit
         && outcome.counts.own.percentile(0.99) <= limit;
     let held = outcome.counts.stalled > 0
@@ -141,7 +141,7 @@ fn invalid(
     let Some(captured) = captured else {
         return why;
     };
-    // A hundredth of the sum may be missing before it says something else.
+    // The sum counts as correct while at most a hundredth of the I/Os is missing.
     let (lost, all) = (captured.lost, captured.lost + captured.q2c.count());
     if lost * 100 > captured.q2c.count() {
         is(
@@ -166,20 +166,21 @@ fn late(p99_ns: f64, run: &Asked<'_>) -> String {
     )
 }
 
-/// Outstanding on a device that is faster than the replayer.
+/// Whether an outstanding replay ran on a device that is faster than the replayer.
 fn idle_device(run: &Asked<'_>, outcome: &Outcome) -> bool {
     let counts = &outcome.counts;
     let threads = run.plan.threads() as f64;
     let busy = (counts.waited_ns as f64) < 0.05 * threads * counts.end as f64;
     let outstanding = matches!(run.plan.mode, Mode::Outstanding { .. });
-    // With no place free it is the cap that kept less in flight.
+    // When requests had to wait for a free place, the cap kept less in flight, not the replayer.
     outstanding
         && busy
         && counts.capped == 0
         && outcome.in_flight_error().is_some_and(|error| error > 0.5)
 }
 
-/// A capture that saw less than was submitted sums up something else. Flushes and discards need not come down as such.
+/// Says so when the capture saw fewer I/Os than were submitted: its sum would be of something else.
+/// Flushes and discards are not expected, since they need not reach the block layer as such.
 fn partly_seen(run: &Asked<'_>, outcome: &Outcome, captured: &Captured) -> Option<String> {
     let count = |op: &str| run.facts.ops.get(op).copied().unwrap_or(0);
     let data = outcome
@@ -201,7 +202,7 @@ fn lateness(histogram: &Histogram) -> Lateness {
     }
 }
 
-/// Shares at which the distribution is told.
+/// Quantiles that the curve of a distribution is given at.
 fn shares() -> impl Iterator<Item = f64> {
     let low = [0.0, 0.001, 0.01, 0.02];
     let middle = (1..20).map(|n| f64::from(n) * 0.05);
@@ -258,7 +259,8 @@ fn window(sum: &WindowSum) -> Window {
     }
 }
 
-/// The trial with the median of a number, among valid ones where there are any; none without trials.
+/// The trial with the median of a number, among the valid trials if there are any, else among all;
+/// `None` without trials.
 #[must_use]
 pub fn median(
     trials: &[ReplayTrial],
@@ -270,11 +272,11 @@ pub fn median(
         false => valid,
     };
     some.sort_by(|a, b| number(a).total_cmp(&number(b)));
-    // Of an even number the lower one of the middle.
+    // An even count has two middle trials; the lower one is taken.
     some.get(some.len().saturating_sub(1) / 2).copied()
 }
 
-/// Whether nothing is wrong with a trial but the replayer's lateness.
+/// Whether the replayer's own lateness is the only reason why a trial is invalid.
 pub fn only_late(trial: &ReplayTrial) -> bool {
     !trial.valid
         && trial.whole

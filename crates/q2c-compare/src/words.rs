@@ -1,4 +1,4 @@
-//! What is told of a trace and a recording.
+//! Facts of the replayed trace, and of a recording of the replay, for results and files.
 
 use super::Replaying;
 use q2c_model::{Bytes, TraceMeta};
@@ -6,7 +6,8 @@ use q2c_replay::Facts;
 use q2c_result::replay::TraceFacts;
 use std::collections::BTreeMap;
 
-/// The trace's facts for a result; `path` as the user named it, `source` what made it.
+/// The trace's facts for a result. `path` is the name that the user gave, `source` the tool that
+/// made the trace.
 pub(super) fn trace(facts: &Facts, path: &str, source: &str) -> TraceFacts {
     let known = facts.has_completions();
     let device = |device: &q2c_replay::Device| (device.dev.to_string(), device.requests);
@@ -34,7 +35,7 @@ pub(super) fn trace(facts: &Facts, path: &str, source: &str) -> TraceFacts {
     }
 }
 
-/// What a recording of the replay says of itself.
+/// The metadata of a recording of the replay.
 pub(super) fn recording(run: &Replaying<'_>) -> TraceMeta {
     let targets: Vec<&str> = run.sites.iter().map(|site| site.name.as_str()).collect();
     let name = run

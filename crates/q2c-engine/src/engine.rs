@@ -8,6 +8,7 @@
 //! device are data, and an `Err` means that the engine itself is broken. No call allocates memory
 //! after the opening.
 
+use q2c_policy::method::Means;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::nvme::NvmeError;
 use q2c_sys::{AioError, RingError, Transfer};
@@ -84,11 +85,8 @@ pub enum Waits {
 /// Facts that an engine tells about itself, as proof of the effective mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// How polling happens: `ring` (completions are looked for in memory), `iopoll` (the device is
-    /// asked), `iopoll, hybrid` (the kernel sleeps, then asks), `ring, iopoll by helper` (a kernel
-    /// thread asks), `ring, iopoll and hybrid by helper`, `io_getevents`, `call` (within the call
-    /// that does the I/O), `memory`.
-    pub polls_by: &'static str,
+    /// Where polling looks for completions.
+    pub polls_by: Means,
     /// How waiting happens.
     pub waits: Waits,
     /// Flags in force, as the kernel names them, separated by `|`. Empty when there are none.

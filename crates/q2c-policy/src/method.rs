@@ -1,8 +1,10 @@
 //! Completion methods: how a thread waits for an I/O. Every part of q2c names them by these types.
 
+mod means;
 mod parse;
 pub mod parts;
 
+pub use means::Means;
 pub use parse::ParseMethodError;
 
 use crate::{Lane, PolicySpec};

@@ -1,6 +1,7 @@
 //! Tables and sentences of `q2c bench` that terminal and page share.
 
 use crate::invalid;
+use crate::mode;
 use crate::quantity::{count, duration, number};
 use q2c_model::Bytes;
 use q2c_result::bench::{BenchCell, BenchPoint, BenchResult, Curve};
@@ -114,7 +115,7 @@ pub(crate) fn row(cell: &BenchCell) -> [String; 10] {
         format!("{own:.2}"),
         format!("{:.2}", cell.cpu.busy_s.median),
         number(cell.kiops_per_core.median),
-        cell.effective_mode.was.clone(),
+        mode::words(&cell.effective_mode.was),
     ]
 }
 

@@ -5,6 +5,7 @@ mod replay;
 pub use replay::{compare, replay};
 
 use crate::columns::{self, Column as Whole};
+use crate::mode;
 use q2c_result::analyze::AnalyzeResult;
 use q2c_result::bench::{BenchCell, BenchResult};
 use q2c_result::sweep::SweepResult;
@@ -101,7 +102,7 @@ fn bench_row(cell: &BenchCell) -> Vec<String> {
     let mut row = vec![
         point.engine.clone(),
         point.method.to_string(),
-        cell.effective_mode.was.clone(),
+        mode::words(&cell.effective_mode.was),
         point.jobs.to_string(),
         point.depth.to_string(),
         point.bs.0.to_string(),
@@ -214,8 +215,8 @@ fn row(cell: &Cell) -> Vec<String> {
         cell.method.detail(),
         cell.role.clone(),
         cell.sleeping.to_string(),
-        cell.effective_mode.asked.clone(),
-        cell.effective_mode.was.clone(),
+        cell.effective_mode.asked.to_string(),
+        mode::words(&cell.effective_mode.was),
         cell.measured.ios.to_string(),
         cell.measured.errors.to_string(),
     ];

@@ -3,7 +3,8 @@
 use crate::quantity;
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
-use q2c_result::tune::{Cell, EffectiveMode, Recommendation, TuneResult};
+use q2c_result::mode::EffectiveMode;
+use q2c_result::tune::{Cell, Recommendation, TuneResult};
 
 /// The name of a method with its policy: `poll`, `hybrid min:ratio=70%,period=10ms`.
 pub(crate) fn method(method: &Method) -> String {
@@ -43,35 +44,6 @@ pub(crate) fn recommendation_of(result: &TuneResult, bs: Bytes) -> Option<&Recom
 /// Whether `recommendation` names this cell.
 pub(crate) fn is_recommended(cell: &Cell, recommendation: Option<&Recommendation>) -> bool {
     recommendation.is_some_and(|r| r.bs == cell.bs && r.method == cell.method)
-}
-
-/// How the effective mode of a cell compares with the mode that was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// The cell ran as asked.
-    AsAsked,
-    /// The cell ran the method asked for, by a means that is worth knowing:
-    /// `poll` was `poll (ring)`.
-    ByOtherMeans,
-    /// The cell ran another method: `poll` was `interrupt`.
-    Differs,
-}
-
-/// Compares the mode that was asked for with the effective one, by the word in front of any detail.
-pub(crate) fn mode(effective: &EffectiveMode) -> Mode {
-    let head = |text: &str| -> String {
-        text.chars()
-            .take_while(|c| !matches!(c, ':' | ' ' | '('))
-            .collect()
-    };
-    let (asked, was) = (head(&effective.asked), head(&effective.was));
-    if asked != was {
-        Mode::Differs
-    } else if was == effective.was {
-        Mode::AsAsked
-    } else {
-        Mode::ByOtherMeans
-    }
 }
 
 /// The proof of an effective mode in one line: `device interrupts 3, polls 1200`.
@@ -116,25 +88,6 @@ pub(crate) fn ranges(cpus: &[CpuId]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_fallback_is_told_from_a_detail() {
-        let of = |asked: &str, was: &str| {
-            mode(&EffectiveMode {
-                asked: asked.into(),
-                was: was.into(),
-                ..EffectiveMode::default()
-            })
-        };
-        assert_eq!(of("poll", "poll"), Mode::AsAsked);
-        assert_eq!(of("hybrid:min,70%,10ms", "hybrid"), Mode::AsAsked);
-        assert_eq!(
-            of("hybrid:min,70%,10ms", "hybrid (ring)"),
-            Mode::ByOtherMeans
-        );
-        assert_eq!(of("poll", "interrupt"), Mode::Differs);
-        assert_eq!(of("hybrid-uring", "hybrid (ring)"), Mode::Differs);
-    }
 
     #[test]
     fn cpus_are_listed_as_the_kernel_does() {

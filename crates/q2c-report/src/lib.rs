@@ -19,6 +19,7 @@ pub mod html;
 mod invalid;
 mod label;
 mod metric;
+pub mod mode;
 mod quantity;
 mod replay;
 mod said;

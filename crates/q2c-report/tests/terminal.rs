@@ -7,6 +7,7 @@ mod fixture;
 mod replay_fixture;
 
 use q2c_report::terminal::{self, Screen};
+use q2c_result::mode::{Mode, ModeKind};
 
 const PIPE: Screen = Screen {
     width: 120,
@@ -33,7 +34,7 @@ fn doctor_at_120_columns() {
 fn a_fallback_and_an_early_end_are_told() {
     let mut result = fixture::realistic();
     result.complete = false;
-    result.cells[1].effective_mode.was = "interrupt".into();
+    result.cells[1].effective_mode.was = Mode::of(ModeKind::Interrupt);
     let text = terminal::tune(&result, PIPE);
     assert!(text.contains("incomplete:"), "{text}");
     assert!(

@@ -1,4 +1,4 @@
-//! `experiments/NAME.toml`.
+//! Experiments as files: `experiments/NAME.toml`.
 
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::PolicySpec;
@@ -6,35 +6,36 @@ use q2c_workbench::workload::BackgroundSpec;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Experiments that are built in, by name.
+/// The texts of the experiments that are built in.
 const BUILT_IN: [&str; 1] = [include_str!(
     "../../../experiments/miss-rate-interference.toml"
 )];
 
-/// One experiment.
+/// One experiment, as its file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
     /// Name on the command line.
     pub name: String,
-    /// The foreground's sleep rule.
+    /// The foreground's sleep rule, as text.
     pub policy: String,
-    /// Start of each phase that does not count, seconds.
+    /// Time at the start of each phase that does not count, seconds.
     pub settle_s: f64,
-    /// The phases, in order.
+    /// The phases, in the order in which they run.
     #[serde(rename = "phase")]
     pub phases: Vec<PhaseSpec>,
-    /// What was published.
+    /// The published figures that the experiment reproduces.
     pub published: Published,
 }
 
-/// One phase.
+/// One phase of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseSpec {
     /// Name in tables.
     pub label: String,
-    /// Background jobs; `{bs}` stands for the foreground's block size.
+    /// Background jobs of this phase as text, in which `{bs}` stands for the foreground's block
+    /// size; `None` runs none.
     pub background: Option<String>,
 }
 
@@ -42,9 +43,9 @@ pub struct PhaseSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// How they were measured.
+    /// How the published figures were measured.
     pub setting: String,
-    /// What was found.
+    /// The published findings, one per entry.
     pub claims: Vec<String>,
 }
 
@@ -52,29 +53,29 @@ pub struct Published {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
-    /// There is none of that name.
+    /// No built-in experiment has this name.
     #[error("find experiment `{name}`: there are {known}")]
     Unknown {
-        /// As given.
+        /// The name as given.
         name: String,
-        /// What exists.
+        /// Names of the built-in experiments.
         known: String,
     },
-    /// Its file is wrong.
+    /// The text of the experiment is wrong.
     #[error("understand experiment `{name}`: {problem}")]
     Wrong {
-        /// Its name.
+        /// Name of the experiment; `?` when the text is no TOML of an experiment.
         name: String,
-        /// What is wrong.
+        /// The part that is wrong, and why.
         problem: String,
     },
 }
 
 impl Experiment {
-    /// The built-in experiment of that name.
+    /// The built-in experiment of this name.
     ///
     /// # Errors
-    /// When there is none.
+    /// No built-in experiment has this name, or one of them is wrong.
     pub fn named(name: &str) -> Result<Self, ExperimentError> {
         let all: Vec<Experiment> = BUILT_IN
             .iter()
@@ -93,10 +94,10 @@ impl Experiment {
         })
     }
 
-    /// From the text of a file.
+    /// Reads an experiment from the text of a file.
     ///
     /// # Errors
-    /// When it is no TOML, lacks a field or names a rule or job that is none.
+    /// The text is not TOML, lacks a field, or names a rule or a job that does not exist.
     pub fn parse(text: &str) -> Result<Self, ExperimentError> {
         let wrong = |name: &str, problem: String| ExperimentError::Wrong {
             name: name.to_owned(),
@@ -111,12 +112,13 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The foreground's rule.
+    /// Parses the foreground's sleep rule.
     pub(super) fn policy(&self) -> Result<PolicySpec, String> {
         self.policy.parse().map_err(|e| format!("{e}"))
     }
 
-    /// Every phase's background jobs, each active in the settling and the counted stage of its phase.
+    /// The background jobs of all phases. Each job runs in the settling stage and in the counted
+    /// stage of its phase, which are the stages 2n and 2n + 1 of phase n.
     pub(super) fn background(&self, bs: Bytes, cpu: CpuId) -> Result<Vec<BackgroundSpec>, String> {
         let job = |(n, phase): (usize, &PhaseSpec)| {
             let text = phase

@@ -1,4 +1,5 @@
-//! Experiments from files: phases over time with background jobs that come and go, beside what was published.
+//! Published experiments from files: phases in time in which background jobs come and go, shown
+//! beside the published figures.
 
 mod file;
 mod plan;

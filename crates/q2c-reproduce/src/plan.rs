@@ -1,4 +1,4 @@
-//! One trial = all phases in one run of one thread and ring.
+//! The plan of an experiment. One trial runs all phases in one run of one thread and ring per lane.
 
 use super::file::Experiment;
 use super::result::{PhaseOutcome, PhaseTrial};
@@ -8,7 +8,7 @@ use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_stats::percentile;
 use q2c_workbench::workload::{Stage, Step, Workload};
 
-/// An experiment as a plan: one cell per block size.
+/// An experiment as a plan for the runner, with one cell per block size.
 pub struct PhasePlan<'a> {
     experiment: &'a Experiment,
     workload: &'a Workload,
@@ -19,10 +19,11 @@ pub struct PhasePlan<'a> {
 }
 
 impl<'a> PhasePlan<'a> {
-    /// A plan of phases of `phase` length each, after settling.
+    /// A plan in which each phase counts for `phase`, after the experiment's settling time.
+    /// Background jobs run on `background_cpu`.
     ///
     /// # Errors
-    /// When the experiment names no valid rule.
+    /// The experiment's rule is not valid.
     pub fn new(
         experiment: &'a Experiment,
         workload: &'a Workload,

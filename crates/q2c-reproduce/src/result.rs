@@ -1,4 +1,4 @@
-//! What the phases gave, beside what was published.
+//! The outcome of a reproduced experiment, shown beside the published figures.
 
 use super::file::Experiment;
 use q2c_model::{Bytes, Nanos};
@@ -6,60 +6,60 @@ use q2c_run::runner::Summary;
 use q2c_stats::Interval;
 use serde::{Deserialize, Serialize};
 
-/// One phase of one trial.
+/// The figures of one phase in one trial, over all foreground lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseOutcome {
     /// I/Os per second.
     pub iops: f64,
-    /// Misses / I/Os handled, 0..1.
+    /// Misses / I/Os that hybrid polling handled, from 0 to 1.
     pub miss_rate: f64,
-    /// Sum of sleeps asked / I/Os handled, ns.
+    /// Sum of sleeps asked / I/Os that hybrid polling handled, ns.
     pub effective_sleep_ns: f64,
-    /// Mean sleep from call to return, ns.
+    /// Mean time from the call of a sleep to its return, ns.
     pub slept_ns: f64,
-    /// Thread CPU, percent.
+    /// Thread CPU, percent of one CPU.
     pub cpu_pct: f64,
-    /// U2C median, ns.
+    /// Median of U2C, ns.
     pub p50_ns: f64,
-    /// U2C 99th percentile, ns.
+    /// 99th percentile of U2C, ns.
     pub p99_ns: f64,
 }
 
-/// All phases of one trial.
+/// The outcome of one trial: all phases of the experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseTrial {
-    /// In the order of the experiment.
+    /// The phases in the order of the experiment.
     pub phases: Vec<PhaseOutcome>,
 }
 
 /// `result.json` of a reproduced experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReproduceResult {
-    /// `q2c.reproduce/1`.
+    /// Always `q2c.reproduce/1`.
     pub schema: String,
-    /// The experiment's name.
+    /// Name of the experiment.
     pub name: String,
-    /// The foreground's rule.
+    /// The foreground's sleep rule, as text.
     pub policy: String,
-    /// Labels of the phases.
+    /// Labels of the phases, in order.
     pub phases: Vec<String>,
-    /// One entry per block size.
+    /// The cells, one per block size.
     pub cells: Vec<ReproduceCell>,
-    /// What was published, claim by claim.
+    /// The published findings, one per entry.
     pub published: Vec<String>,
 }
 
-/// One block size's trials.
+/// The trials of one block size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReproduceCell {
     /// Block size.
     pub bs: Bytes,
-    /// Finished trials; none when the run was stopped before.
+    /// Trials that went well; empty when the run was stopped before the first.
     pub trials: Vec<PhaseTrial>,
 }
 
 impl ReproduceResult {
-    /// Everything the trials gave.
+    /// The result of all trials that went well.
     #[must_use]
     pub fn of(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> Self {
         let cells = summary.cells.iter().map(|runs| ReproduceCell {
@@ -77,7 +77,7 @@ impl ReproduceResult {
     }
 }
 
-/// The result as text: a line per phase, the published claims below.
+/// The result as text: one line per phase, and below them the published claims.
 #[must_use]
 pub fn table(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> String {
     let mut lines = vec![format!(

@@ -1,6 +1,6 @@
-//! The result of `q2c bench`: `result.json`, schema `q2c.bench/1`.
+//! The result of `q2c bench`: `result.json`, schema `q2c.bench/2`.
 
-use crate::tune::EffectiveMode;
+use crate::mode::EffectiveMode;
 use crate::{DoctorReport, Machine, Target, Warning};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
@@ -9,7 +9,9 @@ use q2c_stats::scaling::{Fit, Shape};
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.bench/1";
+pub const SCHEMA: &str = "q2c.bench/2";
+/// Earlier versions that can be read.
+pub const EARLIER: [&str; 1] = ["q2c.bench/1"];
 
 /// One run of `q2c bench`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

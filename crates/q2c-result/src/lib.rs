@@ -10,6 +10,7 @@ pub mod exit;
 pub mod kernel_watch;
 pub mod live;
 pub mod machine;
+pub mod mode;
 pub mod replay;
 pub mod steer;
 pub mod sweep;

@@ -1,5 +1,6 @@
-//! The result of `q2c tune`: `result.json`, schema `q2c.tune/2`.
+//! The result of `q2c tune`: `result.json`, schema `q2c.tune/3`.
 
+use crate::mode::EffectiveMode;
 use crate::{DoctorReport, Machine, Target, Warning};
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
 use q2c_policy::Method;
@@ -9,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.tune/2";
+pub const SCHEMA: &str = "q2c.tune/3";
+/// Earlier versions that can be read.
+pub const EARLIER: [&str; 1] = ["q2c.tune/2"];
 
 /// One run of `q2c tune`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -175,18 +178,6 @@ pub struct Measured {
     pub errors: u64,
     /// I/Os in all, over all trials.
     pub ios: u64,
-}
-
-/// What really happened, as against what was asked.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct EffectiveMode {
-    /// Asked, as on the command line.
-    pub asked: String,
-    /// What it was: `interrupt`, `poll (ring)`, `hybrid (ring)`, ...
-    pub was: String,
-    /// The proof: counts seen during the trials, name to value (device interrupts, switches,
-    /// sleeps, polls, ring flags).
-    pub proof: BTreeMap<String, String>,
 }
 
 /// Per-interval values of one trial.

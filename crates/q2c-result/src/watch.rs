@@ -1,12 +1,13 @@
-//! The result of `q2c poll watch --json`: schema `q2c.watch/1`.
+//! The result of `q2c poll watch --json`: schema `q2c.watch/2`.
 
+use crate::mode::Mode;
 use crate::{Machine, Target};
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.watch/1";
+pub const SCHEMA: &str = "q2c.watch/2";
 
 /// What was seen while a workload ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,7 +57,7 @@ pub struct WatchMethod {
     /// Whether the background was at work.
     pub background: bool,
     /// What it really was most of the time; empty when no interval counts.
-    pub was: String,
+    pub was: Option<Mode>,
     /// Intervals that count.
     pub intervals: u64,
     /// Intervals in which the rule had not settled: they do not count.
@@ -72,7 +73,7 @@ impl WatchMethod {
         WatchMethod {
             method,
             background,
-            was: String::new(),
+            was: None,
             intervals: 0,
             settling: 0,
             median: None,
@@ -92,7 +93,7 @@ pub struct WatchInterval {
     /// Whether the method had settled: two periods of its windows, 250 ms at least, after it began.
     pub settled: bool,
     /// What the method really was.
-    pub was: String,
+    pub was: Option<Mode>,
     /// I/Os of the foreground without a recorded latency: too many for the memory.
     pub unrecorded: u64,
     /// What was measured.

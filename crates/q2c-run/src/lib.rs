@@ -1,5 +1,5 @@
-//! The runner that every measured study (tune, bench, compare, reproduce) is a plan on, and the
-//! folders in which runs are kept.
+//! Run folders, and the runner of trials. Every measured study (tune, bench, compare, reproduce) is
+//! a plan that the runner runs, and each run is kept in a folder of its own.
 
 pub mod run_dir;
 pub mod runner;

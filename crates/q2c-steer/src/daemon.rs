@@ -1,4 +1,4 @@
-//! The daemon: latencies in, values out, under the restore guard.
+//! The daemon: it reads latencies and writes values of the setting, under the restore guard.
 
 use super::log::{Entry, Log};
 use super::steering::{Steering, Unfit, delay_of};
@@ -18,41 +18,41 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How long the daemon sleeps between two looks: half a period, within these.
+/// Bounds of the time that the daemon sleeps between two looks, which is half the rule's period.
 const SHORTEST_LOOK: Nanos = Nanos::from_millis(1);
 const LONGEST_LOOK: Nanos = Nanos::from_millis(20);
 
-/// Why a device cannot be steered, or not any longer.
+/// The reasons for which a device cannot be steered, or cannot be steered any longer.
 #[derive(Debug, thiserror::Error)]
 pub enum SteerError {
-    /// Latencies cannot be had.
+    /// The latencies of the device cannot be read.
     #[error(transparent)]
     Probe(#[from] ProbeError),
-    /// The rule does not fit.
+    /// The setting cannot carry the rule out.
     #[error(transparent)]
     Unfit(#[from] Unfit),
-    /// The setting cannot be changed.
+    /// The restore guard cannot hold or change the setting.
     #[error(transparent)]
     Restore(#[from] RestoreError),
-    /// Somebody else changed the setting.
+    /// Another program changed the setting.
     #[error(
         "steer {disk}: somebody else set io_poll_delay to {found} where {wanted} was written; theirs is left"
     )]
     Foreign {
-        /// The disk.
+        /// Name of the disk.
         disk: String,
-        /// What is set.
+        /// The value that was found.
         found: i64,
-        /// What was written last.
+        /// The value that the daemon wrote last.
         wanted: i64,
     },
-    /// The setting is gone.
+    /// The setting's file is gone.
     #[error("steer {disk}: the device went away")]
     Gone {
-        /// The disk.
+        /// Name of the disk.
         disk: String,
     },
-    /// The log cannot be written.
+    /// The daemon's log cannot be written.
     #[error("write the log: {0}")]
     Log(#[from] io::Error),
 }
@@ -71,27 +71,27 @@ impl SteerError {
     }
 }
 
-/// What happened since the last one.
+/// The daemon's activity since the pulse before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pulse {
-    /// Seconds.
+    /// Length of the time that this pulse covers, seconds.
     pub length_s: f64,
-    /// Completions that counted.
+    /// Number of completions that the rule counted.
     pub completions: u64,
-    /// Completions not seen.
+    /// Number of completions that the probe could not record for want of room.
     pub lost: u64,
-    /// Values written.
+    /// Number of values written.
     pub writes: u64,
-    /// The value in force.
+    /// The value of `io_poll_delay` that was written last; -1 before the first.
     pub delay: i64,
-    /// Completions by the kernel's classes of size and direction.
+    /// Completions that counted, by the kernel's classes of size and direction.
     pub classes: [u64; BUCKETS],
     /// CPU of this process, percent of one CPU.
     pub own_cpu_pct: f64,
 }
 
 impl Pulse {
-    /// Whether requests of more than one class had at least 1 % each.
+    /// Whether at least two classes had 1 % of the completions or more each.
     #[must_use]
     pub fn is_mixed(&self) -> bool {
         let least = (self.completions / 100).max(1);
@@ -99,7 +99,10 @@ impl Pulse {
     }
 }
 
-/// A device being steered; its setting is put back when this goes.
+/// A device that is being steered. Its setting is put back when this value is dropped.
+///
+/// After [`Daemon::begin`] the caller calls [`Daemon::turn`] again and again, [`Daemon::pulse`]
+/// when it wants the figures, and [`Daemon::end`] at the end.
 pub struct Daemon {
     steering: Steering,
     probe: Latency,
@@ -109,20 +112,21 @@ pub struct Daemon {
     roots: Roots,
     log: Log,
     look: Duration,
-    /// What is in force; `None` before the first decision.
+    /// The value written last; `None` before the first decision.
     written: Option<Delay>,
     pulse: Pulse,
-    /// When the pulse began, and what this process had used by then.
+    /// Begin of the pulse by CLOCK_MONOTONIC, ns, and the CPU that this process had used by then.
     since: (u64, Nanos),
     lost: u64,
 }
 
 impl Daemon {
-    /// Begins to follow a disk. Its setting is held from now on, and changed from the first look on.
+    /// Begins to follow a disk. Its setting is locked from now on, and changed from the first turn
+    /// on.
     ///
     /// # Errors
-    /// The rule does not fit, the kernel or the disk has no hybrid polling of its own, a permission is lacking, or somebody
-    /// else steers the disk.
+    /// The rule does not fit, the kernel or the disk has no hybrid polling of its own, a permission
+    /// is lacking, or another run of q2c holds the setting.
     pub fn begin(
         roots: &Roots,
         disk: &Disk,
@@ -152,10 +156,12 @@ impl Daemon {
         })
     }
 
-    /// Sleeps until the next look, takes in what completed, and writes what follows from it.
+    /// Sleeps until the next look, gives the new completions to the rule, and writes the rule's
+    /// value when it has changed.
     ///
     /// # Errors
-    /// The setting or the log cannot be written, somebody else changed the setting, or the device is gone.
+    /// The setting or the log cannot be written, another program changed the setting, or the device
+    /// is gone.
     pub fn turn(&mut self) -> Result<(), SteerError> {
         sleep(self.look);
         while let Some(done) = self.probe.completed() {
@@ -181,14 +187,15 @@ impl Daemon {
             Ok(()) => return Ok(()),
             Err(refused) => refused,
         };
-        // The device may have gone just now.
+        // The device may have gone since the check.
         self.check_ours().and(Err(refused.into()))
     }
 
-    /// What happened since the last pulse.
+    /// The daemon's activity since the last pulse.
     ///
     /// # Errors
-    /// Somebody else changed the setting, the device is gone, or the kernel's counters cannot be read.
+    /// Another program changed the setting, the device is gone, the log cannot be written, or the
+    /// kernel's counters cannot be read.
     pub fn pulse(&mut self) -> Result<Pulse, SteerError> {
         let (now, used) = (monotonic_ns(), own_cpu(&self.roots));
         let lost = self.probe.lost()?.no_room;
@@ -214,13 +221,14 @@ impl Daemon {
         ours(&self.disk.name, Delay::read(&self.disk), self.written)
     }
 
-    /// Puts the setting back; says how that ended.
+    /// Puts the setting back. Returns each setting's file with the outcome.
     pub fn end(mut self) -> Vec<(PathBuf, Outcome)> {
         self.guard.undo()
     }
 }
 
-/// Whether a setting found is what was written last; before the first decision any is.
+/// Checks that the value found is the one that was written last. Before the first decision every
+/// value is accepted.
 fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), SteerError> {
     let disk = || disk.to_owned();
     match (found, written) {
@@ -234,7 +242,8 @@ fn ours(disk: &str, found: Option<Delay>, written: Option<Delay>) -> Result<(), 
     }
 }
 
-/// Half the rule's period; 10 ms for a rule without one.
+/// The time between two looks: half the rule's period, or 10 ms for a rule without one, within the
+/// bounds.
 fn look(policy: &PolicySpec) -> Duration {
     let period = policy
         .params()

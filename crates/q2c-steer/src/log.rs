@@ -1,8 +1,15 @@
-//! What was seen and what was written, as lines that another program can recompute the values from.
+//! The daemon's log: the completions that were seen and the values that were written. Another
+//! program can recompute the values from it.
 //!
-//! The first line names the rule. Then, in the order in which the rule was given them, `complete,AT_NS,LATENCY_NS,OP,BYTES` for every
-//! completion that counts and `write,AT_NS,DECISION,IO_POLL_DELAY` for every value written, where the decision is a sleep in ns or
-//! `poll`; `lost,AT_NS,N` when N completions more were not seen. Times are CLOCK_MONOTONIC.
+//! The first line names the device and the rule. The other lines stand in the order in which the
+//! rule was asked:
+//!
+//! - `complete,AT_NS,LATENCY_NS,OP,BYTES` for every completion that counts,
+//! - `write,AT_NS,DECISION,IO_POLL_DELAY` for every value written, where the decision is a sleep in
+//!   ns or `poll`,
+//! - `lost,AT_NS,N` when N more completions were not seen.
+//!
+//! Times are of CLOCK_MONOTONIC.
 
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_capture::latency::Completion;
@@ -11,14 +18,14 @@ use q2c_policy::Decision;
 use std::fmt;
 use std::io::{self, Write};
 
-/// One line.
+/// One line of the log, with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A completion, under the time that the rule counts it.
+    /// A completion that counts, under the time at which the rule counts it.
     Complete(Nanos, Completion),
-    /// A value written.
+    /// A written value: the time at which the rule was asked, the rule's decision and the value.
     Write(Nanos, Decision, Delay),
-    /// Completions that were not seen.
+    /// Number of completions that were not seen since the last line of this kind.
     Lost(Nanos, u64),
 }
 
@@ -40,26 +47,26 @@ impl fmt::Display for Entry {
     }
 }
 
-/// Where lines go, if anywhere.
+/// The daemon's log, which may be switched off.
 pub struct Log(Option<Box<dyn Write>>);
 
 impl Log {
-    /// No log.
+    /// A log that writes nothing.
     #[must_use]
     pub fn none() -> Log {
         Log(None)
     }
 
-    /// A log that begins with the rule and the device.
+    /// A log into `out`. The first line, with the device and the rule, is written at once.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The first line cannot be written.
     pub fn to(mut out: Box<dyn Write>, policy: &str, disk: &str) -> io::Result<Log> {
         writeln!(out, "q2c.steer-log/1,{disk},{policy}")?;
         Ok(Log(Some(out)))
     }
 
-    /// Writes a line.
+    /// Writes one line.
     pub(super) fn line(&mut self, entry: &Entry) -> io::Result<()> {
         match &mut self.0 {
             Some(out) => writeln!(out, "{entry}"),
@@ -67,7 +74,7 @@ impl Log {
         }
     }
 
-    /// Hands over what was written so far.
+    /// Flushes the lines written so far.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.0.as_mut().map_or(Ok(()), |out| out.flush())
     }

@@ -1,4 +1,4 @@
-//! From completions to the value that is written. Pure: no clock, no device.
+//! Turns completions into the value that is written. This module uses neither a clock nor a device.
 
 use q2c_capture::kernel_hybrid::Delay;
 use q2c_capture::latency::Completion;
@@ -7,38 +7,42 @@ use q2c_policy::{
     BUCKETS, Decision, Io, KernelSleep, Lane, Outcome, PolicySpec, Statistic, bucket_of,
 };
 
-/// Rules that need nothing but the times of a window: the file's one value can carry them out.
+/// Rules that need nothing but the times of a window, so that the file's one value can carry them
+/// out.
 const FITTING: [&str; 5] = ["fixed", "mean", "min", "quantile", "rule"];
-/// All requests are one class for the rule, as the file has one value. Which is of no interest.
+/// The request that the rule is given in place of every real one. All requests are one class for
+/// the rule, because the file has one value; which class it is does not matter.
 const ANY: Io = Io {
     direction: q2c_model::Direction::Read,
     bytes: 4_096,
 };
 
-/// A rule that this setting cannot carry out.
+/// A rule that the setting `io_poll_delay` cannot carry out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("steer by {policy}: {why}; rules that do: {}", FITTING.join(", "))]
 pub struct Unfit {
-    /// The rule.
+    /// Text of the rule.
     pub policy: String,
-    /// Why not.
+    /// The reason, as a clause.
     pub why: &'static str,
 }
 
-/// A rule at work.
+/// A running rule. [`Steering::complete`] gives it each completion, and [`Steering::decide`] asks
+/// it for the sleep.
 pub struct Steering {
     lane: Box<dyn Lane>,
-    /// The latest time that the rule was given.
+    /// The latest time that the rule was given. Times given to the rule never go back.
     now: Nanos,
-    /// Requests by class, as the kernel has them.
+    /// Number of requests of each class of the kernel since the last call of
+    /// [`Steering::take_classes`].
     classes: [u64; BUCKETS],
 }
 
 impl Steering {
-    /// A rule that has seen nothing yet.
+    /// A rule that has seen no completion yet.
     ///
     /// # Errors
-    /// The rule needs what is not known here.
+    /// The rule needs facts that are not known here.
     pub fn new(policy: &PolicySpec) -> Result<Steering, Unfit> {
         let unfit = |why| {
             let policy = policy.to_string();
@@ -59,8 +63,9 @@ impl Steering {
         })
     }
 
-    /// Takes a completion in; gives the time under which the rule counts it, or `None` when it does not count: only reads and
-    /// writes of a sector and more do. Times that go back are taken as the latest before.
+    /// Gives a completion to the rule. Returns the time under which the rule counts it; `None` when
+    /// it does not count, since only reads and writes of a sector or more do. A time before the
+    /// latest one is taken as the latest.
     pub fn complete(&mut self, done: &Completion) -> Option<Nanos> {
         let io = Io {
             direction: done.op.direction(),
@@ -78,19 +83,20 @@ impl Steering {
         Some(self.now)
     }
 
-    /// What the rule says at `now`, with the time under which it was asked.
+    /// The rule's decision at `now`, and the time under which the rule was asked.
     pub fn decide(&mut self, now: Nanos) -> (Nanos, Decision) {
         self.now = self.now.max(now);
         (self.now, self.lane.decide(ANY, self.now).0)
     }
 
-    /// Requests by the kernel's classes since the last call.
+    /// Takes out the number of requests of each class of the kernel since the last call.
     pub fn take_classes(&mut self) -> [u64; BUCKETS] {
         std::mem::take(&mut self.classes)
     }
 }
 
-/// The value that carries a decision out: the nearest whole microsecond, 1 at least.
+/// The value that carries a decision out: -1 for no sleep, else the nearest whole microsecond and
+/// at least 1.
 #[must_use]
 pub fn delay_of(decision: Decision) -> Delay {
     match decision {
@@ -117,7 +123,8 @@ mod tests {
         }
     }
 
-    /// What is in force after some completions, at a time in us.
+    /// The value in force at `at_us` after these completions, each given by its time in us and its
+    /// latency in ns.
     fn value(steering: &mut Steering, done: &[(u64, u64)], at_us: u64) -> i64 {
         for &(at, latency) in done {
             steering.complete(&read(at, latency));
@@ -125,7 +132,7 @@ mod tests {
         delay_of(steering.decide(Nanos::from_micros(at_us)).1).0
     }
 
-    /// min, 70 %, 10 ms: the first window is 1 to 11 ms.
+    /// min, 70 %, 10 ms: the first window lasts from 1 to 11 ms.
     #[test]
     fn the_shortest_of_the_last_window_counts() {
         let mut steering = steering("min:70%,10ms");
@@ -133,7 +140,7 @@ mod tests {
         let first = [(1_000, 90_000), (5_000, 81_600), (9_000, 200_000)];
         assert_eq!(value(&mut steering, &first, 10_999), -1, "not over yet");
         assert_eq!(value(&mut steering, &[], 11_000), 57, "57.12 us");
-        // An empty window does not exist; the next begins with its first completion.
+        // A window is never empty: the next one begins with its first completion.
         assert_eq!(value(&mut steering, &[], 90_000), 57);
         assert_eq!(value(&mut steering, &[(90_000, 40_000)], 99_999), 57);
         assert_eq!(value(&mut steering, &[], 100_000), 28);
@@ -197,7 +204,7 @@ mod tests {
         }
     }
 
-    /// The same as a few lines of integers: windows of 10 ms, 0.7 x minimum.
+    /// The rule as a model of a few lines on integers: windows of 10 ms, 0.7 x minimum.
     fn model(done: &[(u64, u64)], at_us: u64) -> i64 {
         let (mut open, mut last): (Option<(u64, u64)>, Option<u64>) = (None, None);
         for &(at, latency) in done {

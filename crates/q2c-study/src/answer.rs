@@ -1,4 +1,4 @@
-//! What the cells of a sweep say.
+//! The answers of a sweep: the best policy of each trace and over all traces.
 
 use super::notes::notes;
 use super::source::Trace;
@@ -47,7 +47,7 @@ fn named(study: &Study<'_>, configuration: usize, share: f64) -> Best {
     }
 }
 
-/// The objective as a number that is better when larger, and above 0.
+/// The objective as a number above 0 that is larger for a better cell.
 fn score(outcome: &Outcome, objective: Objective) -> f64 {
     match objective {
         Objective::KiopsPerCore => outcome.kiops_per_core,
@@ -129,13 +129,14 @@ fn one(
     Ok((answer, choice))
 }
 
-/// Rules that do not follow the device (io_uring's estimate never rises again) are chosen only where there is no other.
+/// Rules that do not follow the device (io_uring's estimate never rises again). They are chosen
+/// only when the sweep has no other rule.
 const LAST: [&str; 2] = ["fixed", "uring"];
 
 /// Rules that answer some I/Os by interrupts.
 const INTERRUPTING: [&str; 3] = ["dpas", "ehp", "hypi"];
 
-/// Whether a rule takes interrupts of which the cost model does not know what they cost.
+/// Whether a rule takes interrupts while the cost model does not know their cost.
 pub(super) fn takes_free_interrupts(study: &Study<'_>, policy: &PolicySpec) -> bool {
     study.cost.interrupt_cpu_ns <= 0.0 && INTERRUPTING.contains(&policy.rule().name)
 }
@@ -164,8 +165,10 @@ fn neighbours(
     found.into_iter().map(told).collect()
 }
 
-/// Whether a share of a statistic of observed times comes back once it has overslept, on the 10th percentile of the
-/// latencies.
+/// A remark when a rule that sleeps a share (`ratio`) of a statistic may not recover once every I/O
+/// of a window has overslept, because the statistic then contains the wake-up delay. The bound is
+/// judged at the 10th percentile of the latencies. The remark is empty when the rule recovers
+/// safely or has no ratio.
 pub(super) fn recovers(study: &Study<'_>, trace: &Trace, policy: &PolicySpec) -> String {
     let ratio = policy
         .params()

@@ -1,50 +1,52 @@
-//! Lanes while a trace is read: in memory as far as there is room, the rest in files.
+//! Lanes of a trace while it is read: in memory when the trace fits, else in files.
 
 use q2c_model::{Bytes, IoRecord};
 use q2c_sim::{Recording, RecordingError, Recordings};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Bytes of an I/O in memory and in files: four columns.
+/// Bytes of one I/O, in memory and in files. An I/O has four columns.
 pub(super) const EACH: u64 = 16;
 
-/// How much of a trace is held in memory, and where the rest goes.
+/// The memory that a trace may take, and the place for a trace that needs more.
 #[derive(Clone, Debug)]
 pub struct Holding {
-    /// Bytes of it in memory at most. A trace that is larger goes to files as a whole.
+    /// Most bytes of the trace in memory. A trace that is larger goes to files as a whole.
     pub memory: Bytes,
-    /// The folder of these files.
+    /// The folder in which the files are made.
     pub folder: PathBuf,
-    /// Makes a file for one lane in that folder.
+    /// Makes a file for one lane in `folder`.
     pub new_file: NewFile,
 }
 
-/// Makes a [`LaneFile`] in a folder.
+/// A function that makes a [`LaneFile`] in a folder.
 pub type NewFile = fn(&Path) -> io::Result<Box<dyn LaneFile>>;
 
-/// A file for one lane that memory has no room for: it is written once, from the first I/O to the
-/// last, and then read like memory. Studies touch no device: who asks for one brings the files.
+/// A file for one lane that does not fit into memory. It is written once, from the first I/O to the
+/// last, and then read like memory. This crate is pure, so its caller brings the implementation.
 pub trait LaneFile {
-    /// Appends I/Os.
+    /// Appends the I/Os of `some`.
     ///
     /// # Errors
     /// When the file system is full or fails.
     fn write(&mut self, some: &Recording) -> io::Result<()>;
 
-    /// Ends the writing, and gives all that was written.
+    /// Ends the writing and returns everything that was written.
     ///
     /// # Errors
     /// When the last I/Os cannot be written, or the file cannot be read.
     fn read(self: Box<Self>) -> io::Result<Recording>;
 }
 
-/// What has been read.
+/// The lanes read so far. When the I/Os in memory exceed `most`, they are moved to the files. Once
+/// a file exists, [`Lanes::finish`] moves the rest too, so that a trace is either in memory or in
+/// files.
 pub(super) struct Lanes {
     read: Recordings,
-    /// I/Os in memory at most.
+    /// Most I/Os in memory.
     most: usize,
     holding: Holding,
-    /// By the lane's number.
+    /// The file of each lane, by the lane's number; `None` for a lane without I/Os.
     files: Vec<Option<Box<dyn LaneFile>>>,
     spilled: u64,
 }
@@ -60,7 +62,7 @@ impl Lanes {
         }
     }
 
-    /// Takes the next records of the trace.
+    /// Takes in the next records of the trace.
     pub fn take(&mut self, records: &[IoRecord]) -> io::Result<()> {
         self.read.take(records);
         match self.read.held() > self.most {
@@ -90,7 +92,7 @@ impl Lanes {
         })
     }
 
-    /// The lanes, and how much of them is in files.
+    /// Returns the lanes, and the bytes of them that are in files.
     pub fn finish(mut self) -> io::Result<Result<(Vec<Recording>, Bytes), RecordingError>> {
         if self.files.is_empty() {
             return Ok(self.read.finish().map(|lanes| (lanes, Bytes(0))));
@@ -110,7 +112,7 @@ mod tests {
     use super::*;
     use q2c_model::{DevId, Layer, Nanos, Op, Sectors};
 
-    /// A file that is none.
+    /// A lane file in memory, for tests.
     struct InMemory(Recording);
 
     impl LaneFile for InMemory {

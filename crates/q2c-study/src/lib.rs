@@ -1,4 +1,4 @@
-//! Studies without a device: recorded latencies through many sleep rules.
+//! Studies without a device: recorded latencies are simulated with many sleep rules.
 
 mod answer;
 mod lanes;

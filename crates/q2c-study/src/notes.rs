@@ -1,4 +1,5 @@
-//! Why rules do what they do on a trace, where the numbers alone mislead.
+//! Notes on a trace's cells whose numbers alone mislead: the reasons for which rules behave as they
+//! do.
 
 use super::answer::recovers;
 use super::source::Trace;
@@ -7,13 +8,15 @@ use q2c_model::Nanos;
 use q2c_policy::PolicySpec;
 use q2c_sim::{Drive, Outcome};
 
-/// Notes of one kind at most.
+/// Most notes of one kind; the others are only counted.
 const MOST: usize = 3;
-/// A share of a statistic that misses more than this feeds on its own oversleep.
+/// Miss rate from which a rule that sleeps a share of a statistic is taken to be held up by its own
+/// oversleep.
 const STUCK: f64 = 0.5;
-/// A feedback rule that misses about this share does so by its constants.
+/// Miss rates that come from the constants of a feedback rule rather than from the device.
 const PINNED: std::ops::RangeInclusive<f64> = 0.15..=0.25;
-/// io_uring's estimate settles at half the least latency less the sleep: at most a quarter of it is slept.
+/// The largest share of the latency that io_uring's rule sleeps on constant latency: it sleeps half
+/// its estimate, which settles at half the latency (the least of latency less sleep).
 const URING: f64 = 0.25;
 
 pub(super) fn notes(study: &Study<'_>, trace: &Trace, cells: &[Outcome]) -> Vec<String> {
@@ -36,7 +39,7 @@ pub(super) fn notes(study: &Study<'_>, trace: &Trace, cells: &[Outcome]) -> Vec<
     .concat()
 }
 
-/// No window closed within the trace.
+/// Notes that no window closed within the trace, so that the rule never slept.
 fn never_updated(
     study: &Study<'_>,
     trace: &Trace,
@@ -76,7 +79,8 @@ fn stuck(
     })
 }
 
-/// PAS and DPAS go up by `up` and down by `down`: the miss rate at which these balance is theirs on any device.
+/// PAS and DPAS raise their sleep by `up` and lower it by `down`. The miss rate at which these
+/// steps balance is the same on any device. Only PAS gets a note.
 fn pinned(policy: &PolicySpec, outcome: &Outcome) -> Option<String> {
     (policy.rule().name == "pas" && PINNED.contains(&outcome.miss_rate)).then(|| {
         format!(

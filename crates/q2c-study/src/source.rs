@@ -1,4 +1,4 @@
-//! Traces to simulate: q2c's own, or any importable recording, read into lanes.
+//! Reads traces for simulation: q2c's own, or any recording that can be imported.
 
 use super::lanes::{Holding, Lanes};
 use q2c_model::{Bytes, IoRecord, Nanos, Op};
@@ -13,73 +13,74 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
-/// What to make of a source that is no q2c trace.
+/// How to read a source that is not a q2c trace.
 #[derive(Clone, Debug)]
 pub struct SourceOptions {
-    /// Its format; recognised by its first bytes when `None`.
+    /// Format of the source; `None` recognises it by its first bytes.
     pub format: Option<String>,
-    /// What the source does not say. Requests without an operation or a length are taken as reads of 4 KiB, and it is said.
+    /// Facts that the source does not state. Requests without an operation and a length are taken
+    /// as reads of 4 KiB, and [`SweepInput::taken_as`] says so.
     pub import: ImportOptions,
-    /// How much of it is held in memory.
+    /// How much of the trace is held in memory, and where the rest goes.
     pub holding: Holding,
 }
 
-/// A trace that can be simulated.
+/// A trace that is ready for simulation.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// What is told of it.
+    /// Description of the trace for the result.
     pub input: SweepInput,
-    /// Its lanes.
+    /// The recorded requests of each lane.
     pub lanes: Vec<Recording>,
 }
 
-/// Why there is nothing to simulate.
+/// The reasons for which a trace cannot be simulated.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// A q2c trace that cannot be read.
+    /// The q2c trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A foreign recording that cannot be read.
+    /// The recording of another tool cannot be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
-    /// Its records cannot be simulated.
+    /// The records of the trace cannot be simulated.
     #[error("{path}: {source}")]
     Recording {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: RecordingError,
     },
-    /// What memory has no room for cannot be written.
+    /// The part of the trace that does not fit into memory cannot be written to a file.
     #[error(
         "read {path}: put what --memory leaves no room for into a file in {folder}: {source}; name another folder with --spill"
     )]
     Spill {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
-        /// Where the file was to be.
+        /// Folder in which the file was to be made.
         folder: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
-    /// Stopped from outside.
+    /// A signal or the caller stopped the reading.
     #[error("read {path}: stopped by a signal")]
     Stopped {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
     },
 }
 
-/// Latencies that are sorted to describe them.
+/// Up to this number, the latencies are sorted for exact percentiles.
 const EXACT: usize = 1 << 22;
-/// What bare latencies are taken for.
+/// Operation and length of requests whose source states neither.
 const ASSUMED: (Op, Bytes) = (Op::Read, Bytes(4096));
 
-/// Reads a trace. `stop` ends it early.
+/// Reads a trace into lanes. Raising `stop` ends the reading early.
 ///
 /// # Errors
-/// [`SourceError`].
+/// A [`SourceError`].
 pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<Trace, SourceError> {
     let spilled = |source| SourceError::Spill {
         path: path.to_owned(),
@@ -124,7 +125,7 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
     })
 }
 
-/// A q2c trace, with no more of it read than simulating needs.
+/// Reads a q2c trace, but only the columns that a simulation needs.
 fn own(path: &Path, taken: &mut Taken<'_>) -> Result<(), SourceError> {
     let columns = [
         Column::SubmitNs,
@@ -153,10 +154,11 @@ fn go_on(path: &Path, stop: &AtomicBool) -> Result<(), SourceError> {
     }
 }
 
-/// What has been read, until a signal comes.
+/// The lanes and block sizes read so far. As a sink of an importer it refuses records once `stop`
+/// is raised or there is no room.
 struct Taken<'a> {
     lanes: Lanes,
-    /// Why no more can be taken.
+    /// The error of the file that could not take more.
     full: Option<io::Error>,
     sizes: BTreeSet<Bytes>,
     path: &'a Path,
@@ -164,7 +166,7 @@ struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// Whether there is room for more.
+    /// Takes in records, and says whether there was room for them.
     fn take(&mut self, records: &[IoRecord]) -> bool {
         self.sizes.extend(records.iter().map(|record| record.bytes));
         self.full = self.lanes.take(records).err();
@@ -236,7 +238,8 @@ fn described(
     }
 }
 
-/// Least, 10th, 50th and 99th percentile and greatest of all latencies; of many, percentiles are the middles of classes 1.6 % wide.
+/// The minimum, the 10th, 50th and 99th percentile and the maximum of all latencies. Above
+/// [`EXACT`] latencies the percentiles are the middles of classes that are 1.6 % wide.
 fn latencies(lanes: &[Recording]) -> [f64; 5] {
     let all = || lanes.iter().flat_map(|lane| lane.wait.iter().copied());
     if all().count() <= EXACT {

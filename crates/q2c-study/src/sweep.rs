@@ -1,4 +1,4 @@
-//! A sweep over one trace or several.
+//! A sweep: many policies are simulated over one trace or several.
 
 use super::answer;
 use super::source::Trace;
@@ -14,59 +14,60 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use thiserror::Error;
 
-/// What is swept on what, and what counts as best.
+/// The question of a sweep: its traces, its policies and costs, and how the best policy is chosen.
 pub struct Study<'a> {
-    /// The traces, one at least.
+    /// The traces, at least one.
     pub traces: &'a [Trace],
-    /// The configurations, one at least.
+    /// The policies, at least one.
     pub policies: &'a [PolicySpec],
-    /// Costs.
+    /// The costs that the simulator uses.
     pub cost: &'a CostModel,
-    /// Costs in words.
+    /// Where the costs come from, for the result.
     pub cost_in_words: String,
-    /// How long.
+    /// Simulated time, and the seed of the draws.
     pub drive: Drive,
-    /// When submissions come.
+    /// When submissions come: after the recorded think time, or at the recorded time.
     pub arrival: Arrival,
-    /// What "best" means.
+    /// The figure by which the best policy is chosen.
     pub objective: Objective,
-    /// And its limits.
+    /// The limits that the best policy must keep.
     pub limits: Limits,
-    /// Whose time line is kept; the best's when `None`.
+    /// The policy whose time line is kept; `None` takes the best.
     pub follow: Option<PolicySpec>,
 }
 
-/// Why there is no result.
+/// The reasons for which a sweep has no result.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StudyError {
-    /// Nothing counted.
+    /// On one trace no I/O falls into the measured time.
     #[error("simulate {path}: no I/O begins within the measured time; give a longer --measure")]
     NothingCounted {
-        /// The trace.
+        /// Path of the trace.
         path: String,
     },
-    /// Stopped from outside.
+    /// A signal or the caller stopped the sweep.
     #[error("sweep: stopped by a signal")]
     Stopped,
 }
 
-/// Configurations simulated before progress is told and a stop is heard.
+/// Policies that are simulated together. Progress is reported and the stop flag is read between two
+/// such groups.
 const AT_ONCE: usize = 1024;
-/// I/Os of a time line at most.
+/// Most I/Os in a time line.
 const TIMELINE: usize = 4000;
 
 impl Study<'_> {
-    /// How many cells it has.
+    /// Number of cells: each policy on each trace.
     #[must_use]
     pub fn cells(&self) -> usize {
         self.traces.len() * self.policies.len()
     }
 
-    /// Simulates everything. `told` hears how many cells are done.
+    /// Simulates every cell and answers. `told` is called with the number of cells that are done.
     ///
     /// # Errors
-    /// When nothing counts on a trace, or `stop` is raised.
+    /// No I/O counts on one of the traces, or `stop` is raised.
     pub fn run(
         &self,
         stop: &AtomicBool,
@@ -112,7 +113,7 @@ impl Study<'_> {
         sweep(&grid, &on).into_iter().map(|c| c.outcome).collect()
     }
 
-    /// One method on one trace, by the reference simulator.
+    /// Simulates one method on one trace, by the reference simulator.
     pub(super) fn simulated(&self, trace: &Trace, waiting: Waiting) -> Outcome {
         simulate_with(self.arrival, &trace.lanes, self.cost, waiting, self.drive)
     }

@@ -1,14 +1,15 @@
-//! For tests only: counted skips, and where the shared sample data lies.
+//! Helpers for tests: counted skips, and the place of the shared sample data.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Says why `test` does not run here, and counts it: a line in the file named by `Q2C_SKIP_LOG`, which `make test` sums
-/// up whatever cargo captures.
+/// Prints why `test` does not run here, and counts the skip: it adds a line to the file that
+/// `Q2C_SKIP_LOG` names. `make test` sums up that file, because cargo may capture what a test
+/// prints.
 ///
 /// # Panics
-/// When the log cannot be written: a skip must not get lost. And when `Q2C_NO_SKIP` is set.
+/// When `Q2C_NO_SKIP` is set, or when the log cannot be written: a skip must not get lost.
 #[expect(clippy::print_stdout, reason = "the convention for skips")]
 pub fn skip(test: &str, reason: &str) {
     assert!(
@@ -25,8 +26,9 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
-/// A file of the public sample data, or a counted skip of `test` where the data is absent. Its folder is named by
-/// `Q2C_SHARED_DATA`; without it, it is looked for beside the checkout.
+/// The path of a file of the public sample data. Where the file is absent, `test` is skipped and
+/// counted, and the result is `None`. `Q2C_SHARED_DATA` names the folder of the data. Without that
+/// variable the data is looked for beside the checkout.
 #[must_use]
 pub fn shared_data(test: &str, file: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");

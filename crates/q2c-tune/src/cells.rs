@@ -1,4 +1,4 @@
-//! What is run live: one cell for each trial of a round.
+//! The cells of a round of trials: one for each trial.
 
 use super::kernel;
 use q2c_advice::{Order, Role};
@@ -6,27 +6,27 @@ use q2c_model::Bytes;
 use q2c_policy::{KernelSleep, Method};
 use serde::{Deserialize, Serialize};
 
-/// One cell as journaled.
+/// One cell, as the run's journal keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellSpec {
-    /// Block size.
+    /// Block size of the requests.
     pub bs: Bytes,
-    /// A lane's, or the kernel's own hybrid polling.
+    /// A lane's method, or the kernel's own hybrid polling.
     pub method: Method,
-    /// Why.
+    /// Why the method was tried first.
     pub role: Role,
-    /// The round it was ordered in, from 0.
+    /// The round that the cell was ordered in, from 0.
     pub round: u32,
 }
 
 impl CellSpec {
-    /// Whether polled slices stand between the parts of its trials.
+    /// Whether trials of this cell have polled slices before, between and after their parts.
     pub(super) fn has_slices(&self) -> bool {
         self.method.lane().is_some()
     }
 }
 
-/// The cells of one block size in one round, a cell for each trial.
+/// The cells of one block size in one round. An order for several trials makes several cells.
 pub(super) fn cells(bs: Bytes, round: u32, orders: &[Order]) -> Vec<CellSpec> {
     let each = orders.iter().flat_map(|order| {
         let method = Method::from(order.method.clone());
@@ -36,12 +36,12 @@ pub(super) fn cells(bs: Bytes, round: u32, orders: &[Order]) -> Vec<CellSpec> {
         .collect()
 }
 
-/// Rounds in which the kernel's own hybrid polling is run once: it is shown beside the others, and
-/// not decided about.
+/// Number of first rounds in which the kernel's own hybrid polling is run, once in each. It is shown
+/// beside the other methods and never recommended, so no referee orders it.
 const KERNEL_ROUNDS: u32 = 3;
 
-/// The kernel's own sleep, and a fixed one of `sleep_ns`, the mean sleep that is predicted for the
-/// best rule.
+/// The cells of the kernel's own hybrid polling in one round: with the kernel's own sleep, and with a
+/// fixed sleep of `sleep_ns`, the mean sleep that is predicted for the best rule.
 pub(super) fn of_kernel(bs: Bytes, round: u32, sleep_ns: Option<f64>) -> Vec<CellSpec> {
     if round >= KERNEL_ROUNDS {
         return Vec::new();

@@ -10,9 +10,10 @@ use q2c_advice::{predict, relative};
 use q2c_model::Nanos;
 use q2c_policy::LaneMethod;
 use q2c_result::Warning;
+use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
 use q2c_result::tune::{
-    Calibration, Cell, EffectiveMode, Job, Lesson, Measured, Prediction, SCHEMA, Series, Sweep,
-    TuneResult, Unavailable,
+    Calibration, Cell, Job, Lesson, Measured, Prediction, SCHEMA, Series, Sweep, TuneResult,
+    Unavailable,
 };
 use q2c_run::runner::{CellRuns, End};
 use q2c_stats::{Interval, median, sorted};
@@ -242,14 +243,19 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
     let ios: u64 = runs.outcomes().map(|o| o.ios).sum();
     let slept: u64 = runs.outcomes().map(|o| o.slept).sum();
     let switches = runs.interval(|o| o.switches_per_io).median;
+    let means = runs.outcomes().next().and_then(|o| o.polls_by);
+    let polled = Mode::by(ModeKind::Poll, means);
     let was = match runs.plan.cell.method.lane() {
-        Some(LaneMethod::Interrupt) => "interrupt",
-        Some(LaneMethod::Poll) => "poll (spinning on the ring; the device still interrupts)",
-        Some(LaneMethod::Hybrid(_)) if slept == 0 => "poll (the rule never slept)",
-        Some(LaneMethod::Hybrid(_)) if fidelity::stays_on_cpu(runs) => {
-            "hybrid (most sleeps ended without leaving the CPU)"
+        Some(LaneMethod::Interrupt) => Mode::of(ModeKind::Interrupt),
+        Some(LaneMethod::Poll) => polled,
+        Some(LaneMethod::Hybrid(_)) if slept == 0 => polled.noted(ModeNote::NeverSlept),
+        Some(LaneMethod::Hybrid(_)) => {
+            let stayed = fidelity::stays_on_cpu(runs).then_some(ModeNote::StayedOnCpu);
+            Mode {
+                note: stayed,
+                ..Mode::by(ModeKind::Hybrid, means)
+            }
         }
-        Some(LaneMethod::Hybrid(_)) => "hybrid (sleep, then spinning on the ring)",
         None => kernel::was(ios, sum(|o| o.interrupts), switches),
     };
     let told = |count: Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());
@@ -270,10 +276,10 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
         ),
     ];
     EffectiveMode {
-        asked: runs.plan.cell.method.to_string(),
+        asked: runs.plan.cell.method.clone(),
         was: match runs.failures().next().filter(|_| ios == 0) {
-            Some(reason) => format!("not run: {reason}"),
-            None => was.to_owned(),
+            Some(reason) => Mode::of(ModeKind::NotRun).noted(ModeNote::Failed(reason.to_owned())),
+            None => was,
         },
         proof: proof
             .into_iter()

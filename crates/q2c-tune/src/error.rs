@@ -1,4 +1,4 @@
-//! Why a tune run ends without a result.
+//! The errors with which a tune run ends without a result.
 
 use q2c_engine::RunError as EngineRunError;
 use q2c_result::Exit;
@@ -13,13 +13,13 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TuneError {
-    /// Calibration failed.
+    /// The calibration failed or was stopped.
     #[error(transparent)]
     Calibrate(#[from] CalibrateError),
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineRunError),
-    /// An I/O failed.
+    /// An I/O of the workload failed; the text names it.
     #[error("{0}")]
     Io(String),
     /// The run folder failed.
@@ -37,12 +37,12 @@ pub enum TuneError {
     /// A file kept in the run folder is broken.
     #[error("read {path} of the run to be resumed: {problem}; start a new run instead")]
     Kept {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What is wrong.
+        /// The problem in words.
         problem: String,
     },
-    /// Stopped before there was anything to show.
+    /// The run was stopped before the first trial.
     #[error(
         "tune: stopped by a signal before the first trial; finished stages are kept for --resume"
     )]
@@ -50,7 +50,7 @@ pub enum TuneError {
 }
 
 impl TuneError {
-    /// The exit code it means.
+    /// The program's exit code for this error.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {

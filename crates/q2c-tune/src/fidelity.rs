@@ -1,5 +1,5 @@
-//! Prediction against measurement, over sleeping cells. Of each cell only the trials of its first
-//! round count: the costs were not yet corrected by what it showed itself.
+//! Compares predictions with measurements, over sleeping cells. Of each cell only the trials of its
+//! first round count: their predictions were made before the cell's own trials corrected the costs.
 
 use super::cells::CellSpec;
 use super::outcome::TrialOutcome;
@@ -8,7 +8,7 @@ use q2c_run::runner::CellRuns;
 use q2c_stats::{median, sorted};
 use q2c_workbench::workload::REALLY_SLEPT;
 
-/// One cell's errors: medians over its trials of predicted less measured.
+/// The errors of one cell: medians over its trials of predicted less measured figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct CellError {
     iops_pct: f64,
@@ -57,7 +57,7 @@ pub(super) fn fidelity(
     }
 }
 
-/// Whether the sleeps of a cell, if it has any, were none to the kernel.
+/// Whether a cell asked for sleeps, but its threads mostly did not leave the CPU in them.
 pub(super) fn stays_on_cpu(runs: &CellRuns<CellSpec, TrialOutcome>) -> bool {
     let slept = runs.outcomes().any(|o| o.slept > 0);
     slept && runs.interval(|o| o.switches_per_io).median < REALLY_SLEPT
@@ -86,7 +86,8 @@ fn cell_error(
         iops_pct: middle(&|o, p| (p.iops - o.iops) / o.iops * 100.0),
         cpu_points: middle(&|o, p| p.cpu_pct - o.cpu_pct),
         miss_points: middle(&|o, p| (p.miss_rate - o.miss_rate) * 100.0),
-        // Later rounds predict with other costs than the first recording's.
+        // The prediction from the first recording was made with the calibrated costs; later rounds
+        // predict with corrected ones.
         drift_pct: first
             .filter(|_| round == 0)
             .map(|first| (first.iops - paired_iops) / paired_iops * 100.0),
@@ -134,7 +135,8 @@ mod tests {
         }
     }
 
-    /// In the second round the costs have learned from the first: its error of 50 % does not count.
+    /// In the second round the costs are corrected by the first one, so the error of 50 % in the
+    /// second round does not count.
     #[test]
     fn what_a_correction_has_seen_does_not_count() {
         let mut cell = runs("hybrid:fixed:1us", &[(100.0, 110.0), (100.0, 150.0)]);
@@ -145,8 +147,8 @@ mod tests {
         assert!((got.iops_error_pct_median - 10.0).abs() < 1e-9, "{got:?}");
     }
 
-    /// Errors of the trials: +10 %, -10 %, +20 %: their median is 10 %. The other cell is 5 % off;
-    /// interrupt is left out.
+    /// The trials of the first cell are off by +10 %, -10 % and +20 %, with the median 10 %. The
+    /// second cell is off by 5 %, and the cell of interrupts is left out.
     #[test]
     fn errors_are_paired_within_a_cell_and_taken_as_they_are_across() {
         let cells = [

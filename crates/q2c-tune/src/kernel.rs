@@ -15,7 +15,9 @@ use q2c_engine::{EngineSpec, RunError};
 use q2c_host::machine::kernel_version;
 use q2c_host::restore::Guard;
 use q2c_model::Nanos;
+use q2c_policy::method::Means;
 use q2c_policy::{KernelSleep, Method};
+use q2c_result::mode::{Mode, ModeKind, ModeNote};
 use q2c_result::tune::{Series, Unavailable};
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{CellError, Context};
@@ -263,17 +265,18 @@ fn sleeps(
 }
 
 /// What a cell really was, from counts over its trials.
-pub(super) fn was(ios: u64, interrupts: Option<u64>, switches_per_io: f64) -> &'static str {
+pub(super) fn was(ios: u64, interrupts: Option<u64>, switches_per_io: f64) -> Mode {
     let left_cpu = switches_per_io >= q2c_workbench::workload::REALLY_SLEPT;
     let interrupts = interrupts.map(|n| n as f64 / ios.max(1) as f64);
+    let call = |kind| Mode::by(kind, Some(Means::Call));
     match (interrupts, left_cpu) {
-        _ if ios == 0 => "not run",
-        (Some(n), _) if n >= BY_INTERRUPT => "interrupt: the kernel ignored the request to poll",
-        (None, true) => {
-            "not proved: interrupts could not be read, and a wait for them leaves the CPU, too"
+        _ if ios == 0 => Mode::of(ModeKind::NotRun),
+        (Some(n), _) if n >= BY_INTERRUPT => {
+            Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored)
         }
-        (_, true) => "hybrid-kernel (the kernel sleeps, then asks the device; no interrupts)",
-        (_, false) => "poll (the kernel asks the device, and rarely slept)",
+        (None, true) => Mode::of(ModeKind::NotProved).noted(ModeNote::InterruptsUnread),
+        (_, true) => call(ModeKind::HybridKernel),
+        (_, false) => call(ModeKind::Poll).noted(ModeNote::NeverSlept),
     }
 }
 
@@ -370,14 +373,13 @@ mod tests {
     #[test]
     fn what_it_was_is_told_by_interrupts_and_switches() {
         for (ios, interrupts, switches, wanted) in [
-            (1_000, Some(0), 0.95, "hybrid-kernel"),
-            (1_000, Some(3), 0.02, "poll"),
-            (1_000, Some(998), 0.99, "interrupt"),
-            (1_000, None, 0.99, "not proved"),
-            (0, Some(0), 0.0, "not run"),
+            (1_000, Some(0), 0.95, ModeKind::HybridKernel),
+            (1_000, Some(3), 0.02, ModeKind::Poll),
+            (1_000, Some(998), 0.99, ModeKind::Interrupt),
+            (1_000, None, 0.99, ModeKind::NotProved),
+            (0, Some(0), 0.0, ModeKind::NotRun),
         ] {
-            let was = was(ios, interrupts, switches);
-            assert!(was.starts_with(wanted), "{was}");
+            assert_eq!(was(ios, interrupts, switches).kind, wanted);
         }
     }
 

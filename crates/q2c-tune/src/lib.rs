@@ -1,11 +1,12 @@
-//! `q2c tune`: calibrate, record by classic polling, then rounds of simulation and trials, and a
-//! verdict by the trials.
+//! Runs `q2c tune`: calibrates, records classic polling, runs rounds of simulation and trials, and
+//! makes the result.
 //!
-//! Which rules are tried and which has won is for [`q2c_advice`]; here the trials are run.
+//! [`q2c_advice`] decides which rules are tried and which one has won; this crate runs the trials.
 //!
-//! Every live trial is cut into parts that stand between polled slices of the same thread and ring.
-//! The prediction compared with it comes from those slices, never from the trial; the prediction
-//! from the first recording is kept too, and its distance is the device's drift.
+//! Every live trial is cut into parts, with polled slices before, between and after them on the same
+//! thread and ring. The prediction that a trial is compared with is made from these slices, never
+//! from the trial itself. A prediction from the first recording is kept as well; its distance from
+//! the paired one is the device's drift.
 
 mod cells;
 mod conclude;
@@ -37,49 +38,50 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// Everything a tune run stands on.
+/// The inputs of a run: the plan, the workload and the machine.
 pub struct Tune<'a> {
-    /// What to do.
+    /// The plan.
     pub spec: &'a TuneSpec,
-    /// The workload to tune, its target open.
+    /// The workload to tune, with its target open.
     pub workload: &'a Workload,
-    /// Machine facts.
+    /// Facts of the machine, for the result and for the identity of calibrations.
     pub machine: &'a Machine,
-    /// Target facts.
+    /// Facts of the target, for the result.
     pub target: &'a Target,
-    /// What stored calibrations know the target by.
+    /// Name of the target in the identity of stored calibrations.
     pub calibration_target: &'a str,
-    /// What the doctor said.
+    /// The report of `q2c doctor`, for the result.
     pub doctor: &'a DoctorReport,
-    /// Where calibrations are kept; `None` when nowhere.
+    /// Where calibrations are kept for later runs; `None` when they are not kept.
     pub store: Option<&'a Store>,
-    /// Measure anew even when a stored calibration fits.
+    /// Whether to calibrate anew even when a stored calibration fits.
     pub recalibrate: bool,
-    /// Where changes of settings are written down; `None` when there is no place: then none is
+    /// Folder of the journal of changed settings; `None` where there is none, and no setting is
     /// changed.
     pub restore_dir: Option<&'a Path>,
-    /// CPU per I/O of the null engine, ns.
+    /// CPU time per I/O of the null engine with recording on, ns.
     pub harness_floor_ns: f64,
-    /// The same with nothing kept.
+    /// CPU time per I/O of the null engine with nothing kept, ns.
     pub harness_bare_ns: f64,
-    /// Raised to stop.
+    /// Stops the run when it is set.
     pub stop: &'a AtomicBool,
 }
 
-/// File names in the run folder.
+// Names of files in the run folder.
 const CALIBRATION_FILE: &str = "calibration.json";
-/// The calibration with what the trials taught: the costs of the report's sweep.
+/// The calibration with the correction that the trials called for: the report's sweep uses it.
 const CORRECTED_FILE: &str = "corrected.json";
+/// The machine and job that the calibration belongs to.
 const CALIBRATED_FILE: &str = "calibration-identity.json";
 
 impl Tune<'_> {
-    /// Runs in `folder`, which may hold an interrupted run of the same plan, and returns the
-    /// result. The caller writes result and report, and finishes the folder with the state returned
-    /// beside.
+    /// Runs in `folder`, which may hold an interrupted run of the same plan, and returns the result
+    /// and the state of the run. The caller writes result and report into the folder, and finishes
+    /// the folder with the state.
     ///
     /// # Errors
-    /// When a stage before the trials fails or is stopped, or the folder does. A run stopped during its trials gives
-    /// an incomplete result instead.
+    /// A stage before the trials failed or was stopped, or the folder failed. A run that is stopped
+    /// during its trials returns an incomplete result instead.
     pub fn run(
         &self,
         folder: &mut RunDir,
@@ -122,8 +124,8 @@ impl Tune<'_> {
         Ok((result, state))
     }
 
-    /// From the run folder when resumed, else from the store, else measured; always left in the
-    /// folder.
+    /// Returns the calibration: from the run folder when the run is resumed, else from the store,
+    /// else measured. The calibration is always left in the folder.
     fn calibration(
         &self,
         folder: &RunDir,
@@ -162,7 +164,7 @@ impl Tune<'_> {
     }
 }
 
-/// A resumed run stands on its calibration only where machine and job are as they were.
+/// Checks that machine and job of a resumed run are those that its calibration was measured with.
 fn still_holds(folder: &RunDir, now: &Identity) -> Result<(), TuneError> {
     let then: Identity = read_json(folder, CALIBRATED_FILE)?.unwrap_or_default();
     let changed: Vec<String> = then

@@ -1,23 +1,25 @@
-//! What one live trial gives: a line of `cells.jsonl`.
+//! The figures of one live trial, as a line of `cells.jsonl`.
 
 use super::kernel::KernelSleeps;
 use q2c_advice::{Beside, Predicted, Trial};
 use q2c_engine::LaneData;
 use q2c_engine::measure::{IntervalStats, intervals};
 use q2c_model::Nanos;
+use q2c_policy::method::Means;
 use q2c_result::tune::{Prediction, Series};
 use q2c_stats::{mean, percentile, quantiles};
 use q2c_workbench::workload::{INTERVAL, Watched};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 
-/// Quantiles kept of each trial's latencies.
+/// Number of quantiles that are kept of each trial's latencies.
 pub(super) const QUANTILES: usize = 200;
 
-/// One trial. Units as in [`q2c_result::tune::Measured`].
+/// The figures of one trial. If nothing else is said, they are of the measured parts, and of all
+/// lanes together. Units are those of [`q2c_result::tune::Measured`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialOutcome {
-    /// The round it was ordered in, from 0.
+    /// The round that the trial was ordered in, from 0.
     #[serde(default)]
     pub round: u32,
     /// I/Os per second, all lanes.
@@ -38,56 +40,62 @@ pub struct TrialOutcome {
     pub p99_ns: f64,
     /// U2C: 99.9th percentile, ns.
     pub p999_ns: f64,
-    /// Busy CPUs, idle baseline taken off; `None` when they could not be read.
+    /// Busy CPUs of the machine, less the idle baseline; `None` when they could not be read.
     pub busy_cpus: Option<f64>,
-    /// Voluntary switches per slept I/O, or per I/O.
+    /// Voluntary switches per I/O that slept, or per I/O when none slept.
     pub switches_per_io: f64,
-    /// I/Os.
+    /// I/Os of the measured parts.
     pub ios: u64,
     /// I/Os that slept.
     pub slept: u64,
-    /// I/Os, of all stages of the trial, for whose samples there was no memory.
+    /// I/Os for whose samples there was no memory, of all stages of the trial.
     pub unrecorded: u64,
-    /// Interrupts of the disk.
+    /// Interrupts of the disk; `None` when they could not be read.
     pub interrupts: Option<u64>,
-    /// Requests the disk completed.
+    /// Requests that the disk completed; `None` when its counters could not be read.
     pub requests: Option<u64>,
-    /// Bytes they moved.
+    /// Bytes that these requests moved; `None` when the counters could not be read.
     pub device_bytes: Option<u64>,
-    /// Bytes the lanes asked for.
+    /// Bytes that the lanes asked for.
     pub bytes: u64,
-    /// IOPS of the polled slices beside the trial.
+    /// IOPS of the polled slices of the trial.
     pub poll_iops: f64,
-    /// Thread CPU of those slices, percent: below 100 the CPU was shared or stolen.
+    /// Thread CPU of the polled slices, percent; below 100 the CPU was shared or stolen.
     pub poll_cpu_pct: f64,
-    /// Busy CPUs in those slices, idle baseline taken off; `None` when they could not be read.
+    /// Busy CPUs of the machine in the polled slices, less the idle baseline; `None` when they could
+    /// not be read.
     #[serde(default)]
     pub poll_busy_cpus: Option<f64>,
-    /// The paired prediction.
+    /// The paired prediction; `None` for a method that is not predicted.
     pub predicted: Option<Prediction>,
     /// Quantiles of U2C at the midpoints of equal shares, ns.
     pub quantiles: Vec<f64>,
-    /// Interval by interval.
+    /// Figures of the trial by interval.
     pub series: Series,
     /// The ring's flags, as the kernel names them.
     pub ring_flags: String,
-    /// Of a rule with a formula: what it made of its windows, those before the measured time
-    /// included.
+    /// Where the engine looked for completions.
+    #[serde(default)]
+    pub polls_by: Option<Means>,
+    /// Counts of the windows of a rule with a formula, those before the measured time included;
+    /// `None` for every other method.
     #[serde(default)]
     pub windows: Option<Windows>,
-    /// Of the kernel's own hybrid polling: what a probe saw.
+    /// The sleeps of the kernel's own hybrid polling, as a probe saw them; `None` for every other
+    /// method.
     #[serde(default)]
     pub kernel_sleeps: Option<KernelSleeps>,
 }
 
-/// Windows that a formula was asked about.
+/// Counts of the windows for which a formula computed a sleep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Windows {
-    /// All of them, one per bucket.
+    /// All windows; each bucket of requests has its own.
     pub all: u64,
-    /// With a negative time as the answer: no sleep.
+    /// Windows for which the formula gave a negative time, and the rule did not sleep.
     pub negative: u64,
-    /// Without a number as the answer, by a division by zero or an overflow: no sleep.
+    /// Windows for which the formula gave no number, by a division by zero or an overflow, and the
+    /// rule did not sleep.
     pub undefined: u64,
 }
 
@@ -102,7 +110,7 @@ impl Sum for Windows {
 }
 
 impl TrialOutcome {
-    /// As the referee takes it.
+    /// The figures in the form that the referee takes.
     pub(super) fn evidence(&self) -> Trial {
         let predicted = self.predicted.map(|predicted| Predicted {
             relative_iops: predicted.iops / self.poll_iops,
@@ -127,7 +135,7 @@ impl TrialOutcome {
     }
 }
 
-/// The measured stages of a trial as one, all lanes together.
+/// The figures of several stages of a run as one trial, all lanes together.
 pub(super) fn measured(
     watched: &Watched,
     stages: &[usize],
@@ -146,7 +154,8 @@ pub(super) fn measured(
         p50_ns: percentile(&stats.latencies, 0.5),
         p99_ns: percentile(&stats.latencies, 0.99),
         p999_ns: percentile(&stats.latencies, 0.999),
-        // What was busy at rest may have stopped since; the threads' own CPU was busy for sure.
+        // A load that was there at rest may have stopped since, so the difference can be too small.
+        // The threads' own CPU was busy for sure.
         busy_cpus: span
             .busy_cpus
             .map(|busy| (busy - idle_busy_cpus).max(stats.cpu_ns as f64 / stats.wall_ns)),
@@ -166,12 +175,13 @@ pub(super) fn measured(
             .first()
             .map_or("", |lane| lane.facts.flags)
             .to_owned(),
+        polls_by: watched.data.lanes.first().map(|lane| lane.facts.polls_by),
         ..TrialOutcome::default()
     }
 }
 
-/// Stage after stage, the time between them left out. IOPS are summed over lanes, everything else
-/// is their mean.
+/// The series over the given stages, with the time between them left out. IOPS are summed over lanes;
+/// all other figures are means over lanes.
 fn series(watched: &Watched, stages: &[usize]) -> Series {
     let interval = interval_of(watched, stages);
     let lanes: Vec<Vec<IntervalStats>> = watched
@@ -195,14 +205,14 @@ fn series(watched: &Watched, stages: &[usize]) -> Series {
         slept_ns: column(|i| i.slept_ns),
         mean_ns: column(|i| i.mean_ns),
         p99_ns: column(|i| i.p99_ns),
-        // The sampler may have no reading there.
+        // The sampler may have no reading in an interval.
         cpu_pct: (0..length)
             .map(|n| Some(at(n, |i| i.cpu_pct)).filter(|pct| pct.is_finite()))
             .collect(),
     }
 }
 
-/// A part of a trial is one interval where it is shorter than the sampler's.
+/// Length of an interval: the sampler's, or that of the shortest stage where that is less.
 fn interval_of(watched: &Watched, stages: &[usize]) -> Nanos {
     let wall = |&stage: &usize| watched.stats(stage).wall_ns as u64;
     stages
@@ -212,7 +222,7 @@ fn interval_of(watched: &Watched, stages: &[usize]) -> Nanos {
         .map_or(INTERVAL, |least| INTERVAL.min(Nanos(least)))
 }
 
-/// One lane's intervals over several stages, as if these followed each other.
+/// The intervals of one lane over several stages, as if the stages followed each other directly.
 fn joined(lane: &LaneData, stages: &[usize], interval: Nanos) -> Vec<IntervalStats> {
     let mut before = 0.0;
     let mut all = Vec::new();

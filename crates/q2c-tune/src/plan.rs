@@ -1,4 +1,4 @@
-//! The trials of one round, as a plan on the runner.
+//! The trials of one round, as a plan of the runner.
 
 use super::Tune;
 use super::cells::CellSpec;
@@ -15,7 +15,7 @@ use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_sim::Recording;
 use q2c_workbench::workload::Watched;
 
-/// Thread and ring set up and torn down, seconds.
+/// Time to set up and tear down threads and rings for a trial, seconds.
 const OVERHEAD_S: f64 = 0.1;
 
 pub(super) struct RoundPlan<'a> {
@@ -27,7 +27,7 @@ pub(super) struct RoundPlan<'a> {
 /// One block size in a round.
 pub(super) struct Size {
     pub bs: Bytes,
-    /// The costs that its trials are predicted with.
+    /// The corrected costs that the trials are predicted with.
     pub cost: CostModel,
     pub cells: Vec<CellSpec>,
     /// IOPS of polling in one lane.
@@ -35,7 +35,7 @@ pub(super) struct Size {
 }
 
 impl Tune<'_> {
-    /// A trial's stages at a block size at which a polling lane does `lane_iops`.
+    /// The stages of a trial, at a block size at which a polling lane does `lane_iops`.
     pub(super) fn timetable(&self, method: &LaneMethod, lane_iops: f64) -> Timetable {
         let lengths = Lengths {
             measured: self.spec.seconds,
@@ -45,7 +45,7 @@ impl Tune<'_> {
         Timetable::new(method, &lengths.stretched(lane_iops))
     }
 
-    /// How long a trial takes, seconds.
+    /// Expected length of a trial, seconds.
     pub(super) fn trial_seconds(&self, method: &Method, lane_iops: f64) -> f64 {
         OVERHEAD_S
             + match method.lane() {
@@ -87,7 +87,7 @@ impl RoundPlan<'_> {
         }
     }
 
-    /// `None` for classic polling: the slices are that already.
+    /// The paired prediction; `None` for classic polling, which the slices are already.
     fn predicted(
         &self,
         method: &LaneMethod,
@@ -102,8 +102,8 @@ impl RoundPlan<'_> {
     }
 }
 
-/// Polling that got less than a whole CPU (steal, a neighbour) tells that the trial between got no
-/// more.
+/// Scales the predicted CPU by the share of a CPU that polling got in the slices. When polling got
+/// less than a whole CPU (steal, another task), the trial got no more either.
 fn as_much_of_a_cpu(prediction: Prediction, polled_cpu: f64) -> Prediction {
     Prediction {
         cpu_pct: prediction.cpu_pct * polled_cpu.min(1.0),
@@ -173,8 +173,8 @@ impl Plan for RoundPlan<'_> {
     }
 }
 
-/// What a formula made of the windows so far, in all lanes built from this method; `None` for a
-/// method without one.
+/// The counts of a formula's windows so far, in all lanes that were built from this method; `None`
+/// for a method without a formula.
 fn windows(method: &LaneMethod) -> Option<Windows> {
     method.policy()?.tally().map(|tally| Windows {
         all: tally.windows,
@@ -183,7 +183,7 @@ fn windows(method: &LaneMethod) -> Option<Windows> {
     })
 }
 
-/// What the keys of a round begin with.
+/// The begin of all keys of a round.
 fn keys_of(round: u32) -> String {
     format!("{round}/")
 }

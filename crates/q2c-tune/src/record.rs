@@ -1,5 +1,5 @@
-//! Recordings by classic polling, kept in the run folder: the first as `trace-BS.parquet`, one
-//! before each later round as `polled-BS-ROUND.parquet`.
+//! Recordings of classic polling, kept in the run folder: the first one as `trace-BS.parquet`, and
+//! one before each later round as `polled-BS-ROUND.parquet`.
 
 use super::{Tune, TuneError};
 use q2c_engine::{LaneData, Sample};
@@ -14,11 +14,12 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Polling before the recording, not kept: the device's first I/Os are not like the others.
+/// Length of the polling before the recording. It is not kept, since the first I/Os are not like the
+/// others.
 const WARM_UP: Nanos = Nanos::from_millis(200);
 
-/// Records `seconds` of polling into the run folder's file `name`, or reads the file back where the
-/// folder has it. One recording per lane.
+/// Records `seconds` of polling into the run folder's file `name`, or reads the file back when the
+/// folder has it. Returns one recording per lane.
 pub(super) fn recording(
     tune: &Tune<'_>,
     folder: &RunDir,
@@ -84,7 +85,7 @@ fn store(tune: &Tune<'_>, watched: &Watched, bs: Bytes, path: &Path) -> Result<(
     Ok(())
 }
 
-/// The machine and the job, in words.
+/// Facts of the machine and the job for the trace's metadata.
 fn facts(tune: &Tune<'_>, bs: Bytes) -> BTreeMap<String, String> {
     let (machine, workload) = (tune.machine, tune.workload);
     let cpus: Vec<String> = workload.cpus.iter().map(ToString::to_string).collect();
@@ -137,7 +138,7 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
     record
 }
 
-/// The polled I/Os of some stages of one lane, as the simulator replays them.
+/// The polled I/Os of the given stages of one lane, as a recording that the simulator can replay.
 pub(super) fn of_stages(lane: &LaneData, stages: &[usize], io: Io) -> Recording {
     let mut recording = Recording::default();
     for &stage in stages {

@@ -1,4 +1,4 @@
-//! Round after round of trials, until every block size has its answer or the budget is spent.
+//! Runs rounds of trials until every block size has its answer or the budget is spent.
 
 use super::cells::{self, CellSpec};
 use super::outcome::TrialOutcome;
@@ -15,36 +15,37 @@ use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{CellRuns, End, Progress, Runner, Settings, SystemClock, Trial};
 use q2c_sim::Recording;
 
-/// Trials of each block size on average, as a multiple of those that an answer stands on.
+/// Most trials for each block size on average, as a multiple of the trials that an answer needs.
 const TRIALS_PER_WANTED: u32 = 6;
-/// Length of the recordings between rounds, as a share of the first.
+/// Length of the recordings between rounds, as a share of the first recording.
 const LATER_RECORDING: f64 = 0.25;
 
-/// One block size under way.
+/// The state of one block size during the rounds.
 pub(super) struct Case {
     pub bs: Bytes,
     pub referee: Referee,
-    /// The first recording, one lane each.
+    /// The first recording, by lane.
     pub first: Vec<Recording>,
-    /// IOPS of polling in one lane, in that.
+    /// IOPS of polling in one lane of the first recording.
     pub lane_iops: f64,
-    /// The mean sleep expected of the best rule by simulation when the first round was planned: the
-    /// kernel runs with it, too.
+    /// The mean sleep that simulation expected of the best rule when the first round was planned. The
+    /// kernel's own polling is also run with this sleep.
     pub kernel_sleep_ns: Option<f64>,
-    /// Whether its answer is clear, or nothing is left for it.
+    /// Whether the answer is clear, or no trial is left for this block size.
     pub done: bool,
 }
 
-/// What all rounds gave.
+/// The trials of all rounds.
 pub(super) struct Verified {
     pub cases: Vec<Case>,
-    /// A method at a block size each, with its trials of all rounds.
+    /// One cell for each method at each block size, with its trials of all rounds.
     pub cells: Vec<CellRuns<CellSpec, TrialOutcome>>,
     pub warnings: Vec<Warning>,
     pub end: End,
 }
 
-/// Runs them.
+/// Makes the first recordings and runs all rounds. `kernel` says whether the kernel's own hybrid
+/// polling is run, too.
 pub(super) fn verify(
     tune: &Tune<'_>,
     folder: &mut RunDir,
@@ -91,7 +92,7 @@ pub(super) fn verify(
         }
         match hear_again(tune, folder, &mut verified.cases, round) {
             Ok(()) => {}
-            // What the rounds gave is a result all the same.
+            // The rounds so far make a result, although the recording was stopped.
             Err(TuneError::Stopped) => {
                 verified.end = End::Cancelled;
                 break;
@@ -102,7 +103,7 @@ pub(super) fn verify(
     Ok(verified)
 }
 
-/// A further recording of every open block size, after a round.
+/// Makes a further recording of every open block size after a round, for its referee.
 fn hear_again(
     tune: &Tune<'_>,
     folder: &RunDir,
@@ -146,7 +147,7 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
     })
 }
 
-/// What every open block size wants next; `None` when none wants anything.
+/// Asks the referee of every open block size for its next trials; `None` when no trial is asked for.
 fn next_round(
     tune: &Tune<'_>,
     cases: &mut [Case],
@@ -159,7 +160,7 @@ fn next_round(
     let left = all.saturating_sub(spent) / open;
     let mut sizes = Vec::new();
     for case in cases.iter_mut().filter(|case| !case.done) {
-        // The first round looks at everything, whatever the budget.
+        // The first round is run whole, whatever the budget.
         let most = match spent {
             0 => u32::MAX,
             _ => left.min(affordable(tune, case, spent_s / f64::from(spent), spent_s) / open),
@@ -173,7 +174,8 @@ fn next_round(
     (!sizes.is_empty()).then_some(sizes)
 }
 
-/// Trials that the rest of the budget pays for, where a trial so far took `trial_s`.
+/// Number of trials that fit into the rest of the budget. `trial_s` is the mean time of the trials
+/// so far.
 fn affordable(tune: &Tune<'_>, case: &Case, trial_s: f64, spent_s: f64) -> u32 {
     let planned = tune.trial_seconds(&Method::POLL, case.lane_iops);
     let left = tune.spec.budget_s.map(|budget| budget - spent_s);
@@ -199,7 +201,7 @@ fn size(case: &mut Case, orders: &[Order], kernel: bool) -> Size {
     }
 }
 
-/// Of the rule that simulation puts first.
+/// The mean sleep of the best rule by simulation.
 fn expected_sleep(case: &Case) -> Option<f64> {
     let sleeping = case.referee.outlooks().iter();
     let sleeping = sleeping.filter(|o| o.follows && o.sleep_ns > 0.0);
@@ -216,7 +218,7 @@ fn round_in_words(round: u32, sizes: &[Size]) -> String {
 }
 
 impl Verified {
-    /// Sorts a round's trials in: to the referee of their block size, and to the cell of their
+    /// Gives a round's trials to the referee of their block size, and adds them to the cell of their
     /// method.
     fn take(&mut self, round: Vec<CellRuns<CellSpec, TrialOutcome>>) {
         for runs in round {

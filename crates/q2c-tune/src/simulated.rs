@@ -1,5 +1,5 @@
-//! The sweep that a report shows: every rule of the standard grid on the first recording, with the
-//! costs as the trials left them.
+//! The sweep that a report shows: every rule of the standard grid and the user's rules on the first
+//! recording, with the costs as the trials corrected them.
 
 use super::Tune;
 use q2c_advice::FLOOR;
@@ -86,7 +86,7 @@ fn sweep_cell(cell: &q2c_sim::SweepCell) -> SweepCell {
     }
 }
 
-/// The simulator's outcome as results have it.
+/// The simulator's outcome in the form of a result.
 pub(super) fn prediction(outcome: &Outcome) -> Prediction {
     Prediction {
         iops: outcome.iops,

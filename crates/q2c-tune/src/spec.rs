@@ -1,4 +1,4 @@
-//! What a tune run is asked to do: `plan.toml` of its run folder.
+//! The plan of a tune run, as `plan.toml` of its run folder.
 
 use q2c_advice::Goal;
 use q2c_model::Bytes;
@@ -6,66 +6,67 @@ use q2c_policy::PolicySpec;
 use q2c_sim::{Limits, Objective};
 use serde::{Deserialize, Serialize};
 
-/// A tune run in plain values.
+/// The plan of a tune run, in plain values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TuneSpec {
-    /// Target as given.
+    /// Target as the user gave it.
     pub target: String,
     /// Foreground interface, as text.
     pub engine: String,
     /// Pattern, as text.
     pub rw: String,
-    /// Block sizes, in order.
+    /// Block sizes, in the order of the results.
     pub sizes: Vec<Bytes>,
-    /// CPUs of the foreground lanes.
+    /// CPUs of the foreground lanes, one per lane.
     pub cpus: Vec<u32>,
-    /// Background jobs, as text.
+    /// Background jobs, as text; empty for none.
     pub background: Vec<String>,
     /// Rules that the user wrote or named, as policy texts.
     #[serde(default)]
     pub rules: Vec<String>,
-    /// Length of a trial's measured part, seconds.
+    /// Length of all measured parts of a trial together, seconds.
     pub seconds: f64,
-    /// Length of the parts that a trial's measured time is cut into, polled slices before, between
-    /// and after them, seconds; longer on a device that does few I/Os in it.
+    /// Length of one part of a trial, seconds. The trial makes it longer on a device that does few
+    /// I/Os in it.
     pub part_seconds: f64,
-    /// Length of each polled slice, seconds; longer likewise.
+    /// Length of one polled slice, seconds. The trial makes it longer together with the parts.
     pub slice_seconds: f64,
-    /// Length of the recording, seconds.
+    /// Length of the first recording, seconds.
     pub record_seconds: f64,
-    /// Trials that an answer stands on.
+    /// Trials that an answer needs.
     pub trials: u32,
     /// Objective, as text.
     pub objective: String,
-    /// IOPS at least, as text: `9300`, `93%` of polling's.
+    /// The floor, as text: IOPS (`9300`), or a share of polling's (`93%`); `None` for the standard
+    /// floor.
     pub min_iops: Option<String>,
-    /// U2C p99 at most, ns.
+    /// Bound on the 99th percentile of U2C, ns; `None` for no bound.
     pub max_p99_ns: Option<f64>,
-    /// CPU at most, percent.
+    /// Bound on thread CPU, percent of one CPU and lane; `None` for no bound.
     pub max_cpu_pct: Option<f64>,
-    /// Time for all trials, seconds.
+    /// Time for all trials, seconds; `None` for no limit.
     pub budget_s: Option<f64>,
-    /// Seed of offsets and order.
+    /// Seed of offsets, of simulations and of the order of trials.
     pub seed: u64,
 }
 
 impl TuneSpec {
-    /// The objective; the standard one when the text is not understood (it was checked when the
-    /// spec was made).
+    /// The objective. The text was checked when the spec was made; one that is not understood gives
+    /// the standard objective.
     #[must_use]
     pub fn objective(&self) -> Objective {
         self.objective.parse().unwrap_or_default()
     }
 
-    /// The user's rules; one whose text is not understood is left out (they were checked when the
-    /// spec was made).
+    /// The user's rules. The texts were checked when the spec was made; one that is not understood
+    /// is left out.
     #[must_use]
     pub fn rules(&self) -> Vec<PolicySpec> {
         let read = self.rules.iter().map(|text| text.parse());
         read.filter_map(Result::ok).collect()
     }
 
-    /// Objective and limits.
+    /// Objective and limits, as the referee takes them.
     #[must_use]
     pub fn goal(&self) -> Goal {
         Goal {
@@ -74,8 +75,8 @@ impl TuneSpec {
         }
     }
 
-    /// The limits; a floor whose text is not understood is left out (it was checked when the spec
-    /// was made).
+    /// The limits. The text of the floor was checked when the spec was made; one that is not
+    /// understood is left out.
     #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {

@@ -1,17 +1,17 @@
-//! A trial's stages: polled slices and parts of the trial by turns, so that a device that drifts
-//! within a second is the same for both.
+//! The stages of a trial: polled slices and parts of the trial in turns, so that both see the same
+//! device even when it drifts within a second.
 
 use q2c_advice::settling;
 use q2c_model::Nanos;
 use q2c_policy::LaneMethod;
 use q2c_workbench::workload::{Stage, Step};
 
-/// Settling before interrupts and polling count: nothing learns there.
+/// Time to settle for interrupts and polling. It is short, since these methods learn nothing.
 const SHORT: Nanos = Nanos::from_millis(100);
-/// I/Os that a part must have room for.
+/// I/Os of one lane that fit into a part at least.
 const IOS_PER_PART: f64 = 100.0;
 
-/// Lengths, seconds.
+/// The lengths that a timetable is made of, seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Lengths {
     /// All parts together.
@@ -23,8 +23,8 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Parts and slices get longer where a part would have few of the I/Os of a lane that does
-    /// `lane_iops`.
+    /// Makes parts and slices longer when a lane that does `lane_iops` would do too few I/Os in a
+    /// part.
     pub fn stretched(self, lane_iops: f64) -> Self {
         let by = (IOS_PER_PART / (self.part * lane_iops)).max(1.0);
         let part = (self.part * by).min(self.measured);
@@ -40,13 +40,13 @@ impl Lengths {
     }
 }
 
-/// Stages, and which of them are which.
+/// The stages of a trial: settling, then a slice, then parts and slices in turns.
 #[derive(Default)]
 pub(super) struct Timetable {
     pub stages: Vec<Stage>,
-    /// Polled slices.
+    /// Indices of the polled slices in `stages`.
     pub slices: Vec<usize>,
-    /// Parts that are measured.
+    /// Indices of the measured parts in `stages`.
     pub parts: Vec<usize>,
 }
 
@@ -57,8 +57,8 @@ impl Timetable {
         let parts = lengths.parts();
         let part = Nanos::from_secs_f64(lengths.measured / parts as f64);
         let mut timetable = Timetable::default();
-        // The thread's first I/Os are not like the others: the first slice comes after the
-        // settling.
+        // The first slice comes after the settling, since the thread's first I/Os are not like the
+        // others.
         timetable
             .stages
             .push(Stage::new(Step::By(method.clone()), settle));
@@ -80,7 +80,7 @@ impl Timetable {
         self.stages.push(stage);
     }
 
-    /// Its length when nothing is late.
+    /// Length of all stages together, when nothing is late.
     pub fn seconds(&self) -> f64 {
         self.stages.iter().map(|s| s.length.as_secs_f64()).sum()
     }
@@ -96,7 +96,7 @@ mod tests {
         slice: 0.05,
     };
 
-    /// Settling and a slice, then ten times part and slice: 0.1 + 0.05 + 10 * 0.15.
+    /// The length is settling and a slice, then ten times part and slice: 0.1 + 0.05 + 10 * 0.15.
     #[test]
     fn slices_stand_on_both_sides_of_every_part() {
         let timetable = Timetable::new(&LaneMethod::Interrupt, &LENGTHS);
@@ -108,7 +108,8 @@ mod tests {
         }
     }
 
-    /// 500 I/Os a second: 100 of them take 0.2 s. 50 a second would take more than the trial has.
+    /// At 500 I/Os a second, 100 I/Os take 0.2 s. At 50 a second they take longer than the trial, so
+    /// the part is as long as the trial.
     #[test]
     fn parts_are_longer_on_a_slow_device() {
         assert_eq!(LENGTHS.stretched(20_000.0), LENGTHS);

@@ -1,4 +1,4 @@
-//! Ways in which this run can mislead.
+//! Warnings of a run: conditions under which its figures mislead.
 
 use super::Tune;
 use super::cells::CellSpec;
@@ -10,18 +10,19 @@ use q2c_stats::{median, percentile, sorted};
 
 type Runs = CellRuns<CellSpec, TrialOutcome>;
 
-/// More or less data than asked by this share is worth a warning.
+/// Share by which the bytes that the disk moved may differ from the bytes asked.
 const MISMATCH: f64 = 0.05;
-/// Polling that got less of its CPU than this, in percent, shared it.
+/// Thread CPU of polling, percent, below which it shared its CPU.
 const WHOLE_CPU_PCT: f64 = 97.0;
-/// The device is steady when 80 % of the polled slices lie within this share.
+/// The device is steady when the 90th percentile of the slices' IOPS exceeds the 10th by at most
+/// this share.
 const STEADY: f64 = 0.15;
-/// More busy CPUs than this at rest disturb the trials.
+/// Busy CPUs at rest above which the trials count as disturbed.
 const QUIET_CPUS: f64 = 0.2;
 
-/// Everything worth a warning.
+/// All warnings of a run.
 pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
-    // The disk counts the background's I/O too, which is not known here.
+    // The disk also counts the background's I/O, whose bytes are not known here.
     let alone = tune.workload.background.is_empty();
     let mismatches = cells.iter().filter(|_| alone).filter_map(device_mismatch);
     busy_at_rest(tune)
@@ -34,12 +35,12 @@ pub(super) fn warnings(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
         .collect()
 }
 
-/// Cells with polled slices beside their trials.
+/// The cells that have polled slices beside their trials.
 fn with_slices(cells: &[Runs]) -> impl Iterator<Item = &Runs> {
     cells.iter().filter(|runs| runs.plan.cell.has_slices())
 }
 
-/// Something else ran before the trials began; with background jobs that is what was asked for.
+/// Warns when CPUs were busy before the trials began. With background jobs they are busy on purpose.
 fn busy_at_rest(tune: &Tune<'_>) -> Option<Warning> {
     let busy = tune.workload.site.idle_busy_cpus;
     (busy > QUIET_CPUS && tune.workload.background.is_empty()).then(|| Warning {
@@ -50,7 +51,8 @@ fn busy_at_rest(tune: &Tune<'_>) -> Option<Warning> {
     })
 }
 
-/// Polling never gives its CPU up: what it did not get went to others.
+/// Warns when polling did not get its whole CPU. Polling never gives its CPU up, so the rest went to
+/// other tasks or guests.
 fn shared_cpu(cells: &[Runs]) -> Option<Warning> {
     let outcomes = with_slices(cells).flat_map(CellRuns::outcomes);
     let share = median(&sorted(
@@ -67,7 +69,7 @@ fn shared_cpu(cells: &[Runs]) -> Option<Warning> {
     })
 }
 
-/// The polled slices beside the trials are a sentinel as dense as can be: one line per block size.
+/// Warns when the IOPS of the polled slices moved, once per block size.
 fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     let of_size = |bs: &Bytes| {
         let cells = with_slices(cells).filter(|runs| runs.plan.cell.bs == *bs);
@@ -90,7 +92,7 @@ fn drift(tune: &Tune<'_>, cells: &[Runs]) -> Vec<Warning> {
     tune.spec.sizes.iter().filter_map(of_size).collect()
 }
 
-/// I/Os beyond the memory set aside for samples are counted, but have no latency.
+/// Warns about I/Os for whose samples there was no memory: they are counted, but have no latency.
 fn unrecorded(cells: &[Runs]) -> Option<Warning> {
     let outcomes = cells.iter().flat_map(CellRuns::outcomes);
     let lost: u64 = outcomes.map(|o| o.unrecorded).sum();
@@ -103,8 +105,8 @@ fn unrecorded(cells: &[Runs]) -> Option<Warning> {
     })
 }
 
-/// The disk's own count of bytes against ours: others' I/O, a cache, or a target that is not on
-/// that disk.
+/// Warns when the disk counted other bytes than the trial asked for. The reason may be other I/O, a
+/// cache, or a target that is not on that disk.
 fn device_mismatch(runs: &Runs) -> Option<Warning> {
     let asked: u64 = runs.outcomes().map(|o| o.bytes).sum();
     let moved: u64 = runs
@@ -125,7 +127,8 @@ fn device_mismatch(runs: &Runs) -> Option<Warning> {
     })
 }
 
-/// A formula that gave no time: its rule polled, and nothing in the numbers says why.
+/// Warns when a formula gave no time for some windows. The rule then polled, and no other figure
+/// shows why.
 fn no_time(runs: &Runs) -> Option<Warning> {
     let windows = runs.outcomes().filter_map(|o| o.windows);
     let Windows {

@@ -1,38 +1,42 @@
-//! From the slices of single lanes to the intervals of all of them.
+//! Joins the slices of single lanes to intervals of all lanes.
 //!
-//! Between two instants at which every lane ended a slice lies a *step*: the slices of all lanes from the one to the other, one
-//! each when no lane was late. Steps of the same order are joined until an edge of the intervals is reached.
+//! A *step* lies between two instants at which every lane ended a slice. It holds the slices of all
+//! lanes from the first instant to the second: one for each lane when no lane was late. Steps of
+//! the same order are joined until an edge of the intervals is reached. The edges are the multiples
+//! of the number of slices in an interval.
 
 use super::WatchInterval;
 use q2c_engine::LiveSlice;
 use q2c_engine::measure::{PhaseStats, combine, in_turn};
+use q2c_policy::method::Means;
 use std::collections::VecDeque;
 
-/// What there is so far.
+/// The slices taken in so far, and the intervals made of them.
 pub(super) struct Gather {
-    /// Per lane, in order.
+    /// Slices of each lane that are in no step yet, in order.
     waiting: Vec<VecDeque<LiveSlice>>,
-    /// The first lanes are the foreground.
+    /// Number of foreground lanes; they come before the background's.
     foreground: usize,
-    /// Slices in an interval.
+    /// Number of slices in an interval.
     count: u64,
     start_ns: u64,
     open: Option<Open>,
     ready: VecDeque<WatchInterval>,
 }
 
-/// The interval at work.
+/// The interval that is being joined.
 struct Open {
-    /// Slice of time with which it began.
+    /// Number of the slice with which the interval began.
     first: u64,
     order: Option<u64>,
     span: (u64, u64),
-    /// Per lane.
+    /// Statistics of the slices of each lane.
     parts: Vec<Vec<PhaseStats>>,
-    polls_by: &'static str,
+    polls_by: Option<Means>,
 }
 
-/// The slices of all lanes up to one instant.
+/// The slices of all lanes up to one instant. `first` and `last` are numbers of slices; `order` is
+/// `None` when the lanes had different orders.
 struct Step {
     first: u64,
     last: u64,
@@ -52,7 +56,7 @@ impl Gather {
         }
     }
 
-    /// The next interval that is complete.
+    /// Takes out the next complete interval.
     pub fn interval(&mut self) -> Option<WatchInterval> {
         self.ready.pop_front()
     }
@@ -64,7 +68,7 @@ impl Gather {
         }
     }
 
-    /// The next step, when every lane has reached its end.
+    /// Takes out the next step, when every lane has reached the step's end.
     fn step(&mut self) -> Option<Step> {
         let ends = |last| move |s: &LiveSlice| s.number == last;
         let (one, others) = self.waiting.split_first()?;
@@ -125,7 +129,7 @@ impl Open {
             order: step.order,
             span: (slices().map(|s| s.span.0).min().unwrap_or(0), 0),
             parts: vec![Vec::new(); step.lanes.len()],
-            polls_by: slices().next().map_or("", |s| s.facts.polls_by),
+            polls_by: slices().next().map(|s| s.facts.polls_by),
         }
     }
 
@@ -144,7 +148,7 @@ mod tests {
     use super::*;
     use q2c_engine::engine::Facts;
 
-    /// A slice of 10 ns of a lane that does one I/O per ns.
+    /// The slices of these numbers as one, 10 ns each, of a lane that does one I/O per ns.
     fn slice(lane: usize, numbers: std::ops::RangeInclusive<u64>, order: u64) -> LiveSlice {
         let (first, number) = (*numbers.start(), *numbers.end());
         let span = (1_000 + first * 10, 1_010 + number * 10);
@@ -165,10 +169,11 @@ mod tests {
         }
     }
 
-    /// Begin, end, order, I/Os in front, I/Os behind.
+    /// Begin, end, order, I/Os of the foreground, I/Os of the background.
     type Row = (u64, u64, Option<u64>, u64, u64);
 
-    /// What comes of slices of two lanes, the second in the background, three slices an interval.
+    /// The intervals made of slices of two lanes, with three slices per interval. The second lane
+    /// is the background.
     fn rows(slices: Vec<LiveSlice>) -> Vec<Row> {
         let mut gather = Gather::new(2, 1, 3, 1_000);
         slices.into_iter().for_each(|slice| gather.take(slice));
@@ -206,7 +211,8 @@ mod tests {
         assert_eq!(rows(one(0).chain(one(1)).collect()), wanted);
     }
 
-    /// The background was in one I/O from slice 1 to 3: the interval ends with it.
+    /// The background was busy with one I/O from slice 1 to slice 3, so the interval ends with
+    /// slice 3.
     #[test]
     fn a_late_lane_makes_a_longer_interval() {
         let front = (0..6).map(|n| slice(0, n..=n, 0));
@@ -220,7 +226,7 @@ mod tests {
         assert_eq!(rows(front.chain(back).collect()), wanted);
     }
 
-    /// The background takes up the order at slice 3 only.
+    /// The background takes up the new order at slice 3 only.
     #[test]
     fn lanes_of_different_orders_are_of_none() {
         let front = (0..6).map(|n| slice(0, n..=n, u64::from(n >= 1)));

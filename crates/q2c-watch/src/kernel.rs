@@ -1,4 +1,5 @@
-//! The kernel's own hybrid polling of a device, interval by interval, whoever uses it.
+//! Watches the kernel's own hybrid polling of a device interval by interval, whichever processes
+//! use it.
 
 mod cpu;
 
@@ -11,7 +12,8 @@ use q2c_host::block::Disk;
 use q2c_result::kernel_watch::KernelInterval;
 use std::time::Instant;
 
-/// A watch at work.
+/// A running watch of one disk. [`KernelWatch::begin`] attaches the probe; each call of
+/// [`KernelWatch::interval`] ends an interval.
 pub struct KernelWatch {
     probe: KernelHybrid,
     roots: Roots,
@@ -19,11 +21,12 @@ pub struct KernelWatch {
     begun: Instant,
     first: Reading,
     last: Reading,
-    /// Thread seconds and CPU seconds of all intervals: threads come and go.
+    /// Threads and their CPU over all intervals. They are summed interval by interval, since
+    /// threads come and go.
     threads: ThreadTime,
 }
 
-/// How long threads were watched, and what they used.
+/// The most threads of an interval, and the time and CPU of all threads, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct ThreadTime {
     most: u64,
@@ -44,7 +47,7 @@ impl ThreadTime {
     }
 }
 
-/// The counters at one moment.
+/// The counters at one moment. `at_s` is counted from the begin of the watch.
 #[derive(Clone)]
 struct Reading {
     at_s: f64,
@@ -53,10 +56,10 @@ struct Reading {
 }
 
 impl KernelWatch {
-    /// Begins to watch.
+    /// Attaches the probe and begins the first interval.
     ///
     /// # Errors
-    /// As [`KernelHybrid::attach`].
+    /// The errors of [`KernelHybrid::attach`].
     pub fn begin(roots: &Roots, disk: &Disk) -> Result<Self, ProbeError> {
         let probe = KernelHybrid::attach(roots, disk)?;
         let begun = Instant::now();
@@ -72,7 +75,7 @@ impl KernelWatch {
         })
     }
 
-    /// What came since the last call, or since the beginning.
+    /// Ends an interval: the figures since the last call, or since the begin of the watch.
     ///
     /// # Errors
     /// The kernel's counters cannot be read.
@@ -84,7 +87,7 @@ impl KernelWatch {
         Ok(interval)
     }
 
-    /// All intervals so far as one. Its threads are the most there were in one of them.
+    /// All intervals so far as one. Its number of threads is the largest of any interval.
     #[must_use]
     pub fn total(&self) -> KernelInterval {
         KernelInterval {
@@ -94,7 +97,7 @@ impl KernelWatch {
         }
     }
 
-    /// Whether the device is still there.
+    /// Whether the device still exists.
     #[must_use]
     pub fn is_there(&self) -> bool {
         Delay::path(&self.disk).exists()
@@ -127,13 +130,14 @@ impl Reading {
     }
 }
 
-/// The part of an interval that is made of counts.
+/// The figures of an interval that are made from the probe's counts.
 fn of_counts(counts: Counts, length_s: f64) -> KernelInterval {
     KernelInterval {
         polled: counts.polled,
         slept: counts.slept,
         missed: counts.missed,
-        // A sleep without room belongs to a request that nothing more is known of.
+        // A sleep for which the kernel's table had no room belongs to a request of which nothing
+        // more is known.
         unknown: counts.unknown + counts.not_kept,
         iops: counts.polled as f64 / length_s.max(f64::MIN_POSITIVE),
         miss_rate: counts.miss_rate(),
@@ -148,7 +152,7 @@ fn of_counts(counts: Counts, length_s: f64) -> KernelInterval {
 mod tests {
     use super::*;
 
-    /// Two threads at 50 % for 1 s and one at 80 % for 2 s are 2.6 s of CPU in 4 s.
+    /// Two threads at 50 % for 1 s and one at 80 % for 2 s use 2.6 s of CPU in 4 s of thread time.
     #[test]
     fn threads_that_come_and_go() {
         let mut time = ThreadTime::default();

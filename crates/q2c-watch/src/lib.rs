@@ -1,7 +1,10 @@
-//! A workload that is watched while it runs, its method and its background changed on the way.
+//! A workload that is watched while it runs. Its method and its background can be changed
+//! meanwhile.
 //!
-//! Lanes hand over slices; slices of all lanes become intervals here, of the length asked for. An interval in which the orders
-//! changed is cut there, so that an interval is of one order, or says that it is of none: where a lane was late to take one up.
+//! The lanes hand over slices. This crate joins the slices of all lanes to intervals of the length
+//! asked for. An interval in which the order changed is cut there, so that every interval belongs
+//! to one order. An interval in which a lane was late to take up its order belongs to none, and
+//! says so.
 
 mod gather;
 pub mod kernel;
@@ -16,65 +19,71 @@ use q2c_engine::measure::PhaseStats;
 use q2c_engine::{Activity, Heard, Live, LivePlan, RunError, live};
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::LaneMethod;
+use q2c_policy::method::Means;
 use q2c_workbench::workload::{BackgroundSpec, Step, Workload, activities, first_fault};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// One interval of all lanes.
+/// One interval over all lanes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WatchInterval {
-    /// Its begin and end, ns from the common start.
+    /// Begin and end of the interval, ns from the common start.
     pub span: (u64, u64),
-    /// The order in force, as the call that gave it told: 0 from the start. `None` when lanes differed.
+    /// The order in force, by the number that [`Watch::switch`] or [`Watch::switch_background`]
+    /// returned; 0 before the first. `None` when the lanes had different orders.
     pub order: Option<u64>,
-    /// The foreground lanes as one.
+    /// Statistics of all foreground lanes together.
     pub foreground: PhaseStats,
-    /// The background lanes as one; no lanes when there are none.
+    /// Statistics of all background lanes together; `lanes` is 0 when there are none.
     pub background: PhaseStats,
-    /// How the foreground's engine looks for completions.
-    pub polls_by: &'static str,
+    /// How the foreground's engine looks for completions; `None` only in a default value.
+    pub polls_by: Option<Means>,
 }
 
-/// What a watcher sees.
+/// The answer of [`Watch::see`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
-    /// The next interval.
+    /// The next complete interval.
     Interval(Box<WatchInterval>),
-    /// None within the time given.
+    /// No interval was complete within the time given.
     Nothing,
-    /// The workload has ended: by a signal or a fault.
+    /// The workload has ended by a signal or a fault.
     End,
 }
 
-/// A workload at work.
+/// A running workload, as [`watch`] hands it to its caller.
 pub struct Watch<'a, 'b> {
     workload: &'a Workload,
     live: &'a mut Live<'b>,
     gather: Gather,
 }
 
-/// What a watched workload left behind.
+/// The way in which a watched workload ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchEnd {
-    /// It was stopped by the flag.
+    /// Whether the stop flag ended it.
     pub stopped: bool,
-    /// The first I/O that failed or was short, background included; it ended the run.
+    /// Text of the first I/O that failed or was short, background included. It ended the run.
     pub fault: Option<String>,
 }
 
-/// Longest slice: orders are taken up, and buffers handed over, at least this often.
+/// The longest slice. Lanes take up orders and hand over buffers at the end of each slice, so at
+/// least this often.
 const LONGEST_SLICE: Nanos = Nanos::from_millis(250);
-/// Samples kept per second and lane at most. Faster devices are counted whole, and their latencies known in part.
+/// Most samples that are kept per second and lane. On a faster device all I/Os are counted, but
+/// only some of their latencies are known.
 const MOST_IOPS: f64 = 400e3;
 
-/// The slice for intervals of `interval`, and how many of it an interval has.
+/// The length of a slice for intervals of length `interval`, and the number of slices in an
+/// interval.
 fn slices(interval: Nanos) -> (Nanos, u64) {
     let count = interval.0.div_ceil(LONGEST_SLICE.0).max(1);
     (Nanos(interval.0 / count), count)
 }
 
-/// Runs the foreground as `first` says, with the background at work, until `see` returns; gives what it returned. The
-/// background of a workload without background jobs is empty.
+/// Runs the workload until `see` returns, and returns its value. The foreground waits by `first`
+/// and the background works, until `see` orders a change. A workload without background jobs has no
+/// background lanes.
 ///
 /// # Errors
 /// When a lane cannot be set up or an engine breaks.
@@ -114,7 +123,7 @@ pub fn watch<T: Send>(
 }
 
 impl Watch<'_, '_> {
-    /// Waits for the next interval, no longer than `patience`.
+    /// Waits for the next interval, at most for `patience`.
     pub fn see(&mut self, patience: Duration) -> Seen {
         let until = Instant::now() + patience;
         loop {
@@ -130,10 +139,10 @@ impl Watch<'_, '_> {
         }
     }
 
-    /// Lets the foreground go on by `method`; gives the order's number.
+    /// Lets the foreground go on by `method`. Returns the number of the order.
     ///
     /// # Errors
-    /// None is expected: the foreground knows every method.
+    /// None is expected, since the foreground can do every method.
     pub fn switch(&mut self, method: &LaneMethod) -> Result<u64, RunError> {
         let mut all = activities(&Step::By(method.clone()), &self.workload.cpus);
         let background = self.background().map(|_| Activity::Continue);
@@ -141,10 +150,10 @@ impl Watch<'_, '_> {
         self.live.order(all)
     }
 
-    /// Lets the background work or rest; gives the order's number.
+    /// Lets the background work or rest. Returns the number of the order.
     ///
     /// # Errors
-    /// None is expected: the background can do both.
+    /// None is expected, since the background can do both.
     pub fn switch_background(&mut self, on: bool) -> Result<u64, RunError> {
         let foreground = self.workload.cpus.iter().map(|_| Activity::Continue);
         let background = self.background().map(|job| match on {
@@ -155,14 +164,15 @@ impl Watch<'_, '_> {
         self.live.order(all)
     }
 
-    /// What each background lane is.
+    /// The job of each background lane.
     fn background(&self) -> impl Iterator<Item = &BackgroundSpec> {
         let jobs = self.workload.background.iter();
         jobs.flat_map(|job| (0..job.jobs).map(move |_| job))
     }
 }
 
-/// How long a method needs before it is itself: two periods of a rule's windows, 250 ms at least; other methods need nothing.
+/// Time from the begin of a method until its figures count: for a rule two periods of its windows,
+/// and at least 250 ms; for other methods 0.
 #[must_use]
 pub fn settling(method: &LaneMethod) -> Nanos {
     method.policy().map_or(Nanos::ZERO, q2c_advice::settling)

@@ -1,13 +1,15 @@
-//! What an interval says, and what the method in it really was.
+//! The figures of an interval, and the effective mode of its method.
 
 use super::WatchInterval;
 use q2c_engine::measure::PhaseStats;
 use q2c_policy::LaneMethod;
+use q2c_policy::method::Means;
+use q2c_result::mode::{Mode, ModeKind, ModeNote};
 use q2c_result::watch::WatchNumbers;
 use q2c_stats::percentile;
 use q2c_workbench::workload::REALLY_SLEPT;
 
-/// The interval's numbers.
+/// The figures of an interval, over all foreground lanes together.
 #[must_use]
 pub fn numbers(interval: &WatchInterval) -> WatchNumbers {
     let front = &interval.foreground;
@@ -26,26 +28,31 @@ pub fn numbers(interval: &WatchInterval) -> WatchNumbers {
     }
 }
 
-/// What a method really was, by its sleeps and its context switches.
+/// The effective mode of `method`, judged by the sleeps and context switches that were counted.
+/// `means` says how the engine looks for completions.
 #[must_use]
-pub fn mode(method: &LaneMethod, stats: &PhaseStats, polls_by: &str) -> String {
-    let leaves = stats.switches_per_io() >= REALLY_SLEPT;
-    match method {
-        _ if stats.ios == 0 => "at rest".to_owned(),
-        LaneMethod::Interrupt if leaves => "interrupt".to_owned(),
-        LaneMethod::Interrupt => "interrupt (most waits ended without leaving the CPU)".to_owned(),
-        LaneMethod::Poll => format!("poll ({polls_by})"),
-        _ if stats.slept == 0 => format!("poll ({polls_by}; the rule never slept)"),
-        _ if !leaves => "hybrid (most sleeps ended without leaving the CPU)".to_owned(),
-        _ => format!("hybrid (sleep, then {polls_by})"),
-    }
+pub fn mode(method: &LaneMethod, stats: &PhaseStats, means: Option<Means>) -> Mode {
+    let stayed = stats.switches_per_io() < REALLY_SLEPT;
+    let note = match method {
+        _ if stats.ios == 0 => return Mode::of(ModeKind::AtRest),
+        LaneMethod::Hybrid(_) if stats.slept == 0 => Some(ModeNote::NeverSlept),
+        LaneMethod::Interrupt | LaneMethod::Hybrid(_) => stayed.then_some(ModeNote::StayedOnCpu),
+        LaneMethod::Poll => None,
+    };
+    let mode = match method {
+        LaneMethod::Interrupt => Mode::of(ModeKind::Interrupt),
+        LaneMethod::Hybrid(_) if stats.slept > 0 => Mode::by(ModeKind::Hybrid, means),
+        LaneMethod::Poll | LaneMethod::Hybrid(_) => Mode::by(ModeKind::Poll, means),
+    };
+    Mode { note, ..mode }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Two lanes, half a second each: 100 I/Os, 40 handled, 20 slept, 5 missed.
+    /// Two lanes of half a second each: 100 I/Os, of which hybrid polling handled 40; 20 of these
+    /// slept and 5 missed.
     fn stats() -> PhaseStats {
         PhaseStats {
             lanes: 2,
@@ -77,7 +84,7 @@ mod tests {
             cpu_pct: 25.0,
             p50_ns: Some(50.0),
             p99_ns: Some(99.0),
-            // 15 switches on the 20 I/Os that slept.
+            // There are 15 switches on the 20 I/Os that slept.
             switches_per_io: 0.75,
             background_iops: None,
         };
@@ -97,13 +104,19 @@ mod tests {
             voluntary,
             ..stats()
         };
-        let was =
-            |method: &LaneMethod, slept, voluntary| mode(method, &with(slept, voluntary), "ring");
-        assert_eq!(was(&rule, 100, 100), "hybrid (sleep, then ring)");
-        assert!(was(&rule, 100, 10).contains("without leaving the CPU"));
-        assert_eq!(was(&rule, 0, 0), "poll (ring; the rule never slept)");
-        assert_eq!(was(&LaneMethod::Poll, 0, 0), "poll (ring)");
-        assert_eq!(was(&LaneMethod::Interrupt, 0, 100), "interrupt");
-        assert!(was(&LaneMethod::Interrupt, 0, 10).contains("without leaving the CPU"));
+        let was = |method: &LaneMethod, slept, voluntary| {
+            mode(method, &with(slept, voluntary), Some(Means::Ring))
+        };
+        let by = |kind| Mode::by(kind, Some(Means::Ring));
+        assert_eq!(was(&rule, 100, 100), by(ModeKind::Hybrid));
+        let stayed = by(ModeKind::Hybrid).noted(ModeNote::StayedOnCpu);
+        assert_eq!(was(&rule, 100, 10), stayed);
+        let never = by(ModeKind::Poll).noted(ModeNote::NeverSlept);
+        assert_eq!(was(&rule, 0, 0), never);
+        assert_eq!(was(&LaneMethod::Poll, 0, 0), by(ModeKind::Poll));
+        let interrupt = Mode::of(ModeKind::Interrupt);
+        assert_eq!(was(&LaneMethod::Interrupt, 0, 100), interrupt);
+        let stayed = interrupt.noted(ModeNote::StayedOnCpu);
+        assert_eq!(was(&LaneMethod::Interrupt, 0, 10), stayed);
     }
 }

@@ -1,10 +1,12 @@
-//! Many intervals as one row per method.
+//! Sums up many intervals in one row per method.
 
 use q2c_policy::LaneMethod;
+use q2c_result::mode::Mode;
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
 use q2c_stats::{median, sorted};
 
-/// A row for each of `methods` (its name, and whether the background was at work), of the intervals that name it by its place.
+/// One row for each of `methods`, from the intervals that name it by its index. The flag of a
+/// method says whether the background was at work.
 #[must_use]
 pub fn by_method(methods: &[(LaneMethod, bool)], intervals: &[WatchInterval]) -> Vec<WatchMethod> {
     let row = |(n, (method, background)): (usize, &(LaneMethod, bool))| {
@@ -21,20 +23,24 @@ pub fn by_method(methods: &[(LaneMethod, bool)], intervals: &[WatchInterval]) ->
     methods.iter().enumerate().map(row).collect()
 }
 
-/// The mode of most intervals; the first one of those that are as many.
-fn most_frequent(intervals: &[&WatchInterval]) -> String {
-    let count = |was: &str| intervals.iter().filter(|i| i.was == was).count();
-    let mut best = ("", 0);
-    for interval in intervals.iter().filter(|i| !i.was.is_empty()) {
-        if interval.was == best.0 {
+/// The mode that most intervals have. Of several that are equally frequent, it is the one that came
+/// first.
+fn most_frequent(intervals: &[&WatchInterval]) -> Option<Mode> {
+    let count = |was: &Mode| {
+        let same = intervals.iter().filter(|i| i.was.as_ref() == Some(was));
+        same.count()
+    };
+    let mut best: Option<(&Mode, usize)> = None;
+    for was in intervals.iter().filter_map(|i| i.was.as_ref()) {
+        if best.is_some_and(|(first, _)| first == was) {
             continue;
         }
-        let n = count(&interval.was);
-        if n > best.1 {
-            best = (&interval.was, n);
+        let n = count(was);
+        if best.is_none_or(|(_, most)| n > most) {
+            best = Some((was, n));
         }
     }
-    best.0.to_owned()
+    best.map(|(was, _)| was.clone())
 }
 
 fn medians(intervals: &[&WatchInterval]) -> WatchNumbers {
@@ -59,6 +65,7 @@ fn medians(intervals: &[&WatchInterval]) -> WatchNumbers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_result::mode::ModeKind;
 
     fn interval(
         method: Option<usize>,
@@ -69,7 +76,10 @@ mod tests {
         WatchInterval {
             method,
             settled,
-            was: if iops > 15.0 { "hybrid" } else { "poll" }.to_owned(),
+            was: Some(Mode::of(match iops > 15.0 {
+                true => ModeKind::Hybrid,
+                false => ModeKind::Poll,
+            })),
             numbers: WatchNumbers {
                 iops,
                 miss_rate: miss,
@@ -79,7 +89,7 @@ mod tests {
         }
     }
 
-    /// 10, 20 and 90 have the median 20, their miss rates 0.1 and 0.3 the median 0.2.
+    /// The median of 10, 20 and 90 is 20; the median of the miss rates 0.1 and 0.3 is 0.2.
     #[test]
     fn medians_by_hand() {
         let methods = [(LaneMethod::Poll, false), (LaneMethod::Interrupt, true)];
@@ -98,11 +108,11 @@ mod tests {
             (median.iops, median.miss_rate, median.slept_ns),
             (20.0, Some(0.2), None)
         );
-        assert_eq!(rows[0].was, "hybrid");
+        assert_eq!(rows[0].was, Some(Mode::of(ModeKind::Hybrid)));
         assert_eq!((rows[1].intervals, rows[1].settling), (0, 1));
         assert_eq!(
-            (rows[1].median, rows[1].was.as_str(), rows[1].background),
-            (None, "", true)
+            (rows[1].median, rows[1].was.as_ref(), rows[1].background),
+            (None, None, true)
         );
     }
 }

@@ -1,10 +1,12 @@
-//! A workload watched while it runs, on simulated devices.
+//! A workload on simulated devices is watched while it runs.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
 
 use q2c_engine::{Medium, RunError};
 use q2c_host::Roots;
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::LaneMethod;
+use q2c_policy::method::Means;
+use q2c_result::mode::{Mode, ModeKind};
 use q2c_sys::Clock;
 use q2c_watch::{Seen, Watch, WatchEnd, WatchInterval, mode, numbers};
 use q2c_workbench::workload::{Site, Workload};
@@ -14,7 +16,7 @@ use std::time::Duration;
 
 const INTERVAL: Nanos = Nanos::from_millis(50);
 
-/// The machine's CPUs for one test alone.
+/// Keeps the machine's CPUs for one test at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static MACHINE: Mutex<()> = Mutex::new(());
     MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -25,7 +27,7 @@ fn cpu(n: usize) -> CpuId {
     cpus[n % cpus.len()]
 }
 
-/// One foreground lane on `engine`, and these background jobs.
+/// A workload of one foreground lane on `engine`, and of these background jobs.
 fn workload(engine: &str, background: &[&str]) -> Workload {
     let mut background: Vec<q2c_workbench::workload::BackgroundSpec> = background
         .iter()
@@ -64,7 +66,7 @@ fn policy(text: &str) -> LaneMethod {
     LaneMethod::Hybrid(text.parse().unwrap())
 }
 
-/// Intervals until `n` of this order have come.
+/// The intervals that come until `n` of them have this order.
 fn see(watch: &mut Watch<'_, '_>, order: u64, n: usize) -> Vec<WatchInterval> {
     let mut all: Vec<WatchInterval> = Vec::new();
     while all.iter().filter(|i| i.order == Some(order)).count() < n {
@@ -102,17 +104,19 @@ fn a_change_of_method_is_seen_in_the_numbers() {
         assert_eq!((polled.miss_rate, polled.effective_sleep_ns), (None, None));
         assert_eq!(
             mode(&LaneMethod::Poll, &interval.foreground, interval.polls_by),
-            "poll (memory)"
+            Mode::by(ModeKind::Poll, Some(Means::Memory))
         );
     }
     let asked = |order| of(order).map(|i| numbers(i).effective_sleep_ns.unwrap());
     assert!(asked(1).all(|ns| ns == 200e3) && asked(2).all(|ns| ns == 1500e3));
     assert!(of(2).all(|i| numbers(i).miss_rate == Some(1.0)));
     assert!(of(2).all(|i| numbers(i).slept_ns.unwrap() >= 1490e3));
-    // A device of 1 ms gives at most 1000 a second, and 667 when every sleep lasts 1.5 ms.
+    // A device of 1 ms does at most 1000 I/Os a second, and 667 when every sleep lasts 1.5 ms.
     assert!(of(0).all(|i| numbers(i).iops < 1_030.0) && of(2).all(|i| numbers(i).iops < 690.0));
-    assert!(of(3).all(|i| mode(&LaneMethod::Interrupt, &i.foreground, "") == "interrupt"));
-    // Of the method before the change an interval may be cut short, but none is longer than it should be by much.
+    assert!(of(3).all(
+        |i| mode(&LaneMethod::Interrupt, &i.foreground, None) == Mode::of(ModeKind::Interrupt)
+    ));
+    // A change of method may cut an interval short, but no interval is much longer than asked for.
     let length = |i: &WatchInterval| i.span.1 - i.span.0;
     let longer = intervals
         .iter()

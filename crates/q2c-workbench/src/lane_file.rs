@@ -1,4 +1,5 @@
-//! Recordings that memory has no room for, in files without a name that are read like memory.
+//! Recordings that do not fit into memory. They lie in files without a name and are mapped into
+//! memory for reading.
 
 use q2c_sim::{Column, Kept, Packed, Recording};
 use q2c_study::LaneFile;
@@ -14,10 +15,11 @@ struct Columns {
     gap: Spill<f32>,
 }
 
-/// A file for one lane, as a study takes it; its space is free again when the process ends.
+/// Makes a file for the recording of one lane. The file has no name, so its space is free again
+/// when the process ends.
 ///
 /// # Errors
-/// When `folder` takes no file.
+/// When no file can be made in `folder`.
 pub fn new(folder: &Path) -> io::Result<Box<dyn LaneFile>> {
     Ok(Box::new(Columns {
         ios: Spill::new_in(folder)?,

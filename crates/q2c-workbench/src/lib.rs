@@ -1,6 +1,6 @@
-//! The bench top of every measured study: the workload that runs in stages, the machine's counters
-//! that are read between them, the calibration of what sleeping and polling cost here, and files
-//! for recordings that memory has no room for.
+//! The parts that the measured studies share: the workload that runs in stages, with the machine's
+//! counters read between them; the calibration, which measures what sleeping and polling cost on
+//! this machine; and files for recordings that do not fit into memory.
 
 pub mod calibrate;
 pub mod lane_file;

@@ -1,10 +1,11 @@
-//! How a command fails: one message, one exit code.
+//! The failure of a command: one message for stderr and one exit code.
 
 use q2c_result::Exit;
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// An expected failure: the message reads after "q2c: failed to".
+/// An expected failure of a command. The message continues the words "q2c: failed to", so it begins
+/// with a verb.
 #[derive(Debug)]
 pub struct Failure {
     exit: Exit,
@@ -12,7 +13,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with its exit code.
+    /// Makes a failure from a message that begins with a verb, such as "read FILE: ...".
     pub fn new(exit: Exit, message: impl Display) -> Self {
         Failure {
             exit,
@@ -20,18 +21,18 @@ impl Failure {
         }
     }
 
-    /// Says it on stderr and gives the exit status.
+    /// Prints the message to stderr and returns the exit code of the process.
     pub fn report(&self) -> ExitCode {
         crate::output::say(&format!("q2c: failed to {}", self.message));
         ExitCode::from(self.exit.code())
     }
 }
 
-/// Errors of the libraries as failures of the command.
+/// Turns an error of a library into a failure of the command.
 pub trait Fails<T> {
-    /// The error, with this exit code.
+    /// Gives the failure the exit code `exit`.
     fn or_exit(self, exit: Exit) -> Result<T, Failure>;
-    /// The error, with the exit code it tells itself.
+    /// Gives the failure the exit code that `exit` finds for the error.
     fn or_exit_of(self, exit: impl FnOnce(&Self::Error) -> Exit) -> Result<T, Failure>
     where
         Self: Sized;

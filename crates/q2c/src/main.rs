@@ -1,4 +1,4 @@
-//! The command line: arguments and glue, nothing else.
+//! The program `q2c`: the arguments, and the glue between the libraries. It holds nothing else.
 
 mod args;
 
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return args::refused(&error),
     };
-    // First of all: signals are blocked in every thread there will be.
+    // Threads inherit the signal mask, so the signals are blocked before any other thread starts.
     let signals = match Signals::install().or_exit(Exit::Environment) {
         Ok(signals) => signals,
         Err(failure) => return failure.report(),

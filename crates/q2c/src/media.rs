@@ -1,4 +1,5 @@
-//! What each interface of `q2c bench` can reach of the target, or why it cannot.
+//! Finds the media of `q2c bench`: for each kind of interface what it can send I/O to on the
+//! target, or the reason why there is nothing.
 
 use crate::failure::{Fails, Failure};
 use crate::output::say;
@@ -12,7 +13,8 @@ use q2c_result::Exit;
 use q2c_workbench::workload::Site;
 use std::sync::Arc;
 
-/// For these interfaces; what none of them needs is not looked for.
+/// Finds the media for the interfaces that `engines` names. A medium that none of them needs is not
+/// looked for.
 pub fn media(place: &Workbench, engines: &[String]) -> Result<Media, Failure> {
     let asked: Result<Vec<Interface>, String> = engines.iter().map(|name| name.parse()).collect();
     let asked = asked.or_exit(Exit::Usage)?;
@@ -40,7 +42,9 @@ pub fn media(place: &Workbench, engines: &[String]) -> Result<Media, Failure> {
     Ok(media)
 }
 
-/// The device failing is no reason to leave the interface out.
+/// The character device that takes NVMe commands, or the reason why there is none. A device that
+/// fails the first command is a failure of the program instead: the interface is not left out for
+/// that.
 fn commands(place: &Workbench) -> Result<Result<Commands, String>, Failure> {
     let device = place.target.device.as_ref();
     let poll_queues = device.and_then(|device| device.io_poll) == Some(true);

@@ -1,4 +1,5 @@
-//! An open target: a file or device of the kernel's, a simulated one, or a controller that the kernel does not drive.
+//! An open target: a file or a device of the kernel, a simulated device, or a controller that the
+//! kernel does not drive.
 
 use crate::args::WorkloadArgs;
 use crate::failure::{Fails, Failure};
@@ -15,32 +16,35 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A target must hold this many of the largest blocks: fewer would be read from the device's cache.
+/// A target must hold this many of the largest blocks. A smaller one would be read from the
+/// device's cache.
 pub const LEAST_BLOCKS: u64 = 64;
-/// Size of a simulated target.
+/// Size of a simulated target. A controller that the kernel does not drive gets it too, as its own
+/// size is not known.
 const SIMULATED_SPAN: Bytes = Bytes(1 << 30);
-/// What the opening of the target left behind.
+/// What must live as long as the target is in use, and what is needed to open its namespace's
+/// character device later. The default is for targets without a file.
 #[derive(Default)]
 pub struct Held {
     file: Option<FileId>,
     write: bool,
-    /// Kept open: nobody else may write the block device meanwhile.
+    /// The block device, held open so that nobody else may write it meanwhile.
     _claim: Option<File>,
 }
 
-/// What a workload stands on.
+/// An open target, with what is known of it.
 pub struct Opened {
     pub medium: Medium,
     pub facts: Target,
-    /// Bytes in use.
+    /// Bytes of the target that the workload uses.
     pub span: Bytes,
     pub leaf: Option<Leaf>,
-    /// What tells it from another of the same name.
+    /// Tells the target from another one of the same name.
     pub id: String,
     pub held: Held,
 }
 
-/// The character device of the namespace that an open target is.
+/// Opens the character device of the NVMe namespace that the target is.
 pub fn sibling(
     roots: &Roots,
     target: &Target,
@@ -56,7 +60,7 @@ pub fn sibling(
     }
 }
 
-/// Of a simulated device.
+/// The facts of the simulated device that is named `target`.
 pub fn simulated_facts(target: &str) -> Target {
     Target {
         path: target.to_owned(),
@@ -68,7 +72,7 @@ pub fn simulated_facts(target: &str) -> Target {
 }
 
 impl Opened {
-    /// A file or device by its path.
+    /// Opens the file or device at `path`. Writing needs leave: `--allow-write` or a scratch file.
     pub fn path(
         roots: &Roots,
         args: &WorkloadArgs,
@@ -110,7 +114,8 @@ impl Opened {
         })
     }
 
-    /// With the character device for an engine that sends commands; a target that takes nothing else is refused to others.
+    /// Fits the target to `engine`: an engine that sends NVMe commands gets the namespace's
+    /// character device. A target that takes nothing but commands is refused to all other engines.
     pub fn for_engine(mut self, engine: &EngineSpec) -> Result<Self, Failure> {
         let Target { kind, path, .. } = &self.facts;
         match (kind == "nvme-generic", engine.needs_character_device()) {
@@ -161,7 +166,7 @@ impl Opened {
         })
     }
 
-    /// A simulated device.
+    /// Names a simulated device; nothing is opened.
     pub fn simulated(target: &str) -> Self {
         let facts = simulated_facts(target);
         Opened {

@@ -1,4 +1,4 @@
-//! stdout is the result, stderr the talk.
+//! The output of the program: results go to stdout, messages to stderr.
 
 use crate::failure::{Fails, Failure};
 use q2c_report::terminal::Screen;
@@ -8,17 +8,17 @@ use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::Path;
 
-/// A line of talk. A closed stderr is no reason to stop.
+/// Prints a message to stderr. A closed stderr is no reason to stop.
 pub fn say(line: &str) {
     writeln!(stderr(), "{line}").ok();
 }
 
-/// A result. A reader that has seen enough is no failure.
+/// Prints a result to stdout. It is no failure when the reader has closed the pipe.
 pub fn print(text: &str) -> Result<(), Failure> {
     print_while_read(text).map(|_| ())
 }
 
-/// A part of a result that goes on. False when its reader has seen enough.
+/// Prints a part of a longer result to stdout. Returns false when the reader has closed the pipe.
 pub fn print_while_read(text: &str) -> Result<bool, Failure> {
     match writeln!(stdout(), "{}", text.trim_end_matches('\n')) {
         Ok(()) => Ok(true),
@@ -30,12 +30,13 @@ pub fn print_while_read(text: &str) -> Result<bool, Failure> {
     }
 }
 
-/// A result as JSON.
+/// Prints a result to stdout as JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&serde_json::to_string_pretty(value).or_exit(Exit::Internal)?)
 }
 
-/// The terminal: its width, and colour only where somebody looks.
+/// The width of the output, and whether it has colour. The width is `COLUMNS`, else that of the
+/// terminal, else 120 columns. Colour is for a terminal alone, and not where `NO_COLOR` is set.
 pub fn screen() -> Screen {
     const WIDTH: u16 = 120;
     let terminal = stdout().is_terminal();
@@ -50,7 +51,7 @@ pub fn screen() -> Screen {
     }
 }
 
-/// A file that is there already is not written over: it may be anything.
+/// Writes a new file. An existing file is never written over, since it may be anything.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |exit, why: String| Failure::new(exit, format!("write {}: {why}", path.display()));
     let mut file = match fs::File::create_new(path) {
@@ -63,7 +64,7 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     };
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     written.map_err(|e| {
-        // Half a page is worse than none; the first error is the one to report.
+        // A file that is half written is removed. The first error is the one to report.
         fs::remove_file(path).ok();
         failed(Exit::Device, e.to_string())
     })

@@ -1,4 +1,4 @@
-//! From arguments to an open target and a workload on stated CPUs.
+//! From arguments to an open target, and to a workload on stated CPUs.
 
 use crate::args::WorkloadArgs;
 use crate::failure::{Fails, Failure};
@@ -17,28 +17,32 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Everything that a measuring command stands on. The scratch file, if any, goes with it.
+/// Everything that a measuring command needs: the workload, the facts of machine and target, and
+/// the doctor's report. The scratch file, if there is one, is removed with the workbench, unless
+/// [`Workbench::keep_scratch`] is called.
 pub struct Workbench {
     pub workload: Workload,
     pub machine: Machine,
     pub target: Target,
     pub doctor: DoctorReport,
-    /// What tells this target from another of the same name.
+    /// Tells this target from another one of the same name.
     pub target_id: String,
-    /// What stored calibrations know it by: one scratch file is as good as another of its size on the same disk.
+    /// The target's name in stored calibrations. Scratch files of one size on one disk have one
+    /// name.
     pub calibration_target: String,
     held: Held,
     scratch: Option<Scratch>,
 }
 
-/// How long the machine is watched at rest.
+/// Length of one look at the machine at rest.
 const REST: Nanos = Nanos::from_millis(1_000);
-/// And how often at most, until no more CPUs than this are busy.
+/// Most looks at the machine at rest. They end early when at most `REST_QUIET` CPUs are busy.
 const REST_LOOKS: usize = 5;
 const REST_QUIET: f64 = 0.2;
 
 impl Workbench {
-    /// Opens `target` (a path, or a simulated device's text) and reads the machine. Watches it at rest for a second.
+    /// Opens `target` (a path, or a simulated device's text), reads the facts of the machine, and
+    /// watches it at rest for 1 to 5 s.
     pub fn open(
         args: &WorkloadArgs,
         target: &str,
@@ -50,8 +54,9 @@ impl Workbench {
         Ok(bench)
     }
 
-    /// As [`Workbench::open`], for a command that asks for interfaces by itself: the target may be a namespace's character
-    /// device, or a controller's PCI address.
+    /// As [`Workbench::open`], for a command that has interfaces of its own to choose among (`q2c
+    /// bench`). The target may also be a namespace's character device, or a controller's PCI
+    /// address.
     pub fn for_interfaces(
         args: &WorkloadArgs,
         target: &str,
@@ -66,7 +71,8 @@ impl Workbench {
             true => Opened::path(&Roots::live(), args, Path::new(target), scratch.as_ref())?,
             false => Opened::simulated(target),
         };
-        // Nothing is read or written before the first trial, which has an engine of its own.
+        // Nothing is read or written before the first trial, and each trial has an engine of its
+        // own. So the null engine may stand in on targets that io_uring cannot use.
         let engine = match opened.facts.kind.as_str() {
             "nvme-generic" | "pci" => EngineSpec::Null,
             _ => engine,
@@ -76,16 +82,16 @@ impl Workbench {
         Ok(bench)
     }
 
-    /// The character device of the namespace that the target is.
+    /// Opens the character device of the NVMe namespace that the target is.
     ///
     /// # Errors
-    /// The target is no whole namespace, or cannot be opened so.
+    /// The target is not a whole namespace, or its character device cannot be opened.
     pub fn namespace(&self) -> Result<OpenNamespace, TargetError> {
         let Site { roots, leaf, .. } = &self.workload.site;
         sibling(roots, &self.target, &self.held, leaf.as_ref())
     }
 
-    /// The same without a look at the machine at rest.
+    /// As [`Workbench::open`], without the look at the machine at rest.
     fn at_once(
         args: &WorkloadArgs,
         target: &str,
@@ -146,7 +152,8 @@ impl Workbench {
         })
     }
 
-    /// Opens what a command without a run to resume is given: its target, or a scratch file made now.
+    /// Opens the target of a command that resumes no run: the named target, or a scratch file that
+    /// is made now.
     pub fn for_command(
         command: &str,
         args: &WorkloadArgs,
@@ -157,7 +164,7 @@ impl Workbench {
         Self::open(args, &target, scratch, stop)
     }
 
-    /// As [`Workbench::for_command`], for a command that does not ask what the machine does at rest.
+    /// As [`Workbench::for_command`], without the look at the machine at rest.
     pub fn without_rest(
         command: &str,
         args: &WorkloadArgs,
@@ -168,13 +175,14 @@ impl Workbench {
         Self::at_once(args, &target, scratch)
     }
 
-    /// Keeps the scratch file for a later session.
+    /// Keeps the scratch file for a later session, and returns its path; `None` if there is none.
     pub fn keep_scratch(self) -> Option<PathBuf> {
         self.scratch.map(Scratch::keep)
     }
 }
 
-/// Busy CPUs while the foreground rests. Something short that happens to run now is waited for.
+/// Number of busy CPUs while the foreground rests: the least of several looks, since something
+/// short may happen to run now. With background jobs there is one look.
 fn at_rest(workload: &Workload, seed: u64, stop: &AtomicBool) -> Result<f64, Failure> {
     let mut least = f64::INFINITY;
     for _ in 0..REST_LOOKS {
@@ -197,7 +205,8 @@ fn calibration_target(target: &Target, scratch: bool) -> String {
     }
 }
 
-/// The doctor's checks, with a ring really tried and q2c's own costs measured, on the CPU of the first job.
+/// Runs the doctor's checks. A ring is really set up, and q2c's own costs are measured on the CPU
+/// of the first job.
 pub fn examine(
     roots: &Roots,
     target: Option<&Target>,
@@ -224,7 +233,8 @@ fn ring() -> RingProbe {
     }
 }
 
-/// On the last allowed CPU where no jobs are named; `None` where no CPU may be used.
+/// q2c's own costs, on the CPU of the first job, or on the last allowed CPU when there are no jobs;
+/// `None` where they cannot be measured.
 fn costs(jobs: &[CpuId], clock: Clock) -> Option<ToolCosts> {
     let last = || q2c_sys::thread::allowed_cpus().ok()?.last().copied();
     let cpu = jobs.first().copied().or_else(last)?;
@@ -234,7 +244,7 @@ fn costs(jobs: &[CpuId], clock: Clock) -> Option<ToolCosts> {
     })
 }
 
-/// A scratch file in the folder for runs, for `--scratch`.
+/// Makes the scratch file of `--scratch` in the folder for runs; `None` without that option.
 pub fn scratch(args: &WorkloadArgs, stop: &AtomicBool) -> Result<Option<Scratch>, Failure> {
     let Some(size) = args.scratch else {
         return Ok(None);
@@ -268,7 +278,7 @@ pub fn scratch(args: &WorkloadArgs, stop: &AtomicBool) -> Result<Option<Scratch>
         .map(Some)
 }
 
-/// The target's text: the scratch file's path, or as given.
+/// The target's text: the scratch file's path, else as given.
 pub fn named(
     command: &str,
     args: &WorkloadArgs,
@@ -286,19 +296,19 @@ pub fn named(
     })
 }
 
-/// Engines that simulate are named as the target.
+/// The engine for `target`, as [`named_engine`] finds it.
 pub fn engine(args: &WorkloadArgs, target: &str) -> Result<EngineSpec, Failure> {
     named_engine(args.engine.as_ref(), target)
 }
 
-/// The engine asked for, or the one that the target's text is, or io_uring.
+/// The engine asked for, else the simulated device that the target's text names, else io_uring.
 pub fn named_engine(asked: Option<&EngineSpec>, target: &str) -> Result<EngineSpec, Failure> {
     if let Some(engine) = asked {
         return Ok(engine.clone());
     }
     match target.parse::<EngineSpec>() {
         Ok(spec) if !spec.needs_file() => Ok(spec),
-        // `sim:50parsecs` is a slip of the pen; a file may still be called so.
+        // A text such as `sim:50parsecs` is a mistake, unless there is a file of that name.
         Err(error) if names_an_engine(target) && !Path::new(target).exists() => {
             Err(Failure::new(Exit::Usage, error))
         }
@@ -314,7 +324,7 @@ fn names_an_engine(target: &str) -> bool {
             .any(|kind| kind.name == name)
 }
 
-/// The CPUs that were asked for, all of which must be allowed.
+/// The CPUs that were asked for. Each of them must be allowed.
 pub fn asked_cpus(asked: &[u32], allowed: &[CpuId]) -> Result<Vec<CpuId>, Failure> {
     let asked: Vec<CpuId> = asked.iter().copied().map(CpuId).collect();
     match asked.iter().find(|cpu| !allowed.contains(cpu)) {
@@ -327,7 +337,8 @@ pub fn asked_cpus(asked: &[u32], allowed: &[CpuId]) -> Result<Vec<CpuId>, Failur
     }
 }
 
-/// The foreground's CPUs: as asked, or the last allowed ones that do not take the device's interrupts.
+/// The CPUs of the foreground jobs: as asked, else the allowed ones from the last to the first. The
+/// CPU that takes most of the device's interrupts comes last.
 fn cpus(args: &WorkloadArgs, roots: &Roots, leaf: Option<&Leaf>) -> Result<Vec<CpuId>, Failure> {
     let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
     if !args.cpu.is_empty() {
@@ -351,7 +362,8 @@ fn cpus(args: &WorkloadArgs, roots: &Roots, leaf: Option<&Leaf>) -> Result<Vec<C
         .collect())
 }
 
-/// A CPU without a foreground job for the sampler and background jobs without a place; `None` when all have one.
+/// A CPU without a foreground job, for the sampler and for background jobs that name no CPU. A CPU
+/// without a background job comes first. `None` when every allowed CPU has a foreground job.
 fn spare_cpu(cpus: &[CpuId], args: &WorkloadArgs) -> Result<Option<CpuId>, Failure> {
     let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
     let taken = |cpu: &CpuId| args.background.iter().any(|job| job.cpus.contains(cpu));

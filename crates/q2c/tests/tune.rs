@@ -1,12 +1,12 @@
-//! `q2c tune` end to end on a simulated device: every field that `result.json` promises is there,
-//! and true.
+//! Tests of `q2c tune` as a whole on a simulated device: every field that `result.json` promises is
+//! there, and true.
 
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// Two runs at once would measure each other.
+/// Held by each run: two runs at once would measure each other.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 fn tune(folder: &Path, target: &str) -> Value {
@@ -106,8 +106,8 @@ fn the_result_has_what_it_promises() {
     fields(&result["fidelity"], &["cells", "drift_pct"]);
 }
 
-/// A device of 2 ms serves at most 500 I/Os a second, polling sees its latency, and half of it can
-/// be slept through.
+/// A device of 2 ms serves at most 500 I/Os per second. Polling sees its latency, and half of the
+/// latency can be slept through.
 #[test]
 fn the_numbers_are_the_devices() {
     let folder = tempfile::tempdir().unwrap();
@@ -128,7 +128,8 @@ fn the_numbers_are_the_devices() {
     }
     let (poll, linux) = (cell("poll", ""), cell("hybrid", "mean:ratio=50%"));
     assert!(median(poll, "p50_ns") < 2.2e6, "{poll}");
-    // Half the mean of what was observed, which is 2 ms and what a busy machine adds.
+    // The rule asks for half of the mean latency, which is 2 ms and the time that a busy machine
+    // adds.
     let asked = median(linux, "effective_sleep_ns");
     assert!((0.98e6..2e6).contains(&asked), "{asked}");
     assert!(
@@ -153,12 +154,13 @@ fn the_numbers_are_the_devices() {
     }
 }
 
-/// Half of 2 ms, ns. I/Os before the first window poll; and on a busy machine a lane can lose its
-/// CPU within a submission: its wait is then short, and so are the window's minimum and the sleep.
+/// A wide range around half of 2 ms, ns. I/Os before the first window poll. On a busy machine a
+/// lane can also lose its CPU within a submission: its wait is then short, and so are the window's
+/// minimum and the sleep.
 const ABOUT_HALF: std::ops::Range<f64> = 0.3e6..1.5e6;
 
-/// On a device of 2 ms: rules that the user wrote are simulated and run live; one that gives no
-/// time polls and is warned about.
+/// Rules that the user wrote are simulated and run live on a device of 2 ms. A rule that gives no
+/// time polls, and there is a warning about it.
 #[test]
 fn own_rules_run_live() {
     let folder = tempfile::tempdir().unwrap();
@@ -189,7 +191,7 @@ fn own_rules_run_live() {
     let median = |cell: &Value, name: &str| cell["measured"][name]["median"].as_f64().unwrap();
     let asked = median(&live, "effective_sleep_ns");
     assert!(ABOUT_HALF.contains(&asked), "{asked}");
-    // Without a miss it divides by zero, and without a sleep there is no miss.
+    // Without a miss the formula divides by zero, and without a sleep there is no miss.
     let warned = result["warnings"].as_array().unwrap();
     let of_blind = |w: &&Value| w["id"] == "rule-without-a-time";
     let warning = warned.iter().find(of_blind).expect("a warning");

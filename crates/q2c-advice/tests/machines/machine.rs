@@ -1,5 +1,5 @@
-//! A simulated machine of known truth: a device that drifts, costs that calibration saw wrongly,
-//! sleeps that change the device's latency in a form that the correction does not have.
+//! A simulated machine of known truth. Its device drifts, its calibrated costs are wrong, and
+//! sleeps change the device's latency in a form that the correction cannot express.
 
 use q2c_advice::{Beside, Predicted, Trial, predict};
 use q2c_model::{Bytes, CostModel, CpuId, Curve, Direction, Nanos, WakeDelay};
@@ -10,13 +10,14 @@ use q2c_stats::Rng;
 pub const CPUS: [CpuId; 1] = [CpuId(0)];
 /// Length of one step of the drift.
 const STEP_NS: f64 = 5e6;
-/// A trial as the tool makes them: settling, then parts with polled slices between.
+/// A trial has the shape of the tool's trials: settling, then parts with polled slices between
+/// them.
 const SETTLE_NS: f64 = 250e6;
 const PART_NS: f64 = 60e6;
 const SLICE_NS: f64 = 40e6;
 const PARTS: usize = 17;
 
-/// Drawn at random from a seed.
+/// A machine that is drawn at random from a seed.
 pub struct Machine {
     pub seed: u64,
     rng: Rng,
@@ -24,7 +25,8 @@ pub struct Machine {
     pub latency: f64,
     sigma: f64,
     submit: f64,
-    /// Drift: standard deviation and correlation time of a fast and a slow part, and their state.
+    /// A fast and a slow drift: standard deviation, correlation time in ns, and present state of
+    /// each.
     drift: [(f64, f64, f64); 2],
     pub truth: CostModel,
     pub calibrated: CostModel,
@@ -36,7 +38,7 @@ fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low + (high - low) * rng.unit()
 }
 
-/// Evenly over the logarithm.
+/// Draws a number whose logarithm is evenly distributed.
 fn over_decades(rng: &mut Rng, low: f64, high: f64) -> f64 {
     between(rng, low.ln(), high.ln()).exp()
 }
@@ -63,7 +65,7 @@ impl Machine {
         }
     }
 
-    /// The device's speed changes; `length` passes.
+    /// Lets `length` pass, and returns the factor by which the device is slower now.
     fn drift(&mut self, length: f64) -> f64 {
         let mut log = 0.0;
         for (sd, time, state) in &mut self.drift {
@@ -74,7 +76,7 @@ impl Machine {
         log.exp()
     }
 
-    /// Polls for so long, into `recording`.
+    /// Polls for `length`, ns, and adds the I/Os to `recording`.
     fn poll_into(&mut self, recording: &mut Recording, length: f64) {
         let io = Io {
             direction: Direction::Read,
@@ -95,7 +97,7 @@ impl Machine {
         }
     }
 
-    /// Time passes without an I/O.
+    /// Lets time pass without an I/O.
     pub fn pass(&mut self, ns: f64) {
         self.drift(ns);
     }
@@ -119,7 +121,7 @@ impl Machine {
         }
     }
 
-    /// A trial at the present moment, predicted with `cost`.
+    /// Runs a trial at the present moment, predicted with `cost`.
     pub fn trial(&mut self, method: &LaneMethod, cost: &CostModel, round: u32) -> Trial {
         let (mut parts, mut slices) = (Recording::default(), Recording::default());
         self.poll_into(&mut slices, SLICE_NS);
@@ -229,8 +231,8 @@ fn wake(rng: &mut Rng, base: f64, slope: f64) -> WakeDelay {
 fn truth(rng: &mut Rng, latency: f64) -> CostModel {
     let delay = over_decades(rng, 2e3, 25e3).min(0.8 * latency);
     let constant = between(rng, -0.03, 0.03) * latency;
-    // In half of the machines polling slows the device: sleeping gives time back, but not beyond
-    // some sleep.
+    // In half of the machines polling slows the device. A sleep then gives time back, in proportion
+    // up to the length `ends`, and no more beyond it.
     let relief = if rng.unit() < 0.5 {
         between(rng, 0.0, 0.15)
     } else {
@@ -261,7 +263,8 @@ fn truth(rng: &mut Rng, latency: f64) -> CostModel {
     }
 }
 
-/// As a calibration saw it minutes ago: one number for the added latency, everything a little off.
+/// Costs as a calibration saw them some minutes ago: one number for the added latency, and every
+/// cost a little off.
 fn calibrated(rng: &mut Rng, truth: &CostModel, latency: f64) -> CostModel {
     let mut off = |sd: f64| 1.0 + sd * rng.normal();
     let cpu = off(0.1);

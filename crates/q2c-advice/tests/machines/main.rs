@@ -1,5 +1,5 @@
-//! On simulated machines of known truth: how much the answer loses against the best that brute
-//! force finds.
+//! Measures on simulated machines of known truth how much the answer loses against the best method
+//! that brute force finds.
 
 mod machine;
 mod truth;
@@ -10,11 +10,10 @@ use q2c_stats::{percentile, sorted};
 use rayon::prelude::*;
 use truth::{Score, Truth, by_simulation_alone, refereed};
 
-/// Machines drawn at random, kept by their seeds: all of them, and as many as a quick run has time
-/// for.
+/// Seeds of the machines: of all, and of as many as a quick run has time for.
 const ALL: std::ops::Range<u64> = 0..200;
 const FEW: std::ops::Range<u64> = 0..24;
-/// Stretches that are compared, and the time between them, ns.
+/// Length of the two recordings that are compared, and the time between them, ns.
 const SHORT_NS: f64 = 5e9;
 const MINUTE_NS: f64 = 60e9;
 
@@ -75,7 +74,7 @@ fn tell(name: &str, scores: &[Score]) -> Summary {
     found
 }
 
-/// Both ways of answering on the same machines.
+/// Answers by simulation alone and with a referee, on the same machines.
 fn before_and_now(seeds: std::ops::Range<u64>) -> [Summary; 2] {
     let all = |answer: fn(u64) -> Score| -> Vec<Score> {
         seeds.clone().into_par_iter().map(answer).collect()
@@ -86,7 +85,8 @@ fn before_and_now(seeds: std::ops::Range<u64>) -> [Summary; 2] {
     ]
 }
 
-/// What is reached; docs/journal/2026-11-22-verdicts.md has the figures, and those that are wanted.
+/// Checks the figures that are reached. docs/journal/2026-11-22-verdicts.md has them, and those
+/// that are wanted.
 fn check([before, now]: &[Summary; 2]) {
     assert!(now.regret[0] < 0.04, "median regret {}", now.regret[0]);
     assert!(now.regret[0] < before.regret[0]);
@@ -108,8 +108,9 @@ fn the_answer_is_near_the_true_best_on_all_machines() {
     check(&before_and_now(ALL));
 }
 
-/// A device that drifts has no best rule for ever: what was best over five seconds is judged over
-/// five seconds a minute later. That is why an answer is held against the truth of its own minute.
+/// The method that was best over five seconds is judged over five seconds a minute later. On a
+/// device that drifts no method stays the best, so an answer is compared with the truth of its own
+/// minute.
 #[test]
 #[ignore = "figures for the journal: cargo test --release -p q2c-advice --test machines -- --ignored --nocapture"]
 fn what_was_best_a_minute_ago() {
@@ -126,7 +127,7 @@ fn what_was_best_a_minute_ago() {
     tell("the truth of a minute ago", &all);
 }
 
-/// Orders depend on recordings and trials alone: a run that is resumed asks for the same.
+/// Orders depend on recordings and trials alone, so a run that is resumed gets the same orders.
 #[test]
 fn the_same_trials_give_the_same_orders() {
     let answer = || format!("{:?}", refereed(5));

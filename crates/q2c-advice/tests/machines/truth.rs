@@ -1,4 +1,5 @@
-//! What is true of a machine, by brute force over the whole grid; and what the tool says of it.
+//! Finds the truth about a machine by brute force over the whole grid, and the tool's answer for
+//! the same machine.
 
 use crate::machine::{CPUS, Machine};
 use q2c_advice::{FLOOR, Goal, Referee, Setting, Subject, WORTH};
@@ -18,18 +19,18 @@ pub struct Truth {
     lanes: Vec<Recording>,
     cost: CostModel,
     poll: Outcome,
-    /// IOPS over polling's that are to be kept.
+    /// The floor, IOPS over polling's.
     pub floor: f64,
-    /// Best KIOPS/core over polling's of all that keeps the floor: rules, interrupts, polling
-    /// itself.
+    /// Best KIOPS/core over polling's of all methods that keep the floor: rules, interrupts, and
+    /// polling itself.
     pub best: f64,
-    /// Its name, and its IOPS over polling's.
+    /// Name of the best method, and its IOPS over polling's.
     pub best_is: (String, f64),
-    /// Whether a rule is among those, and gains more than 2 %.
+    /// Whether a rule keeps the floor and gains more than 2 %.
     pub room: bool,
 }
 
-/// The whole recording, once.
+/// A simulation runs through the whole recording once.
 const RUN: Drive = Drive {
     warm_up: Nanos::from_millis(400),
     measure: Drive::ONE_PASS,
@@ -37,7 +38,7 @@ const RUN: Drive = Drive {
 };
 
 impl Truth {
-    /// What every method would have given over the device's own time in `lanes`.
+    /// Simulates every method with the true costs on the recorded device in `lanes`.
     pub fn of(machine: &Machine, lanes: Vec<Recording>, own: &[PolicySpec]) -> Self {
         let cost = machine.truth.clone();
         let poll = simulate(&lanes, &cost, Waiting::poll(1), RUN);
@@ -76,7 +77,6 @@ impl Truth {
         }
     }
 
-    /// The best method.
     pub fn best_method(&self) -> LaneMethod {
         match self.best_is.0.as_str() {
             "poll" => LaneMethod::Poll,
@@ -98,15 +98,15 @@ impl Truth {
     }
 }
 
-/// How an answer did.
+/// An answer compared with the truth.
 #[derive(Clone, Debug)]
 pub struct Score {
     pub seed: u64,
     pub verdict: Verdict,
     pub chosen: String,
-    /// KIOPS/core lost against the true best that keeps the floor.
+    /// Share of KIOPS/core lost against the true best method that keeps the floor.
     pub regret: f64,
-    /// True IOPS over polling's.
+    /// True IOPS of the answer over polling's.
     pub iops: f64,
     pub per_core: f64,
     pub best: f64,
@@ -149,7 +149,7 @@ impl Score {
     }
 }
 
-/// Trials a block size may have, as the command's default.
+/// Most trials for a block size: the default of the command.
 const MOST: u32 = 30;
 const WANTED: u32 = 5;
 
@@ -169,7 +169,7 @@ fn setting(machine: &mut Machine) -> Setting {
     }
 }
 
-/// The referee with its rounds of trials.
+/// Answers by the referee with its rounds of trials.
 pub fn refereed(seed: u64) -> Score {
     let mut machine = Machine::new(seed);
     let mut referee = Referee::new(Subject {
@@ -204,11 +204,10 @@ pub fn refereed(seed: u64) -> Score {
     Score::new(seed, &truth, decision.verdict, &method, spent)
 }
 
-/// Device time of which the truth is taken where there are no trials, ns.
+/// Length of the recording that the truth is taken from where there are no trials, ns.
 const TRIALS_NS: f64 = 20e9;
 
-/// As before there was a referee: the simulation on the first recording chose, whatever the trials
-/// showed.
+/// Answers by the simulation on the first recording alone, as the tool did before it had a referee.
 pub fn by_simulation_alone(seed: u64) -> Score {
     let mut machine = Machine::new(seed);
     let setting = setting(&mut machine);

@@ -1,4 +1,5 @@
-//! The program's numbers and its CPU. A shell script stands in for it: no SPDK device is at hand.
+//! Tests of the program's figures and of its CPU time. A shell script takes the place of the
+//! program, so that no SPDK device is needed.
 
 use super::*;
 use crate::media::Media;
@@ -21,7 +22,8 @@ fn core(percentiles: &[(f64, f64)]) -> Latency {
     }
 }
 
-/// A program that sets up for a second at half a CPU, then polls for a second on one.
+/// Looks at a program that sets up for a second at half a CPU, then polls for a second on a whole
+/// CPU.
 fn life() -> Vec<Look> {
     let start = Instant::now();
     let own = |n: u64| {
@@ -61,8 +63,8 @@ fn its_cpu_is_that_of_the_time_in_which_it_polls() {
     assert_eq!((trial.busy_s, trial.interrupts), (None, None));
 }
 
-/// A shell script in the program's place: it sleeps, spins for the time asked and prints a table of one core. That is what
-/// comes back, with the script's own CPU.
+/// The shell script sleeps, spins for the time asked, and prints a table of one core. The trial has
+/// the figures of the table and the CPU time of the script.
 #[test]
 fn a_program_is_run_watched_and_read() {
     let dir = tempfile::tempdir().unwrap();
@@ -94,7 +96,7 @@ fn a_program_is_run_watched_and_read() {
     };
     assert_eq!((trial.ios, trial.wall_s), (135_405, 1.0));
     assert_eq!(trial.lat_ns, [236_310.0, 230_400.0, 608_329.0, 1_763_474.0]);
-    // It spins for about a second; how much of a CPU that is depends on what else runs here.
+    // The script spins for about a second; its CPU time depends on what else runs on this machine.
     assert!(trial.job_cpu_s > 0.2 && trial.job_cpu_s < 1.3, "{trial:?}");
     let mode = effective(&spots[0], &[&trial]);
     let through = mode.proof["through"].split(',').next();
@@ -102,7 +104,8 @@ fn a_program_is_run_watched_and_read() {
 }
 
 const ADDRESS: &str = "0000:04:00.0";
-/// Its fourth word is the size, the sixth the pattern, the eighth the seconds.
+/// Of the script's arguments the fourth is the block size, the sixth the pattern, and the eighth
+/// the seconds.
 const SCRIPT: &str = r#"#!/bin/sh
 [ "$4 $6 $8" = "4096 randread 1" ] || exit 9
 sleep 0.3

@@ -3,6 +3,7 @@
 
 use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
+use q2c_policy::method::Means;
 use q2c_sys::nvme::{MOST_BLOCKS, NvmeError, namespace};
 use q2c_sys::{Buffers, CommandRing};
 use std::fs::File;
@@ -71,7 +72,11 @@ impl Engine for Command {
 
     fn facts(&self) -> Facts {
         Facts {
-            polls_by: if self.iopoll { "iopoll" } else { "ring" },
+            polls_by: if self.iopoll {
+                Means::IoPoll
+            } else {
+                Means::Ring
+            },
             waits: if self.iopoll {
                 Waits::Polling
             } else {

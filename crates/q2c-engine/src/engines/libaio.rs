@@ -3,6 +3,7 @@
 
 use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
+use q2c_policy::method::Means;
 use q2c_sys::aio::Reap;
 use q2c_sys::{Aio, Buffers};
 use std::fs::File;
@@ -51,8 +52,8 @@ impl Engine for Libaio {
     fn facts(&self) -> Facts {
         Facts {
             polls_by: match self.aio.reap() {
-                Reap::Ring => "ring",
-                Reap::Kernel => "io_getevents",
+                Reap::Ring => Means::Ring,
+                Reap::Kernel => Means::IoGetevents,
             },
             waits: Waits::Asleep,
             flags: "",

@@ -1,6 +1,7 @@
 //! `null`: every request is complete at once. A run on it measures the harness's own cost.
 
 use crate::engine::{Completion, Engine, EngineError, Facts, Request};
+use q2c_policy::method::Means;
 use q2c_sys::thread::sleep_until;
 
 /// The engine: finished requests that nobody has taken yet. The newest is taken first.
@@ -49,7 +50,7 @@ impl Engine for Null {
 
     fn facts(&self) -> Facts {
         Facts {
-            polls_by: "memory",
+            polls_by: Means::Memory,
             sleeps_undisturbed: true,
             ..Facts::default()
         }

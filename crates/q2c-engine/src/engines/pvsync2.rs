@@ -6,6 +6,7 @@
 
 use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
+use q2c_policy::method::Means;
 use q2c_sys::{Buffers, Vectored, VectoredFlags};
 use std::fs::File;
 use std::sync::LazyLock;
@@ -76,7 +77,7 @@ impl Engine for Pvsync2 {
 
     fn facts(&self) -> Facts {
         Facts {
-            polls_by: "call",
+            polls_by: Means::Call,
             waits: Waits::Not,
             flags: names(self.flags),
             sleeps_undisturbed: true,

@@ -3,6 +3,7 @@
 
 use crate::engine::{Completion, Engine, EngineError, Facts, Request};
 use q2c_model::Nanos;
+use q2c_policy::method::Means;
 use q2c_stats::Rng;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::sleep_until;
@@ -118,7 +119,7 @@ impl Engine for Sim {
 
     fn facts(&self) -> Facts {
         Facts {
-            polls_by: "memory",
+            polls_by: Means::Memory,
             sleeps_undisturbed: true,
             ..Facts::default()
         }

@@ -3,6 +3,7 @@
 
 use super::memory::own;
 use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
+use q2c_policy::method::Means;
 use q2c_sys::{Buffers, Ring, RingOptions};
 use std::fs::File;
 
@@ -71,11 +72,11 @@ impl Engine for Uring {
         let helped = options.sqpoll.is_some();
         Facts {
             polls_by: match (helped, options.iopoll, options.hybrid) {
-                (_, false, _) => "ring",
-                (false, true, false) => "iopoll",
-                (false, true, true) => "iopoll, hybrid",
-                (true, true, false) => "ring, iopoll by helper",
-                (true, true, true) => "ring, iopoll and hybrid by helper",
+                (_, false, _) => Means::Ring,
+                (false, true, false) => Means::IoPoll,
+                (false, true, true) => Means::IoPollHybrid,
+                (true, true, false) => Means::HelperIoPoll,
+                (true, true, true) => Means::HelperIoPollHybrid,
             },
             waits: match options.polls_in_call() {
                 true => Waits::Polling,

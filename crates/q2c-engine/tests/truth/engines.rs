@@ -6,6 +6,7 @@ use q2c_engine::engine::Waits;
 use q2c_engine::measure::{PhaseStats, phase_stats};
 use q2c_engine::{Activity, JobPlan, LaneData, Medium, RunError, Sample, Wait};
 use q2c_model::Bytes;
+use q2c_policy::method::Means;
 use std::sync::Arc;
 
 /// The results of one lane on a file in half a second, or the reason why they cannot be had here.
@@ -85,7 +86,7 @@ fn a_call_is_submission_and_waiting_in_one() {
     assert!(lane.ios > 200 && lane.samples.iter().all(one_call));
     assert_eq!(
         (lane.facts.polls_by, lane.facts.flags),
-        ("call", "RWF_HIPRI")
+        (Means::Call, "RWF_HIPRI")
     );
 }
 
@@ -178,7 +179,7 @@ fn polling_without_poll_queues_names_them() {
     };
     assert_eq!(
         (lane.facts.polls_by, lane.facts.waits),
-        ("iopoll", Waits::Polling)
+        (Means::IoPoll, Waits::Polling)
     );
     match lane.first_fault {
         None => assert!(lane.ios > 0),

@@ -7,6 +7,7 @@ use q2c_engine::{
 };
 use q2c_model::{CpuId, Nanos};
 use q2c_policy::Decision;
+use q2c_policy::method::Means;
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,7 +91,7 @@ fn slices_come_one_after_the_other_and_lose_nothing() {
         lane.ios
     );
     assert!(lane.phases.is_empty() && !data.stopped);
-    assert_eq!(slices[0].facts.polls_by, "memory");
+    assert_eq!(slices[0].facts.polls_by, Means::Memory);
 }
 
 /// A listener that does not listen gets longer slices. Every I/O is counted, and samples without

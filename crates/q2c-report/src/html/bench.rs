@@ -7,7 +7,7 @@ use super::facts::{self, Fact};
 use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy};
 use super::plotly;
 use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections};
-use crate::label::{self, Mode};
+use crate::mode::{self, Kept};
 use askama::Template;
 use q2c_result::bench::{BenchCell, BenchResult};
 
@@ -113,7 +113,7 @@ fn panel(result: &BenchResult, section: &Section, id: usize) -> Panel {
 
 fn table_row(cell: &BenchCell) -> Row {
     let [name, fields @ ..] = row(cell);
-    let differs = matches!(label::mode(&cell.effective_mode), Mode::Differs);
+    let differs = matches!(mode::kept(&cell.effective_mode), Kept::Differs);
     let proof = cell.effective_mode.proof.iter();
     let proof: Vec<String> = proof
         .map(|(name, value)| format!("{name}: {value}"))

@@ -6,7 +6,8 @@ use super::facts::{self, Fact};
 use super::results::{self, Results};
 use super::summary::{self, Advice, Trust};
 use super::{escape, plotly};
-use crate::label::{self, Mode};
+use crate::label;
+use crate::mode::{self, Kept};
 use crate::quantity;
 use askama::Template;
 use q2c_model::Bytes;
@@ -149,7 +150,7 @@ fn fallbacks(result: &TuneResult) -> Vec<String> {
     let differs = result
         .cells
         .iter()
-        .filter(|cell| label::mode(&cell.effective_mode) == Mode::Differs);
+        .filter(|cell| mode::kept(&cell.effective_mode) == Kept::Differs);
     let told = |cell: &q2c_result::tune::Cell| {
         let mode = &cell.effective_mode;
         format!(
@@ -157,7 +158,7 @@ fn fallbacks(result: &TuneResult) -> Vec<String> {
             cell.bs,
             label::cell(cell),
             mode.asked,
-            mode.was,
+            mode::words(&mode.was),
             label::proof(mode)
         )
     };

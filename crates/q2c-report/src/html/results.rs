@@ -1,8 +1,9 @@
 //! The results table of one block size.
 
 use super::chart::{Line, coloured};
-use crate::label::{self, Mode};
+use crate::label;
 use crate::metric::METRICS;
+use crate::mode::{self, Kept};
 use crate::quantity;
 use q2c_model::Bytes;
 use q2c_result::tune::TuneResult;
@@ -52,7 +53,7 @@ pub(super) fn of(result: &TuneResult, bs: Bytes) -> Results {
 
 fn row(line: &Line<'_>) -> Row {
     let cell = line.cell;
-    let mode = label::mode(&cell.effective_mode);
+    let mode = mode::kept(&cell.effective_mode);
     let field = |metric: &crate::metric::Metric| Field {
         median: metric.median(cell),
         range: metric.range(cell),
@@ -63,8 +64,8 @@ fn row(line: &Line<'_>) -> Row {
         role: cell.role.clone(),
         colour: line.colour.trim_start_matches('@'),
         recommended: line.recommended,
-        mode: (mode != Mode::AsAsked).then(|| cell.effective_mode.was.clone()),
-        differs: mode == Mode::Differs,
+        mode: (mode != Kept::AsAsked).then(|| mode::words(&cell.effective_mode.was)),
+        differs: mode == Kept::Differs,
         proof: label::proof(&cell.effective_mode),
         ios: ios(cell.measured.ios, cell.measured.errors),
         fields: METRICS.iter().map(field).collect(),

@@ -5,7 +5,7 @@ use super::doctor;
 use super::screen::{Screen, Tone, printable};
 use super::table;
 use crate::bench::{LEGEND, curve, head, left_out, row, sections};
-use crate::label::{self, Mode};
+use crate::mode::{self, Kept};
 use crate::quantity::seconds;
 use comfy_table::{CellAlignment, ColumnConstraint};
 use q2c_result::bench::{BenchCell, BenchResult};
@@ -47,9 +47,9 @@ fn rows<'a>(
     let mut table = table::empty(screen);
     table.set_header(head.each_ref().map(|head| screen.cell(Tone::Strong, head)));
     for cell in cells {
-        let tone = match label::mode(&cell.effective_mode) {
+        let tone = match mode::kept(&cell.effective_mode) {
             _ if cell.iops.trials == 0 || cell.too_good.is_some() => Tone::Bad,
-            Mode::Differs => Tone::Caution,
+            Kept::Differs => Tone::Caution,
             _ => Tone::Plain,
         };
         let fields = row(cell);

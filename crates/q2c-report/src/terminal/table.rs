@@ -2,8 +2,9 @@
 //! the prediction. Also the helpers that all tables share.
 
 use super::screen::{Screen, Tone, printable};
-use crate::label::{self, Mode};
+use crate::label;
 use crate::metric::in_terminal;
+use crate::mode::{self, Kept};
 use comfy_table::{Cell as Field, CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use comfy_table::{TableComponent, presets};
 use q2c_result::tune::{Cell, Recommendation};
@@ -148,11 +149,11 @@ fn measured(cell: &Cell, recommended: bool, screen: Screen) -> Row {
 /// for, and the prediction.
 fn predicted(cell: &Cell, screen: Screen) -> Row {
     let (mut about, mut tone) = (cell.role.clone(), Tone::Dim);
-    match label::mode(&cell.effective_mode) {
-        Mode::AsAsked => {}
-        Mode::ByOtherMeans => about += &format!("; {}", cell.effective_mode.was),
-        Mode::Differs => {
-            about += &format!("; was {}", cell.effective_mode.was);
+    match mode::kept(&cell.effective_mode) {
+        Kept::AsAsked => {}
+        Kept::ByOtherMeans => about += &format!("; {}", mode::words(&cell.effective_mode.was)),
+        Kept::Differs => {
+            about += &format!("; was {}", mode::words(&cell.effective_mode.was));
             tone = Tone::Bad;
         }
     }

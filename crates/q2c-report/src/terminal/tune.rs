@@ -4,7 +4,8 @@ use super::doctor;
 use super::screen::{Screen, Tone};
 use super::table;
 use crate::advice;
-use crate::label::{self, Mode};
+use crate::label;
+use crate::mode::{self, Kept};
 use crate::quantity::{duration, number, seconds};
 use q2c_model::Bytes;
 use q2c_result::tune::{Fidelity, Lesson, Recommendation, TuneResult, Unavailable};
@@ -137,13 +138,13 @@ fn effective_modes(result: &TuneResult, screen: Screen) -> String {
     let mut text = String::new();
     for cell in &result.cells {
         let mode = &cell.effective_mode;
-        if label::mode(mode) == Mode::Differs {
+        if mode::kept(mode) == Kept::Differs {
             let told = format!(
                 "{} {}: asked {}, was {} ({})",
                 cell.bs,
                 label::cell(cell),
                 mode.asked,
-                mode.was,
+                mode::words(&mode.was),
                 label::proof(mode)
             );
             text += &screen.note(Tone::Bad, "effective mode:", &told);

@@ -2,6 +2,7 @@
 
 use super::screen::{Screen, Tone, printable};
 use super::table::{empty, text};
+use crate::mode;
 use crate::quantity::{self, NOTHING};
 use comfy_table::{CellAlignment, ColumnConstraint};
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers, WatchResult};
@@ -167,10 +168,10 @@ pub fn watch(result: &WatchResult, screen: Screen) -> String {
 }
 
 fn row(method: &WatchMethod, with_behind: bool, screen: Screen) -> Vec<comfy_table::Cell> {
-    let was = match method.was.as_str() {
-        "" => String::new(),
-        was => format!("\n  {}", printable(was)),
-    };
+    let was = method.was.as_ref();
+    let was = was.map_or(String::new(), |was| {
+        format!("\n  {}", printable(&mode::words(was)))
+    });
     let name = printable(&named(method)) + &was;
     let shown = |gauge: &Gauge| {
         let median = method.median.as_ref();
@@ -191,6 +192,8 @@ fn row(method: &WatchMethod, with_behind: bool, screen: Screen) -> Vec<comfy_tab
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_policy::method::Means;
+    use q2c_result::mode::{Mode, ModeKind};
 
     fn numbers() -> WatchNumbers {
         WatchNumbers {
@@ -210,7 +213,7 @@ mod tests {
         WatchMethod {
             method: "hybrid:min:70%,10ms".parse().unwrap(),
             background: true,
-            was: "hybrid (sleep, then ring)".to_owned(),
+            was: Some(Mode::by(ModeKind::Hybrid, Some(Means::Ring))),
             intervals: 3,
             settling: 1,
             median: Some(numbers()),
@@ -272,7 +275,7 @@ mod tests {
         let tail = "12.3 K 12.5 % 21.1 us - 71.5 % 80.9 us 2.50 ms 850 3 of 4";
         assert!(rule.join(" ").ends_with(tail), "{shown}");
         assert!(line("poll").ends_with("0 of 2"), "{shown}");
-        assert!(shown.contains("\n  hybrid (sleep, then ring)"), "{shown}");
+        assert!(shown.contains("\n  hybrid (ring)"), "{shown}");
         assert!(shown.contains("7 older intervals"), "{shown}");
         assert!(shown.lines().all(|l| l.chars().count() <= 120), "{shown}");
     }

@@ -1,33 +1,33 @@
-//! What can go wrong with a run folder.
+//! The errors of a run folder.
 
 use super::identity::Difference;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A failed step on a run folder; reads well after "failed to".
+/// A step on a run folder failed. The text continues a sentence that begins with "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum RunDirError {
-    /// The disk or the quota is full. Nothing half-written was left in a final file.
+    /// The disk or the quota is full. No final file is left half-written.
     #[error(
         "{doing} {}: no space left on its disk; finished trials are kept, free some space and resume the run",
         path.display()
     )]
     DiskFull {
-        /// What was tried, as a verb.
+        /// The step that failed, as a verb.
         doing: &'static str,
-        /// On what.
+        /// The file or folder that the step was for.
         path: PathBuf,
-        /// The system's answer.
+        /// The error that the system returned.
         source: io::Error,
     },
     /// Any other input or output error.
     #[error("{doing} {}: {source}", path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The step that failed, as a verb.
         doing: &'static str,
-        /// On what.
+        /// The file or folder that the step was for.
         path: PathBuf,
-        /// The system's answer.
+        /// The error that the system returned.
         source: io::Error,
     },
     /// Another process has the folder open.
@@ -36,9 +36,9 @@ pub enum RunDirError {
         path.display(), owner.map_or_else(|| "(unknown)".to_owned(), |p| p.to_string())
     )]
     Busy {
-        /// The folder.
+        /// The run folder.
         path: PathBuf,
-        /// Process id of the owner as the folder names it.
+        /// Process id of the latest session by `state.json`; `None` when that file cannot be read.
         owner: Option<u32>,
     },
     /// The folder lacks a file that every run folder has.
@@ -47,26 +47,26 @@ pub enum RunDirError {
         path.display()
     )]
     NotARun {
-        /// The folder.
+        /// The folder that was to be opened.
         path: PathBuf,
-        /// The missing file.
+        /// Name of the missing file.
         missing: &'static str,
     },
-    /// The folder belongs to a run that has ended well.
+    /// The run has ended well, so that nothing is left to resume.
     #[error("resume {}: the run is complete; start a new run", path.display())]
     AlreadyComplete {
-        /// The folder.
+        /// The run folder.
         path: PathBuf,
     },
-    /// The run was started under other conditions than today's.
+    /// The run was started under conditions that do not hold today.
     #[error(
         "resume {}: conditions differ from the run's start ({}); restore them, or start a new run",
         path.display(), list(differences)
     )]
     OtherConditions {
-        /// The folder.
+        /// The run folder.
         path: PathBuf,
-        /// Every key that differs.
+        /// Every fact of the [`Identity`](super::Identity) that differs.
         differences: Vec<Difference>,
     },
     /// A file's content is not what q2c writes.
@@ -75,45 +75,47 @@ pub enum RunDirError {
         path.display()
     )]
     Corrupt {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The fault, as the decoder states it.
         reason: String,
     },
-    /// The journal could not be brought back to a whole line and takes no more.
+    /// An earlier line could neither be written whole nor be cut off, so the journal takes no more
+    /// lines.
     #[error(
         "append to {}: an earlier line failed and could not be cut off; resume the run, which cuts it",
         path.display()
     )]
     Broken {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
     },
-    /// A name that cannot be used.
+    /// The name of a run or of a final file is not allowed.
     #[error(
         "use the name \"{name}\": expected 1 to 100 of the characters a-z A-Z 0-9 . _ - with no leading dot{}",
         if *reserved { ", and this one is the run folder's own" } else { "" }
     )]
     BadName {
-        /// The name.
+        /// The name as given.
         name: String,
-        /// Whether it is well-formed but taken by the folder itself.
+        /// Whether the name is well-formed but belongs to a file that the folder itself writes.
         reserved: bool,
     },
-    /// A value that cannot be written in its format.
+    /// A value cannot be written in the format of its file.
     #[error("encode {}: {reason}", path.display())]
     Encode {
-        /// The file it was for.
+        /// The file that the value was for.
         path: PathBuf,
-        /// Why not.
+        /// The error of the encoder.
         reason: String,
     },
 }
 
 impl RunDirError {
-    /// Tells a full disk from every other error.
+    /// Makes an error of a failed system call. A full disk or quota gets an error of its own, since
+    /// the user can free space and resume.
     pub(super) fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_path_buf();
         match source.kind() {

@@ -1,4 +1,4 @@
-//! Reading a run folder's files back.
+//! Reads the files of a run folder.
 
 use super::error::RunDirError;
 use super::record::{RunRecord, SCHEMA};
@@ -10,7 +10,7 @@ pub(super) const JOURNAL: &str = "cells.jsonl";
 pub(super) const PLAN: &str = "plan.toml";
 pub(super) const STATE: &str = "state.json";
 
-/// The plan of the run in `path`, without opening the run.
+/// Reads the plan of the run in `path`, without opening the run.
 ///
 /// # Errors
 /// `plan.toml` is missing or does not fit `P`.

@@ -1,4 +1,4 @@
-//! [`RunDir`]: an open run folder, held by this process alone.
+//! [`RunDir`]: an open run folder.
 
 use super::error::RunDirError;
 use super::files::{JOURNAL, STATE, corrupt, encode, read, read_plan};
@@ -13,7 +13,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// An open run folder. No other process can open it while this value lives.
+/// An open run folder. No other process can open the folder while this value lives.
+///
+/// [`RunDir::create`] and [`RunDir::resume`] open it. Trials are [appended](RunDir::append) to the
+/// journal, final files are [published](RunDir::publish), and [`RunDir::finish`] ends the run. A
+/// value that is dropped without `finish` while the run is running marks the run as interrupted.
 pub struct RunDir {
     pub(super) path: PathBuf,
     pub(super) journal: Journal,
@@ -22,19 +26,19 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// The folder.
+    /// Path of the run folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What `state.json` says.
+    /// The content of `state.json`, as this process wrote it last.
     #[must_use]
     pub fn record(&self) -> &RunRecord {
         &self.record
     }
 
-    /// The plan as run.
+    /// Reads the plan with which the run was started.
     ///
     /// # Errors
     /// `plan.toml` is missing or does not fit `P`.
@@ -42,10 +46,11 @@ impl RunDir {
         read_plan(&self.path)
     }
 
-    /// Appends `entry` to the journal; when this returns it is on the disk.
+    /// Appends `entry` to the journal. The line is on the disk when this returns.
     ///
     /// # Errors
-    /// A full disk or a failed write; the journal is then what it was before.
+    /// A full disk or a failed write. The journal then has its former content; if that cannot be
+    /// restored, it takes no more entries.
     pub fn append(&mut self, entry: &impl Serialize) -> Result<(), RunDirError> {
         let json = serde_json::to_string(entry);
         let json = json.map_err(|e| encode(&self.path.join(JOURNAL), &e))?;
@@ -55,7 +60,7 @@ impl RunDir {
     /// Every entry of the journal, oldest first.
     ///
     /// # Errors
-    /// A line that does not fit `E`, by number.
+    /// A line that does not fit `E`. The error names its number.
     pub fn entries<E: DeserializeOwned>(&self) -> Result<Vec<E>, RunDirError> {
         let path = self.path.join(JOURNAL);
         let text = read(&self.path, JOURNAL)?;
@@ -66,10 +71,11 @@ impl RunDir {
         lines.iter().enumerate().map(typed).collect()
     }
 
-    /// Writes the final file `name` whole: it appears with all of what `write` wrote, or not at all.
+    /// Writes the final file `name`. It appears with everything that `write` wrote, or not at all.
     ///
     /// # Errors
-    /// A name that is not plain, an error of `write`, a full disk; an older file of that name is then untouched.
+    /// A name that is not allowed, an error of `write`, a full disk. An older file of that name is
+    /// then untouched.
     pub fn publish(
         &self,
         name: &str,
@@ -79,10 +85,10 @@ impl RunDir {
         publish(&self.path, name, write)
     }
 
-    /// As [`RunDir::publish`], with `value` as indented JSON.
+    /// Writes `value` as indented JSON, as [`RunDir::publish`] does.
     ///
     /// # Errors
-    /// As [`RunDir::publish`].
+    /// The errors of [`RunDir::publish`], and a value that cannot be encoded.
     pub fn publish_json(&self, name: &str, value: &impl Serialize) -> Result<(), RunDirError> {
         let json = serde_json::to_string_pretty(value);
         let json = json.map_err(|e| encode(&self.path.join(name), &e))?;
@@ -97,7 +103,8 @@ impl RunDir {
         self.log.line(SystemTime::now(), message)
     }
 
-    /// Puts everything written so far on the disk, so that no write-back of ours falls into a measurement.
+    /// Flushes the log to the disk, so that no write-back of q2c's own falls into a measurement.
+    /// Every other file of the folder is flushed when it is written.
     ///
     /// # Errors
     /// A failed flush.
@@ -105,7 +112,7 @@ impl RunDir {
         self.log.sync()
     }
 
-    /// Sets the state and keeps the folder open: final files can still be written.
+    /// Sets the state and keeps the folder open, so that final files can still be written.
     ///
     /// # Errors
     /// A full disk or a failed write.
@@ -114,7 +121,7 @@ impl RunDir {
         self.write_record()
     }
 
-    /// Ends the run: sets the state and gives the folder free. Write the final files before.
+    /// Ends the run: sets the state and frees the folder. Final files must be written before.
     ///
     /// # Errors
     /// A full disk or a failed write.
@@ -132,11 +139,12 @@ impl RunDir {
     }
 }
 
-/// An error or a panic on the way: say so in the folder.
+/// Marks the run as interrupted when an error or a panic ended it.
 impl Drop for RunDir {
     fn drop(&mut self) {
         if self.record.state == RunState::Running {
-            // When this fails the folder says running without an owner, which reads as crashed.
+            // When this fails, `state.json` says `running` and no process holds the folder, which
+            // reads as crashed.
             let _ = self.mark(RunState::Interrupted);
         }
     }

@@ -1,34 +1,36 @@
-//! What must be the same for trials of two sessions to belong together.
+//! The conditions that must be the same in two sessions, so that their trials may stand in one run.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Opaque facts by name: target, kernel, binary, calibration. The folder stores and compares them, nothing more.
+/// Facts by name, such as target, kernel, binary and calibration. The caller chooses them; the
+/// folder only stores and compares them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Identity(pub BTreeMap<String, String>);
 
-/// One fact that is not what it was.
+/// A fact that has changed since the run's start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The fact's name.
+    /// Name of the fact.
     pub key: String,
-    /// At the run's start; `None` when it was not stated then.
+    /// Value at the run's start; `None` when the fact was not stated then.
     pub stored: Option<String>,
-    /// Today; `None` when it is not stated now.
+    /// Value today; `None` when the fact is not stated now.
     pub now: Option<String>,
 }
 
 impl Identity {
-    /// Adds a fact.
+    /// Adds a fact, or replaces the fact of that name.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<String>) -> Self {
         self.0.insert(key.to_owned(), value.into());
         self
     }
 
-    /// Every fact in which `now` differs from `self`, by name.
+    /// Every fact in which `now` differs from `self`, sorted by name. Facts that only one of the
+    /// two states are among them.
     #[must_use]
     pub fn differences(&self, now: &Identity) -> Vec<Difference> {
         let keys: BTreeSet<&String> = self.0.keys().chain(now.0.keys()).collect();

@@ -1,4 +1,4 @@
-//! `cells.jsonl`: one JSON value per line, each on the disk before the next is begun.
+//! `cells.jsonl`: one JSON value per line. Each line is on the disk before the next one is begun.
 
 use super::error::RunDirError;
 use super::lock::Held;
@@ -7,12 +7,12 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A last line that a crash cut short, and that was cut off on resume.
+/// The last line of the journal, which a crash had cut short and a resume has removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Torn {
-    /// The line, counted from 1.
+    /// Number of the line, counted from 1.
     pub line: usize,
-    /// Its bytes, all removed.
+    /// Length of the line in bytes.
     pub bytes: u64,
 }
 
@@ -26,17 +26,19 @@ impl fmt::Display for Torn {
     }
 }
 
-/// Where lines go; a file, or in tests something that runs full.
+/// The storage of a journal: a file, or in tests a disk that runs full or fails.
 pub(super) trait Tape {
-    /// Appends at the end.
+    /// Appends `bytes` at the end. A failed call may have written a part of them.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Returns when everything is on the disk.
+    /// Returns when everything that was appended is on the disk.
     fn sync(&mut self) -> io::Result<()>;
-    /// Cuts to `len` bytes.
+    /// Cuts the content to its first `len` bytes.
     fn cut(&mut self, len: u64) -> io::Result<()>;
 }
 
-/// The open journal.
+/// The open journal. `len` is the length of its whole lines in bytes. `broken` is set when a failed
+/// line could not be cut off; after that every append is refused, since a new line would be glued
+/// to the half line.
 pub(super) struct Journal<T = Held> {
     tape: T,
     path: PathBuf,
@@ -45,7 +47,7 @@ pub(super) struct Journal<T = Held> {
 }
 
 impl<T: Tape> Journal<T> {
-    /// Over `tape`, whose content is `text`; cuts a torn last line off.
+    /// Opens the journal on `tape`, whose content is `text`. A torn last line is cut off.
     pub(super) fn open(
         mut tape: T,
         path: &Path,
@@ -67,7 +69,8 @@ impl<T: Tape> Journal<T> {
         Ok((journal, torn))
     }
 
-    /// Appends one line and returns when it is on the disk. On an error the journal is what it was before.
+    /// Appends one line and returns when it is on the disk. After an error the journal has its
+    /// former content, or it is broken.
     pub(super) fn append(&mut self, json: &str) -> Result<(), RunDirError> {
         if self.broken {
             let path = self.path.clone();
@@ -84,7 +87,8 @@ impl<T: Tape> Journal<T> {
         }
     }
 
-    /// A next line must never be glued to half of this one.
+    /// Cuts off what a failed append may have written, so that the next line is never glued to half
+    /// a line.
     fn give_up(&mut self, error: io::Error) -> RunDirError {
         let cut = self.tape.cut(self.len).and_then(|()| self.tape.sync());
         self.broken = cut.is_err();
@@ -92,7 +96,8 @@ impl<T: Tape> Journal<T> {
     }
 }
 
-/// The whole lines of `text` without their newlines, and what is torn after them.
+/// Splits `text` into its whole lines, without their newlines, and the torn last line if there is
+/// one.
 pub(super) fn scan<'a>(
     path: &Path,
     text: &'a [u8],
@@ -125,7 +130,8 @@ pub(super) fn scan<'a>(
     Ok((whole, None))
 }
 
-/// A piece as a whole line: newline, UTF-8, JSON. After a crash some file systems show zeros where data was due.
+/// Checks that `piece` is a whole line: it ends in a newline, and it is UTF-8 and JSON. After a
+/// crash some file systems show zeros in place of data; JSON refuses them.
 fn line(piece: &[u8]) -> Result<&str, String> {
     let piece = piece.strip_suffix(b"\n").ok_or("no newline at its end")?;
     let text = std::str::from_utf8(piece).map_err(|e| e.to_string())?;

@@ -1,8 +1,8 @@
-//! Torn lines and full disks.
+//! Tests of the journal with torn lines and full disks.
 
 use super::*;
 
-/// A disk of `room` bytes that writes what fits, then says it is full.
+/// A disk of `room` bytes. It writes as much as fits, then says that it is full.
 #[derive(Default)]
 struct Small {
     bytes: Vec<u8>,

@@ -1,4 +1,5 @@
-//! One process per folder: `flock` on the journal, gone with the process however it ends.
+//! The lock of a run folder: `flock` on its journal. The kernel frees it when the process ends,
+//! however it ends.
 
 use super::error::RunDirError;
 use super::files::read_record;
@@ -7,7 +8,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The journal's file, opened for appending and locked for this process alone.
+/// The journal's file, opened for appending and locked for this process.
 pub(super) struct Held(File);
 
 impl Held {
@@ -23,11 +24,12 @@ impl Held {
     }
 }
 
-/// A child process that is just being started shares the open file until it runs its program. Closing ours would
-/// leave the lock with it for that moment; unlocking does not.
+/// Unlocks before the file is closed. A child process that is being started shares the open file
+/// until it runs its program, so closing the file here would leave the lock with the child for that
+/// moment.
 impl Drop for Held {
     fn drop(&mut self) {
-        // Closing the file, which follows, unlocks too, only later.
+        // An error is ignored: the file is closed next, which frees the lock too, only later.
         let _ = self.0.unlock();
     }
 }
@@ -44,7 +46,7 @@ impl Tape for Held {
     }
 }
 
-/// Whether some process holds the folder.
+/// Whether a process holds the folder. The test takes a shared lock for a moment.
 pub(super) fn is_held(file: File, path: &Path) -> Result<bool, RunDirError> {
     match file.try_lock_shared() {
         Ok(()) => {

@@ -1,4 +1,4 @@
-//! `log.txt`: what happened, a line each, with UTC times.
+//! `log.txt`: the events of the run, one per line, with UTC times.
 
 use super::error::RunDirError;
 use super::utc;
@@ -20,7 +20,7 @@ impl Log {
         Ok(Log { file, path })
     }
 
-    /// Appends `message`; further lines of it are indented.
+    /// Appends `message`. Its second and later lines are indented.
     pub(super) fn line(&mut self, now: SystemTime, message: &str) -> Result<(), RunDirError> {
         let line = format!(
             "{} {}\n",
@@ -31,7 +31,7 @@ impl Log {
         written.map_err(|e| RunDirError::io("write to", &self.path, e))
     }
 
-    /// Puts everything on the disk, so that no write-back falls into a measurement.
+    /// Flushes the log to the disk, so that no write-back falls into a measurement.
     pub(super) fn sync(&self) -> Result<(), RunDirError> {
         let synced = self.file.sync_data();
         synced.map_err(|e| RunDirError::io("flush", &self.path, e))

@@ -1,4 +1,4 @@
-//! Making, resuming and inspecting run folders.
+//! Makes, resumes and inspects run folders.
 
 use super::error::RunDirError;
 use super::files::{JOURNAL, PLAN, encode, missing_or_io, read, read_record};
@@ -17,11 +17,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 impl RunDir {
-    /// Makes `root/<utc time>-<name>/` with the plan in it and state running. When that second's name is taken,
-    /// `-2`, `-3`, ... is added.
+    /// Makes the folder `root/<utc time>-<name>/`, writes the plan into it and sets the state to
+    /// running. When a folder of that name exists, `-2`, `-3`, ... is added.
     ///
     /// # Errors
-    /// A name that is not plain, a plan that is not TOML, no permission, no space: then no folder is left.
+    /// A name that is not allowed, a plan that TOML cannot express, no permission, no space. No
+    /// folder is left then.
     pub fn create(
         root: &Path,
         name: &str,
@@ -43,7 +44,8 @@ impl RunDir {
             identity: identity.clone(),
         };
         Self::furnish(&path, &plan, record).inspect_err(|_| {
-            // Ours, made a moment ago, nothing measured yet; the first error is the one to report.
+            // The folder was made a moment ago and holds no measurement. An error of the removal is
+            // ignored, since the first error is the one to report.
             let _ = fs::remove_dir_all(&path);
         })
     }
@@ -66,10 +68,12 @@ impl RunDir {
         Ok(folder)
     }
 
-    /// Opens an interrupted or crashed run to go on with it, and says what a crash had torn.
+    /// Opens an interrupted or crashed run to go on with it. Returns the line that a crash had
+    /// torn, if there was one.
     ///
     /// # Errors
-    /// Not a run folder, in use, complete, started under another identity, or damaged.
+    /// The folder is no run folder, is in use, is complete, was started under another identity, or
+    /// is damaged.
     pub fn resume(path: &Path, identity: &Identity) -> Result<(RunDir, Option<Torn>), RunDirError> {
         let file = open_journal(path, &mut OpenOptions::new())?;
         let file = Held::lock(file, path)?;
@@ -93,11 +97,11 @@ impl RunDir {
         Ok((folder, torn))
     }
 
-    /// What a folder says of itself, and how it really stands. Holds a shared lock for a moment, during which a
-    /// [`RunDir::resume`] elsewhere is refused.
+    /// Returns the content of `state.json`, and the state as it really is. This holds a shared lock
+    /// for a moment; a [`RunDir::resume`] by another process in that moment is refused.
     ///
     /// # Errors
-    /// Not a run folder, or its `state.json` is damaged.
+    /// The folder is no run folder, or its `state.json` is damaged.
     pub fn inspect(path: &Path) -> Result<(RunRecord, Status), RunDirError> {
         let file = open_journal(path, &mut OpenOptions::new())?;
         let held = is_held(file, path)?;

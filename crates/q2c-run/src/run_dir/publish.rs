@@ -1,14 +1,15 @@
-//! Files that appear whole or not at all.
+//! Writes files that appear whole or not at all.
 
 use super::error::RunDirError;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Files that have their own way of being written.
+/// Files that the folder itself writes, each in its own way. A final file must not have such a
+/// name.
 const OWN: [&str; 4] = ["cells.jsonl", "log.txt", "plan.toml", "state.json"];
 
-/// Refuses names that could leave the folder, hide, or clash with a temporary file.
+/// Refuses names that could leave the folder, be hidden, or clash with a temporary file.
 pub(super) fn check_name(name: &str) -> Result<(), RunDirError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let good = (1..=100).contains(&name.len()) && !name.starts_with('.') && name.chars().all(plain);
@@ -21,7 +22,7 @@ pub(super) fn check_name(name: &str) -> Result<(), RunDirError> {
     }
 }
 
-/// As [`check_name`], for final files: the folder's own are refused too.
+/// Refuses, for a final file, what [`check_name`] refuses and the names of the folder's own files.
 pub(super) fn check_final_name(name: &str) -> Result<(), RunDirError> {
     check_name(name)?;
     match OWN.contains(&name) {
@@ -33,8 +34,8 @@ pub(super) fn check_final_name(name: &str) -> Result<(), RunDirError> {
     }
 }
 
-/// Writes `folder/name` through `write`: temporary file, fsync, rename, fsync of the folder. On any error the
-/// temporary file is gone and `folder/name` is what it was.
+/// Writes `folder/name` through `write`: temporary file, fsync, rename, fsync of the folder. When
+/// the write or the rename fails, the temporary file is removed and `folder/name` is as it was.
 pub(super) fn publish(
     folder: &Path,
     name: &str,
@@ -44,7 +45,8 @@ pub(super) fn publish(
     let target = folder.join(name);
     let done = fill(&temporary, write).and_then(|()| fs::rename(&temporary, &target));
     if let Err(error) = done {
-        // The first error is the one to report; a temporary file that stays is swept by the next resume.
+        // The first error is the one to report. A temporary file that could not be removed is swept
+        // by the next resume.
         let _ = fs::remove_file(&temporary);
         return Err(RunDirError::io("write", &target, error));
     }
@@ -59,7 +61,7 @@ fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io
         .sync_all()
 }
 
-/// Makes names in `folder` durable.
+/// Makes new and renamed entries of `folder` survive a power cut.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), RunDirError> {
     let synced = File::open(folder).and_then(|f| f.sync_all());
     synced.map_err(|e| RunDirError::io("flush", folder, e))

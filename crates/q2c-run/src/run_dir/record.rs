@@ -1,44 +1,44 @@
-//! `state.json`: who made the folder, when, under what conditions, and how far it got.
+//! `state.json`: name and times of the run, its conditions, its owner and its state.
 
 use super::identity::Identity;
 use serde::{Deserialize, Serialize};
 
-/// Schema of `state.json`.
+/// Schema of `state.json`. A folder with another schema is refused.
 pub(super) const SCHEMA: &str = "q2c.run/1";
 
-/// State of a run as its folder says.
+/// State of a run as its folder states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// Started and not ended; without an owner that means it crashed.
+    /// The run is started and not ended. When no process holds the folder, the run has crashed.
     Running,
     /// All trials ran and the final files are there.
     Complete,
-    /// Stopped early; what is in the journal is valid.
+    /// The run was stopped early. The trials in its journal are valid.
     Interrupted,
 }
 
-/// State of a run as it really is.
+/// State of a run as it really is: [`RunState`] together with the folder's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// A process works on it now.
+    /// A process works on the run now.
     Running,
-    /// Ended well.
+    /// All trials ran and the final files are there.
     Complete,
-    /// Stopped early, in order.
+    /// The run was stopped early, and the folder says so.
     Interrupted,
-    /// Its process is gone without having said how it ended.
+    /// The process of the run is gone, and the folder still says `running`.
     Crashed,
 }
 
 /// The content of `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// `q2c.run/1`.
+    /// Always `q2c.run/1`.
     pub schema: String,
-    /// State.
+    /// State as the folder states it.
     pub state: RunState,
-    /// The run's name, as in the folder's.
+    /// Name of the run, as given by its caller; the folder's name contains it.
     pub name: String,
     /// Start of the first session, Unix time in seconds.
     pub started_unix_s: u64,
@@ -48,12 +48,12 @@ pub struct RunRecord {
     pub sessions: u32,
     /// Process id of the latest session.
     pub pid: u32,
-    /// Conditions that every session must share.
+    /// Conditions that are the same in every session.
     pub identity: Identity,
 }
 
 impl RunRecord {
-    /// What the state means, given whether a process holds the folder.
+    /// The state as it really is. `held` says whether a process holds the folder.
     pub(super) fn status(&self, held: bool) -> Status {
         match (self.state, held) {
             (_, true) => Status::Running,

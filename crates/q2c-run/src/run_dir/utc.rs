@@ -1,25 +1,25 @@
-//! UTC times as text.
+//! UTC times as text and as seconds.
 
 use jiff::Timestamp;
 use std::time::SystemTime;
 
-/// A system time as a timestamp. Times outside the years -9999..9999 do not come from a working clock and are
-/// shown as 1970.
+/// A system time as a timestamp. A time outside the years -9999 to 9999 does not come from a
+/// working clock and becomes 1970.
 fn timestamp(time: SystemTime) -> Timestamp {
     Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// For folder names: `20261120T110747Z`, sorts by time.
+/// A time for folder names, such as `20261120T110747Z`. Such names sort by time.
 pub(super) fn compact(time: SystemTime) -> String {
     timestamp(time).strftime("%Y%m%dT%H%M%SZ").to_string()
 }
 
-/// For logs: `2026-11-20T11:07:47Z`.
+/// A time for logs, such as `2026-11-20T11:07:47Z`.
 pub(super) fn extended(time: SystemTime) -> String {
     timestamp(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Whole seconds since 1970.
+/// Whole seconds since 1970; 0 for earlier times.
 pub(super) fn unix_s(time: SystemTime) -> u64 {
     u64::try_from(timestamp(time).as_second()).unwrap_or(0)
 }

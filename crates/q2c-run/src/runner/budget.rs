@@ -1,4 +1,4 @@
-//! Time: what is left to do, what it costs, how many rounds fit.
+//! The budget: which trials are left, how long they take, and how many rounds fit.
 
 use super::error::RunError;
 use super::estimate::Slot;
@@ -9,39 +9,40 @@ use super::settings::Settings;
 use serde::Serialize;
 use std::fmt;
 
-/// What a run will take, as far as can be told.
+/// The expected extent of a run: its trials, and their time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// Cells that can run.
+    /// Number of cells, without those that are known not to run here.
     pub cells: u32,
-    /// Trials per cell asked for.
+    /// Trials per cell that the settings ask for.
     pub trials_asked: u32,
     /// Trials per cell that fit the budget; at least 1.
     pub trials: u32,
-    /// Trials per cell at most, when precision may add some.
+    /// Most trials per cell, when [`Precision`](super::Precision) may add some; else as asked.
     pub trials_max: u32,
-    /// Trials already finished in earlier sessions, all cells together.
+    /// Trials of cells that earlier sessions finished, all cells together.
     pub finished: u32,
-    /// Time for what is left with `trials` per cell, sentinel included, seconds.
+    /// Expected time for the trials that are left with `trials` per cell, runs of the sentinel
+    /// included, seconds.
     pub seconds: f64,
-    /// The budget, seconds.
+    /// The budget, seconds; `None` without one.
     pub budget_s: Option<f64>,
-    /// Whether `seconds` fits what is left of the budget; false when not even one trial per cell does.
+    /// Whether the run stays within its budget. It is false when not even one trial per cell fits.
     pub fits: bool,
 }
 
 impl Forecast {
-    /// Of a run not yet started.
+    /// The forecast of a run that is not yet started.
     ///
     /// # Errors
-    /// Settings or a plan that break the contract.
+    /// Settings or a plan that break the runner's contract.
     pub fn of<P: Plan>(plan: &P, settings: &Settings) -> Result<Forecast, RunError> {
         settings.check()?;
         Ok(forecast(&Ledger::new(plan)?, settings, 0.0, false))
     }
 }
 
-/// For people: one line.
+/// One line for people.
 impl fmt::Display for Forecast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} cells x {} trials", self.cells, self.trials)?;
@@ -63,7 +64,8 @@ impl fmt::Display for Forecast {
     }
 }
 
-/// Of the rest of a run, `elapsed_s` of whose budget is spent; `fresh` as in [`sentinel_runs`].
+/// The forecast of the rest of a run that has spent `elapsed_s` of its budget. `fresh` is as in
+/// [`sentinel_runs`].
 pub(super) fn forecast<C: Serialize + Clone, O>(
     ledger: &Ledger<C, O>,
     settings: &Settings,
@@ -90,7 +92,7 @@ pub(super) fn forecast<C: Serialize + Clone, O>(
     }
 }
 
-/// Seconds for so many trials of each cell, the sentinel's runs included.
+/// Expected seconds for the given number of trials of each cell, runs of the sentinel included.
 pub(super) fn cost<C: Serialize + Clone, O>(
     ledger: &Ledger<C, O>,
     settings: &Settings,
@@ -114,8 +116,9 @@ pub(super) fn cost<C: Serialize + Clone, O>(
     seconds + f64::from(runs) * ledger.estimate.of(Slot::Sentinel)
 }
 
-/// How often the sentinel will run around the next `trials` trials: at the session's start unless it already ran
-/// in this session (`fresh`), whenever `every` trials lie behind it, and after the last.
+/// How often the sentinel runs around the next `trials` trials: at the start of the session unless
+/// it already ran in it (`fresh`), before a trial that finds `every` trials since the sentinel's
+/// last run, and after the last trial. `since` counts the trials since the last run so far.
 fn sentinel_runs(trials: u32, every: u32, since: u32, fresh: bool) -> u32 {
     if trials == 0 {
         return u32::from(since > 0);
@@ -139,11 +142,11 @@ mod tests {
 
     #[test]
     fn sentinel_runs_counted_by_hand() {
-        // S t t S t t S t S
+        // S is a run of the sentinel, t a trial: S t t S t t S t S.
         assert_eq!(sentinel_runs(5, 2, 0, false), 4);
-        // Four trials in twos: S t t S t t S
+        // Four trials in pairs: S t t S t t S.
         assert_eq!(sentinel_runs(4, 2, 0, false), 3);
-        // One trial behind the last sentinel of this session: t S t t S
+        // One trial since the last sentinel of this session: t S t t S.
         assert_eq!(sentinel_runs(3, 2, 1, true), 2);
         assert_eq!(sentinel_runs(7, 0, 0, false), 2);
         assert_eq!(sentinel_runs(7, 0, 3, true), 1);

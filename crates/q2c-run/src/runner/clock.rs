@@ -1,8 +1,8 @@
-//! Where the runner takes time from.
+//! The clock of the runner, real or of a test.
 
 use std::time::{Duration, Instant, SystemTime};
 
-/// Where the runner takes time from; tests bring their own.
+/// The clock of the runner. Tests bring a clock of their own.
 pub trait Clock {
     /// Time since some fixed moment; never goes back.
     fn monotonic(&self) -> Duration;

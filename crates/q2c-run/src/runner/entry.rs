@@ -2,34 +2,34 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A finished trial as journaled.
+/// A finished trial as the journal keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry<C, O> {
-    /// A cell's trial or the sentinel's.
+    /// Whether the trial is of a cell or of the sentinel.
     pub kind: Kind,
-    /// The cell's key.
+    /// Key of the cell, or of the sentinel's cell.
     pub key: String,
-    /// Number of the trial of this cell (or of the sentinel), from 0.
+    /// Number of the trial within its cell, or among the sentinel's runs, from 0.
     pub trial: u32,
     /// Session in which it ran, from 1.
     pub session: u32,
-    /// Its end, Unix time in seconds.
+    /// End of the trial, Unix time in seconds.
     pub ended_unix_s: f64,
-    /// Its length, seconds.
+    /// Length of the trial, seconds.
     pub seconds: f64,
-    /// The cell.
+    /// The cell itself. A resume compares it with the plan's cell of the same key.
     pub cell: C,
-    /// What it gave.
+    /// How the trial ended, with its outcome when it went well.
     pub result: TrialResult<O>,
 }
 
-/// Whose trial.
+/// Whether a trial is of a cell or of the sentinel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A cell's.
+    /// A trial of one of the plan's cells.
     Cell,
-    /// The sentinel's.
+    /// A run of the sentinel.
     Sentinel,
 }
 
@@ -37,16 +37,16 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialResult<O> {
-    /// Well.
+    /// The trial went well and gave this outcome.
     Ok(O),
-    /// Failed, with the reason.
+    /// The trial failed, for this reason.
     Failed(String),
-    /// The cell cannot run here, with the reason.
+    /// The cell cannot run here, for this reason.
     Impossible(String),
 }
 
 impl<O> TrialResult<O> {
-    /// The outcome of a trial that went well.
+    /// The outcome, when the trial went well.
     #[must_use]
     pub fn ok(&self) -> Option<&O> {
         match self {

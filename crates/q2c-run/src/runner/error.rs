@@ -1,35 +1,35 @@
-//! What can stop the runner itself.
+//! The errors that stop the runner itself.
 
 use crate::run_dir::RunDirError;
 
-/// The runner could not go on; reads well after "failed to".
+/// The runner could not go on. The text continues a sentence that begins with "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The run folder failed.
+    /// A step on the run folder failed.
     #[error(transparent)]
     Folder(#[from] RunDirError),
-    /// Settings that make no sense.
+    /// The settings contradict themselves or are out of range.
     #[error("run the plan: {0}")]
     Settings(String),
-    /// A plan that breaks the contract.
+    /// The plan breaks the runner's contract.
     #[error("run the plan: {0}")]
     Plan(String),
-    /// The journal is of another plan.
+    /// The journal is of a plan with other cells.
     #[error("resume: cell \"{key}\" in the journal {reason}; resume with the plan.toml of the run")]
     OtherPlan {
-        /// The cell's key.
+        /// Key of the journaled cell.
         key: String,
-        /// What does not fit.
+        /// How the journaled cell differs from the plan.
         reason: String,
     },
-    /// An outcome that would be lost on resume.
+    /// An outcome cannot be read back from its JSON, so a resume would lose it.
     #[error("record trial {trial} of {key}: its outcome does not survive JSON ({reason})")]
     Unreadable {
-        /// The cell's key.
+        /// Key of the cell.
         key: String,
-        /// The trial, from 0.
+        /// Number of the trial, from 0.
         trial: u32,
-        /// What the decoder says.
+        /// The error of the decoder.
         reason: String,
     },
 }

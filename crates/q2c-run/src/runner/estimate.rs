@@ -1,9 +1,10 @@
-//! How long a trial takes: the plan's guess, then what was seen.
+//! The expected length of a trial: the plan's guess at first, later the mean of the trials that
+//! ran.
 
-/// Which cell a step belongs to.
+/// The cell that a step belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// A cell by its place in the plan.
+    /// A cell, by its index in the plan.
     Cell(usize),
     /// The sentinel.
     Sentinel,
@@ -22,7 +23,7 @@ impl Seen {
     }
 }
 
-/// Expected seconds per trial of every cell and of the sentinel.
+/// Expected seconds per trial of each cell and of the sentinel.
 pub(super) struct Estimate {
     cells: Vec<Seen>,
     sentinel: Seen,
@@ -40,7 +41,7 @@ impl Estimate {
         }
     }
 
-    /// A trial that went well took this long.
+    /// Takes in the length of a trial that went well, seconds.
     pub(super) fn learn(&mut self, slot: Slot, seconds: f64) {
         let seen = match slot {
             Slot::Cell(cell) => &mut self.cells[cell],
@@ -50,7 +51,8 @@ impl Estimate {
         seen.trials += 1;
     }
 
-    /// The mean of what was seen; before that the plan's guess, corrected by how wrong it was elsewhere.
+    /// Expected seconds of a trial: the mean of those that ran. Before the first it is the plan's
+    /// guess, times the ratio by which the other cells' guesses were wrong.
     pub(super) fn of(&self, slot: Slot) -> f64 {
         let seen = match slot {
             Slot::Cell(cell) => &self.cells[cell],
@@ -82,10 +84,10 @@ mod tests {
         estimate.learn(Slot::Cell(0), 14.0);
         estimate.learn(Slot::Cell(0), 16.0);
         assert_eq!(estimate.of(Slot::Cell(0)), 15.0);
-        // Cell 0 took 1.5 times its guess.
+        // Cell 0 took 1.5 times as long as its guess.
         assert_eq!(estimate.of(Slot::Cell(1)), 30.0);
         assert_eq!(estimate.of(Slot::Sentinel), 6.0);
-        // 15 + 3 seen for 10 + 4 planned.
+        // 15 + 3 seconds were seen for 10 + 4 planned.
         estimate.learn(Slot::Sentinel, 3.0);
         assert_eq!(estimate.of(Slot::Cell(1)), 20.0 * 18.0 / 14.0);
     }

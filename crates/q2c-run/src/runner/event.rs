@@ -1,14 +1,14 @@
-//! What the runner tells log and terminal.
+//! The events that the runner reports to log and terminal.
 
 use super::budget::Forecast;
 use std::fmt;
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {
     /// Finished trials of cells, earlier sessions included.
     pub finished: u32,
-    /// Trials of cells in all, as now expected.
+    /// Trials of cells in the whole run, as now expected.
     pub total: u32,
     /// Time since this session's start, seconds.
     pub elapsed_s: f64,
@@ -16,21 +16,22 @@ pub struct Position {
     pub left_s: f64,
 }
 
-/// Which trial an event is about.
+/// The trial that an event is about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subject {
-    /// The cell's name for people.
+    /// Name of the cell, for people.
     pub label: String,
-    /// Number of the trial, from 0.
+    /// Number of the trial within its cell, or among the sentinel's runs, from 0.
     pub trial: u32,
-    /// Whether this is the sentinel.
+    /// Whether this is a run of the sentinel.
     pub sentinel: bool,
 }
 
-/// Something happened. As text it is one line without a newline.
+/// An event of a run. Its text is one line without a newline, save for newlines in reasons and
+/// notes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// About to start.
+    /// The session is about to start.
     Forecast(Forecast),
     /// A trial is about to run.
     Begins(Subject, Position),
@@ -38,18 +39,18 @@ pub enum Event {
     Done(Subject, Position, TrialFacts),
     /// A trial failed, for this reason.
     Failed(Subject, Position, String),
-    /// Something to know.
+    /// A remark, such as a warning of the runner or a note of a trial.
     Note(String),
-    /// The session is over, in words.
+    /// The session is over. The text says how it ended.
     Ended(String, Position),
 }
 
-/// What is said of a trial that ended well.
+/// Facts about a trial that ended well.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialFacts {
-    /// Its length, seconds.
+    /// Length of the trial, seconds.
     pub seconds: f64,
-    /// The plan's metric.
+    /// The trial's [`Plan::metric`](super::Plan::metric).
     pub metric: f64,
 }
 
@@ -91,7 +92,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// A number of unknown size: whole from 1000 on, else with three decimals.
+/// Formats a number of unknown size: without decimals from 1000 on, else with three.
 fn short(number: f64) -> String {
     match number.abs() >= 1000.0 {
         true => format!("{number:.0}"),
@@ -99,7 +100,7 @@ fn short(number: f64) -> String {
     }
 }
 
-/// A length of time for people: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 05 min`.
+/// Formats a length of time for people: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 05 min`.
 pub(super) fn spoken(seconds: f64) -> String {
     if seconds < 9.95 {
         return format!("{seconds:.1} s");

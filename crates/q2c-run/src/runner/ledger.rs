@@ -1,4 +1,4 @@
-//! What has been done: the journal in memory.
+//! The journal of a run in memory.
 
 use super::entry::{Entry, Kind, TrialResult};
 use super::error::RunError;
@@ -8,17 +8,18 @@ use super::summary::Trial;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// The plan's cells and every finished trial.
+/// The plan's cells and every finished trial. It is filled from the journal's entries at the start
+/// of a session, and by each trial of the session once its line is on the disk.
 pub(super) struct Ledger<C, O> {
     pub(super) cells: Vec<CellPlan<C>>,
     pub(super) sentinel_plan: Option<CellPlan<C>>,
     index: HashMap<String, usize>,
-    /// By cell, then by number of the trial.
+    /// Trials of each cell, in the plan's order, by the trial's number.
     pub(super) trials: Vec<BTreeMap<u32, Trial<O>>>,
     pub(super) sentinel: Vec<Trial<O>>,
-    /// Trials of cells since the sentinel ran last.
+    /// Trials of cells since the sentinel's last run.
     pub(super) since_sentinel: u32,
-    /// Length of all trials together, seconds.
+    /// Length of all trials together, runs of the sentinel included, seconds.
     pub(super) spent_s: f64,
     pub(super) estimate: Estimate,
 }
@@ -45,7 +46,7 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         })
     }
 
-    /// Takes a journaled trial in.
+    /// Takes in a journaled trial. An entry that does not fit the plan is refused.
     pub(super) fn absorb(&mut self, entry: Entry<C, O>) -> Result<(), RunError> {
         let slot = self.slot(&entry)?;
         self.check_same(slot, &entry)?;
@@ -104,7 +105,7 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         }
     }
 
-    /// The cell of a slot. A sentinel slot exists only when the plan has a sentinel.
+    /// The cell of a slot. A sentinel slot may be asked for only when the plan has a sentinel.
     pub(super) fn plan_of(&self, slot: Slot) -> &CellPlan<C> {
         match (slot, &self.sentinel_plan) {
             (Slot::Cell(cell), _) => &self.cells[cell],
@@ -117,22 +118,22 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         self.trials[cell].contains_key(&trial)
     }
 
-    /// Finished trials of all cells.
+    /// Number of finished trials of all cells, without the sentinel's.
     pub(super) fn finished(&self) -> u32 {
         self.trials.iter().map(|trials| trials.len() as u32).sum()
     }
 
-    /// Why a cell cannot run here, once that is known.
+    /// Why a cell cannot run here; `None` when no trial has found a reason.
     pub(super) fn impossible(&self, cell: usize) -> Option<&str> {
         self.trials[cell].values().find_map(reason_impossible)
     }
 
-    /// Whether the sentinel exists and can run.
+    /// Whether the plan has a sentinel and no run has found that it cannot run here.
     pub(super) fn has_sentinel(&self) -> bool {
         self.sentinel_plan.is_some() && self.sentinel.iter().find_map(reason_impossible).is_none()
     }
 
-    /// Trials below `trials` that `cell` still lacks; none for an impossible cell.
+    /// How many of the first `trials` trials `cell` still lacks; 0 for a cell that cannot run.
     pub(super) fn missing(&self, cell: usize, trials: u32) -> u32 {
         match self.impossible(cell) {
             Some(_) => 0,
@@ -140,7 +141,7 @@ impl<C: Serialize + Clone, O> Ledger<C, O> {
         }
     }
 
-    /// Whether any cell has a trial of this number.
+    /// Whether any cell has finished its trial of this round.
     pub(super) fn begun(&self, round: u32) -> bool {
         self.trials.iter().any(|trials| trials.contains_key(&round))
     }

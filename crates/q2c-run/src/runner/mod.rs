@@ -1,43 +1,49 @@
-//! The runner: cells and trials, shuffled, journaled, resumable, within a budget.
+//! The runner: it runs the trials of a plan in shuffled rounds, journals each of them, resumes
+//! after a crash or a cancel, and keeps to a budget.
 //!
-//! An experiment is a [`Plan`]: a list of cells and a way to run one trial of one cell. The runner knows nothing
-//! else about it.
+//! An experiment is a [`Plan`]: a list of cells and a way to run one trial of one cell. The runner
+//! knows nothing else about it.
 //!
 //! # Contract
-//! *Keys.* [`CellPlan::key`] names a cell in the journal. Keys MUST be unique in a plan and the same in every
-//! session; [`Plan::cells`] is asked once per session and MUST give the same cells in the same order.
+//! *Keys.* [`CellPlan::key`] names a cell in the journal. Keys MUST be unique in a plan and the
+//! same in every session; [`Plan::cells`] is asked once per session and MUST give the same cells in
+//! the same order.
 //!
-//! *Several plans in one folder.* A study may run plan after plan, each made from what the ones before gave. Each names its own keys
-//! by [`Plan::owns`]; entries of others are left alone.
+//! *Several plans in one folder.* A study may run one plan after another, each made from the
+//! results of those before it. Each plan tells its own keys by [`Plan::owns`] and ignores the
+//! entries of the others.
 //!
-//! *Order.* Trials run in rounds; every round runs each cell once, in an order shuffled by [`Settings::seed`], so
-//! that a drifting device touches all cells alike. The order of round r depends on the seed and the number of
-//! cells alone: the same seed gives the same order, also after a resume. On resume the caller MUST pass the seed
-//! of the stored plan.
+//! *Order.* Trials run in rounds. Every round runs each cell once, in an order shuffled by
+//! [`Settings::seed`], so that a drifting device affects no cell more than another. The order of
+//! round r depends only on the seed and the number of cells: the same seed gives the same order,
+//! also after a resume. On resume the caller MUST pass the seed of the stored plan.
 //!
-//! *Trials.* [`Plan::run`] returns `Ok` only for a whole trial. It MUST look at [`Context::cancelled`] at least every
-//! half second and then return [`CellError::Cancelled`], after which nothing of that trial is kept. While it
-//! runs, the runner writes nothing, draws nothing and has no thread: only the trial loads the machine.
+//! *Trials.* [`Plan::run`] returns `Ok` only for a whole trial. It MUST look at
+//! [`Context::cancelled`] at least every half second and, once that is true, return
+//! [`CellError::Cancelled`]; nothing of the trial is kept then. While a trial runs, the runner
+//! writes nothing, draws nothing and has no thread, so that only the trial loads the machine.
 //!
-//! *Journal.* A trial is finished when its line is on the disk. A finished trial, failed ones too, never runs
-//! again; an unfinished one runs again from its start. An outcome MUST survive JSON: one that does not (a NaN
-//! where a number is due) stops the run at once, rather than the resume days later.
+//! *Journal.* A trial is finished when its line is on the disk. A finished trial never runs again,
+//! even if it failed; an unfinished one runs again from its start. An outcome MUST survive JSON.
+//! One that does not (a NaN where a number is due) stops the run at once; else only a resume days
+//! later would find out.
 //!
-//! *Errors.* [`CellError`] says how far an error reaches: this trial, this cell, or the run.
+//! *Errors.* [`CellError`] says whether an error concerns one trial, its cell, or the whole run.
 //!
-//! *Sentinel.* [`Plan::sentinel`] is run at the start of every session, after every [`Settings::sentinel_every`]
-//! trials and at the end. Its trials are kept apart from the cells'. [`Drift`] tells how far it strayed.
+//! *Sentinel.* [`Plan::sentinel`] is run at the start of every session, after every
+//! [`Settings::sentinel_every`] trials and at the end. Its trials are kept apart from those of the
+//! cells. [`Drift`] says how far its metric moved.
 //!
-//! *Budget.* When the trials asked do not fit [`Settings::budget`], whole rounds are left out, never the first;
-//! a round once begun is finished, so cells keep equal numbers of trials. Time spent counts over all sessions.
-//! The cut is announced before the start, decided anew before each round with the times seen so far, and
-//! stated in the summary's warnings.
+//! *Budget.* When the trials asked for do not fit [`Settings::budget`], whole rounds are left out,
+//! but never the first. A round once begun is finished, so that all cells have the same number of
+//! trials. The time of all sessions counts. The cut is announced before the start, decided anew
+//! before each round from the times seen so far, and stated in the summary's warnings.
 //!
-//! *Precision.* See [`Precision`]: rounds are added for cells whose median is not yet known well enough.
+//! *Precision.* [`Precision`] adds rounds for the cells whose median is not yet known well enough.
 //!
-//! *Ending.* [`Runner::run`] returns a [`Summary`] for complete, cancelled and aborted runs alike; for the latter two
-//! the folder is marked interrupted. The caller writes its final files and calls
-//! [`RunDir::finish`](crate::RunDir::finish) with [`Summary::state`].
+//! *Ending.* [`Runner::run`] returns a [`Summary`] for complete, cancelled and aborted runs. A
+//! cancelled or aborted run leaves its folder marked as interrupted. The caller writes its final
+//! files and calls [`RunDir::finish`](crate::RunDir::finish) with [`Summary::state`].
 //!
 //! # Example
 //! ```
@@ -45,7 +51,7 @@
 //! use q2c_run::{CellError, CellPlan, Context, Identity, Plan, RunDir, Runner, Settings};
 //! use std::sync::atomic::AtomicBool;
 //!
-//! /// How long it takes to sum so many numbers.
+//! /// Measures how long it takes to sum the numbers below the cell's.
 //! struct Sums;
 //!
 //! impl Plan for Sums {

@@ -1,8 +1,8 @@
-//! The order of cells, round by round.
+//! The order of the cells in each round, and the seeds of the trials.
 
 use q2c_stats::Rng;
 
-/// An endless supply of shuffled rounds.
+/// An endless sequence of shuffled rounds. The number of cells and the seed alone decide it.
 pub(super) struct Order {
     rng: Rng,
     cells: usize,
@@ -14,7 +14,7 @@ impl Order {
         Order { rng, cells }
     }
 
-    /// Every cell's index once.
+    /// The index of every cell, once, in the order of the next round.
     pub(super) fn next_round(&mut self) -> Vec<usize> {
         let mut round: Vec<usize> = (0..self.cells).collect();
         self.rng.shuffle(&mut round);
@@ -22,7 +22,8 @@ impl Order {
     }
 }
 
-/// A trial's own seed: FNV-1a over the key, mixed with the run's seed and the trial by the generator's seeding.
+/// The seed of one trial: FNV-1a over the cell's key, mixed with the run's seed and the trial's
+/// number by the seeding of the generator.
 pub(super) fn trial_seed(seed: u64, key: &str, trial: u32) -> u64 {
     let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -52,7 +53,7 @@ mod tests {
         let mut order = Order::new(3, 4);
         let mut first = [0u32; 4];
         (0..40_000).for_each(|_| first[order.next_round()[0]] += 1);
-        // 10,000 each, standard deviation 87.
+        // 10,000 each are expected, with a standard deviation of 87.
         assert!(
             first.iter().all(|n| (9_600..10_400).contains(n)),
             "{first:?}"

@@ -1,4 +1,4 @@
-//! How a session keeps to its budget and how far it is.
+//! How a session keeps to its budget, and its progress.
 
 use super::budget::{cost, forecast};
 use super::error::RunError;
@@ -8,7 +8,9 @@ use super::session::Session;
 use super::warnings;
 
 impl<P: Plan> Session<'_, P> {
-    /// Whether the round, not begun yet, fits the budget; says so when it does not.
+    /// Whether the next round, of which no trial has run yet, fits the budget. The first round
+    /// always does. A round that was asked for and is left out is logged and warned of; one that
+    /// only precision wants is left out silently.
     pub(super) fn affords_round(&mut self) -> Result<bool, RunError> {
         let Some(budget) = self.settings.budget else {
             return Ok(true);
@@ -29,14 +31,15 @@ impl<P: Plan> Session<'_, P> {
         Ok(false)
     }
 
-    /// Time for every trial asked for that is still missing, seconds.
+    /// Expected seconds for every trial that was asked for and is still missing.
     fn cost_of_all_s(&self) -> f64 {
         let missing = |cell| self.ledger.missing(cell, self.settings.trials);
         let counts = (0..self.ledger.cells.len()).map(|cell| (cell, missing(cell)));
         cost(&self.ledger, self.settings, counts, self.fresh)
     }
 
-    /// Time of the run so far, earlier sessions included, seconds.
+    /// Time that counts against the budget so far, seconds: the trials of earlier sessions and the
+    /// whole of this session.
     pub(super) fn elapsed_s(&self) -> f64 {
         self.spent_before_s + self.session_s()
     }
@@ -45,7 +48,7 @@ impl<P: Plan> Session<'_, P> {
         self.clock.monotonic().as_secs_f64() - self.start_s
     }
 
-    /// How far the run is.
+    /// Progress of the run, and the expected time to its end.
     pub(super) fn position(&self) -> Position {
         let planned = forecast(&self.ledger, self.settings, self.elapsed_s(), self.fresh).trials;
         let count = |cell: usize| {

@@ -1,38 +1,42 @@
-//! What an experiment tells the runner.
+//! The interface between an experiment and the runner.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// An experiment as cells and a way to run them; see the contract in [the module](super).
+/// An experiment: a list of cells and a way to run one trial of one cell. [The module](super)
+/// states the contract.
 pub trait Plan {
-    /// What one cell is: method, block size, threads.
+    /// The description of one cell, such as method, block size and threads. The journal keeps it.
     type Cell: Serialize + DeserializeOwned + Clone;
-    /// What one trial of a cell gives.
+    /// The measurements of one trial. The journal keeps them.
     type Outcome: Serialize + DeserializeOwned;
 
-    /// The cells.
+    /// Every cell of the plan. The runner asks once per session; the answer must be the same each
+    /// time.
     fn cells(&self) -> Vec<CellPlan<Self::Cell>>;
 
-    /// Whether a journaled cell of this key belongs to this plan. Several plans may follow each other in one folder, each with keys of
-    /// its own; each leaves the others' entries alone.
+    /// Whether a journaled cell of this key belongs to this plan. Several plans may follow each
+    /// other in one folder, each with keys of its own. The runner ignores the entries that the plan
+    /// does not own.
     fn owns(&self, _key: &str) -> bool {
         true
     }
 
-    /// A cell to re-run now and then so that drift shows; it need not be one of [`Plan::cells`].
+    /// A cell that is run again from time to time to show drift. It need not be one of
+    /// [`Plan::cells`].
     fn sentinel(&self) -> Option<CellPlan<Self::Cell>> {
         None
     }
 
-    /// The number by which drift and precision are judged, in any unit.
+    /// The number by which drift and precision are judged, in any unit of the plan's choice.
     fn metric(&self, outcome: &Self::Outcome) -> f64;
 
-    /// Runs one trial.
+    /// Runs one trial of `cell`.
     ///
     /// # Errors
-    /// [`CellError`], which says how far the failure reaches.
+    /// A [`CellError`], which says whether the failure concerns the trial, the cell or the run.
     fn run(
         &mut self,
         cell: &CellPlan<Self::Cell>,
@@ -43,44 +47,48 @@ pub trait Plan {
 /// One cell of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellPlan<C> {
-    /// Stable name in the journal, unique in the plan.
+    /// Name of the cell in the journal. It is unique in the plan and the same in every session.
     pub key: String,
-    /// Name for people.
+    /// Name of the cell for people.
     pub label: String,
-    /// Expected length of one trial, with its preparation. Corrected by what trials really take.
+    /// Expected length of one trial with its preparation, seconds. The runner corrects it by the
+    /// trials that have run.
     pub seconds: f64,
-    /// The cell.
+    /// The description of the cell, by which the plan knows how to run it.
     pub cell: C,
 }
 
-/// How far a failure reaches.
+/// A failure of a trial, by what it concerns: the trial, the cell or the run.
 #[derive(Debug, thiserror::Error)]
 pub enum CellError {
-    /// The trial saw the cancel flag and stopped; nothing of it is kept.
+    /// The trial saw the cancel flag and stopped. Nothing of the trial is kept.
     #[error("the trial was cancelled")]
     Cancelled,
     /// This trial failed. It is recorded as failed; other trials of the cell still run.
     #[error("{0}")]
     Trial(String),
-    /// The cell cannot run here. Recorded once; its other trials are left out.
+    /// The cell cannot run here. This is recorded once; the other trials of the cell are left out.
     #[error("{0}")]
     Cell(String),
-    /// The device or the machine failed: the run stops. Nothing is recorded, so a resume tries again.
+    /// The device or the machine failed, and the run stops. Nothing is recorded, so a resume tries
+    /// the trial again.
     #[error("{0}")]
     Abort(Box<dyn Error + Send + Sync>),
 }
 
-/// What a trial is told, and where it leaves remarks.
+/// The runner's input to a trial, and the place for the trial's remarks.
 pub struct Context<'a> {
-    /// Number of the trial of this cell, from 0.
+    /// Number of the trial within its cell, or among the sentinel's runs, from 0.
     pub trial: u32,
-    /// Whether this is the sentinel.
+    /// Whether this is a run of the sentinel.
     pub sentinel: bool,
-    /// A seed of this trial's own, the same in every session, from the run's seed, the cell's key and the trial.
+    /// The seed of this trial alone. It is made from the run's seed, the cell's key and the trial's
+    /// number, so it is the same in every session.
     pub seed: u64,
     /// Set when the run is to stop.
     pub cancel: &'a AtomicBool,
-    /// Remarks for log and terminal, written after the trial so that nothing is written during it.
+    /// Remarks for log and terminal. The runner writes them after the trial, so that nothing is
+    /// written during it.
     pub notes: Vec<String>,
 }
 

@@ -1,35 +1,38 @@
-//! Adding trials until a median is known well enough.
+//! Adds trials until a median is known well enough.
 
 use q2c_stats::{Interval, sorted};
 
-/// Coverage that an interval must reach to be trusted: that of five trials' range.
+/// The least coverage of an interval of the median. The range of five trials has exactly this
+/// coverage.
 const COVERAGE: f64 = 0.9375;
 
-/// Trials are added to a cell, a round at a time, while its median's interval is wider than this.
+/// A wish for precision: a cell gets more trials, one per round, while the interval of its median
+/// is wider than this allows.
 ///
-/// The interval is the narrowest pair of order statistics that covers the median with at least 93.75 %
-/// ([`median_interval`]). Up to 8 trials that is the whole range, which more trials can only widen; from 9 on the outer
-/// trials drop out and it narrows. A `max_trials` below 9 therefore only tops up to 5 trials. Stopping when the
-/// interval happens to be narrow makes its true coverage somewhat smaller than stated.
+/// The interval is the narrowest pair of order statistics that covers the median with at least
+/// 93.75 % ([`median_interval`]). Up to 8 trials it is the whole range, which more trials can only
+/// widen. From 9 trials on the outermost trials drop out and the interval narrows. A `max_trials`
+/// below 9 therefore only brings the cell to 5 trials. Trials stop when the interval happens to be
+/// narrow, so its true coverage is somewhat smaller than stated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precision {
     /// Wanted width of the interval as a share of the median, above 0: 0.05 is 5 %.
     pub relative_width: f64,
-    /// Never more trials than this per cell.
+    /// Most trials per cell, those that were asked for included.
     pub max_trials: u32,
 }
 
 impl Precision {
-    /// Whether `values` pin their median down well enough.
+    /// Whether the interval of the median of `values` is narrow enough.
     pub(super) fn reached(&self, values: &[f64]) -> bool {
         median_interval(values)
             .is_some_and(|i| i.max - i.min <= self.relative_width * i.median.abs())
     }
 }
 
-/// The narrowest interval of order statistics, symmetrical in rank, that covers the true median with at least
-/// 93.75 % whatever the distribution; `None` below five values. Values that are not finite are left out;
-/// `trials` counts those used.
+/// The narrowest interval of order statistics, symmetrical in rank, that covers the true median
+/// with at least 93.75 %, whatever the distribution. `None` below five values. Values that are not
+/// finite are left out; `trials` counts the values used.
 #[must_use]
 pub fn median_interval(values: &[f64]) -> Option<Interval> {
     let values = sorted(values);
@@ -42,12 +45,14 @@ pub fn median_interval(values: &[f64]) -> Option<Interval> {
     })
 }
 
-/// How many of the `n` values can be left out at each end; `None` when even all are too few.
+/// How many of the `n` values can be left out at each end; `None` when even all `n` values cover
+/// too little.
 ///
-/// The values k..=n-1-k (from 0) miss the median when at most k of n fall on one side of it: probability
-/// 2 * sum of C(n, i) / 2^n over i in 0..=k.
+/// The interval from value k to value n-1-k (counted from 0) misses the median when at most k of
+/// the n values fall on one side of it. The probability is 2 * sum of C(n, i) / 2^n over i in
+/// 0..=k.
 fn droppable(n: usize) -> Option<usize> {
-    // In logarithms: 2^-n is no number from n = 1075 on.
+    // The sum is taken in logarithms, since 2^-n is 0 in an f64 from n = 1075 on.
     let mut term = -(n as f64) * std::f64::consts::LN_2;
     let mut missed = 0.0;
     let mut dropped = None;
@@ -68,9 +73,9 @@ mod tests {
 
     #[test]
     fn ranks_as_in_the_tables_of_the_sign_test() {
-        // Coverage by hand: n=8, one dropped: 1 - 2*(1+8)/256 = 92.97 %, too little.
-        // n=9: 1 - 2*(1+9)/512 = 96.09 %. n=12, two: 1 - 2*(1+12+66)/4096 = 96.14 %.
-        // n=11, two: 1 - 2*(1+11+55)/2048 = 93.46 %, too little. n=14, three: 1 - 2*(1+14+91+364)/16384 = 94.26 %.
+        // Coverage by hand: n=8, one dropped: 1 - 2*(1+8)/256 = 92.97 %, too little. n=9: 1 -
+        // 2*(1+9)/512 = 96.09 %. n=12, two: 1 - 2*(1+12+66)/4096 = 96.14 %. n=11, two: 1 -
+        // 2*(1+11+55)/2048 = 93.46 %, too little. n=14, three: 1 - 2*(1+14+91+364)/16384 = 94.26 %.
         let expected = [
             (0, None),
             (4, None),
@@ -84,7 +89,8 @@ mod tests {
         for (n, dropped) in expected {
             assert_eq!(droppable(n), dropped, "n = {n}");
         }
-        // Thousands of trials: median +- 1.863 * sqrt(n) / 2 ranks by the normal approximation.
+        // For thousands of trials, the normal approximation gives median +- 1.863 * sqrt(n) / 2
+        // ranks.
         let n = 10_000;
         let near = (n as f64 / 2.0 - 1.863 * (n as f64).sqrt() / 2.0) as usize;
         assert!(droppable(n).unwrap().abs_diff(near) <= 2);
@@ -104,7 +110,7 @@ mod tests {
             }
             .reached(&values)
         };
-        // Width 0.9 of 10.5 is 8.57 %.
+        // The width of 0.9 is 8.57 % of 10.5.
         assert!(within(0.086) && !within(0.085));
         assert!(
             !Precision {

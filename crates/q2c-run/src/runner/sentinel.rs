@@ -1,4 +1,4 @@
-//! Drift, seen by re-running one cell.
+//! The drift of the device, seen by re-running one cell.
 
 use q2c_stats::Interval;
 use serde::{Deserialize, Serialize};
@@ -6,17 +6,19 @@ use serde::{Deserialize, Serialize};
 /// How the sentinel's metric moved over the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
-    /// The metric in the order of the runs; a run that failed has none.
+    /// The metric of each run of the sentinel, oldest first; `None` for a run that failed or whose
+    /// metric is not finite.
     pub values: Vec<Option<f64>>,
-    /// Median and range.
+    /// Median and range of the known values.
     pub interval: Interval,
-    /// Largest distance of a value from the median, as a share of the median (0.1 is 10 %); `None` with fewer than
-    /// two values or a median of 0.
+    /// Largest distance of a value from the median, as a share of the median (0.1 is 10 %); `None`
+    /// with fewer than two values or a median of 0.
     pub max_deviation: Option<f64>,
 }
 
 impl Drift {
-    /// From the metric of each run; `None` for one that failed.
+    /// The drift over `values`, the metric of each run in order; `None` stands for a run that
+    /// failed.
     #[must_use]
     pub fn of(values: &[Option<f64>]) -> Self {
         let values: Vec<Option<f64>> = values.iter().map(|v| v.filter(|v| v.is_finite())).collect();

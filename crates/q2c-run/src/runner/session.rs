@@ -1,4 +1,4 @@
-//! One session: from the journal as found to the summary.
+//! One session: it reads the journal, runs the missing trials and returns the summary.
 
 use super::budget::forecast;
 use super::clock::Clock;
@@ -16,19 +16,19 @@ use crate::run_dir::{RunDir, RunDirError, RunState};
 use q2c_result::Warning;
 use std::sync::atomic::AtomicBool;
 
-/// Runs plans.
+/// Runs plans, with the same settings, clock and display for each of them.
 pub struct Runner<'a> {
-    /// How.
+    /// Number and order of trials, budget and precision.
     pub settings: &'a Settings,
-    /// Set by a signal handler or another thread to stop the run.
+    /// A signal handler or another thread sets this to stop the run.
     pub cancel: &'a AtomicBool,
-    /// Where time comes from.
+    /// The clock; tests bring one of their own.
     pub clock: &'a dyn Clock,
-    /// Who watches.
+    /// The display of progress.
     pub progress: &'a mut dyn Progress,
 }
 
-/// Why a session stops before its last step.
+/// The reason why a session stops before its last step.
 pub(super) enum Halt {
     End(End),
     Error(RunError),
@@ -47,11 +47,12 @@ impl From<RunDirError> for Halt {
 }
 
 impl Runner<'_> {
-    /// Runs every trial of `plan` that `folder`'s journal lacks; see the contract in [the module](super).
+    /// Runs every trial of `plan` that `folder`'s journal lacks. [The module](super) states the
+    /// contract.
     ///
     /// # Errors
-    /// The folder failed, the settings or the plan are wrong, or the journal is of another plan. Finished trials are
-    /// in the journal all the same.
+    /// The folder failed, the settings or the plan are wrong, or the journal is of another plan.
+    /// Finished trials stay in the journal.
     pub fn run<P: Plan>(
         &mut self,
         plan: &mut P,
@@ -83,7 +84,7 @@ impl Runner<'_> {
     }
 }
 
-/// A session at work.
+/// A running session. `left` holds the cells of `round` that still lack their trial.
 pub(super) struct Session<'a, P: Plan> {
     pub(super) settings: &'a Settings,
     pub(super) cancel: &'a AtomicBool,
@@ -92,12 +93,13 @@ pub(super) struct Session<'a, P: Plan> {
     pub(super) plan: &'a mut P,
     pub(super) folder: &'a mut RunDir,
     pub(super) ledger: Ledger<P::Cell, P::Outcome>,
-    /// Start on the clock, and time in trials of earlier sessions, seconds.
+    /// Start of the session on the clock, in seconds; and the time in trials of earlier sessions,
+    /// in seconds.
     pub(super) start_s: f64,
     pub(super) spent_before_s: f64,
-    /// Whether the sentinel ran in this session.
+    /// Whether the sentinel has run in this session.
     pub(super) fresh: bool,
-    /// The round at work and its cells still to run.
+    /// The present round, and the cells that still have to run in it.
     pub(super) round: u32,
     pub(super) left: Vec<usize>,
     pub(super) warnings: Vec<Warning>,
@@ -142,7 +144,7 @@ impl<P: Plan> Session<'_, P> {
         Ok(())
     }
 
-    /// Whether `cell` is to have a trial in `round`, from what it gave so far.
+    /// Whether `cell` is to have a trial in `round`, judged by the trials so far.
     fn wants(&self, cell: usize, round: u32) -> bool {
         if self.ledger.impossible(cell).is_some() {
             return false;
@@ -151,8 +153,8 @@ impl<P: Plan> Session<'_, P> {
         round < self.settings.trials || (round < self.settings.max_trials() && imprecise())
     }
 
-    /// Whether the trials of `cell` leave its median less sure than wanted. A cell without a single
-    /// good trial is not helped by more.
+    /// Whether the median of `cell` is less certain than wanted. A cell without a good trial is not
+    /// imprecise, since more trials would not help it.
     fn is_imprecise(&self, cell: usize) -> bool {
         let trials = self.ledger.trials[cell].values();
         let values: Vec<f64> = trials
@@ -163,7 +165,7 @@ impl<P: Plan> Session<'_, P> {
         !values.is_empty() && precision.is_some_and(|p| !p.reached(&values))
     }
 
-    /// Tells log and watcher.
+    /// Reports an event to the log and the display.
     pub(super) fn tell(&mut self, event: &Event) -> Result<(), RunError> {
         self.folder.log(&event.to_string())?;
         self.progress.event(event);

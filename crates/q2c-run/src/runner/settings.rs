@@ -1,27 +1,29 @@
-//! How a plan is to be run.
+//! The settings of a run.
 
 use super::error::RunError;
 use super::precision::Precision;
 use std::time::Duration;
 
-/// How a plan is to be run.
+/// The settings of a run: number and order of trials, sentinel, budget and precision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Trials per cell, at least 1.
     pub trials: u32,
-    /// Seed of the order and of the trials' own seeds.
+    /// Seed of the order of cells and of the seeds of the trials.
     pub seed: u64,
-    /// Trials between two runs of the sentinel; 0 for start and end only.
+    /// Trials of cells between two runs of the sentinel; 0 runs it at the start and the end of a
+    /// session only.
     pub sentinel_every: u32,
     /// Drift of the sentinel, as a share of its median, above which a warning is given.
     pub drift_limit: f64,
-    /// Time for the whole run, all sessions together.
+    /// Time for the whole run, all sessions together; `None` sets no limit.
     pub budget: Option<Duration>,
-    /// Add trials until medians are known this well.
+    /// Adds trials until medians are known this well; `None` adds none.
     pub precision: Option<Precision>,
 }
 
-/// Five trials, no budget, a sentinel every 20 trials, drift above 10 % warned of.
+/// Five trials, no budget, no precision, a sentinel every 20 trials, and a warning of drift above
+/// 10 %.
 impl Default for Settings {
     fn default() -> Self {
         Settings {
@@ -36,7 +38,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The most trials a cell can get.
+    /// The largest number of trials that a cell can get.
     #[must_use]
     pub fn max_trials(&self) -> u32 {
         let more = self.precision.map_or(0, |p| p.max_trials);

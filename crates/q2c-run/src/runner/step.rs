@@ -1,4 +1,5 @@
-//! One step: a trial or a run of the sentinel, from its announcement to its line in the journal.
+//! One step of a session: a trial of a cell or a run of the sentinel, from its announcement to its
+//! line in the journal.
 
 use super::entry::{Entry, Kind, TrialResult};
 use super::error::RunError;
@@ -11,7 +12,7 @@ use super::session::{Halt, Session};
 use super::summary::End;
 use std::sync::atomic::Ordering;
 
-/// A trial's outcome, its length in seconds, and its remarks.
+/// A trial's outcome, its length in seconds, and its notes.
 type Ran<O> = (Result<O, CellError>, f64, Vec<String>);
 
 impl<P: Plan> Session<'_, P> {
@@ -19,14 +20,15 @@ impl<P: Plan> Session<'_, P> {
         self.step(Slot::Cell(cell), trial)
     }
 
-    /// Runs the sentinel when none ran in this session, or enough trials lie behind the last.
+    /// Runs the sentinel when it has not run in this session yet, or when enough trials have run
+    /// since it did.
     pub(super) fn sentinel_if_due(&mut self) -> Result<(), Halt> {
         let every = self.settings.sentinel_every;
         let due = !self.fresh || (every > 0 && self.ledger.since_sentinel >= every);
         if due { self.sentinel() } else { Ok(()) }
     }
 
-    /// Runs the sentinel when trials lie behind the last.
+    /// Runs the sentinel when trials have run since its last run.
     pub(super) fn sentinel_at_end(&mut self) -> Result<(), Halt> {
         match self.ledger.since_sentinel {
             0 => Ok(()),
@@ -56,7 +58,8 @@ impl<P: Plan> Session<'_, P> {
         self.tell(&Event::Begins(subject.clone(), self.position()))?;
         self.folder.settle()?;
         let (outcome, seconds, notes) = self.trial(&cell, &subject);
-        // The trial before its remarks: a full disk must not cost what was measured.
+        // The trial is recorded before its notes are written, so that a full disk does not lose the
+        // measurement.
         let recorded = sort_out(outcome, &subject)
             .and_then(|result| Ok(self.record(&cell, &subject, seconds, result)?));
         for note in notes {
@@ -80,7 +83,8 @@ impl<P: Plan> Session<'_, P> {
         (outcome, seconds, context.notes)
     }
 
-    /// To the disk first, then to the ledger as it will be read back.
+    /// Writes the trial to the journal, then puts it into the ledger in the form in which a resume
+    /// reads it.
     fn record(
         &mut self,
         cell: &CellPlan<P::Cell>,
@@ -126,7 +130,7 @@ impl<P: Plan> Session<'_, P> {
         Ok(self.tell(&event)?)
     }
 
-    /// The sentinel's drift so far.
+    /// The sentinel's drift so far; `None` without a sentinel.
     pub(super) fn drift(&self) -> Option<Drift> {
         self.ledger.sentinel_plan.as_ref()?;
         let metric = |outcome| self.plan.metric(outcome);
@@ -136,7 +140,7 @@ impl<P: Plan> Session<'_, P> {
     }
 }
 
-/// What is recorded, and what stops the run.
+/// Separates the outcomes that are recorded from those that stop the run.
 fn sort_out<O>(outcome: Result<O, CellError>, subject: &Subject) -> Result<TrialResult<O>, Halt> {
     match outcome {
         Ok(outcome) => Ok(TrialResult::Ok(outcome)),
@@ -151,7 +155,7 @@ fn sort_out<O>(outcome: Result<O, CellError>, subject: &Subject) -> Result<Trial
     }
 }
 
-/// The entry as a resume would see it.
+/// The entry as a resume would read it. An entry that does not survive JSON is an error.
 fn read_back<C, O>(entry: &Entry<C, O>) -> Result<Entry<C, O>, RunError>
 where
     C: serde::Serialize + serde::de::DeserializeOwned,

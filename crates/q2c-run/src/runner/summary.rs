@@ -1,4 +1,4 @@
-//! What a run leaves: every cell's trials, drift, warnings.
+//! The outcome of a run: the trials of every cell, drift and warnings.
 
 use super::entry::TrialResult;
 use super::ledger::Ledger;
@@ -13,40 +13,40 @@ use std::error::Error;
 /// One finished trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial<O> {
-    /// Its number within the cell, from 0.
+    /// Number of the trial within its cell, or among the sentinel's runs, from 0.
     pub trial: u32,
     /// Session in which it ran, from 1.
     pub session: u32,
-    /// Its end, Unix time in seconds.
+    /// End of the trial, Unix time in seconds.
     pub ended_unix_s: f64,
-    /// Its length, seconds.
+    /// Length of the trial, seconds.
     pub seconds: f64,
-    /// What it gave.
+    /// How the trial ended, with its outcome when it went well.
     pub result: TrialResult<O>,
 }
 
 /// A cell with its finished trials.
 #[derive(Clone, Debug)]
 pub struct CellRuns<C, O> {
-    /// The cell.
+    /// The cell with its names.
     pub plan: CellPlan<C>,
-    /// Its trials by number; those of a cancelled run may have gaps.
+    /// Finished trials by number. A cancelled run may leave gaps between them.
     pub trials: Vec<Trial<O>>,
 }
 
 impl<C, O> CellRuns<C, O> {
-    /// The outcomes of trials that went well, by number.
+    /// The outcomes of the trials that went well, by the trial's number.
     pub fn outcomes(&self) -> impl Iterator<Item = &O> {
         self.trials.iter().filter_map(|trial| trial.result.ok())
     }
 
-    /// Median and range of a number over the trials that went well.
+    /// Median and range of `number` over the trials that went well.
     #[must_use]
     pub fn interval(&self, number: impl Fn(&O) -> f64) -> Interval {
         Interval::of(&self.outcomes().map(number).collect::<Vec<f64>>())
     }
 
-    /// Reasons of trials that failed, and of a cell that cannot run.
+    /// The reasons of the trials that failed, and the reason of a cell that cannot run.
     pub fn failures(&self) -> impl Iterator<Item = &str> {
         self.trials.iter().filter_map(|trial| match &trial.result {
             TrialResult::Ok(_) => None,
@@ -58,22 +58,22 @@ impl<C, O> CellRuns<C, O> {
 /// How a run ended.
 #[derive(Debug)]
 pub enum End {
-    /// Every trial that was due has run.
+    /// Every trial that was due has run. Rounds that the budget left out were not due.
     Complete,
-    /// Stopped by the cancel flag.
+    /// The cancel flag stopped the run.
     Cancelled,
-    /// Stopped by [`CellError::Abort`](super::CellError::Abort).
+    /// A [`CellError::Abort`](super::CellError::Abort) stopped the run.
     Aborted {
-        /// The cell's name for people.
+        /// Name for people of the cell in which it happened.
         label: String,
-        /// The trial, from 0.
+        /// Number of the trial, from 0.
         trial: u32,
-        /// Why.
+        /// The error that the trial returned.
         error: Box<dyn Error + Send + Sync>,
     },
 }
 
-/// A run's cells and how it went.
+/// The cells of a run with their trials, and how the run went.
 #[derive(Debug)]
 pub struct Summary<C, O> {
     /// The cells in the plan's order.
@@ -82,18 +82,19 @@ pub struct Summary<C, O> {
     pub sentinel: Vec<Trial<O>>,
     /// The sentinel's drift; `None` without a sentinel.
     pub drift: Option<Drift>,
-    /// Trials that every cell which can run has at least.
+    /// The smallest number of finished trials of a cell that can run; 0 when no cell can.
     pub trials: u32,
-    /// Time in trials, all sessions, seconds.
+    /// Time in trials of all sessions, seconds.
     pub seconds: f64,
-    /// How it ended.
+    /// How the run ended.
     pub end: End,
-    /// Trials cut, drift, failures, precision missed.
+    /// Warnings of rounds left out, of time over the budget, of drift, of failures and of precision
+    /// that was not reached.
     pub warnings: Vec<Warning>,
 }
 
 impl<C, O> Summary<C, O> {
-    /// The state for [`RunDir::finish`](crate::RunDir::finish).
+    /// The state to pass to [`RunDir::finish`](crate::RunDir::finish).
     #[must_use]
     pub fn state(&self) -> RunState {
         match self.end {

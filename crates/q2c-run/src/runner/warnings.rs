@@ -1,4 +1,4 @@
-//! What a reader of the result must know about how it came to be.
+//! The warnings of a run: facts about the run that bear on its result.
 
 use super::event::spoken;
 use super::ledger::Ledger;
@@ -8,7 +8,8 @@ use super::settings::Settings;
 use q2c_result::Warning;
 use serde::Serialize;
 
-/// A list of names no longer than a line.
+/// A list of names that fits on one line: all of up to four, else the first three and the number of
+/// the rest.
 fn some(labels: &[&str]) -> String {
     match labels {
         [a, b, c, rest @ ..] if rest.len() > 1 => format!("{a}; {b}; {c}; {} more", rest.len()),
@@ -25,7 +26,8 @@ fn warning(id: &str, found: String, means: &str, todo: &str) -> Warning {
     }
 }
 
-/// The budget left rounds out.
+/// Warns that the budget left rounds out. `missing_s` is the time by which the budget is too short,
+/// seconds.
 pub(super) fn cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
     let budget = settings.budget.unwrap_or_default().as_secs_f64();
     warning(
@@ -40,7 +42,8 @@ pub(super) fn cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
     )
 }
 
-/// Not even the first round fitted the budget.
+/// Warns that the run took longer than its budget: the first round did not fit, or trials took
+/// longer than expected.
 pub(super) fn over_budget(elapsed_s: f64, settings: &Settings) -> Option<Warning> {
     let budget = settings.budget?.as_secs_f64();
     (elapsed_s > budget).then(|| {
@@ -57,7 +60,7 @@ pub(super) fn over_budget(elapsed_s: f64, settings: &Settings) -> Option<Warning
     })
 }
 
-/// The device moved.
+/// Warns that the sentinel's metric moved by more than the limit.
 pub(super) fn drift(drift: &Drift, settings: &Settings) -> Option<Warning> {
     let deviation = drift.max_deviation.filter(|&d| d > settings.drift_limit)?;
     Some(warning(
@@ -73,7 +76,7 @@ pub(super) fn drift(drift: &Drift, settings: &Settings) -> Option<Warning> {
     ))
 }
 
-/// Cells with failed trials, and cells that cannot run.
+/// Warns of cells with failed trials, and of cells that cannot run.
 pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warning> {
     let cells = || ledger.cells.iter().enumerate();
     let impossible = cells().filter(|&(i, _)| ledger.impossible(i).is_some());
@@ -109,7 +112,7 @@ pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warn
     warnings
 }
 
-/// Cells whose medians are still not known well enough.
+/// Warns of cells whose medians are still not known well enough.
 pub(super) fn imprecise(labels: &[&str], precision: Precision) -> Option<Warning> {
     (!labels.is_empty()).then(|| {
         warning(

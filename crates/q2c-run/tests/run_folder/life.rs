@@ -1,4 +1,4 @@
-//! From start to end, and what is refused.
+//! The life of a run folder from its start to its end, and the calls that are refused.
 
 use crate::{Plan, identity, interrupted, new, plan, status};
 use q2c_run::run_dir::{Identity, RunDir, RunDirError, RunState, Status, Torn, read_plan};

@@ -1,4 +1,4 @@
-//! Run folders through their public face.
+//! Tests of run folders through their public interface.
 #![expect(
     clippy::unwrap_used,
     reason = "a failed step of a test is a failed test"

@@ -7,7 +7,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Runs one of the ignored tests below in a process of its own.
+/// A command that runs one of the ignored tests below in a process of its own, started by the words
+/// of `wrapper`.
 fn child(wrapper: &[&str], test: &str, folder: &Path) -> Command {
     let exe = std::env::current_exe().unwrap();
     let mut words = wrapper.iter().map(Into::into).chain([exe.into_os_string()]);
@@ -52,7 +53,8 @@ fn hold() {
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
-/// A real full disk, where the kernel lets us mount one of 64 KiB in a namespace of our own.
+/// Fills a real disk: a tmpfs of 64 KiB in a mount namespace of the test, where the kernel allows
+/// one.
 #[test]
 fn a_full_disk_keeps_whole_lines_and_old_files() {
     let root = tempfile::tempdir().unwrap();
@@ -116,7 +118,7 @@ fn fill_a_small_disk() {
     assert!(!path.join("result.json").exists());
     assert!(!path.join(".result.json.tmp").exists());
 
-    // Take what is left: now not even a new folder fits.
+    // The rest of the disk is filled, so that not even a new folder fits.
     let mut filler = OpenOptions::new()
         .create(true)
         .append(true)

@@ -1,4 +1,4 @@
-//! Trials that fail, cells that cannot run, devices that die, outcomes that get lost.
+//! Trials that fail, cells that cannot run, devices that fail, and outcomes that JSON would lose.
 
 use crate::fake::{FakePlan, folder, hear, reopen, root, run, warned};
 use q2c_run::run_dir::RunState;
@@ -36,7 +36,7 @@ fn a_failed_trial_is_recorded_and_the_run_goes_on() {
     );
     assert_eq!(warned(&summary), ["trials-failed"]);
     drop(opened);
-    // A failed trial is a finished one.
+    // A failed trial is finished and does not run again.
     let mut again = FakePlan::new(3);
     run(&mut again, &settings(), &mut reopen(&path)).unwrap();
     assert!(again.ran.is_empty());

@@ -1,4 +1,4 @@
-//! A plan whose trials only advance a clock.
+//! A plan whose trials only advance a clock, and helpers that run it.
 
 use q2c_run::run_dir::{Identity, RunDir};
 use q2c_run::runner::progress::Progress;
@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Time that passes only when told to.
+/// A clock that only [`FakeClock::pass`] advances.
 #[derive(Clone, Default)]
 pub struct FakeClock(Rc<Cell<f64>>);
 
@@ -33,19 +33,20 @@ impl Clock for FakeClock {
 
 type Script = Box<dyn FnMut(&str, &mut Context<'_>) -> Result<f64, CellError>>;
 
-/// `cells` cells named c0, c1, ... and perhaps a sentinel named `s`.
+/// A plan of `cells` cells named c0, c1, ..., and of a sentinel named `s` when `sentinel` is set.
 pub struct FakePlan {
     pub clock: FakeClock,
     pub cells: u32,
-    /// What the keys of its cells begin with; entries of others are not its own.
+    /// Prefix of the plan's keys. With the default "c" the plan owns every entry, else only those
+    /// whose key begins with the prefix.
     pub keys: &'static str,
     pub sentinel: bool,
-    /// What the plan says a trial takes, and what it takes.
+    /// The length of a trial by the plan's estimate, and its real length, both in seconds.
     pub planned_s: f64,
     pub real_s: f64,
-    /// What a trial gives; by default its seed.
+    /// Makes the outcome of a trial; by default a third of the trial's seed.
     pub script: Script,
-    /// Every trial begun, as `c0/0`, and every sentinel run, as `s`.
+    /// Every trial begun, as `c0/0`, and every run of the sentinel, as `s`, in order.
     pub ran: Vec<String>,
 }
 
@@ -121,7 +122,7 @@ impl Plan for FakePlan {
     }
 }
 
-/// Keeps events as text.
+/// Keeps the events of a session as text.
 #[derive(Default)]
 pub struct Heard(pub Vec<String>);
 
@@ -133,12 +134,12 @@ impl Progress for Heard {
 
 pub type Ran = Result<Summary<u32, f64>, RunError>;
 
-/// A session of `plan` in `folder`.
+/// Runs a session of `plan` in `folder`.
 pub fn run(plan: &mut FakePlan, settings: &Settings, folder: &mut RunDir) -> Ran {
     hear(plan, settings, folder, &AtomicBool::new(false)).0
 }
 
-/// As [`run`], with a cancel flag, and what was said.
+/// Runs a session with a cancel flag, and also returns the text of its events.
 pub fn hear(
     plan: &mut FakePlan,
     settings: &Settings,
@@ -157,7 +158,8 @@ pub fn hear(
     (ran, progress.0)
 }
 
-/// In memory where possible: some tests make thousands of folders.
+/// A folder for the runs of a test. It lies in memory where possible, since some tests make
+/// thousands of folders.
 pub fn root() -> TempDir {
     match Path::new("/dev/shm").is_dir() {
         true => tempfile::tempdir_in("/dev/shm").unwrap(),
@@ -178,7 +180,7 @@ pub fn reopen(path: &Path) -> RunDir {
     RunDir::resume(path, &identity()).unwrap().0
 }
 
-/// Without the sentinel's runs.
+/// The names in `ran` without the sentinel's runs.
 pub fn trials(ran: &[String]) -> Vec<String> {
     ran.iter().filter(|name| *name != "s").cloned().collect()
 }

@@ -1,4 +1,4 @@
-//! The runner with a plan and a clock that tests control.
+//! Tests of the runner with a plan and a clock that the tests control.
 #![expect(
     clippy::unwrap_used,
     reason = "a failed step of a test is a failed test"

@@ -1,4 +1,4 @@
-//! Rounds, seeds, sentinel placement.
+//! The order of rounds, the seeds, and the times at which the sentinel runs.
 
 use crate::fake::{FakePlan, folder, root, run, trials, warned};
 use q2c_run::runner::{CellPlan, Clock, End};
@@ -30,7 +30,7 @@ fn every_round_runs_each_cell_once_shuffled_and_reproducible() {
         assert_eq!(names, expected);
     }
     assert_eq!(ran, order_of(42));
-    // 8! orders to the power of 5 rounds: equal by chance once in 10^23.
+    // There are 8! orders for each of 5 rounds, so two seeds agree by chance once in 10^23.
     assert_ne!(ran, order_of(43));
     let cells = |round: usize| -> Vec<&str> {
         ran[round * 8..][..8]
@@ -96,7 +96,7 @@ fn drift_is_told_by_hand_computed_values() {
         _ => Ok(1.0),
     });
     let summary = run(&mut plan, &settings, &mut folder(&root)).unwrap();
-    // Sorted 95 100 101 120: median 100.5, furthest 120.
+    // Sorted 95 100 101 120: the median is 100.5, and 120 is furthest from it.
     let drift = summary.drift.as_ref().unwrap();
     assert_eq!(drift.max_deviation, Some(19.5 / 100.5));
     assert_eq!(
@@ -119,7 +119,8 @@ fn trials_are_added_to_unsteady_cells_alone_until_tight_or_out_of_trials() {
         }),
         ..settings(5, 1)
     };
-    // c0 is steady. c1 has one wild trial, which leaves the interval at 9 trials. c2 swings for ever.
+    // c0 is steady. c1 has one wild trial, which drops out of the interval at 9 trials. c2 never
+    // becomes steady.
     let mut plan = FakePlan::new(3).script(|key, context| match (key, context.trial) {
         ("c1", 3) => Ok(150.0),
         ("c2", odd) if odd % 2 == 1 => Ok(200.0),

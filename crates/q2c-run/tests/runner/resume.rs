@@ -1,4 +1,4 @@
-//! Crashes and cancels at every point.
+//! Crashes and cancels at every point of a run.
 
 use crate::fake::{FakePlan, folder, hear, identity, reopen, root, run, trials};
 use q2c_run::run_dir::{RunDir, Status};
@@ -22,7 +22,7 @@ fn entries(folder: &RunDir) -> Vec<Entry<u32, f64>> {
     folder.entries().unwrap()
 }
 
-/// Names of the journaled trials of cells, as [`FakePlan::ran`] has them.
+/// Names of the journaled trials of cells, in the form of [`FakePlan::ran`].
 fn names(entries: &[Entry<u32, f64>]) -> Vec<String> {
     let all = entries.iter().map(|e| match e.key.as_str() {
         "s" => "s".to_owned(),
@@ -31,7 +31,7 @@ fn names(entries: &[Entry<u32, f64>]) -> Vec<String> {
     trials(&all.collect::<Vec<String>>())
 }
 
-/// The files of a run that was never interrupted, and its order.
+/// The journal's trials, their values and the order of a run that was never interrupted.
 fn whole_run(path: &Path) -> (Vec<u8>, Vec<Entry<u32, f64>>) {
     let root = root();
     let mut folder = folder(&root);
@@ -66,7 +66,8 @@ fn a_crash_at_every_byte_loses_no_finished_trial_and_repeats_none() {
         assert_eq!(names(&entries(&folder)), order);
         assert_eq!(entries(&folder)[..finished], all[..finished]);
         assert_eq!(summary.trials, 2);
-        // The trials' seeds are theirs in every session, and an outcome read back is the same to the last bit.
+        // A trial's seed is the same in every session, and an outcome read back is equal to the
+        // last bit.
         for entry in all.iter().filter(|entry| entry.key != "s") {
             let cell = &summary.cells[entry.cell as usize];
             let again = cell.trials[entry.trial as usize].result.ok();
@@ -81,7 +82,7 @@ fn a_resumed_session_starts_with_a_sentinel_only_when_trials_are_left() {
     let path = root.path().join("crashed");
     let (text, _) = whole_run(&path);
     let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
-    // s c c s c c s c c s
+    // The order is s c c s c c s c c s, with s for the sentinel and c for a trial of a cell.
     for (kept, expected) in [(10, ""), (9, "s"), (8, "scs"), (7, "sccs"), (5, "sccscs")] {
         fs::write(path.join("cells.jsonl"), lines[..kept].concat()).unwrap();
         let mut plan = FakePlan::with_sentinel(3);
@@ -99,7 +100,8 @@ fn cancel_in_the_middle_keeps_finished_trials_and_resume_runs_the_rest() {
         run(&mut plan, &settings(), &mut folder(&root)).unwrap();
         plan.ran
     };
-    // At the n-th trial a signal comes; the trial either sees it and stops, or ends well just before it would.
+    // A signal comes at the n-th trial. The trial either sees it and stops, or ends just before it
+    // would see it.
     for (at, sees_it) in (0..8).flat_map(|at| [(at, true), (at, false)]) {
         let root = root();
         let mut first = folder(&root);
@@ -118,7 +120,7 @@ fn cancel_in_the_middle_keeps_finished_trials_and_resume_runs_the_rest() {
         let kept = at + usize::from(!sees_it);
         assert_eq!(names(&entries(&first)), order[..kept]);
         assert_eq!(plan.ran, order[..=at]);
-        // After the last trial nothing is left to cancel.
+        // After the last trial there is nothing left to cancel.
         let complete = at == 7 && !sees_it;
         assert_eq!(matches!(summary.end, End::Complete), complete);
         let state = if complete {
@@ -178,7 +180,7 @@ fn extra_rounds_resume_where_they_stopped() {
     let mut first = folder(&root);
     let mut whole = plan();
     run(&mut whole, &settings, &mut first).unwrap();
-    // Five trials are the least that have an interval, whatever was asked.
+    // Five trials are the fewest that have an interval, whatever number was asked for.
     assert_eq!(whole.ran.len(), 5 + 9 + 12);
     let path = first.path().to_path_buf();
     drop(first);
@@ -218,7 +220,8 @@ fn a_journal_of_another_plan_is_refused_by_key() {
     assert!(refused.to_string().contains("was 7, is 1"), "{refused}");
 }
 
-/// A second plan in the same folder runs its own cells alone, and neither is disturbed by the other's entries when it is asked again.
+/// A second plan in the same folder runs its own cells alone. Neither plan is disturbed by the
+/// entries of the other when it is run again.
 #[test]
 fn plans_that_follow_each_other_leave_each_others_trials_alone() {
     let root = root();

@@ -1,4 +1,4 @@
-//! Estimates and budgets.
+//! Estimates of time, and budgets.
 
 use crate::fake::{FakePlan, folder, hear, reopen, root, run, warned};
 use q2c_run::Settings;
@@ -16,7 +16,7 @@ fn within(seconds: u64) -> Settings {
 
 #[test]
 fn the_forecast_by_hand() {
-    // 4 cells x 5 trials x 10 s, and two sentinel runs of 10 s.
+    // 4 cells x 5 trials x 10 s, and two sentinel runs of 10 s each.
     let plan = FakePlan::with_sentinel(4);
     let settings = Settings {
         sentinel_every: 0,
@@ -29,7 +29,7 @@ fn the_forecast_by_hand() {
     );
     assert_eq!(forecast.to_string(), "4 cells x 5 trials: about 3 min 40 s");
 
-    // 3 rounds take 120 s and 20 s; 4 would take 180 s.
+    // 3 rounds take 120 s and the sentinel 20 s; 4 rounds would take 180 s.
     let forecast = Forecast::of(&plan, &within(179)).unwrap();
     assert_eq!(
         (forecast.trials, forecast.seconds, forecast.fits),
@@ -66,7 +66,7 @@ fn a_budget_cuts_whole_rounds_and_says_so_before_and_after() {
         summary.warnings[0].found,
         "3 trials per cell instead of 5: the budget is 2 min 59 s"
     );
-    // Five rounds and two sentinel runs take 220 s: 41 s more.
+    // Five rounds and two sentinel runs take 220 s, which is 41 s more than the budget.
     assert_eq!(summary.warnings[0].todo, "raise the budget by 41 s");
     assert!(heard.contains(&summary.warnings[0].found));
     assert_eq!(plan.ran.len(), 14);
@@ -96,7 +96,8 @@ fn the_cut_follows_the_times_seen() {
             .unwrap()
             .trials
     };
-    // Rounds of 40 s: three fit. Trials twice as fast as planned: five of 20 s do. Twice as slow: one of 80 s does.
+    // Rounds of 40 s are planned, of which three fit. Trials twice as fast as planned make rounds
+    // of 20 s, of which five fit; twice as slow ones make rounds of 80 s, of which one fits.
     assert_eq!(trials(10.0, 10.0), 3);
     assert_eq!(trials(10.0, 5.0), 5);
     assert_eq!(trials(10.0, 20.0), 1);
@@ -133,8 +134,9 @@ fn the_time_left_is_refined_by_what_trials_take() {
 
 #[test]
 fn a_resumed_run_keeps_to_the_whole_runs_budget_and_ends_its_round() {
-    // 4 cells of 10 s, 130 s: three rounds, for 80 s + 40 s. But the last two trials before the stop take 30 s, so
-    // that the budget is already spent by 10 s; a round begun is finished all the same, and no other is begun.
+    // 4 cells of 10 s and a budget of 130 s: three rounds of 40 s fit. But the last two trials
+    // before the stop take 30 s each, so that 140 s are spent by then, 10 s above the budget. The
+    // round that has begun is finished all the same, and no other is begun.
     let root = root();
     let mut first = folder(&root);
     let path = first.path().to_path_buf();

@@ -1,5 +1,5 @@
-//! Reads a recommendation's sentences as a person would, and holds each claim against the figures
-//! of the trials. It knows nothing of how the sentences were made.
+//! Reads the sentences of a recommendation, and compares each claim with the figures of the trials.
+//! The checker shares no code with the part that makes the sentences.
 
 /// A method's trials over polling beside them.
 #[derive(Clone, Debug)]
@@ -28,7 +28,8 @@ fn least(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// What gains less than this over polling does not pay, nor does what takes as much CPU as polling.
+/// A method that gains less than this over polling does not pay, and neither does one that takes more
+/// than `WHOLE_CPU` percent of a CPU.
 const WORTH: f64 = 1.02;
 const WHOLE_CPU: f64 = 97.0;
 
@@ -36,16 +37,16 @@ fn pays(of: &Figures) -> bool {
     median(&of.per_core) >= WORTH && median(&of.cpu) <= WHOLE_CPU
 }
 
-/// What is better by less than this may be passed over for fewer misses or for following the
-/// device.
+/// A method that is better by less than this factor may lose to one with fewer misses, or to one that
+/// follows the device.
 const ALIKE: f64 = 1.03;
-/// As many trials as an answer stands on.
+/// Trials that an answer needs.
 const ENOUGH: usize = 5;
 /// Figures are printed with three digits.
 const PRINTED: f64 = 0.006;
 
-/// Every claim of `text` that the figures contradict; `floor` is the share of polling's IOPS to be
-/// kept.
+/// Returns every claim of `text` that the figures contradict. `floor` is the share of polling's IOPS
+/// that must be kept.
 pub fn contradictions(text: &str, figures: &[Figures], floor: f64) -> Vec<String> {
     let mut found = Vec::new();
     no_room(text, figures, &mut found);
@@ -73,8 +74,8 @@ fn no_room(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
-/// "Use X" is false where no trial of X reached the floor, or another that kept it was better in
-/// every trial.
+/// "Use X" is false where no trial of X reached the floor, where X does not pay, or where another
+/// method that kept the floor was better in every trial.
 fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     let Some(rest) = text.strip_prefix("use ") else {
         return;
@@ -97,7 +98,7 @@ fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     if median(&own.per_core) < WORTH {
         found.push(format!("{name} is to be used and does not pay"));
     }
-    // Polling beside polling is 1 but for noise: it is what all are measured against.
+    // Polling over polling is 1 but for noise; all methods are compared with polling.
     let other = |of: &&Figures| of.name != name && of.name != "poll";
     let enough = |of: &&Figures| other(of) && of.iops.len() >= ENOUGH && own.iops.len() >= ENOUGH;
     for of in figures.iter().filter(enough) {
@@ -111,7 +112,7 @@ fn used(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     }
 }
 
-/// "Waking costs more than the device takes" beside a wake-up that ends sooner.
+/// "Waking costs more than the device takes" is false beside a wake-up that ends sooner.
 fn waking(text: &str, found: &mut Vec<String>) {
     let after = |mark: &str| {
         let (_, rest) = text.split_once(mark)?;
@@ -129,8 +130,8 @@ fn waking(text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// "beside polling X kept A [..] % of the IOPS at B [..] times" holds A and B of X. Who X is, is
-/// the word before: a policy's name, or "it", "Linux's rule", "interrupts".
+/// "beside polling X kept A [..] % of the IOPS at B [..] times" is false where A or B is not the
+/// figure of X. X is the name of a policy, or "it", "Linux's rule", "interrupts".
 fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     let recommended = text
         .strip_prefix("use ")
@@ -173,8 +174,8 @@ fn kept(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
-/// "Interrupts cost A % of the IOPS and take B % CPU": they do, and no rule that pays loses less
-/// while it gains more.
+/// "Interrupts cost A % of the IOPS and take B % CPU" is false where A or B is not their figure, or
+/// where a rule that pays loses less and gains more.
 fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     let Some((_, rest)) = text.split_once("interrupts cost ") else {
         return;
@@ -189,7 +190,8 @@ fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
             found.push(format!("interrupts: said {said}, measured {is:.4}"));
         }
     }
-    // In every one of as many trials as an answer stands on: fewer may be outweighed by simulation.
+    // A rule must be ahead in every one of as many trials as an answer needs: simulation may outweigh
+    // fewer trials.
     let ahead = |of: &&Figures| {
         let always = |own: &[f64], other: &[f64]| least(other) > most(own) * ALIKE;
         let enough = of.iops.len() >= ENOUGH && own.iops.len() >= ENOUGH;
@@ -207,8 +209,8 @@ fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
-/// "Sleeping costs A to B % of the IOPS": no rule that pays kept the floor, one lost as little as
-/// A, and the floor that is advised was kept by one.
+/// "Sleeping costs A to B % of the IOPS" is true where no rule that pays kept the floor, one of them
+/// lost as little as A, and one of them kept the floor that is advised.
 fn trade(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     let Some((_, rest)) = text.split_once("sleeping costs ") else {
         return;

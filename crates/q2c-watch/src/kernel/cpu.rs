@@ -1,4 +1,4 @@
-//! Who used how much CPU between two readings.
+//! The CPU that polling threads, the machine and this process used between two readings.
 
 use q2c_capture::kernel_hybrid::Polling;
 use q2c_host::Roots;
@@ -6,33 +6,33 @@ use q2c_host::cpu_time::{CpuTimes, TaskTimes, tasks};
 use q2c_model::Nanos;
 use std::collections::BTreeMap;
 
-/// Counters at one moment.
+/// CPU counters at one moment.
 #[derive(Clone)]
 pub struct Cpu {
-    /// By thread id: its polls so far, and the CPU it used so far.
+    /// By thread id: the counters of the thread's polls, and the CPU that it has used.
     threads: BTreeMap<u32, (Polling, Nanos)>,
-    /// `None` when the machine does not tell.
+    /// Counters of all CPUs; `None` when they cannot be read.
     machine: Option<CpuTimes>,
     own: Nanos,
 }
 
-/// Between two of them.
+/// CPU used between two readings.
 pub struct Used {
-    /// Threads that were there at both ends and polled between them.
+    /// Number of threads that exist in both readings and polled between them.
     pub threads: u64,
-    /// Their CPU, percent of one CPU each.
+    /// CPU of those threads, percent of one CPU each; `None` when there are none.
     pub pct: Option<f64>,
-    /// Busy CPUs of the machine.
+    /// Busy CPUs of the whole machine; `None` when they are not known.
     pub busy: Option<f64>,
     /// CPU of this process, percent of one CPU.
     pub own_pct: f64,
 }
 
 impl Cpu {
-    /// Reads them; threads that have ended are left out.
+    /// Reads the counters now. Threads that have ended are left out.
     pub fn read(roots: &Roots, threads: &BTreeMap<u32, Polling>) -> Cpu {
         let used = |(&tid, &polling): (&u32, &Polling)| {
-            // Not `/proc/TID`: some of its files are about the whole process.
+            // `/proc/TID` will not do: some of its files are about the whole process.
             let task = TaskTimes::read(&roots.proc(&format!("{tid}/task/{tid}")))?;
             Some((tid, (polling, task.cpu)))
         };
@@ -43,7 +43,8 @@ impl Cpu {
         }
     }
 
-    /// What was used since `earlier`, `length_s` seconds ago.
+    /// The CPU used since the reading `earlier`, which was taken `length_s` seconds before this
+    /// one.
     pub fn since(&self, earlier: &Cpu, length_s: f64) -> Used {
         let of = |ns: u64| ns as f64 / 1e9 / length_s.max(f64::MIN_POSITIVE) * 100.0;
         let both = self.threads.iter().filter_map(|(tid, (polling, now))| {
@@ -61,7 +62,7 @@ impl Cpu {
     }
 }
 
-/// What all threads of this process used.
+/// The CPU that all threads of this process have used together; 0 when it cannot be read.
 pub fn own(roots: &Roots) -> Nanos {
     let all = tasks(roots).unwrap_or_default();
     all.iter().map(|task| task.cpu).sum()
@@ -81,7 +82,7 @@ mod tests {
             machine: None,
             own: Nanos::from_millis(own),
         };
-        // 6 polled once and computes since.
+        // Thread 6 polled before the first reading and only computes since.
         let before = at(&[(6, 3, 20), (7, 5, 100), (8, 9, 50)], 10);
         let after = at(
             &[(6, 3, 950), (7, 40, 900), (9, 70, 5_000), (8, 10, 450)],
@@ -93,7 +94,8 @@ mod tests {
         assert_eq!(before.since(&at(&[], 0), 1.0).pct, None);
     }
 
-    /// A thread that is not its process's first is found by its own id, and its CPU is its own.
+    /// A thread that is not the first of its process is found by its own id, and the CPU read is
+    /// that of this thread alone.
     #[test]
     fn cpu_of_one_thread() {
         let roots = Roots::live();

@@ -1,24 +1,27 @@
-//! From points to the cost model.
+//! Fits the cost model to the points of a calibration.
 
 use super::point::{Interrupted, Point};
 use q2c_model::{Bytes, CostModel, Curve, WakeDelay};
 use q2c_stats::{mean, median, percentile, sorted};
 
-/// I/Os that a statistic needs.
+/// The fewest I/Os on which a statistic is based.
 const ENOUGH: usize = 30;
-/// A point is clear when at most this share of its I/Os was hit.
+/// A point is clear when at most this share of its I/Os missed.
 const CLEAR: f64 = 0.10;
-/// A point is hit when at least this share was.
+/// A point is hit when at least this share of its I/Os missed.
 const HIT: f64 = 0.90;
-/// Deviations kept of each point: consecutive ones from its middle, as many from each.
+/// Most deviations kept of each point: consecutive ones from the middle of its I/Os. The limit is
+/// the same for all points, so that they weigh the same.
 const KEPT: usize = 128;
-/// Deviations are kept in such parts of the spread: some tens of nanoseconds.
+/// Deviations are rounded to steps, of which the spread has this number. A step is some tens of
+/// nanoseconds.
 const PARTS: f64 = 100.0;
-/// Deviations are cut here: beyond lie stalls of the machine, which recordings contain already.
+/// Delays are clamped at this percentile and at its mirror at the lower end. Beyond them lie stalls
+/// of the machine, which the recordings contain already.
 const CUT: f64 = 0.995;
 
-/// The cost model at `bs`. `shared` are points of a larger block: they tell what a clear sleep costs where this block
-/// size has no room for one.
+/// The cost model at `bs`. `shared` holds the points of a larger block size. They tell the cost of
+/// a clear sleep where this block size has no room for one.
 pub(super) fn fit(
     bs: Bytes,
     points: &[Point],
@@ -29,9 +32,10 @@ pub(super) fn fit(
     let clear = clear_points(points, shared);
     let own_clear: Vec<&Point> = points.iter().filter(|p| is_clear(p)).collect();
     let hit: Vec<&Point> = points.iter().filter(|p| p.hit.len() >= ENOUGH).collect();
-    // The few that were hit belong to a clear point's tail.
+    // The few hit I/Os of a clear point count too: they are the tail of its delays.
     let wake_clear = wake(&clear, |p| p.asked, |_| true);
-    // One number: what differs from sleep to sleep is the device's drift between slices.
+    // The curve has one value, because the device's drift between slices moves the points by more
+    // than the sleep does.
     let added_latency_ns = Curve::constant(middle(&own_clear, |p| Some(p.added_latency)));
     let submit_ns = middle(&all, |p| Some(p.poll.submit));
     let hit_lead_ns = hit_lead(&all, &wake_clear, &added_latency_ns);
@@ -47,7 +51,8 @@ pub(super) fn fit(
         added_latency_ns,
         added_submit_ns: straight(&all, |p| p.submit_p50 - p.poll.submit),
         interrupt_cpu_ns: interrupt.cpu,
-        // None of these can be negative: what comes out below 0 is the device's drift, or another load that went away.
+        // None of these costs can be negative. A value below 0 comes from the device's drift, or
+        // from another load that ended.
         interrupt_latency_ns: interrupt.latency.max(0.0),
         other_cpu_poll_ns: middle(&all, |p| p.other_cpu_poll).max(0.0),
         other_cpu_sleep_ns: middle(&all, |p| p.other_cpu).max(0.0),
@@ -60,8 +65,8 @@ fn is_clear(point: &Point) -> bool {
     point.miss_rate <= CLEAR && point.clear.len() >= ENOUGH
 }
 
-/// Own clear points, and shared ones of other sleeps. Where no sleep was clear at any block size, what was seen is
-/// the best there is.
+/// The clear points of this block size, and those of `shared`. When neither has any, every point
+/// with enough I/Os is taken, since no better one was measured.
 fn clear_points<'a>(points: &'a [Point], shared: &'a [Point]) -> Vec<&'a Point> {
     let own: Vec<&Point> = points.iter().filter(|p| is_clear(p)).collect();
     let clear: Vec<&Point> = shared.iter().filter(|p| is_clear(p)).chain(own).collect();
@@ -75,7 +80,8 @@ fn clear_points<'a>(points: &'a [Point], shared: &'a [Point]) -> Vec<&'a Point> 
     }
 }
 
-/// Delays of one point in the order of its I/Os, and the four numbers that describe them.
+/// The wake delays of one point in the order of its I/Os, and the four numbers that describe them,
+/// all in ns.
 struct Delays {
     ordered: Vec<f64>,
     base: f64,
@@ -99,7 +105,8 @@ impl Delays {
         }
     }
 
-    /// Standardised deviations of consecutive I/Os, the far ends pulled in.
+    /// Standardised deviations of consecutive I/Os. Delays beyond `least` and `most` are clamped to
+    /// them.
     fn deviations(&self) -> impl Iterator<Item = f64> {
         let from = self.ordered.len().saturating_sub(KEPT) / 2;
         let kept = self.ordered.iter().skip(from).take(KEPT);
@@ -108,7 +115,8 @@ impl Delays {
     }
 }
 
-/// A delay's curves from points, over `x`; of I/Os that were hit or not as `counts` says.
+/// The curves of a wake delay over `x`, from `points`. `counts` says whether an I/O counts, given
+/// whether it was a hit.
 fn wake(
     points: &[&Point],
     x: impl Fn(&Point) -> f64,
@@ -128,11 +136,11 @@ fn wake(
     }
 }
 
-/// Leads tried, ns.
+/// Leads that are tried, in steps of [`LEAD_STEP_NS`].
 const LEADS: std::ops::RangeInclusive<i32> = 0..=80;
 const LEAD_STEP_NS: f64 = 1_000.0;
 
-/// The lead that explains the measured miss rates best, in least squares over all points.
+/// The lead that explains the measured miss rates best, by least squares over all points.
 fn hit_lead(points: &[&Point], clear: &WakeDelay, added: &Curve) -> f64 {
     let predicted = |p: &Point, lead: f64| {
         let met = |&z: &f64| {
@@ -154,8 +162,9 @@ fn hit_lead(points: &[&Point], clear: &WakeDelay, added: &Curve) -> f64 {
     best.map_or(0.0, |(_, lead)| lead)
 }
 
-/// Over the sleep less the latency. Which latency an I/O had is unknown once it was slept through: it is taken as the
-/// mean of those in the polling beside it that such a sleep would have met.
+/// The delay of a hit wake-up, over the sleep asked less the latency. The latency of an I/O whose
+/// sleep was hit is unknown. It is taken as the mean of the latencies in the polling beside it that
+/// this sleep would have hit.
 fn wake_hit(points: &[&Point], clear: &WakeDelay, lead: f64) -> WakeDelay {
     if points.is_empty() {
         return clear.clone();
@@ -169,7 +178,8 @@ fn wake_hit(points: &[&Point], clear: &WakeDelay, lead: f64) -> WakeDelay {
     wake(points, |p| p.asked - met(p), |hit| hit)
 }
 
-/// Where no point was hit throughout, a hit sleep is taken to cost what a clear one does.
+/// Thread CPU of a hit sleep. When no point was hit nearly throughout, it is taken to be that of a
+/// clear sleep.
 fn sleep_cpu_hit(points: &[Point], clear: &[&Point]) -> Curve {
     let cost = |p: &Point| (p.asked, p.sleep_cpu.max(0.0));
     let hit: Vec<(f64, f64)> = points
@@ -183,7 +193,8 @@ fn sleep_cpu_hit(points: &[Point], clear: &[&Point]) -> Curve {
     }
 }
 
-/// A curve through points in any order; several at the same x become their mean.
+/// A curve through points in any order. Points with the same x become one with their mean, and
+/// values that are not finite are left out.
 fn curve(points: impl Iterator<Item = (f64, f64)>) -> Curve {
     let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
     let mut points: Vec<(f64, f64)> = points.filter(finite).collect();
@@ -198,8 +209,10 @@ fn curve(points: impl Iterator<Item = (f64, f64)>) -> Curve {
     Curve { x, y }
 }
 
-/// The straight line through a value over the sleep by Theil (1950) and Sen (1968): medians of the slopes between pairs and of what
-/// is left. A value that the device's drift between slices moves by more than the sleep does has no other shape to be seen.
+/// The straight line through a value over the sleep, by Theil (1950) and Sen (1968): the slope is
+/// the median of the slopes between pairs, and the offset is the median of the remainders. No other
+/// shape can be told where the device's drift between slices moves the value by more than the sleep
+/// does.
 fn straight(points: &[&Point], value: impl Fn(&Point) -> f64) -> Curve {
     let at: Vec<(f64, f64)> = points.iter().map(|p| (p.asked, value(p))).collect();
     let mut slopes = Vec::new();
@@ -212,7 +225,7 @@ fn straight(points: &[&Point], value: impl Fn(&Point) -> f64) -> Curve {
     curve(at.iter().map(|(x, _)| (*x, offset + slope * x)))
 }
 
-/// Median over the points that have the value; 0 when none has.
+/// The median over the points that have the value; 0 when none has it.
 fn middle(points: &[&Point], value: impl Fn(&Point) -> Option<f64>) -> f64 {
     median(&sorted(
         &points.iter().filter_map(|p| value(p)).collect::<Vec<_>>(),
@@ -236,7 +249,8 @@ mod tests {
         );
     }
 
-    /// 1 us and a tenth of the sleep; one point of eight is 30 us off, as drift does, and does not move the line.
+    /// The value is 1 us and a tenth of the sleep. One point of eight is 30 us off, as by drift,
+    /// and does not move the line.
     #[test]
     fn a_line_stands_against_one_bad_point() {
         let point = |n: u32| Point {
@@ -250,7 +264,8 @@ mod tests {
         assert!((line.at(80_000.0) - 9_000.0).abs() < 1e-6, "{line:?}");
     }
 
-    /// Wake-ups at 30 us, latencies of 40 to 60 us, and misses as if completions came 15 us before they are seen.
+    /// Wake-ups come at 10 us after the sleep asked, latencies are 40 to 60 us, and the misses are
+    /// those of completions that come 15 us before they are seen.
     #[test]
     fn the_lead_explains_the_misses() {
         let waits: Vec<f64> = (0..=200).map(|n| 40_000.0 + 100.0 * f64::from(n)).collect();
@@ -286,7 +301,8 @@ mod tests {
         );
     }
 
-    /// 1000 delays that fall by 1 us at I/O 500: the middle 128 are kept in order, so the fall lies in their middle.
+    /// 1000 delays fall by 1 us at I/O 500. The middle 128 are kept in order, so the fall lies in
+    /// their middle.
     #[test]
     fn deviations_keep_their_order() {
         let ordered = (0..1000).map(|n| (if n < 500 { 21_000.0 } else { 20_000.0 }, n % 2 == 0));
@@ -300,7 +316,8 @@ mod tests {
         assert_eq!(Delays::of(&point, |hit| hit).ordered.len(), 500);
     }
 
-    /// A wake delay of 10 us plus a tenth of the sleep, and 5 us of CPU a sleep: put in, found again.
+    /// A wake delay of 10 us plus a tenth of the sleep and 5 us of CPU per sleep are put in, and
+    /// the fit finds them again.
     #[test]
     fn known_costs_are_found_again() {
         let point = |asked: f64| {

@@ -1,4 +1,4 @@
-//! Which sleeps are tried.
+//! The sleeps that the calibration tries.
 
 use q2c_policy::PolicySpec;
 
@@ -8,13 +8,14 @@ pub(super) struct Ladder {
     pub sleeps: Vec<u64>,
 }
 
-/// Sleeps tried while the completion is still far away, us.
+/// Sleeps tried while the completion is still far away, us. [`Ladder::clear`] takes those that fit.
 const CLEAR_US: [u64; 14] = [1, 2, 5, 8, 12, 17, 25, 35, 50, 70, 100, 150, 250, 500];
-/// Shares of the median latency tried at each block size, percent.
+/// Sleeps tried at each block size, percent of the median latency.
 const AROUND_PCT: [u64; 10] = [10, 25, 40, 55, 70, 85, 100, 120, 150, 200];
 
 impl Ladder {
-    /// Sleeps that end well before a latency of `p10` ns: at most half of it.
+    /// Sleeps that end well before a latency of `p10` ns: at most half of it. The shortest sleep is
+    /// always taken.
     pub fn clear(p10: f64) -> Self {
         let fits = |us: &u64| *us == CLEAR_US[0] || (*us * 1000) as f64 <= 0.5 * p10;
         Ladder {
@@ -26,7 +27,7 @@ impl Ladder {
         }
     }
 
-    /// Sleeps below, around and above a latency of `p50` ns.
+    /// Sleeps below, around and above a latency of `p50` ns, but at least 1 us.
     pub fn around(p50: f64) -> Self {
         let at = |pct: u64| ((p50 * pct as f64 / 100.0) as u64).max(1_000);
         let mut sleeps: Vec<u64> = AROUND_PCT.map(at).to_vec();
@@ -35,7 +36,7 @@ impl Ladder {
     }
 }
 
-/// The policy that sleeps `ns` (at least 1 us) whatever comes.
+/// The policy that sleeps `ns` (at least 1 us) before every completion.
 pub(super) fn fixed(ns: u64) -> PolicySpec {
     format!("fixed:{ns}ns")
         .parse()

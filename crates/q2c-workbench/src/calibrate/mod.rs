@@ -1,9 +1,11 @@
-//! Calibration: what this machine, CPU and target charge for submitting, sleeping, waking and being interrupted.
+//! Calibration: the costs of submitting, sleeping, waking and interrupts on this machine, CPU and
+//! target.
 //!
-//! Measured with I/O in flight, as hybrid polling will run. For each block size fixed sleeps below, around and above
-//! its latency, each between two slices of polling on the same thread and ring. What a sleep costs when the completion
-//! comes later cannot be seen on a device faster than the shortest wake-up: those points are taken with a larger
-//! block, whose latency leaves room, and are shared by all block sizes.
+//! The costs are measured with I/O in flight, as hybrid polling will run. Each block size gets
+//! fixed sleeps below, around and above its latency. Each sleep stands between two slices of
+//! polling on the same thread and ring. On a device that is faster than the shortest wake-up, a
+//! clear sleep cannot be measured: the completion always comes first. Those points are therefore
+//! measured with a larger block, whose latency leaves room, and all block sizes share them.
 
 mod fit;
 mod ladder;
@@ -23,33 +25,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use thiserror::Error;
 
-/// Why there is no calibration.
+/// The reasons for which there is no calibration.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CalibrateError {
-    /// The engine failed.
+    /// A lane could not be set up, or an engine broke.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// An I/O failed.
+    /// An I/O failed or was short. The text names the first one.
     #[error("{0}")]
     Io(String),
-    /// Stopped from outside.
+    /// A signal or the caller stopped the calibration.
     #[error("calibrate: stopped by a signal")]
     Stopped,
 }
 
-/// Polling before and after each point.
+/// Length of the polling before and after each point.
 const POLL_SLICE: Nanos = Nanos::from_millis(30);
-/// One fixed sleep in one pass.
+/// Length of one fixed sleep's stage in one pass.
 const POINT_SLICE: Nanos = Nanos::from_millis(60);
-/// Passes over the ladder, up and down by turns: a disturbance of the moment spoils one pass, and medians do not see it.
+/// Passes over the ladder, upwards and downwards in turn. A short disturbance spoils one pass only,
+/// and the medians over the passes do not show it.
 const PASSES: usize = 4;
-/// Waiting for interrupts: long enough for CPU times that are printed in steps of 10 ms.
+/// Length of the stage that waits for interrupts. It is long enough for CPU times that the kernel
+/// prints in steps of 10 ms.
 const INTERRUPT_SLICE: Nanos = Nanos::from_millis(700);
-/// A first look at a block size.
+/// Length of the first look at a block size, and of the polling around the stage of interrupts.
 const LOOK: Nanos = Nanos::from_millis(150);
 
-/// Calibrates every block size, in the order given.
+/// Calibrates every block size, in the order of `sizes`. `seed` is the seed of the I/O's offsets.
 ///
 /// # Errors
 /// When an engine fails, an I/O fails, or `stop` is raised.
@@ -74,13 +78,14 @@ struct Bench<'a> {
     stop: &'a AtomicBool,
 }
 
-/// Candidates for the block whose latency leaves room, and how much room is enough.
+/// Block sizes that are tried, in this order, for clear sleeps; and the 10th percentile of the
+/// latency that leaves enough room for them.
 const ROOMY_BLOCKS: [u64; 3] = [256 << 10, 1 << 20, 4 << 20];
 const ROOM: Nanos = Nanos::from_micros(140);
 
 impl Bench<'_> {
-    /// Points in which the completion comes after the wake-up: on the first block that is slow enough, else on the
-    /// largest that fits.
+    /// Points in which the completion comes after the wake-up. They are measured on the first block
+    /// size that is slow enough, else on the largest that fits the target.
     fn roomy_points(&self) -> Result<Vec<Point>, CalibrateError> {
         let mut chosen = None;
         for block in ROOMY_BLOCKS

@@ -1,4 +1,4 @@
-//! What one stage of a calibration shows.
+//! The measurements of one stage of a calibration.
 
 use crate::workload::Watched;
 use q2c_engine::Sample;
@@ -8,19 +8,20 @@ use q2c_result::tune::CalibrationPoint;
 use q2c_stats::{mean, median, percentile, sorted};
 use std::borrow::Borrow;
 
-/// Share of the largest values left out of means: stalls of the whole machine are not costs of a sleep.
+/// Share of the largest values that means leave out. They are stalls of the whole machine and no
+/// costs of a sleep.
 const TRIM: f64 = 0.01;
 
-/// Latencies and overheads of polled stages. Times in ns.
+/// Latencies and overheads of polled stages. All times are in ns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Levels {
-    /// Submission's return to reaping, ascending.
+    /// Time from the submission's return to the reaping, of each I/O, ascending.
     pub waits: Vec<f64>,
-    /// Median submission.
+    /// Median time of a submission.
     pub submit: f64,
     /// Median U2C.
     pub u2c: f64,
-    /// Median of reaping to next submission.
+    /// Median time from a reaping to the next submission.
     pub gap: f64,
     /// Thread CPU per I/O.
     pub cpu: f64,
@@ -38,7 +39,8 @@ impl Levels {
         }
     }
 
-    /// Two polled stages together.
+    /// The levels of two polled stages: their latencies pooled, and the means of their other
+    /// figures.
     fn both(watched: &Watched, a: usize, b: usize) -> Self {
         Levels::of(watched, a).with(&Levels::of(watched, b))
     }
@@ -54,55 +56,57 @@ impl Levels {
         }
     }
 
-    /// A quantile of the latency.
+    /// The quantile `q` of the latency, with `q` from 0 to 1.
     pub fn wait(&self, q: f64) -> f64 {
         percentile(&self.waits, q)
     }
 
-    /// Share of the latencies up to `limit`, 0..1.
+    /// Share of the latencies that are at most `limit`, from 0 to 1.
     pub fn share_below(&self, limit: f64) -> f64 {
         self.waits.partition_point(|&w| w <= limit) as f64 / self.waits.len().max(1) as f64
     }
 
-    /// Mean of the latencies up to `limit`; `None` when there are none.
+    /// Mean of the latencies that are at most `limit`; `None` when there are none.
     pub fn mean_wait_below(&self, limit: f64) -> Option<f64> {
         let below = &self.waits[..self.waits.partition_point(|&w| w <= limit)];
         (!below.is_empty()).then(|| mean(below))
     }
 }
 
-/// Many I/Os with the same fixed sleep, and the polling around them. Times in ns.
+/// Many I/Os with the same fixed sleep, and the polling around them. All times are in ns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Point {
     pub asked: f64,
     pub ios: u64,
     pub miss_rate: f64,
-    /// Wake delays of I/Os whose completion came later, ascending.
+    /// Wake delays of the I/Os whose completion came after the wake-up, ascending.
     pub clear: Vec<f64>,
-    /// Of those whose completion was there, ascending.
+    /// Wake delays of the I/Os whose completion was there at the first poll, ascending.
     pub hit: Vec<f64>,
-    /// Wake delay of every I/O in order, and whether it was a hit.
+    /// Wake delay of every I/O in order, and whether the I/O missed.
     pub ordered: Vec<(f64, bool)>,
     pub wait_p50: f64,
     pub submit_p50: f64,
     /// Thread CPU per I/O.
     pub cpu: f64,
-    /// Of that, what the sleep cost: without submission, polling and bookkeeping.
+    /// The part of `cpu` that the sleep cost: without submission, polling and bookkeeping.
     pub sleep_cpu: f64,
-    /// From wake-up to reaping when the completion was there, median.
+    /// Median time from the wake-up to the reaping when the completion was already there.
     pub reap_hit: f64,
     /// Busy CPU of the machine beyond the threads' own, per I/O; `None` when it cannot be read.
     pub other_cpu: Option<f64>,
-    /// The polling before and after.
+    /// The polled stages before and after the sleep.
     pub poll: Levels,
-    /// Median wait above polling's, pass by pass.
+    /// Median wait above the median wait of polling. Only a joined point has it: it is the median
+    /// over its passes.
     pub added_latency: f64,
-    /// Busy CPU beyond the threads' own in the polling after it, per I/O.
+    /// Busy CPU beyond the threads' own, per I/O, in the polled stage after the sleep.
     pub other_cpu_poll: Option<f64>,
 }
 
 impl Point {
-    /// Stage number `stage`, polled stages on either side.
+    /// The point of stage number `stage`, which has polled stages on either side. `baseline` is the
+    /// number of busy CPUs while nothing is measured.
     pub fn of(watched: &Watched, stage: usize, asked: f64, baseline: f64) -> Self {
         let all = samples(watched, stage);
         let (hit, clear): (Vec<&Sample>, Vec<&Sample>) =
@@ -130,13 +134,14 @@ impl Point {
             reap_hit: median_of(&hit, polled),
             other_cpu: other_cpu(watched, stage, baseline),
             poll: Levels::both(watched, stage - 1, stage + 1),
-            // Known when the passes are joined.
+            // This is set when the passes are joined.
             added_latency: 0.0,
             other_cpu_poll: other_cpu(watched, stage + 1, baseline),
         }
     }
 
-    /// Several passes of one sleep, one at least, as one: distributions pooled, else medians. Busy CPU is read in steps of
+    /// Joins the passes of one sleep, of which there is at least one: distributions are pooled, and
+    /// other figures become their medians. Busy CPU becomes its mean, since it is read in steps of
     /// 10 ms, whose errors the mean evens out.
     pub fn joined(passes: Vec<Point>) -> Self {
         let over = |value: fn(&Point) -> f64| middle(passes.iter().map(value));
@@ -146,7 +151,7 @@ impl Point {
         };
         let ios = passes.iter().map(|p| p.ios).sum();
         let misses: f64 = passes.iter().map(|p| p.miss_rate * p.ios as f64).sum();
-        // A pass without hits has no reaping to tell of.
+        // A pass without hits has no time of reaping a hit.
         let with_hits = passes.iter().filter(|p| !p.hit.is_empty());
         Point {
             asked: passes[0].asked,
@@ -198,7 +203,7 @@ pub(super) fn polled(points: &[Point]) -> CalibrationPoint {
     }
 }
 
-/// Interrupt-driven I/O beside polled I/O.
+/// Interrupt-driven I/O compared with the polled I/O beside it. Times are in ns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interrupted {
     /// Thread CPU per I/O.
@@ -210,7 +215,7 @@ pub(super) struct Interrupted {
 }
 
 impl Interrupted {
-    /// Stage 1, polled stages on either side.
+    /// Compares stage 1 with the polled stages 0 and 2.
     pub fn of(watched: &Watched, baseline: f64) -> Self {
         let stats = watched.stats(1);
         let poll = Levels::both(watched, 0, 2);
@@ -230,12 +235,12 @@ impl Interrupted {
     }
 }
 
-/// Values of all passes, ascending.
+/// The values of all passes, ascending.
 fn pooled(passes: &[Point], values: impl Fn(&Point) -> &Vec<f64>) -> Vec<f64> {
     sorted(&passes.iter().flat_map(&values).copied().collect::<Vec<_>>())
 }
 
-/// Median; 0 without values.
+/// The median; 0 without values.
 fn middle(values: impl Iterator<Item = f64>) -> f64 {
     median(&sorted(&values.collect::<Vec<_>>()))
 }
@@ -254,7 +259,7 @@ fn samples(watched: &Watched, stage: usize) -> Vec<Sample> {
         .collect()
 }
 
-/// Median distance from a reaping to the same lane's next submission.
+/// Median time from a reaping to the same lane's next submission.
 fn gap(watched: &Watched, stage: usize) -> f64 {
     let between = |pair: &[Sample]| pair[1].submit_ns.saturating_sub(pair[0].reaped_ns()) as f64;
     let lanes = watched.data.lanes.iter();
@@ -281,7 +286,7 @@ fn median_of<S: Borrow<Sample>>(samples: &[S], value: impl Fn(&Sample) -> f64) -
     percentile(&sorted_by(samples, value), 0.5)
 }
 
-/// Mean without the largest one percent.
+/// The mean without the largest one percent.
 fn trimmed<S: Borrow<Sample>>(samples: &[S], value: impl Fn(&Sample) -> f64) -> f64 {
     let values = sorted_by(samples, value);
     mean(&values[..values.len() - (values.len() as f64 * TRIM) as usize])

@@ -1,4 +1,4 @@
-//! Stored calibrations: reused while machine, kernel, target and CPU are the same.
+//! Stored calibrations. They are used again while machine, kernel, target and CPU are the same.
 
 use crate::workload::Workload;
 use q2c_model::Bytes;
@@ -12,16 +12,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Version of the fit. A change drops all stored calibrations.
+/// Version of the fit. Raising it makes all stored calibrations unusable.
 const FIT: u32 = 7;
 
-/// The store could not be written.
+/// A calibration could not be stored.
 #[derive(Debug, Error)]
 #[error("store the calibration in {path}: {source}; it is still used for this run")]
 pub struct StoreError {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// Cause.
+    /// Error of the write.
     pub source: io::Error,
 }
 
@@ -37,7 +37,7 @@ pub struct Store {
     folder: PathBuf,
 }
 
-/// What must be equal for a calibration to hold.
+/// The facts that must be equal for a stored calibration to hold.
 #[must_use]
 pub fn identity(machine: &Machine, target: &str, workload: &Workload) -> Identity {
     let cpus: Vec<String> = workload.cpus.iter().map(|cpu| cpu.0.to_string()).collect();
@@ -70,7 +70,8 @@ impl Store {
         }
     }
 
-    /// The calibration for exactly this, marked as reused. What cannot be read counts as absent: it is measured anew.
+    /// The stored calibration for exactly this identity and block size, marked as reused. A file
+    /// that cannot be read counts as absent, and its calibration is measured anew.
     #[must_use]
     pub fn load(&self, identity: &Identity, bs: Bytes) -> Option<Calibration> {
         let text = fs::read_to_string(self.path(identity, bs)).ok()?;
@@ -82,7 +83,7 @@ impl Store {
         })
     }
 
-    /// Keeps a calibration, replacing the file as a whole.
+    /// Stores a calibration. The file appears whole or not at all.
     ///
     /// # Errors
     /// When the folder or file cannot be written.
@@ -104,7 +105,8 @@ impl Store {
         })
     }
 
-    /// The name is only short for the identity, which is compared whole on loading.
+    /// Path of a calibration. The name has a hash of the identity only; loading compares the whole
+    /// identity.
     fn path(&self, identity: &Identity, bs: Bytes) -> PathBuf {
         let words: Vec<_> = identity.0.iter().collect();
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(words);

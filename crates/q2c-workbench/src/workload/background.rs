@@ -6,28 +6,28 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// One kind of background job.
+/// Background jobs of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackgroundSpec {
-    /// Interface; `None` is the foreground's.
+    /// Engine; `None` takes that of the foreground.
     pub engine: Option<EngineSpec>,
-    /// Pattern.
+    /// Access pattern.
     pub pattern: Pattern,
     /// Block size.
     pub bs: Bytes,
-    /// Requests in flight each.
+    /// Requests in flight in each job.
     pub depth: u16,
-    /// How many.
+    /// Number of jobs.
     pub jobs: u32,
-    /// Their CPUs, used in turn.
+    /// CPUs of the jobs, used in turn. The list must not be empty when the jobs run.
     pub cpus: Vec<CpuId>,
-    /// They poll, else wait for interrupts.
+    /// Whether the jobs poll; else they wait for interrupts.
     pub poll: bool,
-    /// Stages in which they run; empty is all.
+    /// Stages in which the jobs run, counted from 0; empty means all.
     pub stages: Vec<usize>,
 }
 
-/// A text that is no background job.
+/// A text that does not describe background jobs.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
     "understand background job `{text}`: {problem}; write for example rw=randread,bs=32k,depth=4,jobs=2,cpus=1 \
@@ -36,12 +36,13 @@ pub struct BackgroundSpec {
 pub struct ParseBackgroundError {
     /// The text as given.
     pub text: String,
-    /// What is wrong with it.
+    /// The part that is wrong, and why.
     pub problem: String,
 }
 
 impl BackgroundSpec {
-    /// Random reads of 32 KiB, depth 1, one job, as the published tuning run had them.
+    /// One job of random reads of 32 KiB at depth 1 that waits for interrupts, as in the published
+    /// tuning run.
     #[must_use]
     pub fn on(cpu: CpuId) -> Self {
         let pattern = Pattern {
@@ -71,7 +72,7 @@ impl BackgroundSpec {
         }
     }
 
-    /// To begin its work.
+    /// The activity with which the jobs begin their work.
     #[must_use]
     pub fn at_work(&self) -> Activity {
         Activity::Start(match self.poll {

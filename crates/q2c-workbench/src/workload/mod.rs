@@ -1,7 +1,8 @@
-//! What is measured: foreground lanes of depth 1 on stated CPUs, background jobs beside them, and stages over time.
+//! The measured workload: foreground lanes of depth 1 on given CPUs, background jobs beside them,
+//! and stages in time.
 //!
-//! One call of [`Workload::run`] keeps one thread and one ring per lane through all its stages, so that stages can be
-//! compared; at each boundary between them the machine's counters are read.
+//! One call of [`Workload::run`] keeps one thread and one ring per lane through all stages, so that
+//! the stages can be compared. The machine's counters are read at each boundary between them.
 
 mod background;
 mod watch;
@@ -16,16 +17,16 @@ use q2c_sys::Clock;
 use std::sync::atomic::AtomicBool;
 use watch::Watcher;
 
-/// How foreground lanes wait in a stage.
+/// The way in which foreground lanes wait for completions in a stage.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// By this method; a rule begins anew.
+    /// The lanes wait by this method. A rule begins without state.
     By(LaneMethod),
-    /// As in the stage before, the rule's state kept.
+    /// The lanes wait as in the stage before, and a rule keeps its state.
     Same,
-    /// As before the last change of method, the rule's state kept.
+    /// The lanes wait as before the last [`Step::By`], and the rule of that time keeps its state.
     Resume,
-    /// Not at all: they rest.
+    /// The lanes do no I/O.
     Rest,
 }
 
@@ -34,17 +35,17 @@ impl Step {
     pub const POLL: Step = Step::By(LaneMethod::Poll);
 }
 
-/// A stretch of time with one way of waiting.
+/// A period of time with one way of waiting.
 #[derive(Clone, Debug)]
 pub struct Stage {
-    /// How.
+    /// How the foreground lanes wait.
     pub step: Step,
-    /// How long.
+    /// Length of the stage.
     pub length: Nanos,
 }
 
 impl Stage {
-    /// A stage.
+    /// A stage of this step and length.
     #[must_use]
     pub fn new(step: Step, length: Nanos) -> Self {
         Stage { step, length }
@@ -54,38 +55,40 @@ impl Stage {
 /// The measured workload.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// Foreground interface.
+    /// Engine of the foreground lanes.
     pub engine: EngineSpec,
-    /// Where the I/O goes.
+    /// The file or device that the I/O goes to.
     pub medium: Medium,
-    /// Foreground pattern.
+    /// Access pattern of the foreground lanes.
     pub pattern: Pattern,
-    /// Bytes of the target in use.
+    /// Bytes of the target that are used, counted from its start.
     pub span: Bytes,
-    /// One foreground lane per entry.
+    /// CPU of each foreground lane; there is one lane per entry.
     pub cpus: Vec<CpuId>,
-    /// Background jobs.
+    /// Background jobs, which run beside the foreground.
     pub background: Vec<BackgroundSpec>,
-    /// The sampler's CPU.
+    /// CPU of the sampler; `None` leaves the choice to the kernel.
     pub sampler_cpu: Option<CpuId>,
-    /// Where the machine's counters are read.
+    /// The places where the machine's counters are read.
     pub site: Site,
-    /// The clock of all times.
+    /// The clock that all times are taken from.
     pub clock: Clock,
 }
 
-/// Below this many voluntary switches per slept I/O the kernel returned from most sleeps without leaving the CPU.
+/// Voluntary switches per I/O that slept. Below this number the kernel returned from most sleeps
+/// without leaving the CPU.
 pub const REALLY_SLEPT: f64 = 0.5;
 
-/// Foreground samples kept per lane at most: 48 bytes each.
+/// Most samples that are kept per foreground lane; each has 48 bytes.
 const MOST_SAMPLES: f64 = 4e6;
-/// Block of lanes that do nothing.
+/// Block size of lanes that do no I/O, bytes.
 const SMALL: u64 = 4096;
-/// Assumed when nothing was measured yet.
+/// IOPS per lane that are assumed when none were measured yet.
 const UNKNOWN_IOPS: f64 = 400e3;
 
 impl Workload {
-    /// Runs the stages at one block size. `iops_hint` (per lane) sizes the memory for samples.
+    /// Runs the stages at block size `bs`. `iops_hint`, in IOPS per lane, sizes the memory for
+    /// samples. `stop` ends the run early.
     ///
     /// # Errors
     /// When a lane cannot be set up or an engine breaks.
@@ -121,7 +124,8 @@ impl Workload {
         })
     }
 
-    /// CPUs busy while the foreground rests and the background runs; `None` when it cannot be read.
+    /// Number of busy CPUs while the foreground rests and the background runs; `None` when it
+    /// cannot be read.
     ///
     /// # Errors
     /// When a lane cannot be set up or an engine breaks.
@@ -136,7 +140,7 @@ impl Workload {
         Ok(watched.span(0).busy_cpus)
     }
 
-    /// A job per foreground lane, `capacity` samples each.
+    /// One job per foreground lane, with one activity per step and room for `capacity` samples.
     #[must_use]
     pub fn foreground(
         &self,
@@ -174,7 +178,7 @@ impl Workload {
             .collect()
     }
 
-    /// A job per background lane, through so many stages.
+    /// One job per background lane, with an activity for each of `stages` stages.
     #[must_use]
     pub fn background_jobs(&self, stages: usize, seed: u64) -> Vec<JobPlan> {
         let jobs = self
@@ -204,7 +208,8 @@ impl Workload {
 /// Length of the sampler's intervals.
 pub const INTERVAL: Nanos = Nanos::from_millis(100);
 
-/// One activity per lane; a rule per device is shared among them, a rule per CPU among those on the same.
+/// One activity per lane. A rule of scope per device is shared among all lanes, a rule of scope per
+/// CPU among the lanes of one CPU.
 #[must_use]
 pub fn activities(step: &Step, cpus: &[CpuId]) -> Vec<Activity> {
     let lanes = cpus.len();

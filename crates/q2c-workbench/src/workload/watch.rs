@@ -1,4 +1,4 @@
-//! The machine's counters at the boundaries of stages, and what lies between two of them.
+//! The machine's counters at the boundaries of stages, and the differences between two boundaries.
 
 use q2c_engine::measure::{PhaseStats, combine, in_turn, phase_stats};
 use q2c_engine::{Fault, Observer, RunData};
@@ -6,30 +6,31 @@ use q2c_host::Roots;
 use q2c_host::block::{DiskStats, Interrupts, Leaf};
 use q2c_host::cpu_time::CpuTimes;
 
-/// Where counters are read.
+/// The places where the machine's counters are read, and its idle baseline.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// sysfs and procfs.
+    /// Root folders of sysfs and procfs.
     pub roots: Roots,
-    /// The disk under the target, when there is one.
+    /// The disk under the target; `None` when the target has none.
     pub leaf: Option<Leaf>,
-    /// CPUs busy while nothing is measured.
+    /// Number of busy CPUs while nothing is measured.
     pub idle_busy_cpus: f64,
 }
 
-/// Counters at one moment; a counter that cannot be read is `None`, and what needs it is reported as unknown.
+/// The machine's counters at one moment. A counter that cannot be read is `None`, and the figures
+/// that need it are reported as unknown.
 #[derive(Clone, Debug)]
 pub struct Boundary {
-    /// Every CPU's idle time.
+    /// Busy and idle times of every CPU.
     pub cpu: Option<CpuTimes>,
-    /// The disk's interrupts.
+    /// Counts of the disk's interrupts.
     pub interrupts: Option<Interrupts>,
-    /// The disk's requests.
+    /// Counts of the disk's requests.
     pub disk: Option<DiskStats>,
 }
 
 impl Boundary {
-    /// Reads them now.
+    /// Reads the counters now.
     #[must_use]
     pub fn read(site: &Site) -> Self {
         let leaf = site.leaf.as_ref();
@@ -41,7 +42,7 @@ impl Boundary {
     }
 }
 
-/// Reads the counters at each boundary.
+/// Reads the counters at each boundary between stages.
 pub(super) struct Watcher<'a> {
     site: &'a Site,
     pub boundaries: Vec<Boundary>,
@@ -62,32 +63,32 @@ impl Observer for Watcher<'_> {
     }
 }
 
-/// What a workload left behind: the foreground lanes, and the counters at every boundary.
+/// The outcome of a workload: the foreground lanes, and the counters at every boundary.
 #[derive(Debug)]
 pub struct Watched {
-    /// Foreground lanes only.
+    /// Data of the foreground lanes only.
     pub data: RunData,
-    /// One before each stage and one after the last.
+    /// Counters before each stage and after the last; fewer when the run was stopped.
     pub boundaries: Vec<Boundary>,
-    /// The first I/O that failed or was short, background included; it stopped the run.
+    /// Text of the first I/O that failed or was short, background included. It stopped the run.
     pub fault: Option<String>,
 }
 
-/// What the machine did in one stage.
+/// The machine's activity in one stage. A figure is `None` when its counter cannot be read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Span {
-    /// Busy CPUs, all of them, the idle baseline not yet taken off.
+    /// Busy CPUs of the whole machine; the idle baseline is not taken off.
     pub busy_cpus: Option<f64>,
-    /// Interrupts of the disk.
+    /// Number of interrupts of the disk.
     pub interrupts: Option<u64>,
-    /// Requests the disk completed.
+    /// Number of requests that the disk completed.
     pub requests: Option<u64>,
-    /// Bytes they moved.
+    /// Bytes that those requests moved.
     pub bytes: Option<u64>,
 }
 
 impl Watched {
-    /// A stage of all foreground lanes as one.
+    /// Statistics of one stage, over all foreground lanes together.
     ///
     /// # Panics
     /// When the run was stopped before that stage.
@@ -96,7 +97,8 @@ impl Watched {
         self.stats_over(&[stage])
     }
 
-    /// Several stages as one: of each lane in time, then of all foreground lanes.
+    /// Statistics of several stages as one: joined over time within each lane, then over all
+    /// foreground lanes.
     ///
     /// # Panics
     /// When the run was stopped before one of those stages.
@@ -109,8 +111,8 @@ impl Watched {
         combine(&self.data.lanes.iter().map(of_lane).collect::<Vec<_>>())
     }
 
-    /// What the machine did in several stages together: busy CPUs by their time, counts summed. What is unknown in one of
-    /// them is unknown.
+    /// The machine's activity in several stages together: busy CPUs are averaged by the stages'
+    /// lengths, counts are summed. A figure that is unknown in one stage is unknown.
     #[must_use]
     pub fn span_over(&self, stages: &[usize]) -> Span {
         let spans: Vec<(Span, f64)> = stages
@@ -128,14 +130,15 @@ impl Watched {
         }
     }
 
-    /// I/Os for whose samples there was no memory.
+    /// Number of I/Os whose samples did not fit into memory.
     #[must_use]
     pub fn unrecorded(&self) -> u64 {
         let lanes = self.data.lanes.iter();
         lanes.map(|lane| lane.ios - lane.samples.len() as u64).sum()
     }
 
-    /// What the machine did in stage `stage`; all unknown when the run was stopped before its end.
+    /// The machine's activity in one stage; all figures are unknown when the run was stopped before
+    /// its end.
     #[must_use]
     pub fn span(&self, stage: usize) -> Span {
         let (Some(begin), Some(end)) = (self.boundaries.get(stage), self.boundaries.get(stage + 1))
@@ -160,7 +163,7 @@ impl Watched {
     }
 }
 
-/// The first I/O of any lane that failed or was short, in words.
+/// Text of an I/O that failed or was short, of the first lane that has one.
 #[must_use]
 pub fn first_fault(data: &RunData) -> Option<String> {
     let (lane, fault) = data

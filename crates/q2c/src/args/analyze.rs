@@ -1,4 +1,4 @@
-//! `q2c analyze`.
+//! Arguments of `q2c analyze`.
 
 use super::{CaptureArgs, RecordingArgs};
 use crate::failure::Failure;
@@ -13,8 +13,8 @@ use std::path::PathBuf;
 /// Say where the I/Os of a trace spend their time.
 #[derive(Clone, Debug, Args)]
 pub struct AnalyzeArgs {
-    /// A q2c trace, a recording that can be imported, or the base name of blktrace files (BASE.blktrace.N); with --live a block device, its
-    /// kernel name or a file
+    /// A q2c trace, a recording that can be imported, or the base name of blktrace files
+    /// (BASE.blktrace.N); with --live a block device, its kernel name or a file
     pub trace: PathBuf,
     /// Format of an input that is no q2c trace [default: recognised by its first bytes]
     #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
@@ -25,7 +25,8 @@ pub struct AnalyzeArgs {
     /// Length of requests that have none, such as 4k
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub bs: Option<Bytes>,
-    /// Keep the I/Os in flight in this part of the trace one by one, for the report and --json, such as 1.5s..1.6s
+    /// Keep the I/Os in flight in this part of the trace one by one, for the report and --json,
+    /// such as 1.5s..1.6s
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     pub window: Option<Window>,
     /// Write a page with charts here; a name that is not taken yet
@@ -37,8 +38,8 @@ pub struct AnalyzeArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-    /// Record a device's I/Os, or those of a file's disk, show at intervals where time goes, and the
-    /// whole at the end; --op is the only operation captured then
+    /// Record a device's I/Os, or those of a file's disk, show at intervals where time goes, and
+    /// the whole at the end; --op is the only operation captured then
     #[arg(long, conflicts_with_all = ["format", "bs"])]
     pub live: bool,
     /// With --live: time between two looks
@@ -53,7 +54,7 @@ pub struct AnalyzeArgs {
 }
 
 impl AnalyzeArgs {
-    /// All of what is captured.
+    /// What `--live` captures. The operation comes from `--op`, which belongs to the recording.
     pub fn capture(&self) -> CaptureArgs {
         CaptureArgs {
             ops: self.recording.op.into_iter().collect(),
@@ -61,7 +62,7 @@ impl AnalyzeArgs {
         }
     }
 
-    /// Fails where options of a capture are given without one.
+    /// Refuses options of a capture where `--live` is not given.
     pub fn check(&self) -> Result<(), Failure> {
         let other = match (self.interval == SECOND, self.command.is_empty()) {
             (false, _) => Some("--interval"),
@@ -80,7 +81,7 @@ impl AnalyzeArgs {
     }
 }
 
-/// The interval unless told otherwise.
+/// The default of `--interval`.
 const SECOND: Nanos = Nanos(1_000_000_000);
 
 fn interval(text: &str) -> Result<Nanos, String> {
@@ -92,12 +93,12 @@ fn interval(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// Times from the first I/O's start.
+/// A part of a trace, in times from the start of its first I/O.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// First, included.
+    /// Start, which is in the part.
     pub from: Nanos,
-    /// Last, not included.
+    /// End, which is not in the part.
     pub to: Nanos,
 }
 

@@ -1,4 +1,4 @@
-//! `q2c bench`.
+//! Arguments of `q2c bench`.
 
 use super::RunArgs;
 use clap::Args;
@@ -14,21 +14,24 @@ use std::str::FromStr;
 /// Compare interfaces and methods over jobs.
 #[derive(Clone, Debug, Args)]
 pub struct BenchArgs {
-    /// File or block device; an NVMe namespace's character device (/dev/ng0n1); for spdk a controller's PCI address (0000:04:00.0);
-    /// or a simulated device such as sim:50us,servers=8
+    /// File or block device; an NVMe namespace's character device (/dev/ng0n1); for spdk a
+    /// controller's PCI address (0000:04:00.0); or a simulated device such as sim:50us,servers=8
     pub target: Option<String>,
-    /// Use a scratch file of this size instead, made now, filled with random data, removed at the end
+    /// Use a scratch file of this size instead, made now, filled with random data, removed at the
+    /// end
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
     pub scratch: Option<Bytes>,
-    /// Points and target from a fio job file; flags win over it, and what q2c does not have is named with its line
+    /// Points and target from a fio job file; flags win over it, and what q2c does not have is
+    /// named with its line
     #[arg(long, value_name = "FILE")]
     pub fio: Option<PathBuf>,
-    /// Interfaces, separated by commas: io_uring, libaio, pvsync2, io_uring_cmd (NVMe commands), spdk (spdk_nvme_perf) [default:
-    /// io_uring,libaio,pvsync2; on /dev/ng0n1 io_uring_cmd, on a PCI address spdk]
+    /// Interfaces, separated by commas: io_uring, libaio, pvsync2, io_uring_cmd (NVMe commands),
+    /// spdk (spdk_nvme_perf) [default: io_uring,libaio,pvsync2; on /dev/ng0n1 io_uring_cmd, on a
+    /// PCI address spdk]
     #[arg(long, value_name = "LIST")]
     pub engine: Option<Engines>,
-    /// Methods, separated by commas: interrupt, poll, sqpoll, sqpoll-iopoll, hybrid-uring, hybrid-kernel, hybrid:RULE [default:
-    /// interrupt,poll]
+    /// Methods, separated by commas: interrupt, poll, sqpoll, sqpoll-iopoll, hybrid-uring,
+    /// hybrid-kernel, hybrid:RULE [default: interrupt,poll]
     #[arg(long, value_name = "LIST")]
     pub method: Option<Methods>,
     /// Numbers of threads: 1,2,4 or 1..8 [default: 1]
@@ -55,10 +58,12 @@ pub struct BenchArgs {
     /// Add trials until the median's interval is narrower than this share of it, such as 3%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub precision: Option<f64>,
-    /// Open loop: submissions of each job per second, as a Poisson process; latency counts from the intended time
+    /// Open loop: submissions of each job per second, as a Poisson process; latency counts from the
+    /// intended time
     #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
     pub rate: Option<f64>,
-    /// CPUs in the order in which jobs take them [default: cores before SMT siblings, the device's NUMA node first]
+    /// CPUs in the order in which jobs take them [default: cores before SMT siblings, the device's
+    /// NUMA node first]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub cpus: Option<Vec<u32>>,
     /// The device's rating in IOPS: what lies above it is flagged
@@ -76,7 +81,7 @@ pub struct BenchArgs {
 }
 
 impl BenchArgs {
-    /// What the flags ask for.
+    /// What the flags ask for; a field is `None` where its flag was not given.
     pub fn asked(&self) -> Asked {
         fn texts<T: ToString>(list: &[T]) -> Vec<String> {
             list.iter().map(ToString::to_string).collect()
@@ -100,7 +105,8 @@ impl BenchArgs {
     }
 }
 
-/// Names between commas where a name may have commas itself: a part that begins none belongs to the one before.
+/// Splits names at commas, where a name may contain commas itself. A part with which no name begins
+/// belongs to the name before it; `begins` tells which part begins one.
 fn names(text: &str, begins: impl Fn(&str) -> bool) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for part in text.split(',') {
@@ -115,7 +121,7 @@ fn names(text: &str, begins: impl Fn(&str) -> bool) -> Vec<String> {
     names
 }
 
-/// Interfaces.
+/// The value of `--engine`: a list of interfaces.
 #[derive(Clone, Debug)]
 pub struct Engines(pub Vec<Interface>);
 
@@ -129,7 +135,7 @@ impl FromStr for Engines {
     }
 }
 
-/// Methods.
+/// The value of `--method`: a list of methods.
 #[derive(Clone, Debug)]
 pub struct Methods(pub Vec<Method>);
 
@@ -143,7 +149,7 @@ impl FromStr for Methods {
     }
 }
 
-/// Whole numbers from 1, each once, in the order given.
+/// Whole numbers from 1 to 1024, each once, in the order given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts(pub Vec<u16>);
 
@@ -175,7 +181,7 @@ impl FromStr for Counts {
     }
 }
 
-/// Seconds that a part of a trial may last.
+/// Range of the seconds of a trial's warm-up and of its measured part.
 pub const SECONDS: RangeInclusive<f64> = 0.2..=3600.0;
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -1,4 +1,4 @@
-//! `q2c calibrate`.
+//! Arguments of `q2c calibrate`.
 
 use super::WorkloadArgs;
 use clap::Args;

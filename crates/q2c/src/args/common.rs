@@ -11,7 +11,8 @@ use std::path::PathBuf;
 pub struct WorkloadArgs {
     /// File or block device; or a simulated device such as sim:50us
     pub target: Option<String>,
-    /// Use a scratch file of this size instead, made now, filled with random data, removed at the end
+    /// Use a scratch file of this size instead, made now, filled with random data, removed at the
+    /// end
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "target")]
     pub scratch: Option<Bytes>,
     /// Pattern: randread, randwrite, read or write
@@ -23,7 +24,8 @@ pub struct WorkloadArgs {
     /// Foreground threads, depth 1 each
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: u32,
-    /// CPUs of the foreground threads, separated by commas [default: the last ones, leaving CPU 0 to others]
+    /// CPUs of the foreground threads, separated by commas [default: the last ones, leaving CPU 0
+    /// to others]
     #[arg(long, value_delimiter = ',')]
     pub cpu: Vec<u32>,
     /// A background job, such as rw=randread,bs=32k,depth=4,jobs=2,cpus=1 (may be given again)

@@ -1,4 +1,4 @@
-//! `q2c doctor`.
+//! Arguments of `q2c doctor`.
 
 use clap::Args;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What is best, and what it must keep.
+//! Arguments that say which rule is best, and which limits it must keep.
 
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
@@ -10,8 +10,8 @@ pub struct GoalArgs {
     /// What is best: kiops-per-core, iops or cpu
     #[arg(long, default_value = "kiops-per-core")]
     pub objective: Objective,
-    /// The chosen rule keeps at least this many IOPS, or this share of polling's: 9300, 93% [default: 97%; of the best clean sleep in
-    /// poll sweep]
+    /// The chosen rule keeps at least this many IOPS, or this share of polling's: 9300, 93%
+    /// [default: 97%; of the best clean sleep in poll sweep]
     #[arg(long, value_name = "IOPS")]
     min_iops: Option<MinIops>,
     /// The chosen rule keeps the 99th percentile of the latency below this, such as 200us
@@ -23,7 +23,7 @@ pub struct GoalArgs {
 }
 
 impl GoalArgs {
-    /// What the chosen rule must keep.
+    /// The limits that the chosen rule must keep.
     pub fn limits(&self) -> Limits {
         Limits {
             min_iops: self.min_iops,

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The arguments of the program.
 
 mod analyze;
 mod bench;
@@ -64,7 +64,8 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Find the best way to wait for I/O on a device: calibrate, record, simulate, verify live, report
+    /// Find the best way to wait for I/O on a device: calibrate, record, simulate, verify live,
+    /// report
     Tune(TuneArgs),
     /// Compare I/O interfaces and methods over jobs, depths and block sizes
     Bench(BenchArgs),
@@ -90,8 +91,9 @@ pub enum Command {
     Restore(RestoreArgs),
 }
 
-/// Help and version are results; anything else is wrong usage, said in one line as every failure. The place of a mistake in a
-/// sleep rule is shown above it.
+/// Ends a command line that clap did not take. Help and version are results. Anything else is wrong
+/// usage, and is told in one line as every failure. For a mistake in a sleep rule, a line above
+/// shows its place.
 pub fn refused(error: &clap::Error) -> ExitCode {
     let help_instead = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if error.use_stderr() && !help_instead {
@@ -108,7 +110,7 @@ pub fn refused(error: &clap::Error) -> ExitCode {
     })
 }
 
-/// The parser's message without its usage lines.
+/// The parser's message in one line, without its usage lines.
 fn one_line(message: &str) -> String {
     let own = message.lines().map(str::trim).take_while(|line| {
         !line.starts_with("Usage:") && !line.starts_with("For more information")

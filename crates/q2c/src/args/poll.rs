@@ -1,4 +1,4 @@
-//! `q2c poll`.
+//! Arguments of `q2c poll sim` and `q2c poll sweep`, and the commands of `q2c poll`.
 
 use super::{CostArgs, GoalArgs, RuleArgs, SourceArgs, SteerArgs, WatchArgs};
 use clap::{Args, Subcommand};
@@ -27,8 +27,8 @@ pub enum PollCommand {
     /// Watch a workload while it runs; its method, ratio and background are changed by key
     #[command(after_help = rules())]
     Watch(WatchArgs),
-    /// Let the kernel's own hybrid polling sleep by a rule of q2c's: follow a device's latencies, write io_poll_delay (Linux 5.8 to
-    /// 5.18)
+    /// Let the kernel's own hybrid polling sleep by a rule of q2c's: follow a device's latencies,
+    /// write io_poll_delay (Linux 5.8 to 5.18)
     Steer(SteerArgs),
 }
 
@@ -52,13 +52,15 @@ pub struct SimArgs {
     /// Simulated time before anything counts
     #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_duration)]
     pub warm_up: Nanos,
-    /// Simulated time that counts; the trace is repeated as long [default: the trace's length, at least 2s]
+    /// Simulated time that counts; the trace is repeated as long [default: the trace's length, at
+    /// least 2s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub measure: Option<Nanos>,
     /// Seed of the drawn wake-up delays
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Open loop: submissions come when they came in the recording, not when the last completion allows
+    /// Open loop: submissions come when they came in the recording, not when the last completion
+    /// allows
     #[arg(long)]
     pub open: bool,
     /// Print the result as JSON
@@ -67,7 +69,7 @@ pub struct SimArgs {
 }
 
 impl SimArgs {
-    /// When submissions come.
+    /// When submissions come: as recorded with `--open`, else after the recorded think time.
     pub fn arrival(&self) -> Arrival {
         arrival(self.open)
     }
@@ -83,11 +85,13 @@ fn arrival(open: bool) -> Arrival {
 /// What is swept on what, and what counts as best.
 #[derive(Clone, Debug, Args)]
 pub struct SweepArgs {
-    /// Traces of classic polling: q2c's own, lists of latencies (name their --unit), CSV (name its --columns)
+    /// Traces of classic polling: q2c's own, lists of latencies (name their --unit), CSV (name its
+    /// --columns)
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// Rule or family of rules, such as pas or min:ratio=5%..95%/5%,period=1ms|10ms|100ms (may be given again) [default: mean and
-    /// min over ratios 5 to 95 % and periods 1 to 200 ms, every other rule as it comes, and fixed sleeps up to the median latency]
+    /// Rule or family of rules, such as pas or min:ratio=5%..95%/5%,period=1ms|10ms|100ms (may be
+    /// given again) [default: mean and min over ratios 5 to 95 % and periods 1 to 200 ms, every
+    /// other rule as it comes, and fixed sleeps up to the median latency]
     #[arg(long, value_name = "FAMILY")]
     pub policy: Vec<Family>,
     /// Own rules.
@@ -108,7 +112,8 @@ pub struct SweepArgs {
     /// Simulated time that counts, the traces repeated as long [default: each trace once]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub measure: Option<Nanos>,
-    /// Open loop: submissions come when they came in the recording, not when the last completion allows
+    /// Open loop: submissions come when they came in the recording, not when the last completion
+    /// allows
     #[arg(long)]
     pub open: bool,
     /// Seed of the drawn wake-up delays
@@ -135,7 +140,7 @@ pub struct SweepArgs {
 }
 
 impl SweepArgs {
-    /// When submissions come.
+    /// When submissions come: as recorded with `--open`, else after the recorded think time.
     pub fn arrival(&self) -> Arrival {
         arrival(self.open)
     }

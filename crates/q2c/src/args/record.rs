@@ -1,4 +1,4 @@
-//! `q2c trace record`, and what other captures have in common with it.
+//! Arguments of `q2c trace record`, and those that it shares with `q2c analyze --live`.
 
 use clap::Args;
 use q2c_capture::{By, Wanted};
@@ -17,7 +17,8 @@ pub struct RecordArgs {
     /// What else and how.
     #[command(flatten)]
     capture: CaptureArgs,
-    /// The trace to make, a name that is not taken yet [default: trace.parquet in a new folder in runs]
+    /// The trace to make, a name that is not taken yet [default: trace.parquet in a new folder in
+    /// runs]
     #[arg(long, value_name = "TRACE")]
     pub out: Option<PathBuf>,
     /// Print the trace's description as JSON
@@ -52,7 +53,8 @@ pub struct CaptureArgs {
     /// Only I/Os that take longer, from queued to complete, such as 1ms
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub latency_above: Option<Nanos>,
-    /// Hold so much of the recording in memory, 200 bytes per I/O, and the rest in an unnamed file [default: a quarter of what is free]
+    /// Hold so much of the recording in memory, 200 bytes per I/O, and the rest in an unnamed file
+    /// [default: a quarter of what is free]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<Bytes>,
     /// Where that file is made [default: $TMPDIR, or /var/tmp]
@@ -61,7 +63,7 @@ pub struct CaptureArgs {
 }
 
 impl RecordArgs {
-    /// All of what is captured.
+    /// What is captured, with the operations of `--op`.
     pub fn capture(&self) -> CaptureArgs {
         CaptureArgs {
             ops: self.op.clone(),
@@ -71,7 +73,7 @@ impl RecordArgs {
 }
 
 impl CaptureArgs {
-    /// As the probe takes it.
+    /// The filter as `q2c_capture` takes it.
     pub fn wanted(&self) -> Wanted {
         let all = Wanted::default();
         Wanted {
@@ -84,7 +86,7 @@ impl CaptureArgs {
         }
     }
 
-    /// The first option that was given.
+    /// The first of these options that was given, as it is typed.
     pub fn given(&self) -> Option<&'static str> {
         let options = [
             ("--seconds", self.seconds.is_some()),
@@ -101,7 +103,7 @@ impl CaptureArgs {
             .find_map(|(name, given)| given.then_some(name))
     }
 
-    /// What is left out, in words; `None` when all is recorded.
+    /// The filter in words, such as `read, 8 KiB or longer`; `None` when all is recorded.
     pub fn filter(&self) -> Option<String> {
         let ops: Vec<&str> = self.ops.iter().map(|op| op.name()).collect();
         let words = [

@@ -1,4 +1,5 @@
-//! What a recording of another tool does not say itself, and how far to trust it.
+//! Arguments for recordings of other tools: what a recording does not say itself, and what becomes
+//! of records that cannot be read.
 
 use clap::Args;
 use q2c_model::{Bytes, Op, parse_size};
@@ -29,7 +30,8 @@ pub struct RecordingArgs {
     /// blkparse: the format that was given to blkparse -f [default: blkparse's own]
     #[arg(long, value_name = "FORMAT")]
     blkparse_format: Option<String>,
-    /// Sort requests that are out of order by more than 65 536, through an unnamed file in $TMPDIR or /var/tmp
+    /// Sort requests that are out of order by more than 65 536, through an unnamed file in $TMPDIR
+    /// or /var/tmp
     #[arg(long)]
     sort: bool,
     /// Leave out what cannot be read, counted by reason, instead of stopping at the first
@@ -38,7 +40,7 @@ pub struct RecordingArgs {
 }
 
 impl RecordingArgs {
-    /// As the library takes them, with the length of requests that have none.
+    /// The options as `q2c_trace` takes them. `bytes` is the length of requests that have none.
     pub fn options(&self, bytes: Option<Bytes>) -> ImportOptions {
         ImportOptions {
             unit: self.unit,
@@ -56,12 +58,12 @@ impl RecordingArgs {
     }
 }
 
-/// The folder of files that memory has no room for.
+/// The folder for what memory has no room for: `$TMPDIR`, else `/var/tmp`.
 pub fn temporary() -> PathBuf {
     std::env::var_os("TMPDIR").map_or(PathBuf::from("/var/tmp"), PathBuf::from)
 }
 
-/// A column map.
+/// The value of `--columns`: which header of a CSV file holds which field.
 #[derive(Clone, Debug)]
 struct Columns(Vec<ColumnMap>);
 
@@ -70,7 +72,6 @@ fn columns(text: &str) -> Result<Columns, String> {
     map.ok_or_else(|| "expected FIELD=HEADER, several separated by commas".to_owned())
 }
 
-/// Bytes per unit of offsets.
 fn unit(text: &str) -> Result<Bytes, String> {
     let size = parse_size(text).map_err(|error| error.to_string())?;
     match size.0 {

@@ -1,4 +1,4 @@
-//! `q2c replay` and `q2c compare`.
+//! Arguments of `q2c replay` and `q2c compare`.
 
 use super::{RecordingArgs, RunArgs};
 use clap::builder::PossibleValuesParser;
@@ -16,9 +16,11 @@ use std::str::FromStr;
 pub struct ReplayArgs {
     /// A q2c trace, or a recording that can be imported
     pub trace: PathBuf,
-    /// File or block device, or a simulated device such as sim:50us,servers=8 or null; none with --map
+    /// File or block device, or a simulated device such as sim:50us,servers=8 or null; none with
+    /// --map
     pub target: Option<String>,
-    /// Send a device of the trace there, such as 8:16=/dev/sdb; for each of its devices, others are left out
+    /// Send a device of the trace there, such as 8:16=/dev/sdb; for each of its devices, others are
+    /// left out
     #[arg(long, value_name = "DEVICE=TARGET", conflicts_with = "target")]
     pub map: Vec<Map>,
     /// Trials
@@ -51,8 +53,8 @@ pub struct CompareArgs {
 /// How a trace is replayed.
 #[derive(Clone, Debug, Args)]
 pub struct HowArgs {
-    /// timed: each request at its recorded time; outstanding: when no more is in flight than was at its place in the trace; closed: each
-    /// lane a recorded think time after its last completion
+    /// timed: each request at its recorded time; outstanding: when no more is in flight than was at
+    /// its place in the trace; closed: each lane a recorded think time after its last completion
     #[arg(long, value_enum, default_value = "timed")]
     pub mode: ModeName,
     /// timed: so many times as fast, such as 2 or 0.5
@@ -73,10 +75,12 @@ pub struct HowArgs {
     /// Submitting threads of each target
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub submitters: u16,
-    /// timed: by what several threads share the requests; where two overlap, the trace's order is kept all the same
+    /// timed: by what several threads share the requests; where two overlap, the trace's order is
+    /// kept all the same
     #[arg(long, value_enum, default_value = "offset")]
     pub share: ShareName,
-    /// CPUs of the submitting threads, in turn [default: the last ones that do not take the device's interrupts]
+    /// CPUs of the submitting threads, in turn [default: the last ones that do not take the
+    /// device's interrupts]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub cpus: Option<Vec<u32>>,
     /// Submitting threads never sleep, so that no wake-up is late; each takes a whole CPU
@@ -85,11 +89,12 @@ pub struct HowArgs {
     /// Requests in flight of each thread at most; a device that reaches it is saturated
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u16).range(1..=32768))]
     pub in_flight: u16,
-    /// Offsets that the target does not have: begin again at its start, leave their requests out, scale all, or move used parts together
+    /// Offsets that the target does not have: begin again at its start, leave their requests out,
+    /// scale all, or move used parts together
     #[arg(long, value_enum, default_value = "modulo")]
     pub offsets: Offsets,
-    /// Writes: skip, as-reads, or allow, which needs --allow-write for each target [default: allow where all targets are named by
-    /// --allow-write, else as-reads]
+    /// Writes: skip, as-reads, or allow, which needs --allow-write for each target [default: allow
+    /// where all targets are named by --allow-write, else as-reads]
     #[arg(long, value_enum)]
     pub writes: Option<WritesName>,
     /// Discards: skip or allow; libaio has none [default: as writes are allowed, skip with libaio]
@@ -98,7 +103,8 @@ pub struct HowArgs {
     /// Share of what is written that compresses to nothing, such as 50%
     #[arg(long, default_value = "0%", value_name = "PERCENT", value_parser = percent)]
     pub compress: u8,
-    /// Write each target before each trial: sequential, sequential:N (passes) or random; needs --allow-write
+    /// Write each target before each trial: sequential, sequential:N (passes) or random; needs
+    /// --allow-write
     #[arg(long, value_name = "HOW")]
     pub precondition: Option<Precondition>,
     /// When a request fails: stop, or go on and count
@@ -130,12 +136,12 @@ pub struct HowArgs {
     pub run: RunArgs,
 }
 
-/// `8:16=/dev/sdb`.
+/// The value of `--map`, such as `8:16=/dev/sdb`.
 #[derive(Clone, Debug)]
 pub struct Map {
-    /// The trace's device.
+    /// The device in the trace.
     pub device: DevId,
-    /// Where it goes.
+    /// The target to which the device's requests are sent.
     pub target: String,
 }
 
@@ -159,7 +165,7 @@ impl FromStr for Map {
     }
 }
 
-/// Names between which the command line chooses.
+/// Enums whose variants are the values of an option. Comments on the variants are help texts.
 macro_rules! names {
     ($($(#[$doc:meta])* $name:ident { $($(#[$each:meta])* $variant:ident),* $(,)? })*) => {$(
         $(#[$doc])*
@@ -169,7 +175,7 @@ macro_rules! names {
         }
 
         impl $name {
-            /// As it is typed.
+            /// The value as it is typed.
             pub fn name(self) -> String {
                 self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
             }

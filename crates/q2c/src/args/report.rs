@@ -1,4 +1,4 @@
-//! `q2c report`.
+//! Arguments of `q2c report`.
 
 use clap::Args;
 use std::path::PathBuf;

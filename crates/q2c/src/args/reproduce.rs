@@ -1,4 +1,4 @@
-//! `q2c reproduce`.
+//! Arguments of `q2c reproduce`.
 
 use super::WorkloadArgs;
 use clap::Args;

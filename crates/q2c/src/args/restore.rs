@@ -1,4 +1,4 @@
-//! `q2c restore`.
+//! Arguments of `q2c restore`.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -9,7 +9,8 @@ pub struct RestoreArgs {
     /// Only list them
     #[arg(long)]
     pub dry_run: bool,
-    /// Folder of the journals [default: /var/lib/q2c/restore for root, else the user's state folder]
+    /// Folder of the journals [default: /var/lib/q2c/restore for root, else the user's state
+    /// folder]
     #[arg(long, value_name = "FOLDER")]
     pub journal: Option<PathBuf>,
 }

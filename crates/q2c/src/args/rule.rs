@@ -1,4 +1,4 @@
-//! Sleep rules that the user writes.
+//! Arguments for sleep rules that the user writes as formulas.
 
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
@@ -7,8 +7,8 @@ use q2c_policy::{Formula, PolicySpec, SpecError};
 /// Formulas and their windows.
 #[derive(Clone, Debug, Args)]
 pub struct RuleArgs {
-    /// Own sleep rule: a formula over the last window's count, mean, min, max, last, p01 to p99, lmd and misses, such as
-    /// '0.7 * min' or 'if(p01 > 40us, p01 - 4us, 0)' (may be given again)
+    /// Own sleep rule: a formula over the last window's count, mean, min, max, last, p01 to p99,
+    /// lmd and misses, such as '0.7 * min' or 'if(p01 > 40us, p01 - 4us, 0)' (may be given again)
     #[arg(long, value_name = "FORMULA")]
     pub rule: Vec<Formula>,
     /// Shortest length of the windows of --rule
@@ -16,7 +16,7 @@ pub struct RuleArgs {
     pub period: Nanos,
 }
 
-/// A period that windows can have.
+/// Parses a period, and refuses one that windows cannot have.
 pub fn period(text: &str) -> Result<Nanos, String> {
     let period = parse_duration(text).map_err(|e| e.to_string())?;
     let any: PolicySpec = "rule:min".parse().expect("the rule of a statistic");
@@ -25,7 +25,7 @@ pub fn period(text: &str) -> Result<Nanos, String> {
 }
 
 impl RuleArgs {
-    /// The rules, in order.
+    /// The formulas as policies, in the order in which they were given.
     pub fn policies(&self) -> Result<Vec<PolicySpec>, SpecError> {
         let policy = |formula: &Formula| PolicySpec::of_formula(formula.clone(), self.period);
         self.rule.iter().map(policy).collect()

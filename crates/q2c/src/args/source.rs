@@ -9,7 +9,7 @@ use q2c_study::{Holding, SourceOptions};
 use q2c_trace::import::FORMATS;
 use std::path::PathBuf;
 
-/// Held in memory where the system does not say what is free.
+/// Memory for the recordings where the system does not say how much is free.
 const MEMORY: Bytes = Bytes(1 << 30);
 
 /// What an input that is no q2c trace does not say itself.
@@ -21,10 +21,12 @@ pub struct SourceArgs {
     /// What it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,
-    /// Block size: of requests that have none [default: 4k], and of the calibration that is used [default: the trace's]
+    /// Block size: of requests that have none [default: 4k], and of the calibration that is used
+    /// [default: the trace's]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub bs: Option<Bytes>,
-    /// Hold so much of the recordings in memory, 16 bytes per I/O, and the rest in unnamed files [default: half of what is free]
+    /// Hold so much of the recordings in memory, 16 bytes per I/O, and the rest in unnamed files
+    /// [default: half of what is free]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<Bytes>,
     /// Where these files are made [default: $TMPDIR, or /var/tmp]
@@ -33,7 +35,7 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// As the library takes them, for one of so many inputs.
+    /// The options as `q2c_study` takes them, for one of `inputs` recordings that share the memory.
     pub fn options(&self, inputs: usize) -> SourceOptions {
         let free = || machine::free_memory(&Roots::live()).map(|free| Bytes(free.0 / 2));
         let memory = self.memory.or_else(free).unwrap_or(MEMORY);
@@ -52,7 +54,8 @@ impl SourceArgs {
 /// What a simulated machine charges.
 #[derive(Clone, Debug, Args)]
 pub struct CostArgs {
-    /// Costs from this calibration: calibration.json of a run, or what `q2c calibrate --json` prints
+    /// Costs from this calibration: calibration.json of a run, or what `q2c calibrate --json`
+    /// prints
     #[arg(long, value_name = "FILE")]
     pub cost: Option<PathBuf>,
     /// Without --cost: every sleep ends this much late, and nothing else costs

@@ -1,4 +1,4 @@
-//! `q2c poll steer`.
+//! Arguments of `q2c poll steer`.
 
 use super::rule::period;
 use super::watch::seconds;
@@ -13,8 +13,8 @@ use std::str::FromStr;
 pub struct SteerArgs {
     /// Device such as /dev/nvme0n1
     pub device: String,
-    /// Sleep rule: min, mean, quantile or fixed, such as min:70%,10ms; or a formula over the last window's statistics, such as
-    /// '0.7 * min'
+    /// Sleep rule: min, mean, quantile or fixed, such as min:70%,10ms; or a formula over the last
+    /// window's statistics, such as '0.7 * min'
     #[arg(long, visible_alias = "policy", value_name = "RULE")]
     pub rule: RuleArg,
     /// Shortest length of the windows of a formula [default: 10ms]; a named rule has its own
@@ -26,7 +26,8 @@ pub struct SteerArgs {
     /// Write every completion and every value written to this file, a line each
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Folder of the restore journals [default: /var/lib/q2c/restore for root, else the user's state folder]
+    /// Folder of the restore journals [default: /var/lib/q2c/restore for root, else the user's
+    /// state folder]
     #[arg(long, value_name = "FOLDER")]
     pub journal: Option<PathBuf>,
     /// Print the result as JSON
@@ -34,12 +35,12 @@ pub struct SteerArgs {
     pub json: bool,
 }
 
-/// A rule as it is typed: with its name, or a formula.
+/// A rule as it is typed: a named rule, or a formula.
 #[derive(Clone, Debug)]
 pub enum RuleArg {
-    /// Such as `min:70%,10ms`.
+    /// A rule by its name, such as `min:70%,10ms`.
     Named(PolicySpec),
-    /// Such as `0.7 * min`.
+    /// A formula, such as `0.7 * min`.
     Formula(Formula),
 }
 
@@ -48,7 +49,7 @@ impl FromStr for RuleArg {
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let text = text.strip_prefix("hybrid:").unwrap_or(text);
-        // `min` alone is both: the rule of that name.
+        // `min` alone is also a formula; it is taken as the rule of that name.
         match text.split(':').next() {
             Some(name) if find(name.trim()).is_some() => text.parse().map(RuleArg::Named),
             _ => text.parse().map(RuleArg::Formula),
@@ -56,11 +57,11 @@ impl FromStr for RuleArg {
     }
 }
 
-/// The windows of a formula without `--period`.
+/// Length of a formula's windows without `--period`.
 const PERIOD: Nanos = Nanos::from_millis(10);
 
 impl SteerArgs {
-    /// The rule.
+    /// The rule as a policy, with its parameters.
     ///
     /// # Errors
     /// The formula does not fit its period, or a named rule is given another one.

@@ -1,4 +1,4 @@
-//! `q2c trace`.
+//! Arguments of `q2c trace import`, `export` and `info`, and the commands of `q2c trace`.
 
 use super::{RecordArgs, RecordingArgs};
 use clap::builder::PossibleValuesParser;

@@ -1,4 +1,4 @@
-//! `q2c tune`.
+//! Arguments of `q2c tune`.
 
 use super::{GoalArgs, RuleArgs, WorkloadArgs};
 use clap::Args;
@@ -12,7 +12,8 @@ pub struct TuneArgs {
     /// Target, job and place.
     #[command(flatten)]
     pub workload: WorkloadArgs,
-    /// Also try this rule: simulated, may be chosen, run live, such as pas or qt:miss=2% (may be given again)
+    /// Also try this rule: simulated, may be chosen, run live, such as pas or qt:miss=2% (may be
+    /// given again)
     #[arg(long, value_name = "POLICY")]
     pub policy: Vec<PolicySpec>,
     /// Own rules: simulated, may be chosen, run live.
@@ -21,7 +22,8 @@ pub struct TuneArgs {
     /// Measured part of each trial, seconds
     #[arg(long, default_value_t = 1.0, value_parser = seconds)]
     pub seconds: f64,
-    /// Trials that an answer stands on; what has lost gets fewer, and a block size on average at most six times as many in all
+    /// Trials that an answer stands on; what has lost gets fewer, and a block size on average at
+    /// most six times as many in all
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: u32,
     /// What is best.

@@ -1,4 +1,4 @@
-//! `q2c poll watch`.
+//! Arguments of `q2c poll watch`.
 
 use super::{RuleArgs, WorkloadArgs};
 use clap::Args;
@@ -12,8 +12,9 @@ pub struct WatchArgs {
     /// Target, job and place.
     #[command(flatten)]
     pub workload: WorkloadArgs,
-    /// A method to choose among: poll, interrupt, or a sleep rule such as mean or min:70%,10ms (may be given again); the first
-    /// runs at the start [default: poll, interrupt, mean:50%,100ms, min:70%,10ms, pas]
+    /// A method to choose among: poll, interrupt, or a sleep rule such as mean or min:70%,10ms (may
+    /// be given again); the first runs at the start [default: poll, interrupt, mean:50%,100ms,
+    /// min:70%,10ms, pas]
     #[arg(long, value_name = "METHOD")]
     pub policy: Vec<MethodArg>,
     /// Own rules.
@@ -28,8 +29,8 @@ pub struct WatchArgs {
     /// Go on to the next method by itself each time this is over
     #[arg(long, value_name = "DURATION", value_parser = each)]
     pub every: Option<Nanos>,
-    /// Watch the kernel's own hybrid polling of this device instead (Linux 5.8 to 5.18), whoever uses it: no I/O is done, and the
-    /// options of a job mean nothing
+    /// Watch the kernel's own hybrid polling of this device instead (Linux 5.8 to 5.18), whoever
+    /// uses it: no I/O is done, and the options of a job mean nothing
     #[arg(long, conflicts_with_all = ["policy", "rule", "every", "scratch", "background"])]
     pub kernel: bool,
     /// A line per interval, as where there is no terminal
@@ -37,7 +38,7 @@ pub struct WatchArgs {
     pub plain: bool,
 }
 
-/// A method as it is typed.
+/// A method as it is typed: `poll`, `interrupt`, or a sleep rule with or without `hybrid:`.
 #[derive(Clone, Debug)]
 pub struct MethodArg(pub LaneMethod);
 
@@ -55,7 +56,7 @@ impl FromStr for MethodArg {
 }
 
 impl WatchArgs {
-    /// What there is to choose among.
+    /// The methods to choose among, the first of which runs at the start.
     pub fn methods(&self) -> Result<Vec<LaneMethod>, SpecError> {
         let own = self.own.policies()?.into_iter().map(LaneMethod::Hybrid);
         let named = self.policy.iter().map(|method| method.0.clone());
@@ -64,7 +65,8 @@ impl WatchArgs {
     }
 }
 
-/// The baselines, Linux's rule, and the best published ones of either kind.
+/// The methods without `--policy` and `--rule`: the baselines, Linux's rule, and the best published
+/// rules: `min`, which has windows, and `pas`, which learns from every completion.
 fn standard() -> Vec<LaneMethod> {
     let rule = |text: &str| -> PolicySpec { text.parse().expect("a known rule") };
     let rules = ["mean:50%,100ms", "min:70%,10ms", "pas"].map(rule);
@@ -93,7 +95,7 @@ fn between(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {
     }
 }
 
-/// A length of time that somebody waits for.
+/// Parses the seconds of a watch or of steering: 0.1 to 86 400 (a day).
 pub fn seconds(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.strip_suffix('s').unwrap_or(text).parse().ok();
     value

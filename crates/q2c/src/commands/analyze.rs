@@ -1,4 +1,4 @@
-//! `q2c analyze`.
+//! The command `q2c analyze`.
 
 mod live;
 
@@ -18,7 +18,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Analyses and prints.
+/// Analyses a recording, or with `--live` a capture, and prints the result.
 pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     args.check()?;
     if args.live {
@@ -35,7 +35,7 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The result as it was asked for.
+/// Writes the page, if asked for, and prints the result in the form that was asked for.
 fn show(args: &AnalyzeArgs, result: &AnalyzeResult) -> Result<(), Failure> {
     if let Some(path) = &args.html {
         let page = q2c_report::html::analyze(result).or_exit(Exit::Internal)?;
@@ -68,7 +68,7 @@ fn of_import(args: &AnalyzeArgs, input: Input, feed: &mut Feed<'_>) -> Result<Tr
     })
 }
 
-/// A failure of reading, or a signal.
+/// Why the reading of blktrace's files ended early.
 enum Ended {
     Bad(BlktraceError),
     Stopped,
@@ -112,11 +112,13 @@ fn stopped(path: &Path) -> Failure {
     Failure::new(Exit::Interrupted, why)
 }
 
-/// Records and spans on their way into the analysis.
+/// Gives records and spans to the analysis. All of them must be of one layer: records of the other
+/// layer are counted and left out.
 struct Feed<'a> {
     path: &'a Path,
     stop: &'a AtomicBool,
-    /// Of the layer of the first record.
+    /// The analysis and its layer, which is that of the first record. `None` before the first
+    /// record.
     analyzer: Option<(Layer, Beside)>,
     window: Option<Window>,
     other_layer: u64,
@@ -125,7 +127,7 @@ struct Feed<'a> {
 }
 
 impl<'a> Feed<'a> {
-    /// Processes whose names are kept.
+    /// Processes whose names are kept at most.
     const NAMES: usize = 1 << 16;
 
     fn new(path: &'a Path, window: Option<Window>, stop: &'a AtomicBool) -> Self {
@@ -146,7 +148,7 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// The one, made for this layer when it is the first.
+    /// The analysis, which is made for `layer` when there is none yet.
     fn analyzer(&mut self, layer: Layer) -> &mut (Layer, Beside) {
         let window = self.window;
         self.analyzer.get_or_insert_with(|| {
@@ -280,7 +282,8 @@ fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
 mod tests {
     use super::*;
 
-    /// Of a recording by BPF whole I/Os are missing; of events of a buffer, parts of I/Os may be.
+    /// A recording by BPF lacks whole I/Os. Where events were lost from a buffer, parts of I/Os may
+    /// be missing.
     #[test]
     fn losses_are_told_as_what_they_are() {
         let told = |capture: Option<&str>| {

@@ -1,4 +1,4 @@
-//! `q2c calibrate`.
+//! The command `q2c calibrate`.
 
 use crate::args::CalibrateArgs;
 use crate::commands::tune::store;
@@ -11,7 +11,7 @@ use q2c_result::tune::Calibration;
 use q2c_workbench::calibrate::{CalibrateError, calibrate, identity};
 use std::sync::atomic::AtomicBool;
 
-/// Calibrates and stores.
+/// Calibrates, keeps the calibrations for later runs, and prints them.
 pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let bench = Workbench::for_command("calibrate", &args.workload, stop)?;
     let calibrations = calibrate(

@@ -1,4 +1,4 @@
-//! `q2c doctor`.
+//! The command `q2c doctor`.
 
 use crate::args::DoctorArgs;
 use crate::failure::{Fails, Failure};

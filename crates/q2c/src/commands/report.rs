@@ -1,4 +1,4 @@
-//! `q2c report`.
+//! The command `q2c report`.
 
 use crate::args::ReportArgs;
 use crate::failure::{Fails, Failure};
@@ -65,7 +65,7 @@ impl Kept {
     }
 }
 
-/// Draws what is asked: the table when nothing is.
+/// Draws what is asked for: the table when no option is given.
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let result = result(&args.run)?;
     if let Some(path) = &args.html {
@@ -81,7 +81,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What every result begins with, whatever its version.
+/// The field that every result has, whatever its version.
 #[derive(Deserialize)]
 struct Head {
     schema: String,
@@ -104,12 +104,17 @@ fn result(run: &Path) -> Result<Kept, Failure> {
     let schema = head.schema.as_str();
     let unlike = |e: serde_json::Error| bad(format!("expected schema {schema}, found {e}"));
     match schema {
-        tune::SCHEMA => serde_json::from_str(&text).map(Kept::Tune).map_err(unlike),
-        bench::SCHEMA => serde_json::from_str(&text).map(Kept::Bench).map_err(unlike),
+        of if of == tune::SCHEMA || tune::EARLIER.contains(&of) => {
+            serde_json::from_str(&text).map(Kept::Tune).map_err(unlike)
+        }
+        of if of == bench::SCHEMA || bench::EARLIER.contains(&of) => {
+            serde_json::from_str(&text).map(Kept::Bench).map_err(unlike)
+        }
         analyze::SCHEMA => serde_json::from_str(&text)
             .map(Kept::Analyze)
             .map_err(unlike),
-        // Until 2026-11-22 the key `complete` stood twice in it: as a value it stands once.
+        // Until 2026-11-22 these results had the key `complete` twice, which a struct does not
+        // take. A JSON value keeps one of the two.
         replay::SCHEMA => serde_json::from_str(&text)
             .and_then(serde_json::from_value)
             .map(Kept::Replay)

@@ -1,4 +1,4 @@
-//! `q2c reproduce`.
+//! The command `q2c reproduce`.
 
 use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
@@ -11,7 +11,7 @@ use q2c_run::runner::{self, End, Runner, Settings, SystemClock};
 use q2c_run::{Identity, RunDir, Summary};
 use std::sync::atomic::AtomicBool;
 
-/// Runs an experiment.
+/// Runs an experiment, and prints its figures beside the published ones.
 pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let experiment = experiment(&args.name)?;
     let bench = Workbench::for_command("reproduce", &args.workload, stop)?;
@@ -69,7 +69,7 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     conclude(args, &experiment, &summary, &result)
 }
 
-/// A built-in experiment by its name, or one from a file.
+/// A built-in experiment by its name, or one from a file whose name ends in `.toml`.
 fn experiment(name: &str) -> Result<Experiment, Failure> {
     if !name.ends_with(".toml") {
         return Experiment::named(name).or_exit(Exit::Usage);

@@ -1,4 +1,4 @@
-//! `q2c restore`.
+//! The command `q2c restore`.
 
 use crate::args::RestoreArgs;
 use crate::failure::{Fails, Failure};
@@ -8,7 +8,7 @@ use q2c_host::restore::{default_folder, pending, restore_all};
 use q2c_result::Exit;
 use std::path::{Path, PathBuf};
 
-/// Finishes what killed runs left.
+/// Puts back the settings that killed runs left changed, or lists them with `--dry-run`.
 pub fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
     let roots = Roots::live();
     let folder = folder(args.journal.as_deref())?;
@@ -46,7 +46,7 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// The folder of the journals: as named, or the usual one.
+/// The folder of the restore journals: as named, else the usual one.
 pub fn folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(named) = named {
         return Ok(named.to_owned());

@@ -1,4 +1,5 @@
-//! What commands with a run folder share: who goes on with it, what is left in it, how they end.
+//! What commands with a run folder share: the identity of a run, the files in its folder, and the
+//! end of a run.
 
 use crate::failure::{Fails, Failure};
 use crate::output::say;
@@ -12,7 +13,7 @@ use serde::Serialize;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-/// The version, and a hash of the program itself where it can be read.
+/// q2c's version, and a hash of the program where it can be read.
 fn binary() -> String {
     let program = std::env::current_exe().and_then(std::fs::read);
     let mut hasher = DefaultHasher::new();
@@ -20,7 +21,7 @@ fn binary() -> String {
     format!("{} {:016x}", env!("CARGO_PKG_VERSION"), hasher.finish())
 }
 
-/// What must be the same for two sessions' trials to belong together.
+/// The facts in which two sessions must agree for their trials to belong to one run.
 pub fn identity(bench: &Workbench, cpus: &[u32]) -> Identity {
     let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
     let cpu_model = bench.machine.cpu_model.clone();
@@ -33,14 +34,14 @@ pub fn identity(bench: &Workbench, cpus: &[u32]) -> Identity {
         .with("q2c", binary())
 }
 
-/// An interrupted run's folder, open again.
+/// Opens the folder of an interrupted run again. Says on stderr what was cut off in its files.
 pub fn resumed(path: &Path, identity: &Identity) -> Result<RunDir, Failure> {
     let (folder, torn) = RunDir::resume(path, identity).or_exit(Exit::Input)?;
     torn.iter().for_each(|torn| say(&torn.to_string()));
     Ok(folder)
 }
 
-/// Result and page into the folder, which is then as it will be found.
+/// Writes result and page into the folder, and closes it with `state`.
 pub fn publish(
     folder: RunDir,
     state: RunState,
@@ -61,7 +62,8 @@ pub fn tell_report(folder: &Path) {
     say(&format!("report: {}", folder.join("report.html").display()));
 }
 
-/// The end of a run that gave a result: done, or to be gone on with.
+/// Ends a run that gave a result, and returns its exit code. A run that is not complete keeps its
+/// scratch file, and the user is told how to go on.
 pub fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
     if state == RunState::Complete {
         return Exit::Done;
@@ -74,7 +76,7 @@ pub fn end(state: RunState, bench: Workbench, folder: &Path) -> Exit {
     Exit::Interrupted
 }
 
-/// A run that ended early keeps its scratch file, or `--resume` would have nothing to go on with.
+/// Keeps the scratch file of a run that ended early. `--resume` could not go on without it.
 pub fn keep_for_resume(bench: Workbench, folder: &Path) {
     if let Some(scratch) = bench.keep_scratch() {
         say(&format!(
@@ -85,15 +87,15 @@ pub fn keep_for_resume(bench: Workbench, folder: &Path) {
     }
 }
 
-/// What q2c itself takes of a CPU.
+/// CPU time that q2c itself takes per I/O.
 pub struct Floor {
-    /// Per I/O, ns, every one recorded.
+    /// With every I/O recorded, ns.
     pub recorded_ns: f64,
-    /// Per I/O, ns, with nothing kept.
+    /// With nothing kept, ns.
     pub bare_ns: f64,
 }
 
-/// On this CPU, by an engine that does nothing.
+/// Measures the floor on `cpu`, with an engine that does nothing.
 pub fn floor(clock: Clock, cpu: CpuId) -> Result<Floor, Failure> {
     Ok(Floor {
         recorded_ns: floor::measure(clock, cpu).or_exit(Exit::Environment)?,

@@ -1,4 +1,4 @@
-//! `q2c trace`.
+//! The commands of `q2c trace`.
 
 mod export;
 mod import;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Records, imports, exports or describes.
+/// Runs the command that was asked for.
 pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
         TraceCommand::Import(args) => import::run(args, stop),
@@ -25,7 +25,7 @@ pub fn run(args: &TraceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     }
 }
 
-/// Says what the trace at `path` holds.
+/// Prints what the trace at `path` holds.
 pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit, Failure> {
     let trace = TraceReader::open(path).or_exit(Exit::Input)?;
     let mut counting = Counting::default();
@@ -39,7 +39,7 @@ pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit
     tell(path, trace.meta(), counting.finish(), json)
 }
 
-/// A trace's description with what was counted in it.
+/// A trace's own description, and what was counted in its records.
 #[derive(Serialize)]
 struct Info<'a> {
     path: String,
@@ -98,14 +98,15 @@ fn in_words(info: &Info<'_>) -> String {
     lines.join("\n")
 }
 
-/// Names and values come from files: control characters are shown, not obeyed.
+/// A line of the description. Names and values come from files, so control characters are shown and
+/// not sent to the terminal.
 fn line(name: &str, value: &str) -> String {
     let name = name.escape_debug().to_string();
     format!("  {name:<22} {}", value.escape_debug())
 }
 
 fn counts<K: std::fmt::Display>(counts: &BTreeMap<K, u64>) -> String {
-    /// Kinds that are listed one by one.
+    /// Kinds that are listed one by one at most.
     const LISTED: usize = 8;
     let listed = counts.iter().take(LISTED);
     let mut words: Vec<String> = listed.map(|(kind, n)| format!("{kind} ({n})")).collect();
@@ -128,7 +129,7 @@ fn latency(latency: &Latency) -> String {
     format!("min {min_ns}, median {p50_ns}, mean {mean}, p99 {p99_ns}, max {max_ns}")
 }
 
-/// Of a recording that cannot be read or used.
+/// The exit code for a recording that cannot be read or used.
 pub(crate) fn import_exit(error: &ImportError) -> Exit {
     match error {
         ImportError::Trace(error) => trace_exit(error),
@@ -142,7 +143,7 @@ pub(crate) fn import_exit(error: &ImportError) -> Exit {
     }
 }
 
-/// Of errors in writing.
+/// The exit code for a trace that cannot be written.
 pub(crate) fn trace_exit(error: &TraceError) -> Exit {
     match error {
         TraceError::Exists { .. } => Exit::Usage,

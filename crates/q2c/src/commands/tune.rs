@@ -1,4 +1,4 @@
-//! `q2c tune`.
+//! The command `q2c tune`.
 
 use super::session;
 use crate::args::{RunArgs, TuneArgs, WorkloadArgs};
@@ -16,15 +16,16 @@ use q2c_workbench::calibrate::Store;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// A trial's parts and the polled slices between them, seconds: short against the device's moods, and no multiples of the 10 ms in which
-/// CPU times are printed (docs/journal/2026-11-22-verdicts.md).
+/// Lengths of a trial's parts and of the polled slices between them, seconds. They are short
+/// against the drift of the device, and no multiples of the 10 ms in which CPU times are printed
+/// (docs/journal/2026-11-22-verdicts.md).
 const PART_S: f64 = 0.0613;
 const SLICE_S: f64 = 0.0417;
-/// The first recording lasts this many trials.
+/// Length of the first recording, in trials.
 const RECORD_TRIALS: f64 = 2.0;
 const PLAN: &str = "plan.toml";
 
-/// Tunes: a new run, or the rest of an interrupted one.
+/// Tunes: begins a new run, or goes on with an interrupted one.
 pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let session = match &args.resume {
         Some(folder) => resumed(folder, args)?,
@@ -41,7 +42,8 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let cpus: Vec<u32> = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
     let identity = session::identity(&bench, &cpus);
     if folder.is_none() {
-        // What was left to q2c is part of the plan, or a later session could decide otherwise.
+        // The CPUs and the background that q2c chose become part of the plan. Otherwise a later
+        // session could choose others.
         spec.cpus = cpus;
         spec.background = bench
             .workload
@@ -133,7 +135,8 @@ fn fresh(args: &TuneArgs, stop: &AtomicBool) -> Result<Session, Failure> {
     })
 }
 
-/// The job comes from the plan of the run, whatever is on the command line besides.
+/// Takes the job from the plan of the run in `folder`. What the command line says of the job does
+/// not count.
 fn resumed(folder: &Path, args: &TuneArgs) -> Result<Session, Failure> {
     let spec: TuneSpec = read_plan(folder).or_exit(Exit::Input)?;
     let bad = |what: &str| {
@@ -204,7 +207,8 @@ fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
     })
 }
 
-/// Where calibrations are kept: `$XDG_CACHE_HOME/q2c/calibration`, else below `$HOME/.cache`; nowhere without both.
+/// The store of calibrations: `$XDG_CACHE_HOME/q2c/calibration`, else the same below
+/// `$HOME/.cache`. `None` without both; only absolute paths count.
 pub fn store() -> Option<Store> {
     let absolute = |name: &str| {
         std::env::var_os(name)

@@ -1,4 +1,4 @@
-//! `q2c analyze`.
+//! Tests of `q2c analyze`.
 
 use crate::blktrace::Event;
 use crate::program::{number, q2c};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// A read of 4 KiB on 259:0.
+/// The record of an event of a 4 KiB read on the device 259:0.
 fn record(cpu: u32, sequence: u32, us: u64, action: u32, sector: u64) -> Vec<u8> {
     let event = Event {
         ns: us * 1000,
@@ -20,7 +20,8 @@ fn record(cpu: u32, sequence: u32, us: u64, action: u32, sector: u64) -> Vec<u8>
     event.record(sequence)
 }
 
-/// Q, G, D on CPU 0 and C on CPU 2, ten times: Q2G 10 us, G2D 20 us, D2C 70 us, a read each 50 us; the process is called `db`.
+/// Writes blktrace's files of ten reads, one each 50 us, by a process called `db`. Q, G and D are
+/// on CPU 0 and C is on CPU 2; Q2G takes 10 us, G2D 20 us and D2C 70 us.
 fn two_files(folder: &Path) {
     const NOTE: u32 = 0x400 << 16;
     let mut note = record(0, 0, 0, 0, 0);
@@ -65,7 +66,7 @@ fn check(result: &Value) {
         assert_eq!(of(&format!("/stages/{stage}/n")), 10.0);
     }
     assert_eq!(of("/stages/Q2Q/mean_ns"), 50_000.0);
-    // 0 to 550 us, 10 x 100 us in flight, two at a time.
+    // The reads last from 0 to 550 us: ten of 100 us each, at most two in flight at a time.
     assert_eq!(
         (of("/span_ns"), of("/in_flight/sum_q2c_ns")),
         (550_000.0, 1_000_000.0)
@@ -75,9 +76,10 @@ fn check(result: &Value) {
         (1_000_000.0, 2.0)
     );
     assert_eq!(result["groups"]["process"][0]["key"], "db (42)");
-    // Each starts 56 sectors behind the end of the last.
+    // Each read starts 56 sectors behind the end of the one before.
     assert_eq!(of("/seeks/0/mean_sectors"), 56.0);
-    // G2D has 20 % of the time.
+    // The bottleneck is the largest stage before the driver, if it has at least 20 % of the time;
+    // G2D has just that.
     assert_eq!(result["bottleneck"]["stage"], "G2D");
     assert_eq!(result["unmatched"], serde_json::json!({}));
 }
@@ -217,7 +219,7 @@ fn a_page_is_written_once_and_drawn_again_from_the_result() {
     ] {
         assert!(page.contains(words), "{words}");
     }
-    // Queued at 50 and 100 us, complete at 150 and 200 us.
+    // The two reads in flight were queued at 50 and 100 us, and complete at 150 and 200 us.
     let window = result["excerpts"]
         .as_array()
         .unwrap()

@@ -1,4 +1,4 @@
-//! `q2c bench --fio`.
+//! Tests of `q2c bench --fio`.
 
 use crate::program::{number, q2c};
 use std::fs;
@@ -10,7 +10,8 @@ fn with(folder: &Path, job: &str, more: &[&str]) -> crate::program::Ended {
     q2c(folder, &[&short[..], more].concat())
 }
 
-/// The sections are the points; flags stand for the target and its engine. The device serves two requests at once, 5 ms each.
+/// Each section is a point, and flags replace the target and its engine. The device serves two
+/// requests at once, 5 ms each.
 #[test]
 fn sections_are_the_points_and_flags_win() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,13 +1,13 @@
-//! Records of blktrace, version 7, little-endian, by the table of the format.
+//! Makes blktrace records of version 7, little-endian, as its format is documented.
 
-/// One event of process 42.
+/// An event of process 42.
 #[derive(Clone, Copy)]
 pub struct Event {
     pub ns: u64,
     pub cpu: u32,
-    /// Action's number: 1 Q, 2 M, 4 G, 7 D, 8 C, 12 I.
+    /// Number of the action: 1 Q, 2 M, 4 G, 7 D, 8 C, 12 I.
     pub action: u32,
-    /// 1 read, 2 write, 0x400 note.
+    /// Bits of the category: 1 read, 2 write, 0x400 note.
     pub category: u32,
     pub sector: u64,
     pub bytes: u32,
@@ -16,7 +16,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// With this sequence number and no payload.
+    /// The record of the event, with this sequence number and no payload.
     pub fn record(&self, sequence: u32) -> Vec<u8> {
         let mut record = Vec::new();
         record.extend(0x6561_7407_u32.to_le_bytes());

@@ -1,4 +1,5 @@
-//! Beside btt itself, where btt is right: requests with Insert, on a SCSI disk, none overlapping another.
+//! Compares q2c with btt where btt is right: requests that were inserted, on a SCSI disk, none of
+//! which overlaps another.
 
 use crate::blktrace::{Event, file};
 use crate::program::{number, q2c};
@@ -8,7 +9,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Reads and writes over both CPUs, each on sectors of its own; every fifth request carries a second, merged bio.
+/// Reads and writes on two CPUs, each on sectors of its own. Every fifth request carries a second,
+/// merged bio.
 fn trace() -> Vec<Event> {
     let mut events = Vec::new();
     let mut state = 1u64;
@@ -61,7 +63,7 @@ fn trace() -> Vec<Event> {
     events
 }
 
-/// Stages that btt prints for all devices: min, mean and max in s, and the number.
+/// The stages that btt prints for all devices: minimum, mean and maximum in s, and the number.
 fn by_btt(folder: &Path) -> BTreeMap<String, [f64; 4]> {
     let run = |program: &str, arguments: &[&str]| {
         let done = Command::new(program)
@@ -117,7 +119,7 @@ fn means_extremes_and_counts_agree_with_btt() {
         let of = |field: &str| number(&ours, &format!("/stages/{stage}/{field}"));
         assert_eq!(of("n"), n, "{stage}");
         for (field, seconds) in [("min_ns", min), ("mean_ns", mean), ("max_ns", max)] {
-            // btt prints whole ns.
+            // btt prints seconds with nine digits, so whole ns.
             assert!(
                 (of(field) - seconds * 1e9).abs() < 1.0,
                 "{stage} {field}: {} and btt's {seconds} s",

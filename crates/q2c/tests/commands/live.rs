@@ -1,4 +1,5 @@
-//! `q2c analyze --live`: refusals everywhere; a capture where it is permitted, else a counted skip.
+//! Tests of `q2c analyze --live`. Refusals are tested everywhere. A capture is tested where it is
+//! permitted, and is a counted skip elsewhere.
 
 use crate::program::{number, q2c};
 use rustix::process::{Pid, Signal, kill_process};
@@ -7,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Reads of a file of 4 MiB over and over, for about as long: what is captured.
+/// A shell command that reads a file of 4 MiB twenty times, with pauses: the I/O that is captured.
 const READER: &str = "i=0; while [ $i -lt 20 ]; do dd if=file of=/dev/null bs=16k iflag=direct 2>/dev/null; i=$((i + 1)); sleep 0.1; done";
 
 fn file(folder: &Path) {
@@ -33,7 +34,8 @@ fn what_is_wrong_is_said() {
     }
 }
 
-/// Lines while a command runs, then the whole; both ways of capturing.
+/// By BPF and by tracefs: lines are printed while a command runs, and then the analysis of the
+/// whole capture.
 #[test]
 fn a_line_for_each_interval_and_the_whole() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -99,7 +101,7 @@ fn json_is_the_whole_alone() {
     }
     assert!(ended.stderr.contains("IOPS"), "{}", ended.stderr);
     let result = ended.json();
-    // Other processes may read, too; a read across pieces of the file is two.
+    // Other processes may read, too. A read across extents of the file is split in two.
     assert!(
         number(&result, "/requests") + number(&result, "/lost") >= 250.0,
         "{result}"
@@ -107,7 +109,7 @@ fn json_is_the_whole_alone() {
     assert_eq!(result["input"]["path"], "file");
 }
 
-/// A signal is how a capture without an end ends: well, with the whole.
+/// A signal is the normal end of a capture without a time or a command. The exit code is 0.
 #[test]
 fn a_signal_ends_it() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

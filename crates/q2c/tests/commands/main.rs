@@ -1,4 +1,5 @@
-//! The built program from outside: what it prints, leaves behind and exits with.
+//! Tests of the built program from outside: what it prints, what it leaves behind and its exit
+//! code.
 
 #[cfg(test)]
 mod analyze;

@@ -1,11 +1,12 @@
-//! `q2c poll sim`.
+//! Tests of `q2c poll sim`.
 
 use crate::program::{close, number, q2c, shared_data};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Three reads of 30 us, 10 us of thought after the first two: a round of 110 us.
+/// Imports three reads of 30 us, with think times of 10 us after the first two: a round takes 110
+/// us.
 fn three_reads(folder: &Path) {
     fs::write(folder.join("in.csv"), "at,took\n0,30\n40,30\n80,30\n").unwrap();
     let import = [
@@ -22,7 +23,7 @@ fn method<'a>(result: &'a Value, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {name} in {result}"))
 }
 
-/// Sleeps of 20 us end at 22 us: 8 us are polled. The oracle polls 1 ns.
+/// Sleeps of 20 us end at 22 us, so 8 us are polled. The oracle polls for 1 ns.
 #[test]
 fn a_round_by_hand() {
     let folder = tempfile::tempdir().unwrap();
@@ -62,7 +63,7 @@ fn a_round_by_hand() {
         assert_eq!(number(got, "/miss_rate"), 0.0, "{name}");
         assert_eq!(number(got, "/p99_ns"), 30_000.0, "{name}");
     }
-    // 29 us end at 31 us: every I/O is late by 1 us, a round takes 113 us.
+    // Sleeps of 29 us end at 31 us: every I/O is late by 1 us, and a round takes 113 us.
     let late = method(&result, "hybrid:fixed:sleep=29us");
     assert_eq!(
         (number(late, "/miss_rate"), number(late, "/p50_ns")),
@@ -95,7 +96,8 @@ fn the_table_says_what_was_assumed() {
     }
 }
 
-/// The list replayed once more: times in whole nanoseconds, one sleep after the other.
+/// The simulation is worked out a second time here: times in whole nanoseconds, one sleep after the
+/// other.
 #[test]
 fn a_public_list_by_a_second_replay() {
     let test = "poll::a_public_list_by_a_second_replay";
@@ -161,8 +163,8 @@ fn a_public_list_by_a_second_replay() {
     }
 }
 
-/// Every read takes 30 us: the sleep asked is what the formula makes of 30 us. Polled until the first window of 10 ms is over, in the
-/// warm-up.
+/// Every read takes 30 us, so the sleep asked is what the formula makes of 30 us. Requests are
+/// polled until the first window (10 ms) is over, which happens in the warm-up.
 #[test]
 fn own_rules_stand_beside_the_others() {
     let folder = tempfile::tempdir().unwrap();
@@ -194,7 +196,8 @@ fn own_rules_stand_beside_the_others() {
         |name: &str, what: &str| number(method(&result, name), &format!("/windows/{what}"));
     let divided = "hybrid:rule:period=20ms,sleep=mean / misses";
     assert_eq!(asked(divided), 0.0);
-    // 2.4 s of windows of 20 ms, each opened by the first completion after the last.
+    // 2.4 s have up to 120 windows of 20 ms; each is opened by the first completion after the one
+    // before.
     assert!((115.0..=120.0).contains(&windows(divided, "all")));
     assert_eq!(windows(divided, "undefined"), windows(divided, "all"));
     assert_eq!(windows(divided, "negative"), 0.0);

@@ -1,4 +1,5 @@
-//! `q2c poll watch --kernel` and `q2c poll steer` where there is nothing to watch or steer. Guests test the rest.
+//! Tests of `q2c poll watch --kernel` and `q2c poll steer` where there is nothing to watch or
+//! steer. Tests in guests cover the rest.
 
 use crate::program::q2c;
 

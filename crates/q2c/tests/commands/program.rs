@@ -1,4 +1,4 @@
-//! Running q2c, and reading what it says.
+//! Runs q2c and reads its output.
 
 use serde_json::Value;
 use std::fs;
@@ -14,20 +14,21 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// It went well: its result.
+    /// Checks that the command succeeded, and returns its stdout.
     #[track_caller]
     pub fn done(self) -> String {
         assert_eq!(self.code, 0, "{}", self.stderr);
         self.stdout
     }
 
-    /// It went well: its result as JSON.
+    /// Checks that the command succeeded, and returns its stdout as JSON.
     #[track_caller]
     pub fn json(self) -> Value {
         serde_json::from_str(&self.done()).unwrap()
     }
 
-    /// It failed with this code, and said so with each of these words.
+    /// Checks that the command failed with this exit code, printed nothing on stdout, and named
+    /// each of `words` on stderr.
     #[track_caller]
     pub fn refused(self, code: i32, words: &[&str]) {
         assert_eq!(self.code, code, "{}{}", self.stdout, self.stderr);
@@ -57,21 +58,22 @@ pub fn q2c(folder: &Path, arguments: &[&str]) -> Ended {
     }
 }
 
-/// A number in a JSON value, by pointer.
+/// The number at a JSON pointer of a value.
 #[track_caller]
 pub fn number(value: &Value, pointer: &str) -> f64 {
     let found = value.pointer(pointer).and_then(Value::as_f64);
     found.unwrap_or_else(|| panic!("{pointer} in {value}"))
 }
 
-/// Equal up to the rounding of sums of floats.
+/// Checks that two numbers are equal up to the rounding of sums of floats.
 #[track_caller]
 pub fn close(got: f64, wanted: f64) {
     let error = (got - wanted).abs();
     assert!(error <= 1e-6 * wanted.abs(), "{got}, expected {wanted}");
 }
 
-/// A file of the shared sample data; `None`, said and counted, when it is absent.
+/// The path of a file of the shared sample data. When it is absent, the skip is printed and
+/// counted, and `None` is returned.
 pub fn shared_data(test: &str, name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("Q2C_SHARED_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),

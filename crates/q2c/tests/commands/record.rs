@@ -1,11 +1,12 @@
-//! `q2c trace record`: refusals everywhere; a recording where BPF is permitted, else a counted skip.
+//! Tests of `q2c trace record`. Refusals are tested everywhere. A recording is tested where BPF is
+//! permitted, and is a counted skip elsewhere.
 
 use crate::program::{number, q2c};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A file of 16 MiB on the disk below the build's folder.
+/// Writes a file of 16 MiB. The folder is below the build's folder, so that the file is on a disk.
 fn file(folder: &Path) {
     let data: Vec<u8> = (0..16 << 20).map(|n: u32| ((n * 31) >> 3) as u8).collect();
     fs::write(folder.join("file"), data).unwrap();
@@ -40,7 +41,8 @@ fn what_is_wrong_is_said() {
     assert!(!folder.path().join("t").exists());
 }
 
-/// 400 direct reads by dd: as many records of its size, in a run folder of their own; the name of a trace that is there stays.
+/// dd does 400 direct reads, and the trace in a new run folder has as many records of that size. A
+/// trace that exists is not written over.
 #[test]
 fn a_command_is_recorded() {
     let test = "record::a_command_is_recorded";
@@ -61,7 +63,7 @@ fn a_command_is_recorded() {
         return;
     }
     let info = ended.json();
-    // A read that crosses a border between pieces of the file is two.
+    // A read that crosses a border between extents of the file is split in two.
     let whole = number(&info, "/summary/sizes/32768");
     let lost = number(&info, "/meta/lost");
     assert!(whole <= 400.0 && whole + lost >= 390.0, "{info}");
@@ -102,7 +104,7 @@ fn a_command_is_recorded() {
     assert!(!folder.path().join("c").exists());
 }
 
-/// Without the capabilities that BPF takes: they are named, and the tracing files serve.
+/// Without the capabilities that BPF needs, q2c names them and records by the tracing files.
 #[test]
 fn without_capabilities_it_is_tracefs() {
     let test = "record::without_capabilities_it_is_tracefs";

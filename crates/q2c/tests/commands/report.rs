@@ -1,4 +1,4 @@
-//! `q2c report`, and a run's trace and calibration simulated again.
+//! Tests of `q2c report`, and of a simulation on a run's trace with its calibration.
 
 use crate::program::{close, number, q2c, run_in};
 use serde_json::Value;
@@ -9,7 +9,7 @@ fn read(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// One run on a simulated device of 50 us, and everything that is made of it later.
+/// Runs tune once on a simulated device of 50 us, and tests what can be made of the run later.
 #[test]
 fn a_run_can_be_drawn_and_simulated_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -19,7 +19,7 @@ fn a_run_can_be_drawn_and_simulated_again() {
     let result = read(&run.join("result.json"));
     let name = run.to_str().unwrap();
 
-    // The same table as tune printed, from the folder and from the file.
+    // The report prints the table that tune printed, from the folder and from the file.
     assert_eq!(q2c(folder.path(), &["report", name]).done(), table);
     let file = run.join("result.json");
     assert_eq!(
@@ -48,7 +48,7 @@ fn a_run_can_be_drawn_and_simulated_again() {
     simulates_again(folder.path(), &run, &result);
 }
 
-/// The page is written once, and what has its name is left alone.
+/// The page is written once. An existing file of that name is left alone.
 fn draws_html(folder: &Path, run: &str) {
     let draw = ["report", run, "--html", "again.html"];
     let said = q2c(folder, &draw);
@@ -64,10 +64,10 @@ fn draws_html(folder: &Path, run: &str) {
     assert_eq!(fs::read_to_string(folder.join("again.html")).unwrap(), page);
 }
 
-/// The run's own sweep was made with the same costs on the same recording: the same rules give the
-/// same. A fixed sleep has no window. A window that closes at a stall of a busy machine may hold
-/// that stall or not, by a nanosecond that the sweep rounds: rules with windows are compared
-/// elsewhere, on recordings without stalls.
+/// The run's own sweep used the same costs and the same recording, so the same rule must give the
+/// same numbers. A fixed sleep is compared, because it has no window. A window that closes at a
+/// stall of a busy machine may contain the stall or not, which depends on a nanosecond that the
+/// sweep rounds. Rules with windows are compared elsewhere, on recordings without stalls.
 fn simulates_again(folder: &Path, run: &Path, result: &Value) {
     let trace = run.join("trace-4096.parquet");
     let cost = run.join("corrected.json");
@@ -127,4 +127,17 @@ fn what_is_no_result_is_refused() {
     fs::write(folder.path().join("result.json"), "[]").unwrap();
     q2c(folder.path(), &["report", "."]).refused(3, &["expected a result of q2c"]);
     q2c(folder.path(), &["report", ".", "--csv", "--json"]).refused(2, &["cannot be used"]);
+}
+
+/// Results that q2c wrote before these schemas changed, and what it printed of them then; numbers
+/// of long lists are cut.
+#[test]
+fn results_of_earlier_versions_are_drawn_as_then() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kept");
+    for name in ["tune-2", "bench-1"] {
+        let result = kept.join(format!("{name}.json"));
+        let told = q2c(&kept, &["report", result.to_str().unwrap()]).done();
+        let then = fs::read_to_string(kept.join(format!("{name}.txt"))).unwrap();
+        assert_eq!(told, then, "{name}");
+    }
 }

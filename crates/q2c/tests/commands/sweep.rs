@@ -1,10 +1,11 @@
-//! `q2c poll sweep`.
+//! Tests of `q2c poll sweep`.
 
 use crate::program::{close, number, q2c, shared_data};
 use serde_json::Value;
 use std::fs;
 
-/// Two lists: a device that always takes 30 us, and one that always takes 50 us.
+/// Writes two lists of latencies: of a device that always takes 30 us, and of one that always takes
+/// 50 us.
 fn two_lists(folder: &std::path::Path) {
     fs::write(folder.join("a.txt"), "30\n".repeat(200)).expect("a list");
     fs::write(folder.join("b.txt"), "50\n".repeat(200)).expect("a list");
@@ -16,7 +17,8 @@ fn cell<'a>(result: &'a Value, policy: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {policy} in {result}"))
 }
 
-/// Constant 30 us, sleeps 2 us late. Worked out by hand: 20 us asked wake at 22 and poll 8; 40 us asked wake at 42, all miss.
+/// The device always takes 30 us, and sleeps end 2 us late. Worked out by hand: a sleep of 20 us
+/// ends at 22 us and 8 us are polled; a sleep of 40 us ends at 42 us, so all of them miss.
 #[test]
 fn constant_latencies_have_closed_forms() {
     let folder = tempfile::tempdir().unwrap();
@@ -44,7 +46,7 @@ fn constant_latencies_have_closed_forms() {
     // Percentiles are the middles of classes 1.6 % wide.
     let p99 = number(late, "/p99_ns");
     assert!((p99 - 42_000.0).abs() <= 0.008 * 42_000.0, "{p99}");
-    // The floor keeps the late ones out: of the others the longest sleep is best.
+    // The floor rules out the policies that wake late. The longest of the other sleeps is best.
     assert_eq!(result["best"]["policy"], "fixed:sleep=20us");
     close(number(&result, "/oracle/iops"), 1.0 / 30e-6);
     for field in ["pareto", "speed", "answers", "inputs"] {
@@ -52,7 +54,8 @@ fn constant_latencies_have_closed_forms() {
     }
 }
 
-/// 25 us asked wake at 27: right for 30 us, 23 us too early for 50. 40 us is best for 50 us and late for 30.
+/// A sleep of 25 us ends at 27 us: right for the device of 30 us, and 23 us too early for the one
+/// of 50 us. A sleep of 40 us is best for 50 us and too late for 30 us.
 #[test]
 fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
     let folder = tempfile::tempdir().unwrap();
@@ -66,12 +69,13 @@ fn what_is_best_for_two_traces_keeps_the_floor_on_both() {
     assert_eq!(cells[best(0)]["policy"], "fixed:sleep=25us");
     assert_eq!(cells[best(1)]["policy"], "fixed:sleep=40us");
     assert_eq!(result["best"]["policy"], "fixed:sleep=25us");
-    // KIOPS/core is one over the CPU per I/O: 3 us on a (its best), 23 us on b against 8 us.
+    // KIOPS/core is one over the CPU per I/O. The sleep of 25 us takes 3 us of CPU on a, where it
+    // is the best, and 23 us on b, where the best takes 8 us.
     close(number(&result, "/best/share"), (1.0 + 8.0 / 23.0) / 2.0);
     close(number(&result, "/best_worst_case/share"), 8.0 / 23.0);
 }
 
-/// The public trace: published 0.03 and 0.26 for PAS on a longer part of it.
+/// The public trace. For PAS 0.03 and 0.26 were published, on a longer part of the trace.
 #[test]
 fn the_public_trace() {
     let Some(list) = shared_data("the_public_trace", "zssd-983zet-randread4k-latency-us.txt")
@@ -136,7 +140,8 @@ fn no_file_is_written_over() {
     }
 }
 
-/// A recording that memory has no room for is replayed from files: rules that go through together, one by one, the bounds and the time line.
+/// A recording for which memory has no room is simulated from files, with the same result. Rules
+/// that share a pass, rules that go one by one, the bounds and the time line all read the files.
 #[test]
 fn from_files_as_from_memory() {
     let folder = tempfile::tempdir().unwrap();
@@ -207,7 +212,7 @@ fn bad_input_is_refused_with_what_to_do() {
             &[name],
         );
     }
-    // Ten million cells: told before anything is done.
+    // A sweep of ten million cells is refused before anything is done.
     let many = "min:0.01%..100%/0.01%,1ms..1000ms/1ms";
     refused(
         &["a.txt", "--unit", "us", "--policy", many],

@@ -1,4 +1,4 @@
-//! `q2c trace`.
+//! Tests of `q2c trace import` and `info`.
 
 use crate::program::{number, q2c, shared_data};
 use std::fs;
@@ -12,7 +12,7 @@ const LIST: [&str; 6] = [
     "list.trace",
 ];
 
-/// Three reads and a write of two threads.
+/// Three reads of one thread and a write of another.
 pub const CSV: &str = "\
 start,took,kind,len,thread
 1000,30,read,4096,11
@@ -71,7 +71,7 @@ fn a_csv_is_imported_by_its_column_map() {
     let info = q2c(folder.path(), &["trace", "info", "csv.trace", "--json"]).json();
     let summary = |name: &str| number(&info, &format!("/summary/{name}"));
     assert_eq!((summary("lanes"), summary("deepest")), (2.0, 1.0));
-    // From 1000 to 1110 us; the latencies are 30, 30, 12.5 and 30 us.
+    // The trace lasts from 1000 to 1110 us, and the latencies are 30, 30, 12.5 and 30 us.
     assert_eq!(summary("span_ns"), 110_000.0);
     assert_eq!(summary("u2c/mean_ns"), 25_625.0);
     assert_eq!(summary("u2c/min_ns"), 12_500.0);

@@ -1,4 +1,4 @@
-//! `q2c trace export`, and importing several recordings.
+//! Tests of `q2c trace export`, and of importing several recordings.
 
 use crate::program::{number, q2c};
 use std::fs;

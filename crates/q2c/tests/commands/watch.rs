@@ -1,4 +1,4 @@
-//! `q2c poll watch`, without a terminal and in one.
+//! Tests of `q2c poll watch`, without a terminal and in one.
 
 use crate::program::{Ended, number, q2c};
 use rustix::fs::{Mode, OFlags};
@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The machine's CPUs for one test alone: two watches at once would see each other.
+/// Keeps the machine's CPUs for one test: two watches at once would see each other.
 fn alone() -> MutexGuard<'static, ()> {
     static MACHINE: Mutex<()> = Mutex::new(());
     MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -34,7 +34,8 @@ fn rows(result: &Value, method: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A second of ten intervals in turns of 300 ms: polling, then a sleep of 200 us, then one of 1.5 ms, which always misses.
+/// Two seconds with intervals of 100 ms, and a change of method every 500 ms: polling, then a sleep
+/// of 200 us, then one of 1.5 ms, which always misses on a device of 1 ms.
 #[test]
 fn methods_in_turns_as_json() {
     let _machine = alone();
@@ -56,7 +57,7 @@ fn methods_in_turns_as_json() {
     );
     let intervals = result["intervals"].as_array().unwrap();
     assert_eq!(lines, 1 + intervals.len(), "a head, and a line for each");
-    // Nothing is lost between two of them, and all of it is two seconds.
+    // The intervals follow each other without a gap, and last two seconds together.
     let mut end = 0.0;
     for interval in intervals {
         let begin = number(interval, "/end_s") - number(interval, "/length_s");
@@ -83,7 +84,7 @@ fn methods_in_turns_as_json() {
     assert!(number(&late, "/median/slept_ns") >= 1490e3);
     assert!(number(&late, "/median/p50_ns") >= 1490e3);
     assert_eq!(late["was"], "hybrid (sleep, then memory)");
-    // A rule's first 250 ms do not count; polling counts from its first I/O.
+    // The first 250 ms of a rule do not count; polling counts from its first I/O.
     assert_eq!(number(&poll, "/settling"), 0.0);
     assert!(number(&clear, "/settling") >= 2.0 && number(&clear, "/intervals") >= 1.0);
     let counted = intervals.iter().filter(|i| i["settled"] == true).count();
@@ -110,7 +111,7 @@ fn lines_and_a_table_where_there_is_no_terminal() {
         assert!(head.contains(word), "{word}: {head}");
     }
     let lines: Vec<&str> = lines.collect();
-    // A machine with other work may join two of them.
+    // On a machine with other work, two intervals may become one.
     assert!((7..=10).contains(&lines.len()), "{said}");
     assert!(
         lines
@@ -122,7 +123,7 @@ fn lines_and_a_table_where_there_is_no_terminal() {
     assert!(table.contains("mean:ratio=50%,period=100ms") && table.contains("hybrid (sleep"));
 }
 
-/// The background has rows of its own, and every job does I/O.
+/// Intervals with background have a row of their own, and every job does I/O.
 #[test]
 fn jobs_and_a_background() {
     let _machine = alone();
@@ -140,7 +141,7 @@ fn jobs_and_a_background() {
     let row = &rows(&result, "interrupt")[0];
     assert_eq!(row["background"], true);
     assert!(number(row, "/median/background_iops") > 100.0);
-    // Two jobs of at most 1000 a second each.
+    // The foreground has two jobs of at most 1000 I/Os per second each.
     assert!(
         (200.0..2_060.0).contains(&number(row, "/median/iops")),
         "{row}"
@@ -201,7 +202,7 @@ fn a_fault_ends_it_with_what_was_seen() {
     );
 }
 
-/// A watch without an end, its stdout here.
+/// Starts a watch without an end. Its stdout is returned.
 fn started(more: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
     let watch = ["poll", "watch", "sim:1ms", "--interval", "100ms"];
     let mut child = Command::new(env!("CARGO_BIN_EXE_q2c"))
@@ -319,7 +320,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until this was written after what was waited for before.
+    /// Waits until `text` is written after the text that was waited for before.
     #[track_caller]
     fn shows(&mut self, text: &str) {
         let begun = Instant::now();
@@ -344,7 +345,8 @@ impl Terminal {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// The end: its code, and what was written meanwhile. The terminal is as it was.
+    /// Waits for the end. Returns the exit code and what was written meanwhile, and checks that the
+    /// modes of the terminal are as before.
     #[track_caller]
     fn end(mut self) -> (Option<i32>, String) {
         let begun = Instant::now();
@@ -369,7 +371,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Already gone where all went well.
+        // The program has already ended where the test passed.
         self.child.kill().ok();
         self.child.wait().ok();
     }
@@ -379,7 +381,8 @@ const ENTER: &str = "\u{1b}[?1049h";
 const LEAVE: &str = "\u{1b}[?1049l";
 const WATCH: [&str; 5] = ["poll", "watch", "sim:1ms", "--interval", "100ms"];
 
-/// Words are looked for that no drawing before had in their place: only what changes is written.
+/// ratatui writes only the cells that change. So the test waits for words of which no drawing
+/// before had a letter in the same place.
 #[test]
 fn keys_on_a_terminal() {
     let _machine = alone();

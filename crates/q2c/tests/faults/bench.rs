@@ -1,4 +1,4 @@
-//! A place of its own for each test, and the program run in it.
+//! A folder of its own for each test, and the program run in it.
 
 use q2c_result::Exit;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
@@ -18,7 +18,7 @@ pub const SIM: &str = "sim:400us";
 const PATIENCE: Duration = Duration::from_secs(55);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A temporary folder on a disk: home, runs and targets.
+/// A temporary folder on a disk, with the home folder, the runs and the targets of a test.
 pub struct Bench {
     dir: TempDir,
 }
@@ -26,7 +26,7 @@ pub struct Bench {
 impl Bench {
     pub fn new() -> Self {
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        // Other users run in it, too.
+        // Some tests run as another user, who must be able to enter the folder.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         Bench { dir }
     }
@@ -35,7 +35,7 @@ impl Bench {
         self.dir.path().join(name)
     }
 
-    /// A file with this content.
+    /// Writes a file with this content, and returns its path.
     pub fn file(&self, name: &str, content: &[u8]) -> String {
         let path = self.path(name);
         fs::write(&path, content).unwrap();
@@ -43,7 +43,7 @@ impl Bench {
         path.display().to_string()
     }
 
-    /// A file that is fit as a target.
+    /// Writes 1 MiB of random data, which is fit as a target, and returns the path.
     pub fn target(&self) -> String {
         let mut x = 1u64;
         let random = (0..1 << 17).flat_map(|_| {
@@ -76,7 +76,7 @@ impl Bench {
         self.q2c(&tune(target, more))
     }
 
-    /// Starts `command` in a process group of its own, its output in files.
+    /// Starts `command` in a process group of its own. Its output goes to files.
     pub fn start(&self, mut command: Command) -> Running {
         let folder = tempfile::tempdir_in(self.dir.path()).unwrap();
         let (out, err) = (folder.path().join("stdout"), folder.path().join("stderr"));
@@ -91,7 +91,7 @@ impl Bench {
         }
     }
 
-    /// Run folders.
+    /// The run folders.
     pub fn runs(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path("runs")) else {
             return Vec::new();
@@ -100,7 +100,8 @@ impl Bench {
         paths.filter(|p| p.is_dir()).collect()
     }
 
-    /// The one run folder, whole and with this state.
+    /// Checks that there is one run folder, that it is whole, and that it has this state. Returns
+    /// it.
     pub fn run_is(&self, state: &str) -> PathBuf {
         let runs = self.runs();
         assert_eq!(runs.len(), 1, "{runs:?}");
@@ -109,7 +110,7 @@ impl Bench {
         runs[0].clone()
     }
 
-    /// Nothing was left in the folder for runs.
+    /// Checks that nothing was left in the folder for runs.
     pub fn left_nothing(&self) {
         let left = fs::read_dir(self.path("runs")).map_or(0, Iterator::count);
         assert_eq!(left, 0);
@@ -123,14 +124,14 @@ pub fn tune<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     args
 }
 
-/// What `state.json` says.
+/// The state of a run, from `state.json`.
 pub fn state_of(run: &Path) -> String {
     let state: serde_json::Value =
         serde_json::from_slice(&fs::read(run.join("state.json")).unwrap()).unwrap();
     state["state"].as_str().unwrap().to_owned()
 }
 
-/// No temporary file, and every JSON file can be read.
+/// Checks that a run folder has no temporary file, and that every JSON file in it can be read.
 pub fn assert_whole(run: &Path) {
     for entry in fs::read_dir(run).unwrap() {
         let path = entry.unwrap().path();
@@ -152,7 +153,7 @@ pub fn assert_whole(run: &Path) {
     }
 }
 
-/// Whole lines of JSON.
+/// Number of lines that are whole JSON.
 pub fn lines(path: &Path) -> usize {
     let text = fs::read_to_string(path).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
@@ -160,7 +161,7 @@ pub fn lines(path: &Path) -> usize {
     text.lines().filter(whole).count()
 }
 
-/// A command at work.
+/// A command that runs.
 pub struct Running {
     child: Child,
     folder: TempDir,
@@ -171,7 +172,7 @@ impl Running {
         fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 
-    /// Waits until stderr holds `text`.
+    /// Waits until stderr contains `text`.
     pub fn says(&mut self, text: &str) -> &mut Self {
         let begun = Instant::now();
         while !self.text("stderr").contains(text) {
@@ -193,7 +194,7 @@ impl Running {
         self
     }
 
-    /// Waits for the end; nothing of its process group may be left.
+    /// Waits for the end of the command. No process of its group may be left.
     pub fn end(mut self) -> Outcome {
         let begun = Instant::now();
         let status = loop {
@@ -233,7 +234,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// One line that says what failed, at the end of stderr, with every one of `words`; nothing on stdout.
+    /// Checks that the command failed: with this exit code, nothing on stdout, and a last line on
+    /// stderr that says what failed and contains each of `words`.
     pub fn fails(&self, exit: Exit, words: &[&str]) {
         assert_eq!(
             self.status.code(),
@@ -250,7 +252,7 @@ impl Outcome {
         }
     }
 
-    /// As [`Outcome::fails`], and nothing was said before.
+    /// As [`Outcome::fails`], with nothing else on stderr.
     pub fn refuses(&self, exit: Exit, words: &[&str]) {
         self.fails(exit, words);
         assert_eq!(self.stderr.lines().count(), 1, "{self:#?}");
@@ -269,7 +271,7 @@ impl Outcome {
     }
 }
 
-/// Whether `command` works here.
+/// Whether this command succeeds here.
 pub fn works(program: &str, args: &[&str]) -> bool {
     let tried = Command::new(program)
         .args(args)
@@ -285,7 +287,7 @@ pub fn can_mount() -> bool {
     *CAN.get_or_init(|| works("unshare", &["-m", "mount", "-t", "tmpfs", "none", "/mnt"]))
 }
 
-/// Whether programs can be run as another user, who may read the built program.
+/// Whether programs can be run as another user who may read the built program.
 pub fn can_be_nobody() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(|| works("setpriv", &[NOBODY[0], NOBODY[1], Q2C, "--version"]))

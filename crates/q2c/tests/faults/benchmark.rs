@@ -1,4 +1,4 @@
-//! `q2c bench` when things go wrong under it.
+//! Tests of `q2c bench` when its target fails, a signal comes, or CPUs are missing.
 
 use crate::bench::{Bench, Q2C, lines, state_of, works};
 use crate::skip;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Said when a trial has been run.
+/// A word that q2c prints when a trial has been run.
 const TRIAL_DONE: &str = "took";
 
 fn args<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -72,7 +72,7 @@ fn a_target_that_shrinks_ends_the_run_and_resume_goes_on() {
         warnings.iter().any(|w| w["id"] == "aborted"),
         "{warnings:#?}"
     );
-    // The same file, whole again.
+    // The file gets its size and content back.
     fs::write(&target, whole).unwrap();
     fs::File::open(&target).unwrap().sync_all().unwrap();
     let outcome = bench.q2c(&["bench", "--resume", &run.display().to_string()]);
@@ -96,7 +96,8 @@ fn a_device_that_fails_every_request_is_no_result() {
     assert_eq!(cells(&result(&run))[0].3, 0);
 }
 
-/// Stopped twice in the middle, then let go on: every point has its trials once, and those of the first session stay as they were.
+/// The run is stopped twice in the middle and then finished. Every point has its trials once, and
+/// the trials of the first session stay as they were.
 #[test]
 fn an_interrupted_benchmark_goes_on() {
     let bench = Bench::new();
@@ -150,7 +151,8 @@ fn an_interrupted_benchmark_goes_on() {
     again.fails(Exit::Input, &[&name, "complete", "start a new run"]);
 }
 
-/// The scratch file stays for the rest of the run; writing to it needs leave again, as to any file that was not made just now.
+/// The scratch file is kept for the rest of the run. Writing to it needs `--allow-write` then, as
+/// for every file that was not made just now.
 #[test]
 fn an_interrupted_benchmark_keeps_its_scratch_file() {
     let bench = Bench::new();
@@ -194,7 +196,8 @@ fn an_interrupted_benchmark_keeps_its_scratch_file() {
     assert_eq!(cells(&result(Path::new(&run)))[0].3, 3);
 }
 
-/// One CPU for a job and its submitting thread: that is run and marked, since it is what such a machine gives.
+/// A job and its submitting thread have one CPU. The point is run, as that is what such a machine
+/// gives, and it is marked.
 #[test]
 fn sqpoll_without_a_cpu_left_is_marked() {
     let bench = Bench::new();

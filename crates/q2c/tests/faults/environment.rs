@@ -1,10 +1,11 @@
-//! Machines that forbid what is needed, and disks that are full.
+//! Tests on machines that forbid what is needed, and on full disks.
 
 use crate::bench::{Bench, NOBODY, Q2C, SIM, can_be_nobody, can_mount, state_of, tune, works};
 use crate::skip;
 use q2c_result::Exit;
 
-/// Runs its arguments with io_uring_setup (425) answered by EPERM, as sysctl kernel.io_uring_disabled=2 does.
+/// Python that runs its arguments with io_uring_setup (425) answered by EPERM, as sysctl
+/// kernel.io_uring_disabled=2 does. It ends with 99 where seccomp filters cannot be set.
 const FORBID: &str = "
 import ctypes, os, struct, sys
 libc = ctypes.CDLL(None)
@@ -63,7 +64,8 @@ fn no_locked_memory() {
     ];
     args.extend(["calibrate", &target]);
     let outcome = bench.start(bench.command("setpriv", &args)).end();
-    // Before 5.12 ring memory counts; since then it may be charged elsewhere, and buffers fall back to plain ones.
+    // Before 5.12 the memory of rings counts as locked. Since then it may be charged elsewhere, and
+    // q2c takes plain buffers where it cannot register them.
     match outcome.status.success() {
         true => skip("no_locked_memory", "the kernel needs none"),
         false => outcome.refuses(
@@ -73,7 +75,7 @@ fn no_locked_memory() {
     }
 }
 
-/// The folder's disk runs full in the middle of the run.
+/// The disk of the run folder is full in the middle of the run.
 #[test]
 fn a_full_disk() {
     if !can_mount() {
@@ -96,12 +98,14 @@ fn a_full_disk() {
     }
 }
 
-/// Nothing half-written in the run that was cut off, and its state does not claim more than there is.
+/// Checks that the run that was cut off has no file that is half written, and that its state does
+/// not say that it is complete.
 fn whole(bench: &Bench, kept: &str) {
     for run in std::fs::read_dir(bench.path(kept)).unwrap() {
         let run = run.unwrap().path();
         crate::bench::assert_whole(&run);
-        // `running` without an owner reads as crashed, where even the state could not be written any more.
+        // Where not even the state could be written, it is still `running`. Without an owner that
+        // means a crash.
         assert_ne!(state_of(&run), "complete");
         assert!(!run.join("result.json").exists());
     }

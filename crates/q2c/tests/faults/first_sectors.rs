@@ -1,4 +1,5 @@
-//! A device whose first sectors cannot be read: its fault, not a want of direct I/O.
+//! Tests a device whose first sectors cannot be read. That is reported as the device's fault, and
+//! not as a lack of direct I/O.
 
 use crate::bench::{Bench, Outcome, works};
 use crate::skip;
@@ -8,8 +9,8 @@ use std::process::Command;
 
 const MIB: u64 = 1 << 20;
 
-/// A loop device of 8 MiB over a file that is cut to `left` bytes afterwards: the driver ends reads beyond the file's end with EIO
-/// and keeps the device's size.
+/// The path of a loop device of 8 MiB, over a file that is cut to `left` bytes afterwards. The
+/// driver keeps the device's size, and ends reads beyond the end of the file with EIO.
 struct Cut(String);
 
 impl Cut {
@@ -57,7 +58,7 @@ fn first_sectors_that_cannot_be_read() {
     bench.left_nothing();
 }
 
-/// The first megabyte can be read, so that the target is taken; the rest fails while it runs.
+/// The first megabyte can be read, so the target is accepted. The rest fails during the run.
 #[test]
 fn later_sectors_that_cannot_be_read() {
     let bench = Bench::new();

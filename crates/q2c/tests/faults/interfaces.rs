@@ -1,10 +1,11 @@
-//! Interfaces that a target or a machine does not have: absent with the reason, nothing touched.
+//! Tests of interfaces that a target or a machine does not have. They are left out with the reason,
+//! and nothing is touched.
 
 use crate::bench::{Bench, Outcome, Q2C};
 use q2c_result::Exit;
 use serde_json::Value;
 
-/// An address that no device has: the highest there is.
+/// A PCI address that no device has: the highest one.
 const NOWHERE: &str = "ffff:ff:1f.7";
 
 fn short(bench: &Bench, args: &[&str]) -> Outcome {
@@ -16,7 +17,7 @@ fn short(bench: &Bench, args: &[&str]) -> Outcome {
     bench.start(command).end()
 }
 
-/// The reasons of what was left out, by interface.
+/// The interfaces that were left out, each with its reason.
 fn left_out(outcome: &Outcome) -> Vec<(String, String)> {
     outcome.exits(Exit::Done);
     let result: Value = serde_json::from_str(&outcome.stdout).unwrap();
@@ -70,7 +71,7 @@ fn a_controller_that_is_not_there() {
     );
 }
 
-/// Writing by SPDK overwrites the device: its address is to be named twice.
+/// Writing by SPDK overwrites the device, so its address has to be named again by `--allow-write`.
 #[test]
 fn a_controller_is_written_with_leave_alone() {
     let bench = Bench::new();

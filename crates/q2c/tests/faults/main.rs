@@ -1,5 +1,5 @@
-//! Faults and bad input at the command line: one clear error, the documented exit code, nothing half-written, the
-//! machine as found.
+//! Tests of faults and bad input at the command line. Each ends with one clear error and the
+//! documented exit code, leaves nothing half written, and leaves the machine as it was.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
 #![expect(clippy::print_stdout, reason = "a skip says so")]
 
@@ -17,7 +17,7 @@ mod writes;
 
 use std::io::Write;
 
-/// Says why `test` does not run here.
+/// Prints why `test` does not run here, and counts the skip in the file that `Q2C_SKIP_LOG` names.
 fn skip(test: &str, reason: &str) {
     let line = format!("skipped: {test}: {reason}\n");
     print!("{line}");

@@ -1,4 +1,4 @@
-//! Replays that are stopped.
+//! Tests of replays and comparisons that are stopped.
 
 use crate::bench::{Bench, Q2C, assert_whole};
 use q2c_result::Exit;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A request every 10 ms for a minute.
+/// A CSV file with a request every 10 ms for a minute.
 fn minute(bench: &Bench) -> String {
     let path: PathBuf = bench.path("minute.csv");
     let mut text = "submit,took,offset,size,op\n".to_owned();
@@ -48,7 +48,7 @@ fn a_stopped_replay_keeps_what_was_done() {
     let outcome = running.end();
     outcome.exits(Exit::Interrupted);
     let result: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
-    // A hundred requests per second, for a second or some more.
+    // The trace has 100 requests per second, and the signal came after 1.5 s or a little later.
     let issued = result["issued"].as_u64().unwrap();
     assert!((50..3000).contains(&issued), "{issued}");
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Devices that fail at work, streams that close, settings that a killed run left.
+//! Tests of devices that fail during a run, of closed streams, and of settings that a killed run
+//! left changed.
 
 use crate::bench::{Bench, Q2C, SIM, works};
 use crate::skip;
@@ -24,7 +25,8 @@ fn an_io_error_in_the_middle() {
     outcome.fails(Exit::Device, &["Input/output error", "dmesg"]);
 }
 
-/// What was measured before the fault is in the run folder; figures of nothing are not printed.
+/// The run folder keeps what was measured before the fault. No figures are printed, as there are
+/// none.
 #[test]
 fn an_io_error_in_a_reproduction() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
@@ -90,7 +92,8 @@ fn json_is_one_document_and_nothing_else() {
     assert!(help.stdout.contains("130"), "the exit codes are documented");
 }
 
-/// This test starts itself as the owner, who changes a setting and waits to be killed.
+/// The test below starts itself again with this variable. The second process is the owner of a
+/// setting: it changes it and waits to be killed.
 const OWNER: &str = "Q2C_FAULTS_OWNER";
 
 #[test]
@@ -124,7 +127,8 @@ fn settings_left_by_a_killed_run() {
     assert!(works("losetup", &["--detach", &device]));
 }
 
-/// Killed owner, dry run, restore, nothing left.
+/// Kills an owner, lists the setting by a dry run and restores it. A second restore has nothing to
+/// do.
 fn restored(bench: &Bench, journal: &str, setting: &Path, value: &str) {
     let old = read(setting);
     kill_an_owner(bench, journal, setting, value);
@@ -147,7 +151,7 @@ fn restored(bench: &Bench, journal: &str, setting: &Path, value: &str) {
     assert_eq!(bench.q2c(&args).stdout, "nothing to restore\n");
 }
 
-/// What somebody else has set since is theirs.
+/// A value that somebody else has set since is left alone.
 fn left_alone(bench: &Bench, journal: &str, setting: &Path) {
     kill_an_owner(bench, journal, setting, "256");
     fs::write(setting, "512").unwrap();
@@ -176,7 +180,7 @@ fn kill_an_owner(bench: &Bench, journal: &str, setting: &Path, value: &str) {
         );
         std::thread::sleep(Duration::from_millis(5));
     }
-    // A live owner's setting is not touched, and that is said.
+    // A setting whose owner lives is not touched, and q2c says so.
     let busy = bench.q2c(&["restore", "--journal", journal]);
     busy.exits(Exit::Requirements);
     assert!(busy.stdout.contains("still goes on"), "{busy:#?}");

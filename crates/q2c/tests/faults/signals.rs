@@ -1,4 +1,4 @@
-//! Stopped and killed runs, and going on with them.
+//! Tests that runs are stopped, killed and resumed.
 
 use crate::bench::{Bench, Outcome, Q2C, SIM, assert_whole, lines, state_of, tune};
 use q2c_result::Exit;
@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
 
-/// Said when a trial has been run.
+/// A word that q2c prints when a trial has been run.
 const TRIAL_DONE: &str = "took";
 
 fn stopped(bench: &Bench, args: &[&str], at: &str, signal: Signal) -> Outcome {
@@ -15,7 +15,8 @@ fn stopped(bench: &Bench, args: &[&str], at: &str, signal: Signal) -> Outcome {
     running.end()
 }
 
-/// One run, stopped in every stage one after the other, and still completed with every cell once.
+/// One run is stopped in each of its stages and resumed. In the end it is complete, and has every
+/// cell once.
 #[test]
 fn a_run_stopped_in_each_stage_goes_on() {
     let bench = Bench::new();
@@ -62,7 +63,8 @@ fn a_run_stopped_in_each_stage_goes_on() {
         .fails(Exit::Input, &[&name, "complete", "start a new run"]);
 }
 
-/// The device goes bad between two sessions: the run stops with what it has. Such a change is told first.
+/// The device fails from the next session on: the run ends and keeps its trials. A plan that
+/// differs from the calibration is refused first.
 fn fails_in_a_trial(bench: &Bench, run: &Path, resume: &[&str]) {
     let spoil = |name: &str| {
         let path = run.join(name);
@@ -132,7 +134,8 @@ fn stopped_while_filling_the_scratch_file() {
     }
 }
 
-/// The scratch file of a stopped tune is what `--resume` goes on with; calibrate has nothing to go on with.
+/// A stopped tune keeps its scratch file for `--resume`. A stopped calibration removes it, since it
+/// cannot be resumed.
 #[test]
 fn the_scratch_file_is_kept_for_a_stopped_tune_only() {
     let bench = Bench::new();

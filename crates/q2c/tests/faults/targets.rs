@@ -1,4 +1,4 @@
-//! Targets that cannot be read as asked.
+//! Tests of targets that cannot be used as asked.
 
 use crate::bench::{Bench, NOBODY, Q2C, can_be_nobody, can_mount, tune, works};
 use crate::skip;
@@ -104,7 +104,7 @@ fn blocks_that_do_not_fit() {
         .refuses(Exit::Target, &["/target", "blocks must be multiples of"]);
 }
 
-/// procfs has no O_DIRECT, and neither has sysfs.
+/// Neither procfs nor sysfs has O_DIRECT.
 #[test]
 fn a_file_system_without_direct_io() {
     let bench = Bench::new();
@@ -139,7 +139,7 @@ fn an_unreadable_target() {
     );
 }
 
-/// A file on overlay has no disk of its own: that is said, not guessed.
+/// A file on overlay has no disk of its own. q2c says what it cannot prove and does not guess.
 #[test]
 fn what_cannot_be_proved_on_overlay_is_said() {
     if !can_mount() {

@@ -1,4 +1,4 @@
-//! Wrong words on the command line.
+//! Tests of wrong command lines.
 
 use crate::bench::{Bench, SIM};
 use q2c_result::Exit;
@@ -51,7 +51,7 @@ fn unknown_units_are_refused() {
     refused(&["tune", "--scratch", "1x"], &["`1x`", "4k"]);
 }
 
-/// Refused in one line, with the place of the mistake above it.
+/// The rule is refused in one line, and the lines above show the place of the mistake.
 fn bad_rule(args: &[&str], words: &[&str], place: &str) {
     let bench = Bench::new();
     let outcome = bench.q2c(args);

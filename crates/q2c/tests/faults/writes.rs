@@ -1,4 +1,4 @@
-//! Writing is never allowed by accident.
+//! Tests that q2c never writes to a target by accident.
 
 use crate::bench::{Bench, NOBODY, Q2C, can_be_nobody, can_mount, tune};
 use crate::skip;
@@ -57,7 +57,7 @@ fn somebody_else_s_file() {
     bench.left_nothing();
 }
 
-/// Named twice, and still refused.
+/// A mounted device is refused even when `--allow-write` names it.
 #[test]
 fn a_mounted_device() {
     if !can_mount() {

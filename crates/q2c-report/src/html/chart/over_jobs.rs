@@ -5,6 +5,7 @@ use super::pareto::whiskers;
 use super::{Chart, View, axis, value};
 use crate::bench::{Section, name};
 use crate::html::escape::chart_text;
+use crate::mode;
 use q2c_result::bench::{BenchCell, BenchResult, Curve};
 use q2c_stats::Interval;
 use serde_json::{Value, json};
@@ -129,7 +130,7 @@ fn trace(line: &str, colour: &str, cells: &[&BenchCell], measure: &Measure) -> V
     bars["arrayminus"] = side(|i| i.median - i.min);
     let was: Vec<String> = cells
         .iter()
-        .map(|c| chart_text(&c.effective_mode.was))
+        .map(|c| chart_text(&mode::words(&c.effective_mode.was)))
         .collect();
     json!({
         "type": "scatter",

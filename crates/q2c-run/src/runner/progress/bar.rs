@@ -1,16 +1,16 @@
-//! A bar on the terminal.
+//! A progress bar on the terminal.
 
 use super::{Event, Progress};
 use crate::runner::Position;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar on stderr. It is drawn between trials only: a ticking thread would disturb them.
+/// A progress bar. It is drawn between trials only, because a ticking thread would disturb them.
 pub struct BarProgress {
     bar: ProgressBar,
 }
 
 impl BarProgress {
-    /// On stderr.
+    /// A bar on stderr.
     #[must_use]
     pub fn on_stderr() -> Self {
         Self::on(ProgressDrawTarget::stderr())
@@ -18,7 +18,8 @@ impl BarProgress {
 
     fn on(target: ProgressDrawTarget) -> Self {
         let bar = ProgressBar::with_draw_target(None, target);
-        // The template is a constant and the test below builds it, so the default style is never seen.
+        // The template is a constant that the test below builds, so the default style is never
+        // used.
         let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         BarProgress { bar }

@@ -1,9 +1,10 @@
-//! Plain lines, for logs and pipes.
+//! Progress as plain lines, for logs and pipes.
 
 use super::{Event, Progress};
 use std::io::Write;
 
-/// One line per event, without the starts of trials; lines of trials that went well are kept apart by a gap.
+/// Writes one line per event, except for the starts of trials. Of trials that went well, those that
+/// end too soon after the last written line are only counted, and the next line tells their number.
 pub struct LineProgress<W> {
     out: W,
     gap_s: f64,
@@ -12,7 +13,7 @@ pub struct LineProgress<W> {
 }
 
 impl<W: Write> LineProgress<W> {
-    /// Writes to `out`, at most one line per `gap_s` seconds for trials that went well.
+    /// Writes to `out`; trials that went well get at most one line per `gap_s` seconds.
     pub fn new(out: W, gap_s: f64) -> Self {
         LineProgress {
             out,
@@ -42,7 +43,7 @@ impl<W: Write> Progress for LineProgress<W> {
             0 => String::new(),
             n => format!(" [{n} more before]"),
         };
-        // A watcher that went away (a closed pipe) must not end the run.
+        // A failed write must not end the run: the reader may have closed its pipe.
         let _ = writeln!(self.out, "{event}{skipped}");
     }
 }

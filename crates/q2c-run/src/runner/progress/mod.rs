@@ -1,4 +1,4 @@
-//! Who watches a run. Nothing here writes to stdout: that is for results.
+//! Display of a run's progress. Nothing here writes to stdout, which is for results.
 
 mod bar;
 mod lines;
@@ -9,13 +9,14 @@ use std::io::{IsTerminal, stderr};
 pub use bar::BarProgress;
 pub use lines::LineProgress;
 
-/// Who watches a run.
+/// A display of a run's progress.
 pub trait Progress {
-    /// Something happened. Returns quickly and leaves no thread behind: a trial may be about to start.
+    /// Shows an event. The call must return quickly and leave no thread running, since a trial may
+    /// be about to start.
     fn event(&mut self, event: &Event);
 }
 
-/// Watches nothing.
+/// Shows nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SilentProgress;
 
@@ -23,7 +24,8 @@ impl Progress for SilentProgress {
     fn event(&mut self, _: &Event) {}
 }
 
-/// A bar when stderr is a terminal, else plain lines on stderr, at most one per second for trials that went well.
+/// A bar when stderr is a terminal, else plain lines on stderr, at most one per second for trials
+/// that went well.
 #[must_use]
 pub fn on_stderr() -> Box<dyn Progress> {
     match stderr().is_terminal() {

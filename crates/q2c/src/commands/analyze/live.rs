@@ -1,4 +1,5 @@
-//! `q2c analyze --live`: a capture that shows its analysis while it runs, and all of it at the end.
+//! The command `q2c analyze --live`. It analyses each interval of a capture while it runs, and the
+//! whole capture at the end.
 
 use super::{Feed, show};
 use crate::args::AnalyzeArgs;
@@ -21,10 +22,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// A table needs so many columns.
+/// The table needs at least this many columns.
 const NARROWEST: u16 = 60;
 
-/// Captures, shows, and says what the whole of it says.
+/// Captures, shows each interval, and analyses the whole capture at the end.
 pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
     let name = args.trace.to_string_lossy();
@@ -44,7 +45,7 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     if recording.taken() == 0 {
         say("no I/O completed meanwhile");
     } else {
-        // A signal ended the capture; its analysis is not to end at once, too.
+        // The signal that ended the capture is not to end its analysis, too.
         let go_on = AtomicBool::new(false);
         let path = Path::new(&args.trace);
         let mut feed = Feed::new(path, args.window, &go_on);
@@ -60,11 +61,11 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 /// How intervals are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Face {
-    /// A table in the place of the one before.
+    /// A table that takes the place of the one before.
     Table,
-    /// Lines of the result.
+    /// Lines to stdout.
     Lines,
-    /// Lines of talk: the result is something else.
+    /// Lines to stderr, because stdout is for the result alone.
     Talk,
 }
 
@@ -78,17 +79,17 @@ impl Face {
     }
 }
 
-/// The I/Os of the interval that runs, and what was shown.
+/// The I/Os of the current interval, and what is on the screen.
 struct Live {
     title: String,
     face: Face,
     begun: Instant,
     interval: Duration,
-    /// Begin and end of the interval.
+    /// Begin and end of the current interval.
     from: Instant,
     until: Instant,
     analyzer: Analyzer,
-    /// Not analysed yet.
+    /// I/Os that are not analysed yet.
     some: Vec<Span>,
     completed: u64,
     bytes: u64,
@@ -97,7 +98,7 @@ struct Live {
 }
 
 impl Live {
-    /// I/Os that are held before they are analysed.
+    /// I/Os that are held before they are analysed at most.
     const SOME: usize = 1 << 16;
 
     fn new(title: String, interval: Duration, face: Face) -> Live {
@@ -138,7 +139,7 @@ impl Live {
         self.some.clear();
     }
 
-    /// Ends the interval.
+    /// Ends the current interval, and begins the next one.
     fn finish(&mut self, now: Instant, recorder: &Recorder) -> Result<LiveInterval, Failure> {
         self.analyse();
         let analyzer = std::mem::replace(&mut self.analyzer, Analyzer::new(Layer::Block));
@@ -163,7 +164,7 @@ impl Live {
         Ok(interval)
     }
 
-    /// False when nobody reads any more.
+    /// Shows an interval. Returns false when the reader has closed the pipe.
     fn show(&mut self, interval: &LiveInterval) -> Result<bool, Failure> {
         match self.face {
             Face::Lines => print_while_read(&live_line(interval)),
@@ -188,7 +189,7 @@ impl Watch for Live {
     fn io(&mut self, io: &Recorded) {
         self.completed += 1;
         self.bytes = self.bytes.saturating_add(io.span.bytes);
-        // The analysis asks whether it was merged, not into what.
+        // The analysis asks only whether the I/O was merged, so any id will do.
         let merged_into = if io.lead == 0 { NONE } else { 0 };
         self.some.push(Span {
             merged_into,

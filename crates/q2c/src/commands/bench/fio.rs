@@ -1,4 +1,4 @@
-//! A fio job file in the place of flags.
+//! Points for `q2c bench` from a fio job file in the place of flags.
 
 use crate::args::SECONDS;
 use crate::failure::{Fails, Failure};
@@ -8,7 +8,8 @@ use q2c_result::Exit;
 use std::fmt::Display;
 use std::path::Path;
 
-/// Adds what the file asks for, says what of it changes nothing, and gives the file back as it was read.
+/// Adds to `asked` what the job file asks for and no flag has set. Says on stderr which options of
+/// the file change nothing. Returns the bytes of the file.
 pub fn fill(asked: &mut Asked, path: &Path) -> Result<Vec<u8>, Failure> {
     let refused = |why: &dyn Display| {
         let why = format!("run the fio job file {}: {why}", path.display());
@@ -37,7 +38,8 @@ pub fn fill(asked: &mut Asked, path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(text)
 }
 
-/// The part of a target of `whole` bytes that a file asks for, in bytes; enough of the largest blocks must fit into it.
+/// The part of the target that `size` of a job file asks for, bytes; `None` for all of it. The
+/// target has `whole` bytes, and the part must hold `least_blocks` blocks of `largest` bytes.
 pub fn span(
     size: Option<q2c_fio::Size>,
     whole: u64,

@@ -1,4 +1,4 @@
-//! `q2c bench`.
+//! The command `q2c bench`.
 
 mod fio;
 mod order;
@@ -25,7 +25,7 @@ use q2c_run::{RunDir, RunState, runner};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Benchmarks: a new run, or the rest of an interrupted one.
+/// Benchmarks: begins a new run, or goes on with an interrupted one.
 pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let Session {
         spec,
@@ -71,7 +71,7 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     Ok(session::end(state, place, &path))
 }
 
-/// Why there is no number at all; none where there is one.
+/// The reason why there is no number at all; `None` where there is one.
 fn nothing_measured(result: &BenchResult) -> Option<String> {
     let cells = &result.cells;
     let first = cells.first()?;
@@ -83,7 +83,7 @@ fn nothing_measured(result: &BenchResult) -> Option<String> {
     })
 }
 
-/// Everything that a session stands on.
+/// Everything that a session needs, in a new run or in an interrupted one.
 struct Session {
     spec: BenchSpec,
     place: Workbench,
@@ -129,7 +129,8 @@ fn fresh(args: &BenchArgs, stop: &AtomicBool) -> Result<Session, Failure> {
     })
 }
 
-/// The job comes from the plan of the run, whatever is on the command line besides.
+/// Takes the job from the plan of the run in the folder at `path`. What the command line says of
+/// the job does not count.
 fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<Session, Failure> {
     let spec: BenchSpec = read_plan(path).or_exit(Exit::Input)?;
     let bad = || Failure::new(Exit::Input, "understand rw in the run's plan.toml");
@@ -152,7 +153,7 @@ fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<Session, 
     })
 }
 
-/// What the target is opened for: writing as soon as one pattern writes.
+/// The pattern that the target is opened for: one that writes, if there is one.
 fn strongest(patterns: &[String]) -> Result<Pattern, String> {
     let parsed = patterns
         .iter()
@@ -165,7 +166,7 @@ fn strongest(patterns: &[String]) -> Result<Pattern, String> {
     Ok(patterns.into_iter().find(|p| p.write).unwrap_or(read))
 }
 
-/// What the opening of the target needs to know.
+/// The arguments with which the target is opened.
 fn workload(target: Option<String>, bs: Vec<Bytes>, rw: Pattern, run: RunArgs) -> WorkloadArgs {
     WorkloadArgs {
         target,
@@ -180,7 +181,7 @@ fn workload(target: Option<String>, bs: Vec<Bytes>, rw: Pattern, run: RunArgs) -
     }
 }
 
-/// What was asked for, defaults in the place of what was not said.
+/// The plan: what was asked for, with defaults for the rest.
 fn spec(
     args: &BenchArgs,
     asked: Asked,
@@ -252,7 +253,8 @@ fn bench(
     done.or_exit_of(|error| error.exit())
 }
 
-/// The last kernel line whose preadv2 polls is 5.18; the kernel's own sleep came with 4.10.
+/// First and last version of Linux in which preadv2 polls and the kernel can sleep first: its own
+/// sleep came with 4.10, and 5.18 is the last version in which preadv2 polls.
 const KERNEL_HYBRID: std::ops::RangeInclusive<(u32, u32)> = (4, 10)..=(5, 18);
 
 fn abilities(place: &Workbench, media: &Media) -> Abilities {

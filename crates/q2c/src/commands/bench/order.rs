@@ -1,4 +1,4 @@
-//! Which CPUs the jobs take, in which order.
+//! The order in which jobs take CPUs.
 
 use crate::failure::{Fails, Failure};
 use crate::workbench::Workbench;
@@ -12,9 +12,9 @@ use q2c_result::Exit;
 /// CPUs in the order in which jobs take them.
 pub struct Order {
     pub cpus: Vec<u32>,
-    /// The order in words.
+    /// The order in words, for the result.
     pub words: String,
-    /// Steps in it.
+    /// Numbers of jobs at which the order goes on to CPUs of another kind.
     pub borders: Vec<Border>,
 }
 
@@ -29,7 +29,7 @@ pub fn order(asked: &Asked, place: &Workbench) -> Result<Order, Failure> {
         },
     };
     if let Some(helper) = asked.helper_cpu {
-        // A single job on the first CPU, and its helper on the next: the rest wait behind them.
+        // A single job takes the first CPU and its helper the second. The other CPUs follow.
         named(&[helper], &allowed)?;
         order.cpus.retain(|cpu| *cpu != helper);
         if order.cpus.is_empty() {
@@ -42,7 +42,8 @@ pub fn order(asked: &Asked, place: &Workbench) -> Result<Order, Failure> {
     Ok(order)
 }
 
-/// The stored order of a run that goes on, with the steps that today's machine has in it.
+/// The stored order of a run that goes on. Its borders are those that the machine has now; there
+/// are none when the machine would now give another order.
 pub fn stored(spec: &BenchSpec, place: &Workbench) -> Result<Order, Failure> {
     let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
     let today = by_topology(place, &allowed);
@@ -77,7 +78,8 @@ fn by_topology(place: &Workbench, allowed: &[CpuId]) -> Order {
     }
 }
 
-/// CPUs that may be used, each once: one named twice would count as two.
+/// Checks that each CPU may be used and is named once. A CPU that is named twice would count as
+/// two.
 fn named(cpus: &[u32], allowed: &[CpuId]) -> Result<Vec<u32>, Failure> {
     let have: Vec<String> = allowed.iter().map(|cpu| cpu.0.to_string()).collect();
     let wrong = |why: String| Err(Failure::new(Exit::Usage, why));

@@ -1,4 +1,4 @@
-//! What a capture leaves.
+//! The outcome of a capture.
 
 use super::Target;
 use crate::args::CaptureArgs;
@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The I/Os, and what is told of them.
+/// The I/Os of a capture, and their description.
 pub struct Captured {
     recording: Recording,
     described: Described,
 }
 
-/// What a trace says of itself.
+/// The description of a capture, from which the trace's metadata is made.
 pub struct Described {
     missing: Missing,
     unix_of_zero: Option<u64>,
@@ -33,7 +33,7 @@ impl Captured {
         }
     }
 
-    /// Says what is not in the recording, where it is anything.
+    /// Says on stderr how many I/Os the recording lacks, if it lacks any.
     pub fn tell_missing(&self) {
         let missing = &self.described.missing;
         if missing.lost > 0 {
@@ -50,14 +50,15 @@ impl Captured {
         }
     }
 
-    /// Both.
+    /// The recording and its description, apart.
     pub fn apart(self) -> (Recording, Described) {
         (self.recording, self.described)
     }
 }
 
 impl Described {
-    /// Of a capture that ends now.
+    /// Describes a capture that ends now. `by` has the way of capturing, and the reason why BPF was
+    /// refused, if it was.
     pub fn new(
         roots: &Roots,
         target: &Target,
@@ -92,7 +93,7 @@ impl Described {
         }
     }
 
-    /// The command that ran meanwhile, and how it ended.
+    /// Adds the command that ran meanwhile, and how it ended.
     pub fn command(&mut self, words: &[OsString], status: Option<String>) {
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         if !words.is_empty() {
@@ -102,7 +103,7 @@ impl Described {
         self.facts.extend(status);
     }
 
-    /// As a trace has it whose first I/O began at `origin`.
+    /// The metadata of a trace whose first I/O began at `origin`, ns of CLOCK_MONOTONIC.
     pub fn meta(self, origin: Option<u64>) -> TraceMeta {
         let zero = self.unix_of_zero.zip(origin);
         TraceMeta {

@@ -1,4 +1,4 @@
-//! The command that is recorded.
+//! The command that runs during a capture.
 
 use crate::failure::{Fails, Failure};
 use crate::output::say;
@@ -10,11 +10,12 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long it may take to end after SIGTERM.
+/// How long the command may take to end after SIGTERM. Then it is killed.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The command at work, or none.
+/// The command that runs during a capture, or none. A command that still runs is killed when this
+/// value is dropped.
 pub struct Child {
     words: Vec<OsString>,
     child: Option<std::process::Child>,
@@ -22,7 +23,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// There is none.
+    /// No command.
     pub fn none() -> Child {
         Child {
             words: Vec::new(),
@@ -31,7 +32,7 @@ impl Child {
         }
     }
 
-    /// Starts it; what it prints goes to stderr.
+    /// Starts the command, or none where `words` is empty. What the command prints goes to stderr.
     pub fn start(words: &[OsString]) -> Result<Child, Failure> {
         let Some((program, arguments)) = words.split_first() else {
             return Ok(Child::none());
@@ -52,17 +53,17 @@ impl Child {
         })
     }
 
-    /// What was started.
+    /// The command and its arguments; empty when there is none.
     pub fn words(&self) -> &[OsString] {
         &self.words
     }
 
-    /// Whether there is one.
+    /// Whether there is a command.
     pub fn is_there(&self) -> bool {
         self.child.is_some()
     }
 
-    /// Whether it has ended; a recording without a command does not end by itself.
+    /// Whether the command has ended; never true when there is none.
     pub fn is_over(&mut self) -> Result<bool, Failure> {
         let Some(child) = &mut self.child else {
             return Ok(false);
@@ -71,7 +72,7 @@ impl Child {
         Ok(self.status.is_some())
     }
 
-    /// Asks it to end, and sees to it.
+    /// Ends the command by SIGTERM, and kills it if that takes too long.
     pub fn stop(&mut self) -> Result<(), Failure> {
         if self.child.is_none() || self.is_over()? {
             return Ok(());
@@ -93,7 +94,8 @@ impl Child {
         Ok(())
     }
 
-    /// How it ended, in words, said when it went wrong.
+    /// The command's exit code or signal in words; `None` when it has not ended or there is none. A
+    /// failure is also told on stderr.
     pub fn status(&self) -> Option<String> {
         let status = self.status?;
         let words = match status.code() {
@@ -109,7 +111,7 @@ impl Child {
 }
 
 impl Drop for Child {
-    /// Nothing goes on behind an error.
+    /// The command must not go on after an error.
     fn drop(&mut self) {
         if self.status.is_none()
             && let Some(child) = &mut self.child

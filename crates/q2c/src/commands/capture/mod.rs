@@ -14,7 +14,7 @@ use super::trace::trace_exit;
 use q2c_result::Exit;
 use q2c_trace::recording::RecordingError;
 
-/// Of a recording that cannot be kept.
+/// The exit code for a recording that cannot be kept.
 pub fn recording_exit(error: &RecordingError) -> Exit {
     match error {
         RecordingError::Trace(error) => trace_exit(error),

@@ -1,4 +1,4 @@
-//! A capture under way.
+//! A capture from its begin to its end.
 
 use super::{Captured, Child, Described, Target, recording_exit};
 use crate::args::{CaptureArgs, temporary};
@@ -12,39 +12,40 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Time between two looks into the rings.
+/// Shortest and longest time between two looks into the rings.
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(20);
 /// Rings fuller than this, in percent, are looked into twice as often; emptier ones half as often.
 const FULL: u64 = 20;
 const EMPTY: u64 = 5;
-/// Most of the recording that is held in memory unless told otherwise.
+/// Memory that the recording may take at most, bytes; also the limit for `--memory`.
 const MEMORY_MOST: u64 = 4 << 30;
-/// Where the system does not say what is free.
+/// Memory for the recording where the system does not say how much is free, bytes.
 const MEMORY: u64 = 256 << 20;
 
-/// How it ended.
+/// How a capture ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// As was asked for.
+    /// As asked: the time was over, the command had ended, nobody watched any more, or a signal
+    /// came and nothing else would have ended the capture.
     Asked,
-    /// By a signal before that.
+    /// By a signal before its time was over or its command had ended.
     Stopped,
 }
 
-/// Looks on.
+/// Watches a capture while it runs.
 pub trait Watch {
-    /// An I/O is over.
+    /// Gets each I/O that was recorded.
     fn io(&mut self, io: &Recorded);
 
-    /// After each look into the rings. False: there is no more to be watched.
+    /// Is called after each look into the rings. Returns false when the capture shall end.
     ///
     /// # Errors
-    /// What was seen cannot be shown.
+    /// When the I/Os that were seen cannot be shown.
     fn look(&mut self, recorder: &Recorder) -> Result<bool, Failure>;
 }
 
-/// Does not look.
+/// A watcher that does nothing.
 pub struct Quiet;
 
 impl Watch for Quiet {
@@ -55,7 +56,9 @@ impl Watch for Quiet {
     }
 }
 
-/// Recorder, what it saw, and the command that is watched.
+/// A capture that runs: the recorder, the recording so far, and the command, if there is one. The
+/// calls come in this order: [`Session::begin`], [`Session::run`], [`Session::follow`],
+/// [`Session::conclude`].
 pub struct Session<'a> {
     roots: &'a Roots,
     target: &'a Target,
@@ -66,7 +69,7 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Begins to record; says so where it is not by BPF and why.
+    /// Begins to record. Says on stderr when it is not by BPF, and why.
     pub fn begin(
         roots: &'a Roots,
         target: &'a Target,
@@ -89,17 +92,18 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// By what means.
+    /// The way of capturing.
     pub fn by(&self) -> By {
         self.recorder.by()
     }
 
-    /// Watches a command.
+    /// Takes the command that runs during the capture and ends it.
     pub fn run(&mut self, child: Child) {
         self.child = child;
     }
 
-    /// Takes records until the time is over, the command has ended, nobody watches any more, or `stop`.
+    /// Takes records until the time is over, the command has ended, `watch` wants no more, or
+    /// `stop` is set. A command that still runs is ended then.
     pub fn follow(&mut self, watch: &mut impl Watch, stop: &AtomicBool) -> Result<Ended, Failure> {
         let begun = Instant::now();
         let length = self.args.seconds.map(Duration::from_secs_f64);
@@ -109,7 +113,7 @@ impl<'a> Session<'a> {
             let drained = self.drain(watch)?;
             if stop.load(Ordering::Acquire) {
                 self.child.stop()?;
-                // Without anything else that would end it, the signal is how it ends.
+                // When nothing else would end the capture, the signal is its normal end.
                 return Ok(if open { Ended::Asked } else { Ended::Stopped });
             }
             if self.child.is_over()? {
@@ -138,7 +142,8 @@ impl<'a> Session<'a> {
         drained.or_exit_of(|e| e.exit())?.or_exit_of(recording_exit)
     }
 
-    /// Ends it: the last records, what was lost, and how the command ended. The recorder is gone then.
+    /// Ends the capture: takes the last records, and asks what was lost and how the command ended.
+    /// The recorder is gone then.
     pub fn conclude(mut self, watch: &mut impl Watch) -> Result<Captured, Failure> {
         let recording = &mut self.recording;
         let ended = self.recorder.end(|io| {

@@ -1,4 +1,4 @@
-//! What is captured.
+//! The target of a capture.
 
 use crate::args::CaptureArgs;
 use crate::failure::{Fails, Failure};
@@ -11,16 +11,16 @@ use std::path::Path;
 /// A device or a file by its name, and the disks whose queues take its requests.
 #[derive(Clone)]
 pub struct Target {
-    /// As it was named.
+    /// The name as it was given.
     pub name: String,
-    /// Where it leads to.
+    /// The block device that the name leads to.
     pub leaf: Leaf,
-    /// The disks.
+    /// The disks whose I/Os are recorded.
     pub disks: Vec<Disk>,
 }
 
 impl Target {
-    /// The disk of a device's path, of a file's file system, or of a kernel name.
+    /// Finds the disks of a device's path, of the file system of a file, or of a kernel name.
     pub fn find(roots: &Roots, target: &str) -> Result<Target, Failure> {
         let path = Path::new(target);
         let is_name = !target.contains('/') && !path.exists();
@@ -37,13 +37,13 @@ impl Target {
         })
     }
 
-    /// The disks with their numbers.
+    /// Names and numbers of the disks.
     pub fn names(&self) -> String {
         let name = |disk: &Disk| format!("{} ({})", disk.name, disk.dev);
         self.disks.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 
-    /// What is recorded, in a line.
+    /// Says in a line what is recorded, and how. `alone` is true when no command runs.
     pub fn told(&self, args: &CaptureArgs, by: By, alone: bool) -> String {
         let below = match self.leaf.below.is_empty() {
             true => String::new(),

@@ -7,7 +7,9 @@ use q2c_result::Exit;
 use q2c_result::tune::Calibration;
 use std::fs;
 
-/// The costs, and where they are from.
+/// The costs, and in words where they come from. A file of calibrations has one per block size:
+/// `bs` names the one to use; without it the traces must have a single block size, the one in
+/// `sizes`.
 pub(super) fn cost(
     args: &CostArgs,
     bs: Option<Bytes>,

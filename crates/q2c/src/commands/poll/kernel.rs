@@ -1,4 +1,4 @@
-//! `q2c poll watch --kernel`.
+//! The command `q2c poll watch --kernel`.
 
 use super::device;
 use crate::args::WatchArgs;
@@ -14,12 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a signal may wait.
+/// The longest time between two looks at the stop flag.
 const PATIENCE: Duration = Duration::from_millis(40);
-/// Intervals kept for the result.
+/// Intervals kept for the result at most. When there are more, the older half is dropped.
 const KEPT: usize = 20_000;
 
-/// Watches until its time is over, a signal, or the device's end.
+/// Watches until the time asked for is over, a signal comes, the device goes away, or the reader of
+/// the lines has closed the pipe.
 pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
     let Some(name) = &args.workload.target else {
@@ -47,7 +48,7 @@ struct Session {
     not_kept: u64,
 }
 
-/// How it ended.
+/// How the watch ended. `Asked`: the time was over, or nobody reads the lines any more.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ended {
     Asked,
@@ -93,7 +94,8 @@ impl Session {
         self.intervals.push(interval);
     }
 
-    /// False when nobody reads on.
+    /// Prints a line: to stderr with `--json`, else to stdout. Returns false when the reader has
+    /// closed the pipe.
     fn line(&self, line: &str) -> Result<bool, Failure> {
         if self.json {
             say(line);

@@ -1,4 +1,4 @@
-//! `q2c poll`.
+//! The commands of `q2c poll`.
 
 mod cost;
 mod kernel;
@@ -15,7 +15,7 @@ use q2c_result::Exit;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Runs one of its commands.
+/// Runs the command that was asked for.
 pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     match &args.command {
         PollCommand::Sim(args) => sim::run(args, stop),
@@ -26,7 +26,8 @@ pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     }
 }
 
-/// The disk of a device's path, of a file on it, or of a kernel name such as nvme0n1.
+/// Finds the disk by a device's path, by a file on it, or by a kernel name such as nvme0n1. A
+/// device that stands on other disks is refused, with their names.
 fn device(roots: &Roots, name: &str) -> Result<Leaf, Failure> {
     let path = Path::new(name);
     let is_name = !name.contains('/') && !path.exists();

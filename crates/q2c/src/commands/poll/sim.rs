@@ -1,4 +1,4 @@
-//! `q2c poll sim`.
+//! The command `q2c poll sim`.
 
 use super::cost::cost;
 use super::source::trace;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Simulates.
+/// Simulates classic polling, the oracle and the rules asked for, and prints the outcomes.
 pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let simulation = simulation(args, stop)?;
     match args.json {
@@ -23,10 +23,11 @@ pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Least time that counts when none is asked for: windowed rules need many of their periods.
+/// The simulated time that counts is at least this long unless `--measure` is given: rules with
+/// windows need many of their periods.
 const MEASURE: Nanos = Nanos::from_millis(2_000);
 
-/// What was simulated on what, and what it gives.
+/// The result: what was simulated, on which trace and at which costs, and the outcomes.
 #[derive(Serialize)]
 struct Simulation {
     schema: &'static str,
@@ -40,18 +41,19 @@ struct Simulation {
     methods: Vec<Row>,
 }
 
-/// One method.
+/// One method and its outcome.
 #[derive(Serialize)]
 struct Row {
     method: String,
     #[serde(flatten)]
     gives: Outcome,
-    /// Of a rule with a formula.
+    /// Only for a rule with a formula.
     #[serde(skip_serializing_if = "Option::is_none")]
     windows: Option<Windows>,
 }
 
-/// What a formula made of its windows, warm-up included.
+/// Number of windows that a formula saw, and of those in which it gave a negative time or no
+/// number. Windows of the warm-up are counted, too.
 #[derive(Serialize)]
 struct Windows {
     all: u64,
@@ -166,7 +168,8 @@ fn in_words(simulation: &Simulation) -> String {
     lines.join("\n")
 }
 
-/// That a formula gave no time, so that its rule polled.
+/// Says in how many windows a formula gave no time, so that the rule polled. `None` when it always
+/// gave one.
 fn no_time(row: &Row) -> Option<String> {
     let Windows {
         all,

@@ -1,4 +1,4 @@
-//! From paths to traces that can be simulated.
+//! Reads recordings into traces that can be simulated.
 
 use crate::args::SourceArgs;
 use crate::commands::trace::import_exit;
@@ -8,7 +8,7 @@ use q2c_study::{SourceError, Trace, read};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// One of so many `inputs`.
+/// Reads the recording at `path`, one of `inputs` recordings that share the memory.
 pub(super) fn trace(
     path: &Path,
     args: &SourceArgs,

@@ -1,4 +1,4 @@
-//! `q2c poll steer`.
+//! The command `q2c poll steer`.
 
 use super::device;
 use crate::args::SteerArgs;
@@ -16,10 +16,12 @@ use std::io::BufWriter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often the daemon tells what it does, and looks whether the setting is still its own.
+/// Time between two lines of output. With each line the daemon also looks whether the setting is
+/// still its own.
 const PULSE: Duration = Duration::from_secs(1);
 
-/// Steers until its time is over or a signal comes; both are an end as wanted.
+/// Steers until the time asked for is over or a signal comes. Both are normal ends. Then puts the
+/// setting back.
 pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
     let policy = args.policy().or_exit(Exit::Usage)?;
@@ -34,7 +36,7 @@ pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         mixed: false,
     };
     let followed = session.follow(stop);
-    // Put back first, whatever happened.
+    // The setting is put back before anything else, also after an error.
     let Session {
         daemon, sum, mixed, ..
     } = session;
@@ -98,7 +100,8 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// How it ended.
+    /// Turns the daemon until the end, and prints a line each [`PULSE`]. Returns how the steering
+    /// ended, as the result says it: `signal` or `asked`.
     fn follow(&mut self, stop: &AtomicBool) -> Result<&'static str, Failure> {
         let begun = Instant::now();
         let mut told = begun;
@@ -151,7 +154,8 @@ impl Session<'_> {
         sum.delay = pulse.delay;
     }
 
-    /// A reader that has seen enough does not end a daemon.
+    /// Prints a line: to stderr with `--json`, else to stdout. The daemon goes on when the reader
+    /// has closed the pipe.
     fn line(&self, line: &str) -> Result<(), Failure> {
         match self.args.json {
             true => {

@@ -1,4 +1,4 @@
-//! `q2c poll sweep`.
+//! The command `q2c poll sweep`.
 
 use super::cost::cost;
 use super::source::trace;
@@ -18,14 +18,14 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// A sweep that takes longer than this asks first.
+/// A sweep that would take longer than this, seconds, is refused without `--yes`.
 const LONG_S: f64 = 120.0;
-/// Configurations simulated to find out how long a sweep takes.
+/// Policies of each family that are simulated beforehand to estimate the time of a sweep.
 const SAMPLE: u64 = 64;
-/// Fewer cells than this are not worth a look beforehand.
+/// A sweep of fewer cells than this is run without an estimate of its time.
 const FEW: u64 = 10_000;
 
-/// Sweeps.
+/// Simulates the policies on all traces, writes the files asked for, and prints the result.
 pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let begun = Instant::now();
     let read = |path| trace(path, &args.source, args.inputs.len(), stop);
@@ -64,7 +64,8 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The families spelled out, then the user's own rules; the standard grid when nothing is asked for.
+/// The policies to simulate: the families spelled out, then the user's own rules. When nothing is
+/// asked for, they are the standard grid.
 fn policies(
     args: &SweepArgs,
     own: Vec<PolicySpec>,
@@ -82,7 +83,7 @@ fn policies(
     })
 }
 
-/// The simulator's grid, and every rule that it leaves out with its defaults.
+/// The simulator's grid, and with default parameters every rule that is not in it.
 fn standard(p50: Nanos) -> Vec<PolicySpec> {
     let mut all = Grid::standard(p50).policies;
     let has = |all: &[PolicySpec], name: &str| all.iter().any(|p| p.rule().name == name);
@@ -94,7 +95,8 @@ fn standard(p50: Nanos) -> Vec<PolicySpec> {
     all
 }
 
-/// Tries a few of many configurations, and asks before a sweep that takes long.
+/// Estimates the time of a large sweep by a sample of its policies. Refuses a sweep that would take
+/// longer than [`LONG_S`] without `--yes`.
 fn worth_it(args: &SweepArgs, study: &mut Study<'_>, stop: &AtomicBool) -> Result<(), Failure> {
     let count: u64 = args.policy.iter().map(Family::count).sum();
     let cells = count * study.traces.len() as u64;

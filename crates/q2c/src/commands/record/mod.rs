@@ -1,4 +1,4 @@
-//! `q2c trace record`.
+//! The command `q2c trace record`.
 
 mod place;
 
@@ -14,7 +14,7 @@ use q2c_result::Exit;
 use q2c_trace::TraceWriter;
 use std::sync::atomic::AtomicBool;
 
-/// Records, writes the trace, says what it holds.
+/// Records, writes the trace, and prints what it holds.
 pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
     let target = Target::find(&roots, &args.target)?;
@@ -32,7 +32,7 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     captured.tell_missing();
     write(captured, writer)?;
     let trace = place.finish()?;
-    // A signal ended the recording; reading the trace is not to end at once, too.
+    // The signal that ended the recording is not to end the reading of the trace, too.
     info_of(&trace, args.json, &AtomicBool::new(false))?;
     Ok(match ended {
         Ended::Asked => Exit::Done,

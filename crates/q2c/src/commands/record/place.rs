@@ -1,4 +1,4 @@
-//! Where the trace goes: a name of the user's, or a run folder.
+//! The place of the trace: a path that the user named, or a run folder.
 
 use crate::args::{CaptureArgs, RecordArgs};
 use crate::failure::{Fails, Failure};
@@ -8,10 +8,10 @@ use q2c_run::{Identity, RunDir, RunState};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Folder of runs.
+/// The folder in which run folders are made.
 const RUNS: &str = "runs";
 
-/// What was asked for, as the run folder keeps it.
+/// The plan in the run folder.
 #[derive(Serialize)]
 struct Plan {
     target: String,
@@ -20,7 +20,7 @@ struct Plan {
     command: Vec<String>,
 }
 
-/// The trace's name, and the folder when it is a run's.
+/// Path of the trace, and its run folder where the user named no path.
 pub struct Place {
     trace: PathBuf,
     folder: Option<RunDir>,
@@ -58,7 +58,7 @@ impl Place {
         &self.trace
     }
 
-    /// The trace is whole.
+    /// Marks the run as complete, once the trace is whole. Returns the path of the trace.
     pub fn finish(self) -> Result<PathBuf, Failure> {
         if let Some(folder) = self.folder {
             folder.finish(RunState::Complete).or_exit(Exit::Device)?;

@@ -1,4 +1,4 @@
-//! From options to a plan, and to what a result says of it.
+//! Turns the options into the plan of a replay, and into the description of the job in its result.
 
 use super::site::Open;
 use crate::args::{
@@ -15,16 +15,18 @@ use q2c_result::replay::ReplayJob;
 use q2c_sys::thread;
 use std::path::Path;
 
-/// The largest request that there is memory for; longer ones are shortened, and counted.
+/// The largest request that there is memory for, bytes. Longer ones are shortened, and counted.
 const LARGEST: u64 = 16 << 20;
-/// Memory of a thread's buffers in each direction, and how many these are at least and at most.
+/// Memory of a thread's buffers in each direction, bytes, and the least and the largest number of
+/// these buffers.
 const POOL: usize = 2 << 20;
 const LEAST: usize = 2;
 const MOST: usize = 256;
-/// Parts that a timed replay is told in.
+/// Number of windows that a timed replay is divided into in the result.
 const WINDOWS: usize = 240;
 
-/// What becomes of writes: as asked; else allowed where every target is named once more.
+/// What becomes of writes: as asked. Without an option they are allowed where every target is
+/// simulated or named by `--allow-write`, and are read otherwise.
 pub fn writes(how: &HowArgs, sites: &[Open]) -> WritesName {
     let targets = || sites.iter().flat_map(|open| &open.site.facts);
     let named = |path: &str| {
@@ -41,7 +43,7 @@ pub fn writes(how: &HowArgs, sites: &[Open]) -> WritesName {
         })
 }
 
-/// Whether a target is to be written.
+/// Whether `target` has to be opened for writing.
 pub fn opens_for_writing(how: &HowArgs, target: &str) -> bool {
     let named = how
         .run
@@ -56,7 +58,7 @@ pub fn opens_for_writing(how: &HowArgs, target: &str) -> bool {
 }
 
 fn discards(how: &HowArgs, writes: WritesName) -> DiscardsName {
-    // Kernel AIO has none: they would fail.
+    // Kernel AIO has no discards: they would fail.
     let has = !matches!(how.engine, Some(EngineSpec::Libaio(_)));
     how.discards.unwrap_or(match writes {
         WritesName::Allow if has => DiscardsName::Allow,
@@ -64,7 +66,7 @@ fn discards(how: &HowArgs, writes: WritesName) -> DiscardsName {
     })
 }
 
-/// As the library takes it.
+/// The mode as `q2c_replay` takes it.
 pub fn mode(how: &HowArgs) -> Mode {
     match how.mode {
         ModeName::Timed => Mode::Timed { speed: how.speed },
@@ -87,9 +89,10 @@ pub fn mode(how: &HowArgs) -> Mode {
     }
 }
 
-/// As the library takes it; targets are those of the sites.
+/// The plan as `q2c_replay` takes it. It has no targets, as they are those of the sites.
 pub fn plan(how: &HowArgs, facts: &Facts, writes: WritesName, cpus: Vec<CpuId>) -> Plan {
-    // A request that begins or ends within a block becomes longer by one.
+    // A request that begins or ends within a block is widened to whole blocks, so a buffer needs
+    // one block (4 KiB) more.
     let size = facts.largest.0.clamp(1, LARGEST).next_multiple_of(4096) as usize + 4096;
     let discards = discards(how, writes);
     Plan {
@@ -140,7 +143,7 @@ pub fn plan(how: &HowArgs, facts: &Facts, writes: WritesName, cpus: Vec<CpuId>) 
     }
 }
 
-/// As a result says it.
+/// The job as the result describes it.
 pub fn job(
     how: &HowArgs,
     sites: &[Open],

@@ -1,4 +1,4 @@
-//! `q2c replay` and `q2c compare`.
+//! The commands `q2c replay` and `q2c compare`.
 
 mod job;
 mod site;
@@ -20,9 +20,9 @@ use source::Source;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// So often a compared trial is repeated in which the replayer was late by its own fault.
+/// How often `q2c compare` repeats a trial in which the replayer was late by its own fault.
 const REPEATS: u32 = 3;
-/// What a recording holds in memory, the rest in an unnamed file.
+/// Memory for the rows of `--record`; the rest is held in an unnamed file.
 const MEMORY: Bytes = Bytes(256 << 20);
 
 /// Replays a trace on a target.
@@ -105,7 +105,7 @@ pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     Ok(exit(ran.state(), trials))
 }
 
-/// Why there is no number at all.
+/// The reason why there is no number at all, as a failure.
 fn nothing(ran: &Ran, sites: &[Site]) -> Failure {
     if let Some(why) = ran.aborted() {
         return Failure::new(Exit::Device, format!("replay on {why}"));
@@ -114,7 +114,7 @@ fn nothing(ran: &Ran, sites: &[Site]) -> Failure {
         .iter()
         .find_map(|site| ran.of(&site.name).1.into_iter().next());
     match first {
-        // It says "failed to" itself.
+        // The reason begins with "failed to" itself.
         Some(why) => Failure::new(
             Exit::Environment,
             why.strip_prefix("failed to ").unwrap_or(&why),
@@ -126,7 +126,8 @@ fn nothing(ran: &Ran, sites: &[Site]) -> Failure {
     }
 }
 
-/// A device that failed, a replayer that was late, a signal.
+/// The exit code: a device that failed counts before a replayer that was late. A run that is not
+/// complete was stopped by a signal, or failed in between.
 fn exit<'a>(state: RunState, trials: impl Iterator<Item = &'a ReplayTrial>) -> Exit {
     let mut valid = true;
     let mut failed = false;
@@ -142,7 +143,7 @@ fn exit<'a>(state: RunState, trials: impl Iterator<Item = &'a ReplayTrial>) -> E
     }
 }
 
-/// What both commands do.
+/// The part of a replay that both commands share.
 struct Run<'a> {
     name: &'static str,
     how: &'a HowArgs,

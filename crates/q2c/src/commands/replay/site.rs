@@ -1,4 +1,4 @@
-//! Targets: opened, checked, with the trace's devices that each gets.
+//! Opens and checks targets, and gives each of them its devices of the trace.
 
 use super::job;
 use crate::args::{DiscardsName, HowArgs, ReplayArgs};
@@ -17,24 +17,26 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The block that targets are checked with.
+/// The block size with which targets are checked.
 const BLOCK: Bytes = Bytes(4096);
-/// Blocks of simulated devices.
+/// Block size of simulated devices.
 const SECTOR: Bytes = Bytes(512);
 
-/// A site with what keeps it.
+/// A site (the targets that the trace is replayed on together), with what must stay open meanwhile.
 pub struct Open {
     pub site: Site,
-    /// Where the device's interrupts are counted.
+    /// The devices behind the targets, whose interrupts decide on the CPUs of the submitting
+    /// threads.
     pub leaves: Vec<Leaf>,
-    /// Tells the targets from others of their names.
+    /// Tells the targets from others of the same names.
     pub id: String,
-    /// Nobody else may write them meanwhile.
+    /// Block devices, held open so that nobody else may write them meanwhile.
     pub held: Vec<File>,
 }
 
 impl Open {
-    /// All of a trace's devices on one target, which was named so often before.
+    /// Puts all devices of the trace on one target. `before` says how often the target was named
+    /// before: later ones get a number in their name.
     pub fn alone(
         how: &HowArgs,
         target: &str,
@@ -49,7 +51,7 @@ impl Open {
         Ok(open)
     }
 
-    /// As `q2c replay` was told.
+    /// The site of `q2c replay`: one target, or the targets of `--map`.
     pub fn mapped(args: &ReplayArgs, facts: &Facts) -> Result<Open, Failure> {
         let usage = |why: String| Failure::new(Exit::Usage, why);
         if let Some(target) = &args.target {
@@ -199,14 +201,15 @@ impl Open {
     }
 }
 
-/// As large as simulated devices are asked to be: nothing is wrapped around for want of room.
+/// Size of a simulated target that has room for all devices of the trace, so that no offset begins
+/// again at its start.
 fn span(facts: &Facts, align: Bytes) -> Bytes {
     let spans = facts.devices.iter();
     let spans = spans.map(|device| device.span.next_multiple_of(align.0));
     Bytes(spans.fold(0, u64::saturating_add).min(1 << 62))
 }
 
-/// All targets aligned to the largest blocks among them: else they would not get the same work.
+/// Aligns all targets to the largest blocks among them. Otherwise they would not get the same work.
 pub fn align_alike(sites: &mut [Open], facts: &Facts) {
     let targets = sites.iter().flat_map(|open| &open.site.targets);
     let Some(most) = targets.map(|target| target.align).max() else {
@@ -223,7 +226,8 @@ pub fn align_alike(sites: &mut [Open], facts: &Facts) {
     }
 }
 
-/// Only what submits without waiting can keep a schedule.
+/// Refuses engines that cannot replay: only an engine that submits without waiting can keep a
+/// schedule.
 fn check(engine: &EngineSpec) -> Result<(), Failure> {
     let refused = match engine {
         EngineSpec::Pvsync2(_) => "it waits for each request in its call",
@@ -238,7 +242,8 @@ fn check(engine: &EngineSpec) -> Result<(), Failure> {
     Err(Failure::new(Exit::Usage, why))
 }
 
-/// CPUs of the submitting threads: as asked, or those that take none of the device's interrupts before those that do.
+/// CPUs of the submitting threads: as asked, else the allowed ones from the last to the first. CPUs
+/// that take most of a device's interrupts come last.
 pub fn cpus(how: &HowArgs, sites: &[Open]) -> Result<Vec<CpuId>, Failure> {
     let allowed = q2c_sys::thread::allowed_cpus().or_exit(Exit::Environment)?;
     if let Some(asked) = &how.cpus {

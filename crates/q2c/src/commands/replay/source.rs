@@ -1,4 +1,4 @@
-//! The trace: q2c's own, or imported into one that goes with the command.
+//! The trace that is replayed: q2c's own, or an import that is removed at the end of the command.
 
 use crate::args::{HowArgs, ShareName, temporary};
 use crate::commands::trace::{import_exit, trace_exit};
@@ -13,33 +13,34 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Requests that are read in a second, or a little less: told before a long reading.
+/// Requests read per second, or a little less than that. The user is told how long a long reading
+/// will take.
 const PER_SECOND: f64 = 2e6;
-/// What is read in less time is not told, seconds.
+/// A reading that is expected to be shorter than this, seconds, is not announced.
 const SOON: f64 = 5.0;
 
 /// An open trace and what it holds.
 pub struct Source {
-    /// As it was named.
+    /// The path as it was given.
     pub name: String,
-    /// What made it.
+    /// Format of an imported recording, or the source that q2c's own trace names.
     pub made_by: String,
     pub facts: Facts,
     _imported: Option<Imported>,
 }
 
-/// A trace that is removed at the end.
+/// An imported trace. It is removed when this value is dropped.
 struct Imported(PathBuf);
 
 impl Drop for Imported {
     fn drop(&mut self) {
-        // Nothing can be done about one that is gone already.
+        // The file may be gone already.
         std::fs::remove_file(&self.0).ok();
     }
 }
 
 impl Source {
-    /// Opens, imports where needed, and reads it once.
+    /// Opens the trace, after an import where it is not q2c's own, and reads it once for its facts.
     pub fn open(path: &Path, how: &HowArgs, stop: &AtomicBool) -> Result<Source, Failure> {
         let input = Input::recognise(path, how.format.as_deref()).or_exit_of(import_exit)?;
         let made_by = input.format();
@@ -115,7 +116,7 @@ fn tell(facts: &Facts, seconds: f64) {
     ));
 }
 
-/// What a failure of the library means for the command.
+/// The exit code for a failure of the library.
 pub fn exit(error: &ReplayError) -> Exit {
     match error {
         ReplayError::Trace(error) => trace_exit(error),

@@ -1,4 +1,4 @@
-//! `q2c trace export`.
+//! The command `q2c trace export`.
 
 use crate::args::ExportArgs;
 use crate::failure::{Fails, Failure};
@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Exports.
+/// Exports the trace, and says on stderr how many requests were written and left out.
 pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let usage = |words: &str| Failure::new(Exit::Usage, words);
     let format = export::by_name(&args.format).ok_or_else(|| usage("find the format"))?;
@@ -33,7 +33,7 @@ pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     };
     match exported {
         Ok(exported) => say(&told(&exported)),
-        // A reader that has seen enough is no failure.
+        // It is no failure when the reader has closed the pipe.
         Err(ExportError::Write { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => {
             let exit = exit(&error, stop);

@@ -1,4 +1,4 @@
-//! `q2c trace import`.
+//! The command `q2c trace import`.
 
 use super::{import_exit, tell, trace_exit};
 use crate::args::ImportArgs;
@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Records on their way into the trace, until a signal comes.
+/// Counts imported records and writes them into the trace. Refuses them once a signal has come.
 struct UntilStopped<'a> {
     writer: TraceWriter,
     counting: Counting,
@@ -33,7 +33,7 @@ impl RecordSink for UntilStopped<'_> {
     }
 }
 
-/// Imports.
+/// Imports one recording, or merges several by time, and says what the trace holds.
 pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let options = args.recording.options(args.bs);
     let exit = |error: &ImportError| match stop.load(Ordering::Relaxed) {

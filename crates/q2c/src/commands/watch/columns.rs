@@ -1,20 +1,22 @@
-//! Intervals as the columns of a chart.
+//! Puts intervals into the columns of a chart.
 
 use super::session::Shown;
 use q2c_result::watch::{WatchInterval, WatchNumbers};
 
-/// One column: one interval, or several when a minute has more of them than there are columns.
+/// A column has one interval, or several when the chart has fewer columns than a minute has
+/// intervals.
 #[derive(Clone, Debug, Default)]
 pub struct Column {
     numbers: Vec<WatchNumbers>,
-    /// The method at its end.
+    /// The method at the end of the column, as a row of `Session::names`. `None` in a column
+    /// without intervals, and while the method changes.
     pub method: Option<usize>,
-    /// The method changed in it.
+    /// Whether the method changed within the column, or at its begin.
     pub changed: bool,
 }
 
 impl Column {
-    /// The mean of those that have a value.
+    /// The mean of `value` over the intervals that have one; `None` when none has.
     pub fn mean(&self, value: fn(&WatchNumbers) -> Option<f64>) -> Option<f64> {
         let values: Vec<f64> = self.numbers.iter().filter_map(value).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -27,13 +29,15 @@ impl Column {
     }
 }
 
-/// The last `width` columns, the newest to the right, empty ones before the first; `minute` intervals fit in when they can.
+/// The last `width` columns, the newest to the right, with empty ones to the left of the first. As
+/// many intervals share a column as are needed to show `minute` intervals.
 pub fn columns(shown: &Shown, width: usize, minute: usize) -> Vec<Column> {
     let each = minute.div_ceil(width.max(1)).max(1);
     let mut columns: Vec<Column> = Vec::new();
     let mut place = None;
     for (n, interval) in shown.intervals.iter().enumerate() {
-        // By the number since the start: a column keeps its intervals while it moves.
+        // Intervals are grouped by their number since the start, so that a column keeps its
+        // intervals while it moves to the left.
         let now = (shown.first + n as u64) / each as u64;
         if place != Some(now) {
             columns.push(Column::default());
@@ -86,7 +90,8 @@ mod tests {
         assert!(many.iter().all(|c| !c.changed));
     }
 
-    /// Six intervals a minute on three columns are two each: pairs of even and odd numbers since the start.
+    /// Six intervals a minute on three columns make two per column. The first of the two has an
+    /// even number since the start.
     #[test]
     fn several_intervals_share_a_column() {
         let even = columns(&shown(10, 4, 3), 3, 6);

@@ -1,10 +1,11 @@
-//! The screen, drawn from the session alone.
+//! Draws the screen. It depends on the state of the session and on [`Head`] alone.
 
 use super::columns::{Column, columns};
 use super::keys::HELP;
 use super::session::{RATIO, Session, Shown};
 use q2c_model::Nanos;
 use q2c_policy::{LaneMethod, Method};
+use q2c_report::mode::words;
 use q2c_report::terminal::{GAUGES, Gauge};
 use q2c_result::watch::{WatchMethod, WatchNumbers};
 use ratatui::Frame;
@@ -13,17 +14,17 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline, SparklineBar};
 
-/// What does not change while it runs.
+/// What the screen shows that does not change during the watch.
 pub struct Head {
-    /// Target and job.
+    /// Target, block size, pattern and CPUs in words.
     pub job: String,
     /// Length of an interval.
     pub interval: Nanos,
 }
 
-/// Charts show at least this long, when there is room for a column each.
+/// A chart shows at least this many seconds. Where columns are few, several intervals share one.
 const SHOWN_S: f64 = 60.0;
-/// Width of a gauge's name and number.
+/// Width of the name and the number of a gauge, columns.
 const NUMBERS: u16 = 19;
 const COLOURS: [Color; 6] = [
     Color::Cyan,
@@ -41,7 +42,7 @@ static BEHIND: Gauge = Gauge {
     top: None,
 };
 
-/// Draws all of it.
+/// Draws the whole screen. The last line has the help, or a note to the user.
 pub fn draw(frame: &mut Frame<'_>, session: &Session, head: &Head) {
     let rows = [
         Constraint::Length(1),
@@ -80,7 +81,7 @@ fn title(session: &Session, head: &Head) -> Line<'static> {
     line
 }
 
-/// What really runs.
+/// The line that names the method in force, and what the kernel really did.
 fn now(session: &Session) -> Line<'static> {
     let shown = session.shown(1);
     let names = session.names();
@@ -96,12 +97,13 @@ fn now(session: &Session) -> Line<'static> {
         (_, false) => "; background at rest",
     };
     let settling = if last.settled { "" } else { "; settling" };
+    let was = last.was.as_ref().map_or(String::new(), words);
     let method = Span::styled(names[row].method.to_string(), colour(Some(row)));
-    let was = format!(" was {}{background}{settling}", last.was);
+    let was = format!(" was {was}{background}{settling}");
     Line::from(vec![method, Span::raw(was)])
 }
 
-/// The methods to choose among.
+/// The methods to choose among with a mark at the selected one, and whether the background works.
 fn list(session: &Session) -> Vec<Line<'static>> {
     let line = |(n, method): (usize, &LaneMethod)| {
         let (mark, weight) = match n == session.selected {
@@ -152,7 +154,7 @@ fn charts(frame: &mut Frame<'_>, session: &Session, head: &Head, area: Rect) {
     frame.render_widget(Line::raw(changes), marks);
 }
 
-/// The place of the numbers, and that of the chart.
+/// Divides a row into the place of the numbers and that of the chart.
 fn beside(row: Rect) -> [Rect; 2] {
     Layout::horizontal([Constraint::Length(NUMBERS), Constraint::Min(0)]).areas(row)
 }
@@ -182,7 +184,8 @@ fn chart(frame: &mut Frame<'_>, gauge: &Gauge, shown: &Shown, columns: &[Column]
     frame.render_widget(Sparkline::default().data(bars).max(1_000), chart);
 }
 
-/// Below each column in which the method changed: a mark, and the method where there is room before the next.
+/// The line below the charts: a mark at each column in which the method changed, and the method's
+/// name where it fits before the next mark.
 fn changes(columns: &[Column], names: &[WatchMethod], width: usize) -> String {
     let mut line = vec![' '; width];
     let at: Vec<usize> = (0..columns.len()).filter(|&n| columns[n].changed).collect();
@@ -203,7 +206,7 @@ fn changes(columns: &[Column], names: &[WatchMethod], width: usize) -> String {
     line.into_iter().collect()
 }
 
-/// `mean` and `mean 50%`; `poll` and `poll +bg`.
+/// Short and long name of a method: `mean` and `mean 50%`, `poll` and `poll +bg` (with background).
 fn short(method: &WatchMethod) -> (String, String) {
     let rule = method.method.brief();
     let (rule, params) = rule.split_once(':').unwrap_or((&rule, ""));

@@ -1,4 +1,4 @@
-//! Where a watch is shown: the terminal's screen, or lines.
+//! The output of a watch: the terminal's screen, or lines.
 
 use super::draw::{Head, draw};
 use super::keys::{Action, action};
@@ -12,13 +12,14 @@ use ratatui::crossterm::event;
 use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::time::Duration;
 
-/// Where it is shown.
+/// How a watch is shown.
 pub enum Face {
-    /// The whole screen. It is put back when this goes, and at a panic.
+    /// The whole screen of the terminal. It is given back when this value is dropped, and at a
+    /// panic.
     Screen(Screen),
-    /// Lines to stdout, or to stderr where stdout is for the result alone.
+    /// One line for each interval.
     Lines {
-        /// To stderr.
+        /// Whether the lines go to stderr, because stdout is for the result alone.
         aside: bool,
     },
 }
@@ -28,13 +29,14 @@ pub struct Screen(DefaultTerminal);
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // The cursor comes back with the terminal's own end.
+        // The cursor comes back when the `DefaultTerminal` is dropped after this.
         ratatui::restore();
     }
 }
 
 impl Face {
-    /// The screen where there is one with somebody before it, else lines.
+    /// Takes over the screen when stdin, stdout and stderr are a terminal that can move its cursor
+    /// and `plain` is false. Else prints the head of the lines.
     pub fn open(plain: bool, json: bool) -> Result<Self, Failure> {
         let terminal = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -51,7 +53,7 @@ impl Face {
         Ok(Face::Screen(Screen(terminal)))
     }
 
-    /// What was asked for at the keys since the last time.
+    /// The actions of the keys that were pressed since the last call; none where lines are shown.
     pub fn asked(&mut self) -> Result<Vec<Action>, Failure> {
         let mut actions = Vec::new();
         if let Face::Screen(_) = self {
@@ -62,7 +64,8 @@ impl Face {
         Ok(actions)
     }
 
-    /// Shows the latest interval as a line, where lines are shown. False when nobody reads them any more.
+    /// Prints the latest interval as a line, where lines are shown. Returns false when the reader
+    /// has closed the pipe.
     pub fn tell(&self, session: &Session) -> Result<bool, Failure> {
         match (self, session.last()) {
             (Face::Lines { .. }, Some(last)) => self.line(&watch_line(last, &session.names())),
@@ -80,7 +83,7 @@ impl Face {
         }
     }
 
-    /// Draws the screen, where there is one.
+    /// Draws the screen, if there is one.
     pub fn draw(&mut self, session: &Session, head: &Head) -> Result<(), Failure> {
         if let Face::Screen(Screen(terminal)) = self {
             let drawn = terminal.draw(|frame| draw(frame, session, head));

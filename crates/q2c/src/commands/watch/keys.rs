@@ -1,31 +1,31 @@
-//! What the keys mean.
+//! The keys of a watch and their actions.
 
 use ratatui::crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 
 /// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The next method of the list, or the one before.
+    /// Changes to the next method of the list, or to the one before.
     Method { next: bool },
-    /// The rule's ratio one step up or down.
+    /// Moves the rule's ratio one step up or down.
     Ratio { up: bool },
-    /// The background on or off.
+    /// Turns the background on or off.
     Background,
-    /// The screen stands still, or goes on.
+    /// Stops the screen, or lets it go on.
     Pause,
-    /// The end, as asked.
+    /// Ends the watch normally.
     Quit,
-    /// The end, as by SIGINT.
+    /// Ends the watch as SIGINT does.
     Interrupt,
-    /// Nothing but a new drawing.
+    /// Draws the screen again, as its size has changed.
     Redraw,
 }
 
-/// Said below the screen.
+/// The last line of the screen.
 pub const HELP: &str =
     "up/down, tab: method   left/right: ratio   b: background   p: pause   q: quit";
 
-/// What `event` asks for.
+/// The action that `event` asks for; `None` for other keys and for releases.
 pub fn action(event: &Event) -> Option<Action> {
     let key = match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => key,

@@ -1,4 +1,4 @@
-//! `q2c poll watch`.
+//! The command `q2c poll watch`.
 
 mod columns;
 mod draw;
@@ -22,10 +22,10 @@ use session::{Order, Session};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// How long a key may wait.
+/// The longest time between two looks at the keys.
 const PATIENCE: Duration = Duration::from_millis(40);
 
-/// Watches, and prints the medians at the end.
+/// Watches a workload, and prints the medians of its methods at the end.
 pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let (bs, methods) = checked(args)?;
     let bench = Workbench::without_rest("poll watch", &args.workload, stop)?;
@@ -47,7 +47,7 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     conclude(args, bs, &bench, session, Ended::of(left?, end))
 }
 
-/// The one block size, and the methods to choose among.
+/// Checks the arguments. Returns the one block size and the methods to choose among.
 fn checked(args: &WatchArgs) -> Result<(Bytes, Vec<LaneMethod>), Failure> {
     let wrong = |why: String| Err(Failure::new(Exit::Usage, format!("watch {why}")));
     let [bs] = args.workload.bs[..] else {
@@ -87,7 +87,7 @@ fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
     }
 }
 
-/// Everything a watch has in hand.
+/// The arguments, state and output of a watch that runs.
 struct Watcher<'a> {
     args: &'a WatchArgs,
     session: Session,
@@ -95,12 +95,12 @@ struct Watcher<'a> {
     face: Face,
 }
 
-/// How the watcher left.
+/// Why [`Watcher::follow`] returned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Left {
     Asked,
     Interrupted,
-    /// The workload ended first.
+    /// The workload ended first: by a signal or a fault.
     After,
 }
 
@@ -152,12 +152,13 @@ impl Watcher<'_> {
     }
 }
 
-/// Slices are whole nanoseconds: a last one may end some of them early.
+/// Whether a watch of `seconds` is over at `end_ns`. A microsecond may be missing: slices have
+/// whole nanoseconds, so the last one may end a few of them early.
 fn reached(end_ns: u64, seconds: f64) -> bool {
     end_ns + 1_000 >= Nanos::from_secs_f64(seconds).0
 }
 
-/// How it ended.
+/// How the watch ended.
 enum Ended {
     Asked,
     Signal,
@@ -182,7 +183,7 @@ impl Ended {
     }
 }
 
-/// Prints what there is, and tells how it ended.
+/// Prints the result, if there is an interval, and returns the exit code of how the watch ended.
 fn conclude(
     args: &WatchArgs,
     bs: Bytes,

@@ -1,4 +1,5 @@
-//! The state of a watch: what there is to choose among, what runs, what was seen. Touches neither device nor terminal.
+//! The state of a watch: the methods to choose among, the method that runs, and the intervals that
+//! were seen. This module uses neither device nor terminal.
 
 use super::keys::Action;
 use q2c_model::Nanos;
@@ -6,36 +7,40 @@ use q2c_policy::{LaneMethod, PolicySpec};
 use q2c_result::watch::{WatchInterval, WatchMethod};
 use q2c_watch::{WatchInterval as Seen, by_method, mode, numbers, settling};
 
-/// What is asked of the workload.
+/// A change that is asked of the workload.
 #[derive(Clone, Debug)]
 pub enum Order {
-    /// Wait in this way.
+    /// Use this method.
     Method(LaneMethod),
-    /// The background at work, or at rest.
+    /// Let the background work (true) or rest.
     Background(bool),
 }
 
-/// The state.
+/// The state of a watch. [`Session::act`] turns the action of a key into an order. The caller gives
+/// the order to the workload, and then calls [`Session::ordered`] with the number that the workload
+/// gave to it. Intervals come with [`Session::see`]; each has the number of the order in force.
 pub struct Session {
-    /// What there is to choose among.
+    /// The methods to choose among. Keys change the ratio of the selected one.
     pub methods: Vec<LaneMethod>,
-    /// Which of it was asked for last.
+    /// Index of the method that was asked for last.
     pub selected: usize,
-    /// Whether the background was asked to work; `None` when there is none.
+    /// Whether the background was asked to work; `None` when there is no background.
     pub background: Option<bool>,
-    /// A word to the one at the keys.
+    /// A note to the user, which lasts until the next key; empty for none.
     pub note: String,
-    /// By number of the order.
+    /// What was asked for, by the number of the order. Number 0 is the start.
     orders: Vec<Ordered>,
-    /// The order of the latest interval, and when it began, ns.
+    /// Number of the latest interval's order, and the time at which the order came into force, ns.
     current: (u64, u64),
+    /// The methods seen, each with the state of the background. An interval's method is an index
+    /// here.
     rows: Vec<(LaneMethod, bool)>,
     intervals: Vec<WatchInterval>,
     not_kept: u64,
     frozen: Option<Shown>,
 }
 
-/// What was in force under an order.
+/// The method and the state of the background under an order.
 struct Ordered {
     method: LaneMethod,
     background: bool,
@@ -44,21 +49,23 @@ struct Ordered {
 /// Intervals to draw.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
-    /// Number of the first since the start.
+    /// Number of the first interval since the start of the watch.
     pub first: u64,
-    /// In their order.
+    /// The intervals, in the order of time.
     pub intervals: Vec<WatchInterval>,
 }
 
-/// Intervals kept for the summary at most: a day of seconds. When there are more, the older half goes.
+/// Intervals kept for the summary at most: a day of seconds. When there are more, the older half is
+/// dropped.
 const KEPT: usize = 86_400;
-/// The parameter that is turned: the share of the statistic that is slept.
+/// The parameter that keys change: the share of the statistic that is slept.
 pub const RATIO: &str = "ratio";
 /// Steps of a ratio from 0 to 1.
 const RATIO_STEPS: f64 = 20.0;
 
 impl Session {
-    /// The first of `methods` runs; the background too, when there is one.
+    /// The state at the start: the first of `methods` runs, and the background works, if there is
+    /// one.
     pub fn new(methods: Vec<LaneMethod>, has_background: bool) -> Self {
         let first = Ordered {
             method: methods[0].clone(),
@@ -78,7 +85,7 @@ impl Session {
         }
     }
 
-    /// Takes up what a key asks for; gives what is to be asked of the workload.
+    /// Does what a key asks for. Returns the order that has to be given to the workload, if any.
     pub fn act(&mut self, action: Action) -> Option<Order> {
         self.note.clear();
         match action {
@@ -134,7 +141,7 @@ impl Session {
         }
     }
 
-    /// The workload took the latest order, and calls it `number`.
+    /// The workload has taken the latest order, and calls it `number`. Numbers go up by one.
     pub fn ordered(&mut self, number: u64) {
         debug_assert_eq!(number, self.orders.len() as u64);
         self.orders.push(Ordered {
@@ -143,7 +150,7 @@ impl Session {
         });
     }
 
-    /// Takes an interval in.
+    /// Adds an interval of the workload.
     pub fn see(&mut self, seen: &Seen) {
         let mut interval = WatchInterval {
             end_s: seen.span.1 as f64 / 1e9,
@@ -158,7 +165,7 @@ impl Session {
             }
             let Ordered { method, background } = &self.orders[order as usize];
             let row = (method.clone(), *background);
-            interval.was = mode(method, &seen.foreground, seen.polls_by);
+            interval.was = Some(mode(method, &seen.foreground, seen.polls_by));
             interval.settled = seen.span.0 - self.current.1 >= settling(method).0;
             interval.method = Some(self.row(row));
         }
@@ -180,24 +187,26 @@ impl Session {
         self.rows.iter().position(|known| known == row)
     }
 
-    /// Where intervals of a method, with the background as it is, are counted.
+    /// The row in which intervals of `method` are counted while the background is as it is now;
+    /// `None` before the first of them.
     pub fn row_of_method(&self, method: &LaneMethod) -> Option<usize> {
         self.row_of(&(method.clone(), self.background == Some(true)))
     }
 
-    /// Whether it is time for the next method, when each has so long.
+    /// Whether the latest order has been in force for `each`, so that it is time for the next
+    /// method.
     pub fn over(&self, each: Nanos) -> bool {
         let latest = self.orders.len() as u64 - 1;
         let end_ns = self.intervals.last().map_or(0.0, |i| i.end_s * 1e9);
         self.current.0 == latest && end_ns - self.current.1 as f64 >= each.0 as f64
     }
 
-    /// Whether the screen stands still.
+    /// Whether the screen was stopped by a key.
     pub fn paused(&self) -> bool {
         self.frozen.is_some()
     }
 
-    /// The last `n` intervals, or those at the pause.
+    /// The last `n` intervals, or those that were there when the screen was stopped.
     pub fn shown(&self, n: usize) -> Shown {
         self.frozen.clone().unwrap_or_else(|| self.latest(n))
     }
@@ -210,7 +219,7 @@ impl Session {
         }
     }
 
-    /// The methods' rows so far; their numbers are not yet in it.
+    /// The methods of the rows so far. Their numbers are not filled in.
     pub fn names(&self) -> Vec<WatchMethod> {
         let row = |(method, background): &(LaneMethod, bool)| {
             WatchMethod::new(method.clone().into(), *background)
@@ -218,7 +227,8 @@ impl Session {
         self.rows.iter().map(row).collect()
     }
 
-    /// A row per method, the intervals, and how many were not kept.
+    /// Ends the watch. Returns a row per method, the intervals, and the number of intervals that
+    /// were not kept.
     pub fn end(self) -> (Vec<WatchMethod>, Vec<WatchInterval>, u64) {
         let methods = by_method(&self.rows, &self.intervals);
         (methods, self.intervals, self.not_kept)
@@ -230,15 +240,15 @@ impl Session {
     }
 }
 
-/// Intervals drawn at most: a minute of the shortest.
+/// Intervals drawn at most: a minute of the shortest ones (100 ms).
 const MINUTE: usize = 600;
 
-/// The rule with its ratio at the next step.
+/// The rule with its ratio at the next step, or the note why there is none.
 fn turned(policy: &PolicySpec, up: bool) -> Result<PolicySpec, &'static str> {
     let mut params = policy.params().into_iter();
     let ratio = params.find(|(name, _)| *name == RATIO);
     let (_, value) = ratio.ok_or("this rule has no ratio")?;
-    // A ratio between two steps goes to the one beside it.
+    // A ratio between two steps goes to the nearest step above or below.
     let steps = value * RATIO_STEPS;
     let next = match up {
         true => (steps + 1e-9).floor() + 1.0,

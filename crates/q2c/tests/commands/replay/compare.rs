@@ -27,7 +27,8 @@ fn devices_of_known_truth_are_compared() {
         (&Value::Bool(true), &Value::Bool(false)),
         "{result}"
     );
-    // A quarter of the service time, and the same cost of a wake-up in both.
+    // The fast device has a quarter of the service time. Both pay for the same wake-up, so the
+    // ratio of the sums is larger than a quarter.
     let ratio = sum["ratio"]["ratio"].as_f64().unwrap();
     assert!((0.2..0.9).contains(&ratio), "{ratio}");
     let says = result["verdict"].to_string();
@@ -39,7 +40,7 @@ fn devices_of_known_truth_are_compared() {
 
     let words = format!("compare {trace} {slow} {fast} --trials 3 --json --mode outstanding");
     let outstanding = json(&run(folder.path(), &words));
-    // The trace has one request in flight at a time for 100 us of every 2 ms: 95 % of it are idle.
+    // The trace has one request in flight for 100 us of every 2 ms, so 95 % of it are idle.
     let says = outstanding["verdict"].to_string();
     assert!(
         says.contains("does not reproduce a trace that idles") && says.contains("95 %"),
@@ -50,14 +51,15 @@ fn devices_of_known_truth_are_compared() {
         Value::Bool(true)
     );
     let completion = &outstanding["devices"][0]["completion_s"]["median"];
-    // 500 requests of 400 us, one after the other.
+    // The replay does 500 requests of 400 us one after the other.
     assert!(
         (0.2..0.9).contains(&completion.as_f64().unwrap()),
         "{completion}"
     );
 }
 
-/// Half of the requests lie beyond the smaller file's end: it has less to do, and is not called better for that.
+/// Half of the requests lie beyond the end of the smaller file. It has less to do, and must not be
+/// called better for that.
 #[test]
 fn devices_that_do_not_do_the_same_work_are_not_compared() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

@@ -1,4 +1,4 @@
-//! `q2c replay` and `q2c compare`.
+//! Tests of `q2c replay` and `q2c compare`.
 
 mod compare;
 mod outstanding;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A trace of reads with latencies, one line each: start and latency in us, block.
+/// Makes a trace of reads. A row has the start and the latency in us, and the block.
 fn trace(folder: &Path, rows: impl Iterator<Item = (u64, u64, u64)>) -> PathBuf {
     let path = folder.join("trace.csv");
     let mut text = "submit,took,offset,size,op\n".to_owned();
@@ -32,7 +32,7 @@ fn trace(folder: &Path, rows: impl Iterator<Item = (u64, u64, u64)>) -> PathBuf 
     parquet
 }
 
-/// 500 requests per second for a second, of 100 us each.
+/// Makes a trace of 500 requests per second for a second, which take 100 us each.
 fn evenly(folder: &Path) -> PathBuf {
     trace(folder, (0..500).map(|n| (n * 2000, 100, n * 7 % 1000)))
 }
@@ -42,7 +42,7 @@ fn json(done: &Ended) -> Value {
         .unwrap_or_else(|e| panic!("{e}: {} {}", done.stdout, done.stderr))
 }
 
-/// q2c with words that stand apart by spaces.
+/// Runs q2c with `words`, split at blanks.
 fn run(folder: &Path, words: &str) -> Ended {
     let words: Vec<&str> = words.split_whitespace().collect();
     q2c(folder, &words)

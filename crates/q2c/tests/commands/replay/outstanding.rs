@@ -36,8 +36,11 @@ fn a_record_is_a_trace_again_and_a_profile_for_outstanding() {
     );
 }
 
-/// Requests come at random, 20 000 per second, and take 100 us each: two are in flight at a time. A device of like service times, which are not all equal (else
-/// what went together completes together), follows that, request by request, where the next one goes as soon as a completion allows it; a thread that slept until then was 13 to 18 % off.
+/// Requests come at random, 20 000 per second, and take 100 us each, so two are in flight on
+/// average. The device has the same mean service time, but its times differ (with equal times,
+/// requests that were submitted together would complete together). The number in flight follows the
+/// trace request by request when the next request is submitted as soon as a completion allows it. A
+/// thread that slept until then was off by 13 to 18 %.
 #[test]
 fn in_flight_follows_the_trace_on_a_like_device() {
     let folder = tempfile::tempdir().unwrap();
@@ -53,7 +56,7 @@ fn in_flight_follows_the_trace_on_a_like_device() {
         "replay {} sim:lognormal=100us/0.3,servers=64 --mode outstanding --json",
         trace.display()
     );
-    // Other tests may take the CPUs for some time: the best of some replays counts.
+    // Other tests may take the CPUs for some time, so the best of several replays counts.
     let errors: Vec<f64> = (0..5)
         .map(|_| {
             let result = json(&run(folder.path(), &words));
@@ -64,8 +67,9 @@ fn in_flight_follows_the_trace_on_a_like_device() {
     assert!(errors.iter().any(|error| *error < 0.05), "{errors:?}");
 }
 
-/// 64 at a time in the trace. Where 16 may be in flight the device is what is measured; one that answers at once keeps nothing in flight,
-/// and it is the replayer.
+/// The trace has 64 requests in flight at a time. A device that may have only 16 in flight is
+/// measured and found saturated. A device that answers at once has nothing in flight: then the
+/// replay measures the replayer, and is not valid.
 #[test]
 fn a_cap_is_a_finding_and_a_replayer_that_never_waits_is_not_a_device() {
     let folder = tempfile::tempdir().unwrap();

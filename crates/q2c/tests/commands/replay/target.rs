@@ -45,7 +45,8 @@ fn writes_are_read_unless_the_target_is_named_again() {
     let target = target.to_str().unwrap();
     let csv = folder.path().join("writes.csv");
     let mut text = "submit,offset,size,op\n".to_owned();
-    // Twice the target's size: half of the requests begin again at its start. The last has no bytes.
+    // The offsets span twice the target's size, so half of the requests begin again at its start.
+    // The last request has no bytes.
     (0..512).for_each(|n| text += &format!("{},{},4096,write\n", n * 100, n * 4096));
     text += "51300,0,0,write\n";
     fs::write(&csv, text).unwrap();
@@ -97,12 +98,13 @@ fn writes_are_read_unless_the_target_is_named_again() {
     );
 }
 
-/// Devices of a trace go where they are sent; others are left out and counted.
+/// Requests of a device go to the target that `--map` names. Devices without a target are left out
+/// and counted.
 #[test]
 fn devices_are_mapped_to_targets() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("two.trace");
-    // DiskSim: time in ns, device, block, blocks, 1 a read.
+    // A row of DiskSim: time in ns, device, block, number of blocks, and 1 for a read.
     let text: String = (0..300)
         .map(|n| format!("{} {} {} 8 1\n", n * 100_000, n % 3, n * 8))
         .collect();
@@ -126,7 +128,7 @@ fn devices_are_mapped_to_targets() {
         result["changed"]["devices without a target, left out"].as_u64(),
         Some(100)
     );
-    // A hundred requests of 100 us to one, nothing to speak of to the other.
+    // One target gets 100 requests of 100 us; the other one takes next to no time.
     assert!(
         (0.01..1.0).contains(&result["sum_u2c_s"].as_f64().unwrap()),
         "{result}"

@@ -22,7 +22,7 @@ fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
         (0.9980..2.0).contains(&number(&result, "completion_s")),
         "{result}"
     );
-    // 500 requests of 200 us.
+    // The sum is that of 500 requests of 200 us.
     assert!(
         (0.1..2.0).contains(&number(&result, "sum_u2c_s")),
         "{result}"
@@ -55,8 +55,8 @@ fn a_timed_replay_takes_as_long_as_the_trace_and_speed_divides_it() {
     );
 }
 
-/// A replay's result is drawn again from its folder, also where the key `complete` stands twice, as
-/// it did once.
+/// A replay's result is drawn again from its folder. That also works for old results, which have
+/// the key `complete` twice.
 #[test]
 fn a_run_can_be_drawn_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -80,7 +80,7 @@ fn a_run_can_be_drawn_again() {
 #[test]
 fn a_device_too_slow_for_the_trace_is_found_saturated() {
     let folder = tempfile::tempdir().unwrap();
-    // 20 000 per second on a device that does 5 000.
+    // The trace has 20 000 requests per second, and the device serves 5 000.
     let trace = trace(folder.path(), (0..4000).map(|n| (n * 50, 100, n % 1000)));
     let trace = trace.display();
     let words = format!("replay {trace} sim:200us --json --in-flight 64 --max-lateness 1s");
@@ -90,7 +90,7 @@ fn a_device_too_slow_for_the_trace_is_found_saturated() {
         (&Value::Bool(true), &Value::Bool(true)),
         "{result}"
     );
-    // The queue of 64 is full after 80 requests or so; the others wait.
+    // The 64 places in flight are taken after about 80 requests; the other requests wait.
     assert!(result["stalled"].as_u64().unwrap() > 3000, "{result}");
     assert!((0.8..2.0).contains(&result["completion_s"].as_f64().unwrap()));
     assert!(result["in_flight"]["most"].as_u64().unwrap() <= 64);
@@ -133,15 +133,16 @@ fn what_cannot_keep_a_schedule_is_refused() {
     }
 }
 
-/// Without sleeping the submitting thread takes its CPU for the second that the trace lasts; else
-/// it sleeps between requests 2 ms apart.
+/// With `--spin` the submitting thread takes its CPU for the second that the trace lasts. Otherwise
+/// it sleeps between requests, which are 2 ms apart.
 #[test]
 fn spinning_takes_a_cpu_and_sleeping_does_not() {
     let folder = tempfile::tempdir().unwrap();
     let trace = evenly(folder.path());
     let words = format!("replay {} null --json --max-lateness 1s", trace.display());
     let spin = format!("{words} --spin");
-    // Others may use the CPUs at the same time, and make wake-ups late.
+    // Other processes may use the CPUs at the same time and make wake-ups late, so one of several
+    // pairs has to pass.
     let cpus: Vec<(f64, f64)> = (0..4)
         .map(|_| {
             let results = [&words, &spin].map(|words| json(&run(folder.path(), words)));

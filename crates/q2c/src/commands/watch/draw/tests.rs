@@ -2,6 +2,7 @@ use super::*;
 use crate::commands::watch::keys::Action;
 use q2c_engine::measure::PhaseStats;
 use q2c_policy::LaneMethod;
+use q2c_policy::method::Means;
 use q2c_watch::WatchInterval as Seen;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -13,7 +14,7 @@ fn head() -> Head {
     }
 }
 
-/// The screen's lines, blanks at their ends left out.
+/// The lines of the screen, without the blanks at their ends.
 fn screen(session: &Session, width: u16, height: u16) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
@@ -32,8 +33,8 @@ fn session(background: bool) -> Session {
     Session::new(vec![LaneMethod::Poll, rule("mean:50%,100ms")], background)
 }
 
-/// A second of order `order` with `ios` I/Os of 50 us, of which hybrid polling handled `handled`, each asked 20 us, slept 25 us, and
-/// a quarter of them missed.
+/// Adds a second under the order `order`, with `ios` I/Os of 50 us. Hybrid polling handled
+/// `handled` of them: each was asked to sleep 20 us and slept 25 us, and a quarter of them missed.
 fn second(session: &mut Session, order: u64, ios: u64, handled: u64) {
     let begin = session.last().map_or(0, |last| (last.end_s * 1e9) as u64);
     session.see(&Seen {
@@ -54,11 +55,12 @@ fn second(session: &mut Session, order: u64, ios: u64, handled: u64) {
             ..PhaseStats::default()
         },
         background: PhaseStats::default(),
-        polls_by: "ring",
+        polls_by: Some(Means::Ring),
     });
 }
 
-/// Three seconds of polling at 1000, 2000 and 2000 IOPS, two of mean at 1500 and 1600.
+/// Three seconds of polling at 1000, 2000 and 2000 IOPS, then two seconds of `mean` at 1500 and
+/// 1600.
 fn five_seconds() -> Session {
     let mut session = session(false);
     [1_000, 2_000, 2_000]
@@ -72,10 +74,11 @@ fn five_seconds() -> Session {
     session
 }
 
-/// Every number stands beside its name, the bars are shares of the largest (or of 100 %), and the change is marked.
+/// Every number stands beside its name. The bars are shares of the largest value, or of 100 %. The
+/// change of method is marked.
 #[test]
 fn a_known_state() {
-    // The list takes 31 columns, the numbers 19: a minute of seconds has a column each.
+    // The list takes 31 of 112 columns and the numbers 19, so each second of a minute has a column.
     let shown = screen(&five_seconds(), 112, 12);
     let wanted = [
         "sim:50us: 4 KiB randread, CPU 1   every 1.00 s, 5.0 s so far".to_owned(),
@@ -110,7 +113,7 @@ fn a_change_further_left_has_its_name() {
     (0..10).for_each(|_| second(&mut session, 1, 1_600, 1_600));
     let shown = screen(&session, 112, 24);
     assert_eq!(shown[16].trim_start(), "^mean 50%", "{shown:#?}");
-    // With more lines the largest value is named, except where it is 100 %.
+    // With more lines the largest value is named, except in charts whose top is 100 %.
     let tops = shown.iter().filter(|line| line.contains("top ")).count();
     assert_eq!(tops, 5, "{shown:#?}");
     assert!(

@@ -13,7 +13,7 @@ fn session() -> Session {
 const NEXT: Action = Action::Method { next: true };
 const BACK: Action = Action::Method { next: false };
 
-/// What the order names: a method, or the background.
+/// The order in words.
 fn asked(order: Option<Order>) -> String {
     match order {
         None => "nothing".to_owned(),
@@ -22,7 +22,7 @@ fn asked(order: Option<Order>) -> String {
     }
 }
 
-/// An interval of a second from `begin_s` on.
+/// An interval of one second that begins at `begin_s`.
 fn second(order: Option<u64>, begin_s: u64) -> Seen {
     Seen {
         span: (begin_s * 1_000_000_000, (begin_s + 1) * 1_000_000_000),
@@ -91,8 +91,9 @@ fn what_cannot_be_done_is_said_and_not_ordered() {
     assert!(alone.note.contains("--background"));
 }
 
-/// Poll; then mean, ordered in the third second and in force from the fourth on: two of its periods are 200 ms, the least is
-/// 250 ms, so its first second does not count and the others do.
+/// Polling, then `mean`, which is ordered in the third second and in force from the fourth on. A
+/// rule settles for two of its periods (200 ms here) and at least 250 ms, so the first second of
+/// `mean` does not count, and the others do.
 #[test]
 fn intervals_belong_to_the_method_in_force() {
     let mut session = session();

@@ -1,0 +1,89 @@
+//! Where polling looks for completions.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+
+/// Where a polling thread looks, or makes the kernel look, for a completion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Means {
+    /// In the memory of a completion ring; the device still raises interrupts.
+    Ring,
+    /// The kernel asks the device (IORING_SETUP_IOPOLL).
+    IoPoll,
+    /// The kernel sleeps, then asks the device (IORING_SETUP_HYBRID_IOPOLL).
+    IoPollHybrid,
+    /// In the ring; a kernel thread of the ring asks the device.
+    HelperIoPoll,
+    /// In the ring; a kernel thread of the ring sleeps, then asks the device.
+    HelperIoPollHybrid,
+    /// By calls of io_getevents that return at once.
+    IoGetevents,
+    /// Within the call that does the I/O (RWF_HIPRI).
+    Call,
+    /// In memory of this process: a simulated device or none.
+    #[default]
+    Memory,
+    /// A driver in user space asks the device.
+    UserSpaceDriver,
+}
+
+const TEXTS: [(Means, &str); 9] = [
+    (Means::Ring, "ring"),
+    (Means::IoPoll, "iopoll"),
+    (Means::IoPollHybrid, "iopoll, hybrid"),
+    (Means::HelperIoPoll, "ring, iopoll by helper"),
+    (
+        Means::HelperIoPollHybrid,
+        "ring, iopoll and hybrid by helper",
+    ),
+    (Means::IoGetevents, "io_getevents"),
+    (Means::Call, "call"),
+    (Means::Memory, "memory"),
+    (Means::UserSpaceDriver, "user-space driver"),
+];
+
+impl Means {
+    /// Its text in results: `ring`, `iopoll`, ...
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        let found = TEXTS.iter().find(|(means, _)| *means == self);
+        found.map_or("", |(_, text)| text)
+    }
+
+    /// Whether the device itself is asked, in the kernel.
+    #[must_use]
+    pub fn asks_device(self) -> bool {
+        !matches!(
+            self,
+            Means::Ring | Means::IoGetevents | Means::Memory | Means::UserSpaceDriver
+        )
+    }
+
+    /// Whether the kernel sleeps before it asks the device.
+    #[must_use]
+    pub fn sleeps(self) -> bool {
+        matches!(self, Means::IoPollHybrid | Means::HelperIoPollHybrid)
+    }
+}
+
+impl fmt::Display for Means {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.text())
+    }
+}
+
+/// As its text.
+impl Serialize for Means {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text())
+    }
+}
+
+impl<'de> Deserialize<'de> for Means {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let found = TEXTS.iter().find(|(_, known)| *known == text);
+        let unknown = || de::Error::custom(format!("`{text}` is no way to look for completions"));
+        found.map(|(means, _)| *means).ok_or_else(unknown)
+    }
+}

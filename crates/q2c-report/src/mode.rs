@@ -1,0 +1,134 @@
+//! What a method really was, in words.
+
+use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
+
+/// A mode in words: `poll (ring)`, `interrupt: the kernel ignored the request to poll`.
+#[must_use]
+pub fn words(mode: &Mode) -> String {
+    let kind = kind(mode.kind);
+    let looked = match mode.means {
+        Some(means) => format!("{kind} ({means})"),
+        None => kind.to_owned(),
+    };
+    let Some(note) = &mode.note else {
+        return looked;
+    };
+    match note {
+        ModeNote::Told(words) => words.clone(),
+        ModeNote::Failed(reason) => format!("{kind}: {reason}"),
+        ModeNote::PollIgnored => format!("{kind}: the kernel ignored the request to poll"),
+        ModeNote::Interrupted(asked) => {
+            let where_looked = mode.means.map_or("", |means| means.text());
+            format!("{kind} ({where_looked}; the device raised interrupts, {asked} was ignored)")
+        }
+        ModeNote::Neither => format!("{kind}: neither polling nor interrupts"),
+        ModeNote::InterruptsUnread => {
+            format!("{kind}: interrupts could not be read, and a wait for them leaves the CPU, too")
+        }
+        ModeNote::CpusPerJob(cpus) => {
+            format!("{kind}: each job used {cpus:.2} CPUs, and polling takes a whole one")
+        }
+        ModeNote::NeverSlept => format!("{looked}, no sleep"),
+        ModeNote::StayedOnCpu if mode.kind == ModeKind::Interrupt => {
+            format!("{looked}, most waits ended without leaving the CPU")
+        }
+        ModeNote::StayedOnCpu => format!("{looked}, most sleeps ended without leaving the CPU"),
+        ModeNote::NoHelper => format!("{looked} without its kernel thread"),
+    }
+}
+
+fn kind(kind: ModeKind) -> &'static str {
+    match kind {
+        ModeKind::NotRun => "not run",
+        ModeKind::NotProved => "not proved",
+        ModeKind::AtRest => "at rest",
+        ModeKind::HybridInKernel => "hybrid in the kernel",
+        other => other.text(),
+    }
+}
+
+/// What a method was, as against what was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It ran as asked.
+    AsAsked,
+    /// It ran as asked, in a way that is worth knowing: `poll` was `poll (ring)`.
+    ByOtherMeans,
+    /// Another method ran: `poll` was `interrupt`.
+    Differs,
+}
+
+/// Compares the method that was asked for with the kind of waiting that ran.
+pub(crate) fn kept(effective: &EffectiveMode) -> Kept {
+    let Mode { kind, means, note } = &effective.was;
+    let bare = match note {
+        Some(ModeNote::Told(words)) => words == kind.text(),
+        note => note.is_none() && means.is_none(),
+    };
+    match (effective.asked.name() == kind.text(), bare) {
+        (false, _) => Kept::Differs,
+        (true, true) => Kept::AsAsked,
+        (true, false) => Kept::ByOtherMeans,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_policy::method::Means;
+
+    #[test]
+    fn modes_in_words() {
+        let by = |kind, means| Mode::by(kind, Some(means));
+        for (mode, wanted) in [
+            (Mode::of(ModeKind::Interrupt), "interrupt"),
+            (by(ModeKind::Poll, Means::IoPoll), "poll (iopoll)"),
+            (
+                by(ModeKind::HybridKernel, Means::Call),
+                "hybrid-kernel (call)",
+            ),
+            (
+                Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored),
+                "interrupt: the kernel ignored the request to poll",
+            ),
+            (
+                by(ModeKind::Poll, Means::Memory).noted(ModeNote::Interrupted(Means::IoPoll)),
+                "poll (memory; the device raised interrupts, iopoll was ignored)",
+            ),
+            (
+                by(ModeKind::Poll, Means::Ring).noted(ModeNote::NeverSlept),
+                "poll (ring), no sleep",
+            ),
+            (
+                Mode::of(ModeKind::NotRun).noted(ModeNote::Failed("no memory".to_owned())),
+                "not run: no memory",
+            ),
+            (Mode::told("poll (spinning)"), "poll (spinning)"),
+        ] {
+            assert_eq!(words(&mode), wanted);
+        }
+    }
+
+    #[test]
+    fn what_was_asked_is_held_against_what_was() {
+        let of = |asked: &str, was: Mode| {
+            kept(&EffectiveMode {
+                asked: asked.parse().unwrap(),
+                was,
+                proof: Default::default(),
+            })
+        };
+        let poll = || Mode::by(ModeKind::Poll, Some(Means::Ring));
+        assert_eq!(
+            of("interrupt", Mode::of(ModeKind::Interrupt)),
+            Kept::AsAsked
+        );
+        assert_eq!(of("interrupt", Mode::told("interrupt")), Kept::AsAsked);
+        assert_eq!(of("poll", poll()), Kept::ByOtherMeans);
+        assert_eq!(of("poll", Mode::told("poll (ring)")), Kept::ByOtherMeans);
+        let slept = Mode::by(ModeKind::Hybrid, Some(Means::Ring));
+        assert_eq!(of("hybrid:min:70%,10ms", slept.clone()), Kept::ByOtherMeans);
+        assert_eq!(of("hybrid-uring", slept), Kept::Differs);
+        assert_eq!(of("poll", Mode::of(ModeKind::Interrupt)), Kept::Differs);
+    }
+}
