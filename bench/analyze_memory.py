@@ -4,11 +4,12 @@
     cargo build --release -p q2c -p q2c-analyze --example blktrace_speed
     bench/analyze_memory.py [--requests 100] [--q2c PATH] [--maker PATH] [--folder FOLDER]
 
-Has the example make blktrace files of 20 M events (some 4 M requests with Q, G, I, D and C), imports them, and has DuckDB write a trace in which they
-follow one another again and again, later by the length of the trace each time. Says the wall time and the largest resident set of
-`q2c analyze TRACE --json`, for the short trace and the long one, and that both counted right.
+The example makes blktrace files of 20 M events (some 4 M requests with Q, G, I, D and C), which q2c
+imports. DuckDB then writes a trace that repeats these requests, each time later by the length of
+the trace. The script prints the wall time and the largest resident set of `q2c analyze TRACE
+--json` for the short trace and for the long one, and checks that both counts of requests are right.
 
-Needs the module duckdb, and about 6 GB of disk in FOLDER (default: the temporary one).
+Needs the module duckdb, and about 6 GB of disk in FOLDER (default: the folder for temporary files).
 """
 
 import argparse
@@ -24,13 +25,13 @@ TIMES = ("queue_ns", "getrq_ns", "insert_ns", "issue_ns", "complete_ns", "submit
 
 
 def analysed(q2c, trace):
-    """Seconds, MB at most, and what it printed."""
+    """Runs q2c analyze. Returns its wall time in seconds, its largest memory in MB, and its result."""
     seconds, said, memory = child([q2c, "analyze", trace, "--json"])
     return seconds, memory, json.loads(said)
 
 
 def repeated(short, long, times):
-    """Writes the requests of `short` `times` times over to `long`; returns how many."""
+    """Writes the requests of `short` to `long`, `times` times one after another. Returns their number."""
     import duckdb
 
     db = duckdb.connect(config={"memory_limit": "2GB", "preserve_insertion_order": "true", "threads": "2"})

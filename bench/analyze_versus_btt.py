@@ -4,10 +4,12 @@
     cargo build --release -p q2c -p q2c-analyze --example blktrace_speed
     bench/analyze_versus_btt.py [--events 20] [--rounds 6] [--q2c PATH] [--maker PATH] [--json FILE]
 
-Has the example make the files of 8 CPUs (millions of events in all: Q, G, I, D, C of random 4 KiB reads and writes on a SCSI disk, some hundred
-in flight, completions on other CPUs), then times, from the files to the figures, `q2c analyze BASE --json` and what does the same
-with blktrace's tools: `blkparse -i BASE -d FILE -O`, then `btt -i FILE`. Every round runs both in random order, and q2c once more
-as A/A control; wall time and the largest resident set. The means of both are compared, so that nobody is fast by leaving something out.
+The example makes the files of 8 CPUs with --events million events: Q, G, I, D and C of random 4 KiB
+reads and writes on a SCSI disk, some hundred in flight, with completions on other CPUs. The script
+then measures wall time and largest resident set from the files to the figures, of `q2c analyze BASE
+--json` and of blktrace's tools for the same work: `blkparse -i BASE -d FILE -O`, then `btt -i
+FILE`. Every round runs both in random order, and q2c once more as A/A control. The mean latencies
+of both results are compared, so that neither is fast because it leaves something out.
 
 Standard library only. Needs blkparse and btt, and about 100 bytes of disk per event in the temporary folder.
 """
@@ -26,7 +28,7 @@ from measured import child, interval
 RECORD = 48  # bytes, version 7, without payload
 
 def run(commands, folder):
-    """Seconds, MB at most, and what the last one printed."""
+    """Returns wall time in seconds, largest memory in MB, and the output of the last command."""
     runs = [child(command, folder) for command in commands]
     return sum(run[0] for run in runs), max((run[2] for run in runs if run[2] == run[2]), default=float("nan")), runs[-1][1]
 
@@ -60,7 +62,7 @@ def main():
     said = json.loads(rounds[0]["q2c"][2])["stages"]
     for stage in ("Q2G", "G2I", "I2D", "D2C", "Q2C"):
         mean, count = mean_of_btt(rounds[0]["btt"][2], stage)
-        # btt loses an I/O whose sectors another has in flight: a few in a million of these.
+        # btt loses an I/O when another I/O on the same sectors is in flight: a few in a million here.
         if not 0 <= said[stage]["n"] - count <= count // 100_000 or abs(said[stage]["mean_ns"] - mean) > 1:
             sys.exit(f"failed to compare: {stage} is {said[stage]} in q2c, n {count} and mean {mean} ns in btt")
     seconds = {who: statistics.median(r[who][0] for r in rounds) for who in ways}

@@ -3,11 +3,14 @@
 
     bench/beside_fio.py TARGET [--case NAME ...] [--pairs 15] [--seconds 2] [--cpus 0,1] [--q2c PATH] [--json FILE]
 
-`versus_fio.py` runs one after the other; where a shared disk changes by 10 % from second to second its ratio stays as wide as that. Here
-both work at once, so that what the disk does meets both; which of them has which CPU is swapped, and what counts is the geometric
-mean of both ways: a pair. Each pair is made of q2c beside fio and, as A/A control, of fio beside fio. I/Os are read from outside, for
-both alike: the growth of read_bytes in /proc/PID/io over the same seconds, once both are under way. CPU time is not compared here:
-it depends on which CPU has the device's interrupts; `versus_fio.py` has both programs on one CPU.
+`versus_fio.py` runs one program after the other. Where a shared disk changes by 10 % from second to
+second, the interval of its ratio stays as wide as that. Here both programs run at once, so that
+changes of the disk meet both. They run twice, with their CPUs swapped, and the geometric mean of
+the two ratios is the result of a pair. Each pair is measured for q2c beside fio and, as A/A
+control, for fio beside fio. I/Os are counted from outside in the same way for both: by the growth
+of read_bytes in /proc/PID/io over the same seconds, after both have started. CPU time is not
+compared here, because it depends on which CPU takes the device's interrupts; `versus_fio.py` has
+both programs on one CPU.
 
 Standard library only. Needs fio, the right to read /proc/PID/io, two CPUs and read access to TARGET.
 """
@@ -50,13 +53,13 @@ def fio(args, case, cpu, _folder):
 
 
 def ios(pid):
-    """I/Os of 4 KiB so far."""
+    """I/Os of 4 KiB that the process has done so far."""
     with open(f"/proc/{pid}/io", encoding="ascii") as file:
         return int(dict(line.split(": ") for line in file)["read_bytes"]) / 4096
 
 
 def under_way(process):
-    """Waits until the program does I/O all the time: its checks before have pauses."""
+    """Waits until the program does I/O without a pause. Its checks before that have pauses."""
     steady, before, until = 0, 0, time.monotonic() + PATIENCE
     while steady < STEADY and process.poll() is None and time.monotonic() < until:
         time.sleep(SLICE)

@@ -3,12 +3,16 @@
 
     bench/capture_cost.py TARGET [--rounds 60] [--slice 0.8] [--jobs 2] [--depth 64] [--bs 4k] [--q2c PATH] [--out FOLDER] [--json FILE]
 
-Cost: fio reads at full load, all the time. Each round has three slices in random order: one while `q2c trace record` is at work, two while it is not;
-the second of these is the A/A control. What counts is the ratio of IOPS within a round, by the disk's own count of reads: median, and the
-narrowest interval of order statistics that covers it with 95 % at least. Attaching and writing the file lie outside the slices.
+Cost: fio reads at full load all the time. Each round has three slices in random order: one while
+`q2c trace record` runs, and two while it does not; the second of these is the A/A control. The
+result is the ratio of the IOPS within a round, by the disk's own count of reads: its median, and
+the narrowest interval of order statistics that covers the median with at least 95 %. The slices
+contain neither the attaching nor the writing of the file.
 
-Truth: whole fio runs under `q2c trace record`, at full load and one at a time. The records of fio's size and those counted as lost are set beside
-fio's number of I/Os, and the median of Q2C beside that of fio's own latencies, from before the submission to the reaping.
+Truth: whole runs of fio are recorded by `q2c trace record`, at full load and with one request at a
+time. The number of records of fio's size and of those counted as lost is compared with fio's number
+of I/Os, and the median Q2C with the median of fio's own latencies, which last from before the
+submission to the reaping.
 
 Standard library only. Needs fio, read access to TARGET, the capabilities that q2c trace record names, and a quiet machine.
 """
@@ -97,7 +101,7 @@ def cost(args):
 
 
 def truth(args, jobs, depth, seed):
-    """A fio run and its recording."""
+    """Records a run of fio."""
     report, trace = os.path.join(args.out, "fio.json"), os.path.join(args.out, "run.trace")
     size = ["--op", "read", "--min-size", args.bs, "--max-size", args.bs]
     command = [args.q2c, "trace", "record", args.target, *size, "--out", trace, "--json", "--", *fio(args, 3, report, jobs, depth, seed)]

@@ -3,11 +3,13 @@
 
     bench/import_versus_duckdb.py [--rows 20000000] [--rounds 5] [--q2c PATH] [--folder FOLDER] [--json FILE]
 
-The file is generated in a temporary folder and deleted after: device, R or W, offset, length and microseconds, in the order of time. Each
-round runs both, in an order that changes. Time is wall time: of the whole process for q2c, of the COPY alone for DuckDB (its start is not
-counted). The median ratio of the rounds is given with their range. q2c syncs its file to the disk, DuckDB leaves that to the system.
+The file is made in a temporary folder and deleted at the end. Its rows are in the order of time:
+device, R or W, offset, length and microseconds. Each round runs both programs, in an order that
+changes. Time is wall time: of the whole process for q2c, and of the COPY alone for DuckDB, whose
+start is not counted. The result is the median ratio of the rounds with their range. q2c syncs its
+file to the disk; DuckDB leaves that to the system.
 
-DuckDB's file has the five columns of the source; q2c's has those of a trace, the most of them empty.
+DuckDB's file has the five columns of the source. q2c's file has all columns of a trace, most of them empty.
 
 Needs the Python module duckdb (scripts/prerequisites.sh test makes an environment with it), 2 GB of disk and a quiet machine.
 """
@@ -54,7 +56,7 @@ def duckdb(_, csv, out):
 
 
 def generate(rows, csv):
-    """Writes the file, and returns DuckDB's version."""
+    """Makes the file, and returns DuckDB's version."""
     import duckdb as module
 
     module.sql(GENERATE.format(rows=rows, csv=csv))

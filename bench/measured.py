@@ -1,4 +1,4 @@
-"""What the measuring scripts of this folder have in common."""
+"""Functions that the measuring scripts of this folder share."""
 
 import math
 import multiprocessing
@@ -12,7 +12,7 @@ import time
 
 
 def output(command):
-    """What a command printed."""
+    """Runs a command and returns its output. Ends the program if the command fails."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"failed to run {' '.join(command)}: {done.stderr.strip()}")
@@ -20,15 +20,15 @@ def output(command):
 
 
 def apart(function, *args):
-    """What `function` of a script returns, from a process of its own, so that this one stays small: see `child`."""
+    """Calls `function` of a script in a process of its own, so that this process stays small; `child` says why."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, args)
 
 
 def child(command, folder=None):
-    """Wall time of a process in seconds, its output, and its greatest memory in MB (10^6 bytes).
+    """Runs a command. Returns its wall time in seconds, its output, and its largest memory in MB (10^6 bytes).
 
-    Linux counts for a process what its parent had when it was forked: what is not above that is not known, and given as not a number.
+    Linux counts the memory of the parent at the fork as memory of the process. A maximum that is not above it is unknown, and not a number is returned.
     """
     with tempfile.TemporaryFile("w+") as errors:
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Reads as the kernel's block layer gets them: the event block_bio_queue of one disk, from a tracing instance of its own.
+"""Records the reads that reach the block layer: the event block_bio_queue of one disk, from a tracing instance of its own.
 
 The ring buffers hold a whole run and are read after it, so that no reader takes CPU time from what is measured. Times are ns of
 CLOCK_MONOTONIC, from the binary pages: the text form has us only.
@@ -15,14 +15,14 @@ TRACING = "/sys/kernel/tracing"
 EVENT = "events/block/block_bio_queue"
 ENTRY = 72  # bytes of an event in the ring buffer, rounded up
 FIEMAP = 0xC020660B
-PLAIN = 0x1 | 0x1000  # flags of extents that do no harm: the last one, merged
+PLAIN = 0x1 | 0x1000  # allowed flags of extents: FIEMAP_EXTENT_LAST and FIEMAP_EXTENT_MERGED
 
 Read = collections.namedtuple("Read", "time thread sector sectors comm")
-Place = collections.namedtuple("Place", "device slots")  # number as the kernel has it; first sectors on the disk, by 4 KiB of the target
+Place = collections.namedtuple("Place", "device slots")  # device number as the kernel has it; first sector on the disk of each 4 KiB of the target
 
 
 def extents(file):
-    """(offset in the file, place on the disk, length, flags) of a file's extents, in bytes."""
+    """Returns (offset in the file, place on the disk, length, flags) of each extent of a file, in bytes."""
     start, found = 0, []
     while True:
         space = bytearray(struct.pack("QQIIII", start, 2**64 - 1 - start, 1, 0, 256, 0) + bytes(56 * 256))
@@ -37,7 +37,7 @@ def extents(file):
 
 
 def place(target, limit):
-    """Where the target's first `limit` bytes are: on a device itself, or where a file's extents lie."""
+    """Returns the place of the target's first `limit` bytes on its disk. The target is a device, or a file with extents."""
     status = os.stat(target)
     number = status.st_rdev or status.st_dev
     sysfs = f"/sys/dev/block/{os.major(number)}:{os.minor(number)}"
@@ -59,7 +59,7 @@ def place(target, limit):
 
 
 def layout(text):
-    """What unpacks the fields thread, device, sector, sectors and comm of an event, by its `format` file."""
+    """Returns the struct that unpacks thread, device, sector, sectors and comm of an event, from the text of its `format` file."""
     found = {name: (int(offset), int(size)) for name, offset, size in
              re.findall(r"field:[^;]*?(\w+)(?:\[\d+\])?;\s*offset:(\d+);\s*size:(\d+)", text)}
     form, at = "<", 0
@@ -72,7 +72,7 @@ def layout(text):
 
 
 def page(data, fields):
-    """Events of a page of the ring buffer; see events/header_page and events/header_event."""
+    """Yields the events of a page of the ring buffer; its layout is in events/header_page and events/header_event."""
     time, commit = struct.unpack_from("<QQ", data)
     at, end = 16, 16 + (commit & 0xFFFFF)
     while at < end:
@@ -114,7 +114,7 @@ class Queued:
             self.put("tracing_on", "0")
             self.put("trace_clock", "mono")
             self.put("options/overwrite", "0")
-            self.put("buffer_size_kb", str(self.events * ENTRY // 1024 + 2048))  # of each CPU: one may have all
+            self.put("buffer_size_kb", str(self.events * ENTRY // 1024 + 2048))  # size per CPU: all events may come on one CPU
             self.put(f"{EVENT}/filter", f'dev == {self.device} && rwbs ~ "*R*"')
             self.put(f"{EVENT}/enable", "1")
             self.fields = layout(self.get(f"{EVENT}/format"))
@@ -127,7 +127,7 @@ class Queued:
         os.rmdir(self.root)
 
     def record(self, run):
-        """What `run` returns, the reads meanwhile in the order of time, and how many of them were lost."""
+        """Calls `run`. Returns its result, the reads meanwhile in the order of time, and the number of lost reads."""
         self.put("trace", "")
         self.put("tracing_on", "1")
         try:

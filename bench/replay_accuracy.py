@@ -8,9 +8,11 @@ The target, a block device or a file on one, is opened for reading only. Traces:
 at each rate evenly spaced and as a Poisson process. A trace is one file of binary blktrace (Q events, ns), which fio replays as it is,
 btrecord turns into btreplay's records, and `q2c trace import` into a q2c trace. In each round the tools replay a trace in random order.
 
-When a request is issued is the time of its event block_bio_queue (see queued.py), not what a tool says; it is known by its sector. Its
-error is that time less the origin less its due time. Two origins: `first`, with which the first request is in time, and `median`, with
-which the median error is zero: no constant serves a tool better. `late` is max(error, 0). Every figure: median [lowest, highest] of the rounds.
+The time of a request is the time of its event block_bio_queue (see queued.py), and not what a tool
+says. A request is found by its sector. Its error is its time minus the origin minus its due time.
+There are two origins: with `first` the error of the first request is zero, and with `median` the
+median error is zero, which makes the mean absolute error as small as any constant can. `late` is
+max(error, 0). Every figure is the median [lowest, highest] of the rounds.
 
 Tools:
     q2c          q2c replay --mode timed; its own lateness is printed beside
@@ -50,7 +52,7 @@ REST = 1.0  # s between runs
 
 
 def matched(reads, sectors):
-    """Time of each request; threads and other reads of the same blocks go by who issued most of them."""
+    """Returns the time of each request. Where several threads read a block, the read of the thread with most reads counts."""
     number = {sector: i for i, sector in enumerate(sectors)}
     known = [read for read in reads if read.sector in number]
     share = {}
@@ -72,7 +74,7 @@ def ranks(values):
 
 
 def judged(times, due):
-    """The figures of a run, in ns but for counts."""
+    """Returns the figures of a run: times in ns, and counts."""
     first = min(times)
     errors = {i: times[i] - times[first] - (due[i] - due[first]) for i in times}
     middle = statistics.median_low(errors.values())
@@ -89,13 +91,13 @@ def judged(times, due):
 
 
 def of_itself(text):
-    """What q2c says about its own run."""
+    """Returns the figures that q2c gives for its own run."""
     result = json.loads(text)
     return {name: result.get(name) for name in ("lateness_ns", "own_lateness_ns", "end_drift_ns", "valid", "saturated", "issued", "submitter_cpu_s")}
 
 
 def ran(command, limit):
-    """Wall time, none if it did not end within the limit; output."""
+    """Runs a command. Returns its wall time (None if it did not end within the limit) and its output."""
     with tempfile.TemporaryFile("w+") as errors:
         began = time.monotonic()
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True)
@@ -106,7 +108,7 @@ def ran(command, limit):
         finally:
             process.kill()
             process.wait()
-        # 7: the replay was not valid, which is told.
+        # Exit code 7: q2c says that the replay was not valid.
         if process.returncode not in (0, 7):
             errors.seek(0)
             sys.exit(f"failed to run {shlex.join(command)}: exit status {process.returncode}: {errors.read().strip()}")
@@ -133,7 +135,7 @@ def run(args, tool, trace, folder, queued, slots):
 
 
 def over(runs, get, scale=1.0, form=".1f"):
-    """Median [lowest, highest], or the one value of all."""
+    """Returns median [lowest, highest] as text, or one number when all are equal."""
     values = sorted(get(run) * scale for run in runs if get(run) is not None)
     if not values:
         return "-"
@@ -165,7 +167,7 @@ def errors(groups):
 
 
 def said(runs):
-    """The lateness that q2c gives itself."""
+    """Yields the percentiles of the lateness that q2c gives for itself."""
     for key in ("p50", "p99", "p999", "max"):
         known = all((one["itself"]["lateness_ns"] or {}).get(key) is not None for one in runs)
         yield over(runs, lambda r: r["itself"]["lateness_ns"][key], 1e-3) if known else "not said"

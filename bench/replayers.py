@@ -1,4 +1,4 @@
-"""Traces of known schedule, and the commands of the tools that replay them: see replay_accuracy.py."""
+"""Makes traces with a known schedule, and the commands of the tools that replay them, for replay_accuracy.py."""
 
 import os
 import random
@@ -77,7 +77,7 @@ def fio_wait(args, trace, folder):
 
 
 def btreplay_of(args, folder, base, options):
-    """Its device is part of the record's name, below /dev and with _ for /."""
+    """The name of btreplay's record contains the device's path below /dev, with _ for /."""
     device = os.path.relpath(os.path.abspath(args.target), "/dev").replace("/", "_")
     record = f"{folder}/{device}.{base}.0"
     if not os.path.exists(record):
@@ -98,7 +98,7 @@ TOOLS = {"q2c": q2c, "q2c-spin": q2c_spin, "fio": fio, "fio-wait": fio_wait, "bt
 
 
 def read_only_btreplay(args, folder):
-    """The copy of btreplay that opens for reading only."""
+    """Makes a copy of btreplay that opens devices for reading only."""
     if "_" in args.target:
         sys.exit(f"failed to use {args.target}: btreplay takes _ in names for /; give it another name by a symbolic link")
     path = shutil.which("btreplay") or sys.exit("failed to find btreplay: install blktrace, or leave it out by --tools")

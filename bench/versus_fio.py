@@ -3,10 +3,12 @@
 
     bench/versus_fio.py TARGET [--case NAME ...] [--pairs 15] [--seconds 2] [--cpu 1] [--q2c PATH] [--out FOLDER] [--json FILE]
 
-Each round runs q2c once and fio twice; the second fio is the A/A control. What counts is the ratio within a round. Of n ratios the
-median is given with the narrowest interval of order statistics that covers it with 95 % at least (no shape of the distribution
-assumed). IOPS are those of the steady part. CPU is user and system time of the job's thread per I/O, which is what fio counts; what q2c
-counts beside it (the kernel's I/O workers) is shown apart. Both programs record the latency of every I/O.
+Each round runs q2c once and fio twice; the second fio is the A/A control. The result is the ratio
+within a round: the median over the rounds, and the narrowest interval of order statistics that
+covers it with at least 95 % (it assumes no shape of the distribution). IOPS are those of the steady
+part. CPU is the user and system time of the job's thread per I/O, as fio counts it. The CPU of the
+kernel's I/O workers, which only q2c counts, is shown apart. Both programs record the latency of
+every I/O.
 
 Standard library only. Needs fio, read access to TARGET, and a quiet machine.
 """
@@ -20,7 +22,7 @@ import tempfile
 
 from measured import interval, output
 
-# name: (q2c's engine, depth, fio's options for the same)
+# name: (q2c's engine, depth, fio's options for the same interface)
 CASES = {
     "io_uring-1": ("io_uring", 1, ["--ioengine=io_uring", "--fixedbufs", "--registerfiles"]),
     "io_uring-32": ("io_uring", 32, ["--ioengine=io_uring", "--fixedbufs", "--registerfiles"]),

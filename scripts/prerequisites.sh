@@ -9,8 +9,9 @@
 # COMMAND gets these variables besides its own environment:
 #   RUSTUP_TOOLCHAIN        when a toolchain other than the pinned one had to be chosen
 #   Q2C_RUST_IS_PINNED      1 or 0: whether rustc has the version in rust-toolchain.toml
-#   Q2C_PYTHON              of `test`: a Python that has scripts/python-requirements.txt, in an environment of its own in the cache
-#                           (~/.cache/q2c); unset when it could not be made, which is an error where CI=true
+#   Q2C_PYTHON              for `test` only: a Python with scripts/python-requirements.txt, in an
+#                           environment of its own in the cache (~/.cache/q2c); unset when it could
+#                           not be made, which is an error where CI=true
 # With Q2C_ALLOW_SKIPS=1 a missing browser, fio, blktrace or python3-venv is no error: the tests
 # that need one of them are skipped and counted.
 set -euo pipefail

@@ -28,14 +28,14 @@ REQUESTS = 6000
 
 
 def queries():
-    """The statements of docs/sql.md by the name in their first line."""
+    """Returns the statements of docs/sql.md by the name in their first line."""
     with open(os.path.join(ROOT, "docs", "sql.md"), encoding="utf-8") as file:
         blocks = re.findall(r"```sql\n-- (\w+)\n(.*?)```", file.read(), re.S)
     return dict(blocks)
 
 
 def request(draw, number, clock):
-    """A request as the cells of a CSV row."""
+    """Makes a request, as the cells of a CSV row."""
     op = draw.choices(["read", "write", "flush", "discard"], [60, 35, 2, 3])[0]
     stages = [clock + draw.randrange(1, 3_000)]
     inserted = draw.random() < 0.5
@@ -57,7 +57,7 @@ def request(draw, number, clock):
 
 
 def make(q2c, folder):
-    """A trace, and its rows as q2c reads them."""
+    """Makes the trace. Returns its path, and its rows as q2c reads them."""
     draw, clock, rows = random.Random(1), 0, []
     for number in range(REQUESTS):
         rows.append(request(draw, number, clock))
@@ -72,7 +72,7 @@ def make(q2c, folder):
     text = run([q2c, "trace", "export", trace, "--format", "csv"])
     found = [{key: cell(key, value) for key, value in row.items()} for row in csv.DictReader(text.splitlines())]
     for name in COLUMNS:
-        # Lanes are numbered anew, by their appearance.
+        # The import numbers lanes anew, in the order of their first request.
         if name != "lane" and [row[name] for row in found] != [row[name] for row in rows]:
             sys.exit(f"failed to make the trace: column {name} came back changed")
     return trace, found
@@ -109,7 +109,7 @@ def q2c_of(row):
     return row["complete_ns"] - row["queue_ns"]
 
 
-# One function per query: the rows that it must give.
+# For each query there is one function, which returns the rows that the query must return.
 
 
 def description(rows):
@@ -235,7 +235,7 @@ def every_query_is_checked(statements):
 
 
 def types(trace, rows):
-    """The types of the table in docs/sql.md, and null where the source had nothing."""
+    """Checks the types of the table in docs/sql.md, and that a value is null where the source had none."""
     wanted = {
         "VARCHAR": "layer device op comm", "BOOLEAN": "missed", "INTEGER": "error",
         "UINTEGER": "flags lane depth_at_submit pid cpu_submit cpu_complete hctx tag",
@@ -250,7 +250,7 @@ def types(trace, rows):
 
 
 def analysis(q2c, trace, statements):
-    """The same numbers as q2c's own analysis."""
+    """Checks that SQL gives the same numbers as q2c's own analysis."""
     stages = json.loads(run([q2c, "analyze", trace, "--json"]))["stages"]["Q2C"]
     n, mean, most = duckdb.sql(f"SELECT count(*), avg(complete_ns - queue_ns), max(complete_ns - queue_ns) FROM '{trace}' WHERE complete_ns IS NOT NULL").fetchall()[0]
     assert (stages["n"], stages["max_ns"]) == (n, most), stages

@@ -60,8 +60,8 @@ interrupts() { # CONTROLLER, as nvme0
     awk -v name="^$1q" '$NF ~ name && $NF !~ /q0$/ { for (i = 2; i <= NF && $i ~ /^[0-9]+$/; i++) sum += $i } END { print sum + 0 }' /proc/interrupts
 }
 
-# Two seconds of 4 KiB random reads by fio, depth 1, on CPU 2. Sets IOS, CTX (voluntary switches), CPU (percent, whole
-# number) and IRQS (interrupts of the queues).
+# Runs two seconds of 4 KiB random reads by fio, depth 1, on CPU 2. Sets IOS, CTX (voluntary
+# switches), CPU (percent, whole number), IRQS (interrupts of the queues) and told_by_fio.
 by_fio() { # DEVICE (as nvme0n1), FIO OPTIONS...
     local device=$1 before line
     shift
@@ -122,7 +122,8 @@ benched() { # NAME, DEVICE, OPTIONS...
     bench_modes "/tmp/$name.result" | tee "/tmp/$name.modes"
 }
 
-# Checks one point: expect_mode NAME FILE ENGINE METHOD PATTERN IRQS-AT-MOST SWITCHES-AT-LEAST SWITCHES-AT-MOST
+# Checks one point: expect_mode NAME FILE ENGINE METHOD PATTERN IRQS-AT-MOST SWITCHES-AT-LEAST
+# SWITCHES-AT-MOST (the counts are per 1000 I/Os).
 expect_mode() {
     local name=$1 file=$2 line was irqs switches
     line=$(awk -F'\t' -v e="$3" -v m="$4" '$1 == e && $2 == m' "/tmp/$file.modes")

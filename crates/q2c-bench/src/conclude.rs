@@ -1,4 +1,4 @@
-//! From trials to a result.
+//! Makes the cells of the result from the trials.
 
 use super::mode::effective;
 use super::spec::{BenchSpec, Spot};
@@ -10,7 +10,7 @@ use q2c_stats::{Interval, median, sorted};
 
 type Runs = CellRuns<BenchPoint, BenchTrial>;
 
-/// Every point, in the plan's order.
+/// The cells of all points, in the order of the plan.
 pub(super) fn cells(
     spec: &BenchSpec,
     spots: &[Spot],
@@ -54,13 +54,14 @@ fn cell(spec: &BenchSpec, spot: &Spot, runs: &Runs, idle_cpus: f64) -> BenchCell
     }
 }
 
-/// Thousand I/Os per second and busy CPU; not a number where busy CPUs are not known, and so left out of intervals.
+/// Thousand I/Os per second and busy CPU. It is NaN where busy CPUs are not known; intervals leave
+/// out NaN.
 fn kiops_per_core(trial: &BenchTrial, idle_cpus: f64) -> f64 {
     let Some(busy_s) = trial.busy_s else {
         return f64::NAN;
     };
     let busy = (busy_s / trial.wall_s - idle_cpus).max(0.0);
-    // The jobs' own time was seen for sure, whatever the coarse counters of the machine say.
+    // The machine's counters are coarse. The CPU time of the jobs and helpers was busy for sure.
     let own = (trial.job_cpu_s + trial.helper_cpu_s) / trial.wall_s;
     trial.ios as f64 / trial.wall_s / 1e3 / busy.max(own)
 }
@@ -90,8 +91,8 @@ fn cpu(runs: &Runs) -> Cpu {
     }
 }
 
-/// Above what the vendor says, or above what every other interface reached on the same device by this much: a cache, a hole, a
-/// window in which not all jobs ran.
+/// IOPS above this factor times those of every other interface on the same device are not credible:
+/// a cache, a hole, or a window in which not all jobs ran may be the reason.
 const ABOVE_OTHERS: f64 = 1.5;
 
 fn flag_too_good(spec: &BenchSpec, cells: &mut [BenchCell]) {

@@ -1,4 +1,4 @@
-//! What really ran, from counts seen while it ran.
+//! Finds the effective mode of a point from counts of its trials.
 
 use super::interface::Interface;
 use super::spec::Spot;
@@ -8,13 +8,14 @@ use q2c_policy::{LaneMethod, Method};
 use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
 use std::collections::BTreeMap;
 
-/// Interrupts per I/O from which on completions came by interrupt, and below which they did not.
+/// Interrupts per I/O at and above which completions came by interrupts.
 const BY_INTERRUPT: f64 = 0.5;
+/// Interrupts per I/O below which completions did not come by interrupts.
 const NOT_BY_INTERRUPT: f64 = 0.1;
-/// Voluntary switches per I/O from which on the job left its CPU for I/O.
+/// Voluntary switches per I/O at and above which the job left its CPU when it waited.
 const LEFT_CPU: f64 = 0.5;
 
-/// The mode of all trials of a point together.
+/// The effective mode of all trials of a point together.
 pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
     if trials.is_empty() {
         return EffectiveMode {
@@ -34,10 +35,11 @@ pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
     }
 }
 
-/// CPUs that each thread of a program uses when it polls, at least.
+/// Least share of a CPU that each thread of an external program uses when it polls.
 const POLLING: f64 = 0.9;
 
-/// A program in user space: no interrupt of its device reaches the kernel, and its threads' CPU tells whether they poll.
+/// The effective mode of an external program with a driver in user space. No interrupt of its
+/// device reaches the kernel, so the CPU time of its threads shows whether they poll.
 fn outside(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
     let sum = |of: fn(&BenchTrial) -> f64| trials.iter().map(|t| of(t)).sum::<f64>();
     let each = sum(|t| t.job_cpu_s) / sum(|t| t.wall_s) / f64::from(spot.point.jobs);
@@ -57,9 +59,10 @@ fn outside(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
     }
 }
 
+/// Counts summed over the trials of a point.
 struct Seen<'a> {
     ios: f64,
-    /// None where the device's interrupts are not known.
+    /// `None` where the device's interrupts are not known.
     interrupts: Option<f64>,
     requests: Option<f64>,
     switches: f64,
@@ -124,8 +127,8 @@ impl<'a> Seen<'a> {
         proof
     }
 
-    /// Whether completions came by interrupt: `None` when that cannot be said. Devices merge interrupts at depth, so only their
-    /// near absence is a proof there.
+    /// Whether completions came by interrupts; `None` when the counts do not show it. Devices merge
+    /// interrupts at depth, so that few interrupts prove polling only when there are hardly any.
     fn interrupted(&self) -> Option<bool> {
         match self.interrupts? / self.ios {
             n if n >= BY_INTERRUPT => Some(true),
@@ -156,14 +159,15 @@ fn looked(seen: &Seen<'_>) -> Mode {
     Mode::by(ModeKind::Poll, seen.means)
 }
 
-/// The device is to be asked: is it, or did the kernel silently wait for interrupts?
+/// The mode of a method that should poll the device. The kernel may have waited for interrupts
+/// instead without an error.
 fn asked(spot: &Spot, seen: &Seen<'_>) -> Mode {
     let ignored = || Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
     let left_cpu = seen.switches / seen.ios >= LEFT_CPU;
     let sleeps = spot.way.kernel.is_some() || seen.means.is_some_and(Means::sleeps);
     match (seen.interrupted(), left_cpu) {
-        // A call that does not poll has nothing else to wait for, even where the interrupt often
-        // comes before it sleeps.
+        // A call that does not poll can only wait for the interrupt, even where the interrupt often
+        // comes before the thread has left its CPU.
         (Some(true), _) if seen.means == Some(Means::Call) => ignored(),
         (Some(true), true) => ignored(),
         (Some(true), false) => {
@@ -171,7 +175,8 @@ fn asked(spot: &Spot, seen: &Seen<'_>) -> Mode {
             let asked = seen.means.unwrap_or_default();
             in_memory.noted(ModeNote::Interrupted(asked))
         }
-        // Several jobs share interrupts: fewer than I/Os, and every I/O waited asleep.
+        // Several I/Os shared an interrupt, so there are fewer interrupts than I/Os, and the
+        // threads slept while they waited.
         (None, true) if !sleeps && seen.interrupts.is_some() => ignored(),
         (None, true) if !sleeps => Mode::of(ModeKind::NotProved).noted(ModeNote::Neither),
         (_, true) if sleeps => Mode::by(slept_in_kernel(&spot.point.method), seen.means),
@@ -188,7 +193,7 @@ fn slept_in_kernel(asked: &Method) -> ModeKind {
     }
 }
 
-/// Polling, by the name of the method where a submitting thread is part of it.
+/// The mode of a method that polled. A submitting kernel thread is part of the mode.
 fn polled(spot: &Spot, seen: &Seen<'_>) -> Mode {
     let kind = match spot.point.method {
         Method::SqPoll => ModeKind::Sqpoll,
@@ -238,7 +243,8 @@ mod tests {
         }
     }
 
-    /// What kernels do with the same request: 5.10 polls, 6.1 waits for interrupts and says nothing.
+    /// Kernels treat the same request differently: Linux 5.10 polls, Linux 6.1 waits for interrupts
+    /// without an error.
     #[test]
     fn hipri_is_told_by_what_it_did() {
         let hipri = spot("pvsync2", "poll");
@@ -284,7 +290,8 @@ mod tests {
         assert_eq!(proof["device_interrupts_per_io"], "0.900");
     }
 
-    /// Commands are told by the same counters: polled ones raise no interrupt, and others one each.
+    /// The same counters show the mode of commands: polled ones raise no interrupt, others raise
+    /// one each.
     #[test]
     fn commands_are_told_by_what_they_did() {
         let (polled, waited) = (

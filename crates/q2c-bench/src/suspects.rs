@@ -55,8 +55,8 @@ pub struct Ceiling {
 pub struct Site {
     /// Number of CPUs that jobs and helper threads may use; `None` when it is not known.
     pub cpus: Option<u32>,
-    /// Numbers of jobs after which further jobs run on CPUs of another kind; `None` when the topology
-    /// is not known, empty when all CPUs are of one kind.
+    /// Numbers of jobs after which further jobs run on CPUs of another kind; `None` when the
+    /// topology is not known, empty when all CPUs are of one kind.
     pub borders: Option<Vec<Border>>,
     /// The device's ceiling; `None` when it is not known.
     pub ceiling: Option<Ceiling>,

@@ -7,80 +7,80 @@ use std::collections::BTreeMap;
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.analyze/1";
 
-/// What a trace says.
+/// The analysis of one trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnalyzeResult {
     /// [`SCHEMA`].
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// The trace.
+    /// Facts of the trace.
     pub input: Input,
-    /// Where its times were taken: `block` (Q2C) or `user` (U2C).
+    /// The layer in which its times were taken: `block` (Q2C) or `user` (U2C).
     pub layer: String,
-    /// I/Os.
+    /// I/Os of the trace.
     pub requests: u64,
-    /// Of them complete.
+    /// I/Os with a completion.
     pub completed: u64,
-    /// Of them completed with an error.
+    /// I/Os that completed with an error.
     pub failed: u64,
-    /// Their bytes.
+    /// Bytes of all I/Os.
     pub bytes: u64,
     /// I/Os that went to the driver in a request of their own.
     pub issued: u64,
-    /// I/Os carried by another's request.
+    /// I/Os that were merged into the request of another I/O.
     pub merged: u64,
-    /// I/Os for each request that went to the driver; none without D.
+    /// I/Os for each request that went to the driver; `None` when the trace has no D.
     pub merge_ratio: Option<f64>,
-    /// From the first start to the last completion, or the last start where nothing completes, ns.
+    /// From the first start to the last completion, or to the last start when no I/O completes, ns.
     pub span_ns: u64,
     /// Events that the source lost.
     pub lost: u64,
-    /// Events that fit no I/O, I/Os without an end, lines left out: by reason.
+    /// Counts by reason: events that fit no I/O, I/Os without an end, lines left out.
     pub unmatched: BTreeMap<String, u64>,
     /// Latencies by stage.
     pub stages: BTreeMap<String, StageStats>,
-    /// The same by `op`, `size`, `device`, `process`, `cpu`, `hctx`.
+    /// Latencies of groups of I/Os, by `op`, `size`, `device`, `process`, `cpu`, `hctx`.
     pub groups: BTreeMap<String, Vec<Group>>,
     /// I/Os in flight.
     pub in_flight: InFlight,
-    /// Working and idle.
+    /// Times with and without an I/O in flight.
     pub activity: Activity,
     /// Distances between I/Os, by device.
     pub seeks: Vec<Seeks>,
-    /// Requests of each hardware queue; empty when the trace does not tell.
+    /// Requests of each hardware queue; empty when the trace names no queues.
     pub hctx: Vec<Hctx>,
-    /// How even they are; none without queues.
+    /// How evenly the hardware queues are used; `None` when the trace names no queues.
     pub balance: Option<Balance>,
-    /// Requests in use while others waited for one; empty when the trace lacks G.
+    /// Requests in use while others waited for one; empty when the trace has no G.
     pub tags: Vec<Tags>,
-    /// Where time goes; none without a completed block-layer I/O.
+    /// The stage that takes most time; `None` without a completed block-layer I/O.
     pub bottleneck: Option<Bottleneck>,
     /// Latency and load over time.
     pub over_time: Vec<Load>,
     /// Some I/Os one by one.
     pub excerpts: Vec<Excerpt>,
-    /// Ways in which this can mislead.
+    /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }
 
-/// The trace analysed.
+/// Facts of the trace that was analysed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Input {
-    /// Its name.
+    /// Name of the trace, as the user gave it.
     pub path: String,
-    /// What recorded it.
+    /// The tool that recorded the trace.
     pub source: String,
-    /// The clock of its times.
+    /// The clock of the trace's times.
     pub clock: String,
-    /// What else it says of itself.
+    /// Further facts from the trace's metadata.
     pub facts: BTreeMap<String, String>,
 }
 
-/// A stage's latencies.
+/// Latencies of one stage. Percentiles are exact to 0.8 %.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageStats {
-    /// I/Os that have it.
+    /// I/Os that have this stage.
     pub n: u64,
     /// Smallest, exact.
     pub min_ns: u64,
@@ -88,59 +88,60 @@ pub struct StageStats {
     pub mean_ns: f64,
     /// Largest, exact.
     pub max_ns: u64,
-    /// Median, within 0.8 %, as all percentiles.
+    /// Median.
     pub p50_ns: f64,
     /// 90th percentile.
     pub p90_ns: f64,
-    /// 99th.
+    /// 99th percentile.
     pub p99_ns: f64,
-    /// 99.9th.
+    /// 99.9th percentile.
     pub p999_ns: f64,
-    /// 99.99th.
+    /// 99.99th percentile.
     pub p9999_ns: f64,
 }
 
-/// The I/Os that have something in common.
+/// The I/Os that have one property in common, such as the operation or the CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Group {
-    /// What.
+    /// The value that these I/Os share, in words.
     pub key: String,
-    /// How many.
+    /// Number of I/Os.
     pub requests: u64,
-    /// Their bytes.
+    /// Bytes of these I/Os.
     pub bytes: u64,
-    /// Their latencies.
+    /// Latencies of these I/Os by stage.
     pub stages: BTreeMap<String, StageStats>,
 }
 
-/// I/Os in flight from Q to C. The two sums are equal in every trace, by different ways of counting.
+/// I/Os in flight from Q to C. The two sums are counted in different ways and are equal in every
+/// trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InFlight {
     /// Sum of all Q2C, ns.
     pub sum_q2c_ns: u128,
     /// Integral of the number in flight over time, ns.
     pub integral_ns: u128,
-    /// Mean over the trace's time.
+    /// Mean number over the trace's time.
     pub mean: f64,
-    /// Most at once.
+    /// Most I/Os in flight at once.
     pub most: u64,
 }
 
-/// Working and idle, from the first start to the last completion.
+/// Times with and without an I/O in flight, from the first start to the last completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Activity {
-    /// With an I/O in flight, ns.
+    /// Time with an I/O in flight, ns.
     pub active_ns: u64,
-    /// Without, ns.
+    /// Time without an I/O in flight, ns.
     pub idle_ns: u64,
-    /// Pauses of at least [`Activity::PAUSE_NS`].
+    /// Number of times of at least [`Activity::PAUSE_NS`] without an I/O in flight.
     pub pauses: u64,
-    /// The longest pause of any length, ns.
+    /// The longest time without an I/O in flight, of any length, ns.
     pub longest_idle_ns: u64,
 }
 
 impl Activity {
-    /// From this length on a pause is counted: 100 ms, as btt does.
+    /// Least length of a pause that is counted, ns: 100 ms, as in btt.
     pub const PAUSE_NS: u64 = 100_000_000;
 }
 
@@ -149,9 +150,9 @@ impl Activity {
 pub struct Seeks {
     /// The device, `major:minor`.
     pub device: String,
-    /// Distances.
+    /// Number of distances.
     pub n: u64,
-    /// Of them none: the next I/O began where the last ended.
+    /// Distances of 0: the next I/O began where the one before it ended.
     pub sequential: u64,
     /// Mean of the lengths, sectors of 512 B.
     pub mean_sectors: f64,
@@ -159,14 +160,14 @@ pub struct Seeks {
     pub median_sectors: f64,
 }
 
-/// A hardware queue.
+/// The requests of one hardware queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hctx {
-    /// Its number.
+    /// Number of the queue.
     pub hctx: u32,
-    /// Requests.
+    /// Requests that went through the queue.
     pub requests: u64,
-    /// Their share, 0..1.
+    /// Share of these requests in those of all queues, 0..1.
     pub share: f64,
     /// Requests by the CPU that submitted them.
     pub cpus: BTreeMap<u32, u64>,
@@ -175,68 +176,69 @@ pub struct Hctx {
 /// How evenly requests are spread over the hardware queues that had any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Balance {
-    /// Queues with requests.
+    /// Number of queues with requests.
     pub queues: u64,
     /// Standard deviation over mean of the requests per queue.
     pub cv: f64,
-    /// Chi-square against equal shares.
+    /// Chi-square statistic against equal shares.
     pub chi_square: f64,
-    /// Its probability if requests were spread by chance.
+    /// Probability of such a chi-square if requests were spread by chance.
     pub p: f64,
-    /// `one queue`, `even` (chance explains it, or the deviation is at most 1 %), `nearly even` (at most 10 %), `uneven`.
+    /// `one queue`, `even` (chance explains it, or the deviation is at most 1 %), `nearly even` (at
+    /// most 10 %), `uneven`.
     pub verdict: String,
 }
 
-/// Where time goes between Q and C.
+/// The stage between Q and C that takes most time, with the shares of all stages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bottleneck {
-    /// The stage named.
+    /// Name of the stage.
     pub stage: String,
-    /// Its share of the sum of Q2C, 0..1.
+    /// Share of the stage in the sum of Q2C, 0..1.
     pub share: f64,
-    /// What that stage is.
+    /// The meaning of the stage, in words.
     pub why: String,
-    /// By which rule it was named.
+    /// The rule that named the stage, in words.
     pub rule: String,
-    /// Shares of all stages.
+    /// Shares of all stages in the sum of Q2C, 0..1.
     pub shares: BTreeMap<String, f64>,
-    /// Shares by the number in flight when an I/O was queued.
+    /// Shares by the number of I/Os in flight when an I/O was queued.
     pub over_load: Vec<LoadClass>,
     /// Shares over time.
     pub over_time: Vec<TimeWindow>,
 }
 
-/// I/Os queued under a like load.
+/// The I/Os that were queued under a similar load: with `from` to `to` I/Os in flight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadClass {
-    /// In flight when queued, itself included: from.
+    /// Least number in flight when the I/O was queued, the I/O included.
     pub from: u64,
-    /// To, included.
+    /// Most number in flight when the I/O was queued, the I/O included.
     pub to: u64,
-    /// I/Os.
+    /// Number of I/Os.
     pub requests: u64,
     /// Mean Q2C, ns.
     pub mean_q2c_ns: f64,
-    /// The stage that the rule names.
+    /// The stage that the rule names for these I/Os.
     pub stage: String,
-    /// Shares.
+    /// Shares of the stages in the sum of these I/Os' Q2C, 0..1.
     pub shares: BTreeMap<String, f64>,
 }
 
-/// I/Os queued in a window of time.
+/// The I/Os that were queued in a window of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeWindow {
-    /// From the first start, ns.
+    /// Begin of the window, ns from the first start.
     pub start_ns: u64,
-    /// Length, ns.
+    /// Length of the window, ns.
     pub length_ns: u64,
-    /// I/Os.
+    /// Number of I/Os.
     pub requests: u64,
     /// Mean Q2C, ns.
     pub mean_q2c_ns: f64,
-    /// The stage that the rule names.
+    /// The stage that the rule names for these I/Os.
     pub stage: String,
-    /// Shares.
+    /// Shares of the stages in the sum of these I/Os' Q2C, 0..1.
     pub shares: BTreeMap<String, f64>,
 }
 
@@ -245,72 +247,73 @@ pub struct TimeWindow {
 pub struct Tags {
     /// The device, `major:minor`.
     pub device: String,
-    /// The queue.
+    /// Number of the queue; `None` when the trace names no queues.
     pub hctx: Option<u32>,
-    /// Most in use at once.
+    /// Most requests in use at once.
     pub most: u64,
     /// Sum of Q2G, ns.
     pub q2g_ns: u64,
-    /// Of it the waits of I/Os that were queued while the most were in use.
+    /// Part of this sum that belongs to I/Os that were queued while the most requests were in use.
     pub q2g_at_most_ns: u64,
 }
 
-/// A window of time with the I/Os queued in it.
+/// Latency and load of the I/Os that were queued in a window of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// From the first start, ns.
+    /// Begin of the window, ns from the first start.
     pub start_ns: u64,
-    /// Length, ns.
+    /// Length of the window, ns.
     pub length_ns: u64,
-    /// I/Os queued.
+    /// I/Os that were queued.
     pub requests: u64,
-    /// In flight, mean over the window.
+    /// I/Os in flight, mean over the window.
     pub in_flight: f64,
-    /// Their latencies: lower end of a class, ns, and I/Os in it. Four classes to each doubling; an end is at most 25 % above
-    /// the one before.
+    /// Latencies in classes: lower end of a class, ns, and number of I/Os in it. There are four
+    /// classes to each doubling; a lower end is at most 25 % above the one before it.
     pub latencies: Vec<(u64, u64)>,
 }
 
 /// I/Os that were queued one after another.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Excerpt {
-    /// Which: `start`, `slowest` (around the I/O that took longest), `window` (asked for).
+    /// The part of the trace: `start`, `slowest` (around the I/O that took longest), `window` (the
+    /// part that was asked for).
     pub what: String,
-    /// In the order in which they were queued.
+    /// The I/Os in the order in which they were queued.
     pub ios: Vec<ExcerptIo>,
-    /// I/Os of the window that found no room.
+    /// Number of I/Os of the window that are left out for lack of room.
     pub left_out: u64,
 }
 
-/// One I/O. Times from the first start, ns; none where the trace does not tell.
+/// One I/O of an excerpt. Times are ns from the first start; `None` where the trace lacks them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExcerptIo {
-    /// Its id in the trace.
+    /// Id of the I/O in the trace.
     pub id: u64,
     /// The device, `major:minor`.
     pub device: String,
-    /// What it did.
+    /// Name of the operation.
     pub op: String,
     /// First sector.
     pub sector: u64,
     /// Length, bytes.
     pub bytes: u64,
-    /// CPU that queued it.
+    /// CPU that queued the I/O.
     pub cpu: Option<u32>,
-    /// Hardware queue.
+    /// Number of the hardware queue.
     pub hctx: Option<u32>,
-    /// Process.
+    /// Process that queued the I/O.
     pub pid: Option<u32>,
-    /// Whether another's request carried it.
+    /// Whether the I/O was merged into the request of another one.
     pub merged: bool,
-    /// Q.
+    /// Time of Q: queued.
     pub queue_ns: Option<u64>,
-    /// G; M of a merged one.
+    /// Time of G: a request was allocated; for a merged I/O the time of M, its merge.
     pub getrq_ns: Option<u64>,
-    /// I.
+    /// Time of I: inserted into the scheduler.
     pub insert_ns: Option<u64>,
-    /// D.
+    /// Time of D: issued to the driver.
     pub issue_ns: Option<u64>,
-    /// C.
+    /// Time of C: complete.
     pub complete_ns: Option<u64>,
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.bench/2";
-/// Earlier versions that can be read.
+/// Schemas of earlier versions that can be read.
 pub const EARLIER: [&str; 1] = ["q2c.bench/1"];
 
 /// One run of `q2c bench`.
@@ -24,65 +24,67 @@ pub struct BenchResult {
     pub started_unix_s: u64,
     /// Wall time of the whole run, seconds.
     pub seconds: f64,
-    /// False when the run was stopped early: what is here is valid, what is missing is not.
+    /// False when the run was stopped early. The figures that it has are valid then.
     pub complete: bool,
-    /// What every trial had in common.
+    /// Settings that all trials had in common.
     pub job: BenchJob,
     /// Machine facts.
     pub machine: Machine,
     /// Target facts.
     pub target: Target,
-    /// What `q2c doctor` said.
+    /// The report of `q2c doctor`.
     pub doctor: DoctorReport,
-    /// Every point.
+    /// Every point that exists here.
     pub cells: Vec<BenchCell>,
     /// Points of the axes that do not exist here, with the reason.
     pub left_out: Vec<LeftOut>,
-    /// One curve over the number of jobs for each interface, method, depth, block size and pattern with several.
+    /// Curves over the number of jobs: one for each interface, method, depth, block size and
+    /// pattern with at least three numbers of jobs.
     pub scaling: Vec<Curve>,
-    /// CPU time per I/O of the null engine with recording on, nanoseconds: the harness's own cost.
+    /// CPU time per I/O of the null engine with recording on, ns: q2c's own cost.
     pub harness_floor_ns: f64,
-    /// The same with nothing of an I/O kept and none timed; 0 in results of versions that did not measure it.
+    /// CPU time per I/O of the null engine when it keeps nothing of an I/O and times none, ns; 0 in
+    /// results of versions that did not measure it.
     #[serde(default)]
     pub harness_bare_ns: f64,
-    /// Ways in which this result can mislead.
+    /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }
 
-/// What every trial had in common.
+/// Settings that all trials had in common.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BenchJob {
-    /// Measured part of a trial, seconds.
+    /// Length of the measured part of a trial, seconds.
     pub trial_seconds: f64,
-    /// Warm-up at most, seconds.
+    /// Most length of the warm-up, seconds.
     pub warm_up_seconds: f64,
     /// Trials per point.
     pub trials: u32,
     /// CPUs in the order in which jobs take them.
     pub cpus: Vec<CpuId>,
-    /// That order in words.
+    /// The order of the CPUs in words.
     pub cpu_order: String,
-    /// CPUs busy before anything was measured; taken off where KIOPS/core are told.
+    /// CPUs that were busy before anything was measured; KIOPS/core does not count them.
     pub idle_busy_cpus: f64,
-    /// Submissions of each job per second, as a Poisson process; none in a closed loop.
+    /// Submissions of each job per second, as a Poisson process; `None` for a closed loop.
     pub rate: Option<f64>,
-    /// Part of the target in use, from its start; all of it without.
+    /// Part of the target in use, from its start; `None` for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Bytes>,
     /// Seed of offsets and of the order of trials.
     pub seed: u64,
 }
 
-/// Where on the axes a point lies.
+/// The place of a point on the axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchPoint {
     /// Interface as asked: `io_uring`, `libaio`, `pvsync2`.
     pub engine: String,
     /// Method as asked.
     pub method: Method,
-    /// Threads.
+    /// Number of jobs, one thread each.
     pub jobs: u32,
-    /// Requests in flight of each.
+    /// Requests in flight in each job.
     pub depth: u16,
     /// Bytes per request.
     pub bs: Bytes,
@@ -93,17 +95,17 @@ pub struct BenchPoint {
 /// A point that does not exist here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Which.
+    /// The place of the point.
     #[serde(flatten)]
     pub point: BenchPoint,
-    /// Why.
+    /// The reason in words.
     pub reason: String,
 }
 
-/// One point.
+/// One point with the figures of its trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchCell {
-    /// Which.
+    /// The place of the point.
     #[serde(flatten)]
     pub point: BenchPoint,
     /// I/Os per second, all jobs.
@@ -112,25 +114,27 @@ pub struct BenchCell {
     pub lat_ns: Latency,
     /// CPU time per second of wall time, CPUs.
     pub cpu: Cpu,
-    /// Thousand I/Os per second and busy CPU of the machine, what is busy at rest taken off.
+    /// Thousand I/Os per second and busy CPU of the machine, less the CPUs that are busy at rest.
     pub kiops_per_core: Interval,
-    /// Share of I/Os complete when their sleep ended, 0..1; none where nothing slept by a rule.
+    /// Share of I/Os that were complete when their sleep ended, 0..1; `None` when no sleep rule
+    /// handled an I/O.
     pub miss_rate: Option<Interval>,
     /// What the kernel really did, with its proof.
     pub effective_mode: EffectiveMode,
-    /// The jobs' CPUs.
+    /// CPUs of the jobs, in the order of the jobs.
     pub cpus: Vec<CpuId>,
-    /// Jobs and helper threads are more than CPUs.
+    /// Whether there are more jobs and helper threads than CPUs.
     pub oversubscribed: bool,
-    /// Above the device's rating or what every other interface reached: suspect.
+    /// A remark when IOPS are above the device's rating, or far above those of every other
+    /// interface: a cache, a hole or a fault of measurement may be the reason.
     pub too_good: Option<String>,
-    /// Trials whose warm-up did not become steady.
+    /// Number of trials whose throughput was not steady at the end of the warm-up.
     pub unsteady: u32,
     /// Reasons of trials that failed.
     pub failures: Vec<String>,
 }
 
-/// Latencies over all trials: median over trials of each trial's number.
+/// Latencies over all trials, ns: the median over the trials of each figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Mean.
@@ -143,43 +147,44 @@ pub struct Latency {
     pub p999: f64,
 }
 
-/// CPUs at work, by who they worked for: CPU seconds per second.
+/// CPU time by its users: CPU seconds per second of wall time, if nothing else is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
-    /// The jobs' threads.
+    /// Threads of the jobs.
     pub job_s: Interval,
-    /// Kernel threads that work for them (SQPOLL, io-wq).
+    /// Kernel threads that work for the jobs (SQPOLL, io-wq).
     pub helper_s: Interval,
-    /// Interrupts and softirqs of the whole machine, as the kernel's ticks see them.
+    /// Interrupts and softirqs of the whole machine, as the kernel's tick accounting has them.
     pub softirq_s: Interval,
-    /// The whole machine.
+    /// All busy CPUs of the machine.
     pub busy_s: Interval,
-    /// Nanoseconds of jobs and helpers per I/O.
+    /// CPU time of jobs and helpers per I/O, ns.
     pub ns_per_io: Interval,
 }
 
-/// One curve over the number of jobs.
+/// One curve of throughput over the number of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// The first of its points; the others differ in their jobs.
+    /// The first point of the curve. The other points differ only in the number of jobs.
     #[serde(flatten)]
     pub first: BenchPoint,
-    /// `1, 2, 4`: the numbers of jobs.
+    /// The numbers of jobs, ascending.
     pub over: Vec<u32>,
-    /// Smallest number of jobs from which further ones add less than a tenth of one job's throughput.
+    /// Smallest number of jobs from which each further job adds less than a tenth of one job's
+    /// throughput.
     pub knee: Option<u32>,
     /// Number of jobs with the highest throughput.
     pub peak: Option<u32>,
     /// Smallest number of jobs beyond the peak at which throughput has fallen for sure.
     pub collapse: Option<u32>,
-    /// Steps, efficiency and shares; none where the curve cannot be read.
+    /// Steps, efficiency and shares; `None` where the curve has no shape.
     pub shape: Option<Shape>,
-    /// The universal scalability law, where it can be fitted.
+    /// The fit of the universal scalability law; `None` where it cannot be fitted.
     pub usl: Option<Fit>,
-    /// Why the curve could not be read or fitted.
+    /// Why the curve has no shape or no fit.
     pub refused: Option<String>,
-    /// What may have bent it: named from evidence.
+    /// Possible reasons of a bend, with their evidence, in words.
     pub suspects: Vec<String>,
-    /// What was not looked at.
+    /// Names of the suspects for which evidence is missing.
     pub not_looked_at: Vec<String>,
 }

@@ -21,58 +21,60 @@ pub struct CompareResult {
     pub seconds: f64,
     /// False when the run was stopped early.
     pub complete: bool,
-    /// How the trace was replayed, the same for every device.
+    /// How the trace was replayed; it is the same for every device.
     pub job: ReplayJob,
-    /// What was replayed.
+    /// Facts of the trace.
     pub trace: TraceFacts,
     /// Machine facts.
     pub machine: Machine,
     /// The devices, in the order given.
     pub devices: Vec<DeviceRun>,
-    /// Which sum is compared: `sum of Q2C` where every device has it, else `sum of U2C`.
+    /// The sum that is compared: `sum of Q2C` where every device has it, else `sum of U2C`.
     pub sum: String,
-    /// Every device after the first against the first, by each metric.
+    /// Comparisons of every other device with the first, by each metric.
     pub separations: Vec<Separation>,
     /// The answer, in sentences.
     pub verdict: Vec<String>,
-    /// Ways in which this result can mislead.
+    /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }
 
-/// One device.
+/// One device with its trials. Intervals are over the valid trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceRun {
     /// Target facts.
     pub target: Target,
-    /// Completion time, seconds, over valid trials.
+    /// Completion time, seconds.
     pub completion_s: Interval,
     /// Sum of U2C, seconds.
     pub sum_u2c_s: Interval,
     /// Sum of U2C from the intended times, seconds.
     pub sum_u2c_intended_s: Interval,
-    /// Sum of Q2C, seconds; none where a valid trial has none.
+    /// Sum of Q2C, seconds; `None` where a valid trial lacks it.
     pub sum_q2c_s: Option<Interval>,
-    /// Whether more than half of the trials found it saturated.
+    /// Whether more than half of the valid trials found the device saturated.
     pub saturated: bool,
-    /// The trial with the median sum; none where no trial is valid.
+    /// The trial with the median sum; `None` where no trial is valid.
     pub shown: Option<ReplayTrial>,
-    /// All trials, in the order in which they ran; their windows and curves left out.
+    /// All trials, in the order in which they ran, without their windows and curves.
     pub trials: Vec<ReplayTrial>,
     /// Reasons of trials that failed.
     pub failures: Vec<String>,
 }
 
-/// Two devices by one metric.
+/// The comparison of two devices by one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Separation {
     /// Path of the device that is compared.
     pub device: String,
-    /// Path of the device it is compared with: the first.
+    /// Path of the first device, which it is compared with.
     pub with: String,
-    /// `completion time`, or the sum's name.
+    /// Name of the metric: `completion time`, or that of the sum.
     pub metric: String,
-    /// The device's median over that of the first, with the 95 % interval; none where trials are lacking.
+    /// The device's median over that of the first, with the 95 % interval; `None` when either has
+    /// fewer than two valid trials.
     pub ratio: Option<Ratio>,
-    /// Whether the interval leaves 1 out and the medians differ by more than 1 %.
+    /// Whether the interval does not contain 1, the medians differ by more than 1 %, and both
+    /// devices did the same work.
     pub separates: bool,
 }

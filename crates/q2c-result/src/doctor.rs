@@ -1,4 +1,4 @@
-//! What a machine can and cannot do, check by check.
+//! The result of `q2c doctor`: checks of what the machine can and cannot do.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,41 +6,42 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// As it should be.
+    /// The fact is as it should be.
     Pass,
-    /// Results are valid, and worse or noisier than they could be.
+    /// Results are valid, but worse or noisier than they could be.
     Warn,
-    /// The columns named in `columns` are invalid or impossible here.
+    /// The columns in [`Check::columns`] are invalid or impossible here.
     Invalidates,
-    /// Could not be read.
+    /// The fact could not be read.
     Unknown,
 }
 
-/// One check.
+/// One check with its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// Stable short name: `io-uring`, `poll-queues`, `governor`.
     pub id: String,
     /// Group: `kernel`, `cpu`, `idle`, `thermal`, `numa`, `irq`, `queue`, `nvme`, `target`, `tool`.
     pub group: String,
-    /// Outcome.
+    /// Outcome of the check.
     pub verdict: Verdict,
-    /// What is invalid or impossible, when the verdict says so: engines (`io_uring`, `spdk`), methods (`iopoll`, `hipri`,
-    /// `hybrid-kernel`, `hybrid-uring`) and measures (`iops`, `latency`, `cpu`, `kiops-per-core`, `effective-mode`).
+    /// The columns that [`Verdict::Invalidates`] refers to: engines (`io_uring`, `spdk`), methods
+    /// (`iopoll`, `hipri`, `hybrid-kernel`, `hybrid-uring`) and measures (`iops`, `latency`, `cpu`,
+    /// `kiops-per-core`, `effective-mode`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
-    /// What was found, with the value.
+    /// The fact that was found, with its value.
     pub found: String,
-    /// What it means for results.
+    /// The effect of the fact on results.
     pub means: String,
-    /// The exact line that would change it, when there is one.
+    /// The exact line that would change the fact, when there is one.
     pub fix: Option<String>,
 }
 
 /// All checks of a machine, and of a target when one was named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoctorReport {
-    /// `q2c.doctor/1`.
+    /// Name of the schema: `q2c.doctor/1`.
     pub schema: String,
     /// The checks, in the order of the groups.
     pub checks: Vec<Check>,

@@ -1,4 +1,4 @@
-//! Exit codes of the command line, in one place.
+//! The exit codes of all commands.
 
 /// How a command ended, as its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Exit {
     Target = 5,
     /// The device failed while running (EIO, short transfer) or the run's disk is full.
     Device = 6,
-    /// Ran, but a requirement was missed: the result says which.
+    /// The command ran, but a requirement was missed; the result says which one.
     Requirements = 7,
     /// Stopped by a signal; finished cells are kept.
     Interrupted = 130,

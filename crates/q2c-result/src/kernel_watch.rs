@@ -6,60 +6,65 @@ use serde::{Deserialize, Serialize};
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.kernel-watch/1";
 
-/// What the kernel's own hybrid polling of a device did, whoever used it.
+/// The kernel's own hybrid polling of a device, as seen while any program used the device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelWatchResult {
     /// [`SCHEMA`].
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// How it ended: `asked` (its time was over, or nobody read on), `signal`, or `gone`: the device went away.
+    /// How it ended: `asked` (its time was over, or its output was no longer read), `signal`, or
+    /// `gone` (the device went away).
     pub ended: String,
     /// Machine facts.
     pub machine: Machine,
-    /// The device.
+    /// Facts of the device.
     pub device: Device,
-    /// All intervals as one, those not kept included; `None` when there was none.
+    /// All intervals as one, those that were not kept included; `None` when there was none.
     pub total: Option<KernelInterval>,
-    /// The intervals, in their order.
+    /// The intervals in order of time.
     pub intervals: Vec<KernelInterval>,
-    /// Intervals before these that were not kept.
+    /// Number of intervals before the kept ones that were not kept.
     pub not_kept: u64,
 }
 
-/// One interval: what is counted when a polled request completes.
+/// One interval. A polled request is counted in the interval in which it completes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelInterval {
-    /// Its end, seconds from the start.
+    /// End of the interval, seconds from the start.
     pub end_s: f64,
-    /// Its length, seconds.
+    /// Length of the interval, seconds.
     pub length_s: f64,
-    /// `queue/io_poll_delay` at its end: -1 classic polling, 0 the kernel's own sleep, else microseconds.
+    /// `queue/io_poll_delay` at the end of the interval: -1 classic polling, 0 the kernel's own
+    /// sleep, else microseconds; `None` when it could not be read.
     pub io_poll_delay: Option<i64>,
     /// Polled requests that completed.
     pub polled: u64,
-    /// Of them slept for.
+    /// Polled requests for which a thread slept first.
     pub slept: u64,
-    /// Slept for and complete by the end of the first poll after.
+    /// Requests that were complete by the end of the first poll after their sleep: misses.
     pub missed: u64,
-    /// Slept for; not known whether missed.
+    /// Requests that were slept for, but of which it is not known whether they were missed.
     pub unknown: u64,
     /// Polled requests per second.
     pub iops: f64,
-    /// Misses / polled requests, 0..1; `None` without any.
+    /// Misses / polled requests, 0..1; `None` without a polled request.
     pub miss_rate: Option<f64>,
-    /// Sum of sleeps asked / polled requests, ns; `None` likewise.
+    /// Sum of sleeps asked / polled requests, ns; `None` without a polled request.
     pub effective_sleep_ns: Option<f64>,
-    /// Mean sleep asked over the requests that were slept for, ns; `None` when none was.
+    /// Mean sleep asked over the requests that were slept for, ns; `None` when there was none.
     pub asked_ns: Option<f64>,
-    /// Mean sleep from the timer's start to the next call of the poll function, ns; `None` likewise.
+    /// Mean sleep from the timer's start to the next call of the poll function, ns; `None` when no
+    /// sleep was seen to its end.
     pub slept_ns: Option<f64>,
-    /// Threads that polled the device and were there at both ends; in the total, the most of an interval.
+    /// Number of threads that polled the device and were there at both ends of the interval; in the
+    /// total, the most of any interval.
     pub threads: u64,
-    /// Their CPU, percent of one CPU each; `None` without any.
+    /// CPU time of these threads, percent of one CPU each; `None` without a thread.
     pub cpu_pct: Option<f64>,
-    /// Busy CPUs of the whole machine; `None` when not known.
+    /// Busy CPUs of the whole machine; `None` when they are not known.
     pub busy_cpus: Option<f64>,
-    /// CPU of q2c itself, percent of one CPU. The probes' own is in the threads' that they stop.
+    /// CPU time of q2c itself, percent of one CPU. The CPU time of the probes is part of that of
+    /// the threads that they interrupt.
     pub own_cpu_pct: f64,
 }

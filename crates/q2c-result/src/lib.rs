@@ -1,6 +1,7 @@
-//! Result types: versioned JSON that every run leaves behind and every report is made from.
+//! Result types: the versioned JSON that every run leaves and that every report is made from.
 //!
-//! Nothing here measures or prints. Numbers carry their unit in the field's name.
+//! Nothing in this crate measures or prints. A number has its unit in the name or in the doc of its
+//! field.
 
 pub mod analyze;
 pub mod bench;

@@ -1,91 +1,92 @@
-//! Facts about the machine, the device and the target that stand beside every number.
+//! Facts about the machine, the device and the target, which every result contains.
 
 use q2c_model::{Bytes, CpuId, DevId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The machine as found. A fact that could not be read is `None`, never guessed.
+/// Facts of the machine. A fact that could not be read is `None`; no fact is guessed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Kernel release, as `uname -r`.
     pub kernel: String,
     /// Architecture, as `uname -m`.
     pub arch: String,
-    /// Processor's name.
+    /// Name of the processor.
     pub cpu_model: Option<String>,
-    /// CPUs online.
+    /// CPUs that are online.
     pub cpus_online: Vec<CpuId>,
     /// Hardware threads per core; 1 without SMT.
     pub threads_per_core: Option<u32>,
-    /// NUMA nodes.
+    /// Number of NUMA nodes.
     pub numa_nodes: Option<u32>,
-    /// Memory in all.
+    /// All memory of the machine.
     pub memory: Option<Bytes>,
-    /// Hypervisor, when one is seen.
+    /// Name of the hypervisor, when one is seen.
     pub hypervisor: Option<String>,
     /// Frequency governor of the CPUs in use.
     pub governor: Option<String>,
-    /// cpuidle driver.
+    /// Name of the cpuidle driver.
     pub idle_driver: Option<String>,
-    /// cpuidle governor.
+    /// Name of the cpuidle governor.
     pub idle_governor: Option<String>,
     /// Idle states: name, exit latency in microseconds.
     pub idle_states: Vec<(String, u64)>,
-    /// Clock source.
+    /// Name of the kernel's clock source.
     pub clocksource: Option<String>,
     /// Whether the TSC is invariant.
     pub tsc_invariant: Option<bool>,
     /// Preemption model as the kernel names it.
     pub preempt: Option<String>,
-    /// Everything else worth keeping (mitigations, command line items), name to value.
+    /// Further facts (mitigations, items of the kernel's command line), name to value.
     pub other: BTreeMap<String, String>,
 }
 
-/// A block device as found in sysfs.
+/// Facts of a block device from sysfs. A fact that could not be read is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Device {
     /// Kernel name: `nvme0n1`, `vda`.
     pub name: String,
-    /// Number.
+    /// Device number.
     pub dev: DevId,
-    /// Model, when the device tells.
+    /// Model, when the device reports it.
     pub model: Option<String>,
-    /// Firmware revision, when the device tells.
+    /// Firmware revision, when the device reports it.
     pub firmware: Option<String>,
-    /// Size.
+    /// Size of the whole device.
     pub size: Option<Bytes>,
     /// Logical block size.
     pub logical_block: Option<Bytes>,
-    /// Scheduler in force.
+    /// Name of the I/O scheduler in use.
     pub scheduler: Option<String>,
-    /// Requests per queue.
+    /// Requests per hardware queue (`queue/nr_requests`).
     pub nr_requests: Option<u64>,
-    /// Hardware queues.
+    /// Number of hardware queues.
     pub hw_queues: Option<u32>,
-    /// `io_poll`: the device can be polled.
+    /// Whether the device can be polled (`queue/io_poll`).
     pub io_poll: Option<bool>,
-    /// Merge setting.
+    /// Setting of merges (`queue/nomerges`).
     pub nomerges: Option<u64>,
-    /// Write cache setting.
+    /// Setting of the write cache (`queue/write_cache`).
     pub write_cache: Option<String>,
-    /// Interrupt lines of the device and the CPUs that took them so far, most busy first.
+    /// CPUs that took the device's interrupts so far, the busiest first.
     pub irq_cpus: Vec<CpuId>,
 }
 
-/// What was measured.
+/// Facts of the file or device that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// Path as given.
+    /// Path as the user gave it.
     pub path: String,
-    /// `file`, `block`, `nvme-generic` (an NVMe namespace's character device), `pci` (a controller bound to a user-space driver) or
-    /// `simulated`.
+    /// `file`, `block`, `nvme-generic` (an NVMe namespace's character device), `pci` (a controller
+    /// bound to a user-space driver) or `simulated`.
     pub kind: String,
     /// Size; 0 where it is not known.
     pub size: Bytes,
-    /// File system's name, for a file.
+    /// Name of the file system, for a file.
     pub file_system: Option<String>,
-    /// The leaf device, when one could be found.
+    /// The disk under the target, when one could be found.
     pub device: Option<Device>,
-    /// What could not be proved about it (no leaf device: btrfs, overlay, dm), in words; empty when all was.
+    /// Facts that could not be proved (no leaf device: btrfs, overlay, dm), in words; empty when
+    /// all were proved.
     pub unproved: Vec<String>,
 }

@@ -1,18 +1,18 @@
-//! What a method really was, as against what was asked: kinds and counts. The words are the
-//! report's.
+//! The effective mode: what the kernel really did when a method was asked for, with the counts that
+//! prove it. The report makes the words.
 
 use q2c_policy::Method;
 use q2c_policy::method::Means;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What really happened, as against what was asked.
+/// The method that was asked for, the mode that really ran, and its proof.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "AnyVersion")]
 pub struct EffectiveMode {
     /// The method that was asked for, as on the command line.
     pub asked: Method,
-    /// What it was.
+    /// The mode that really ran.
     #[serde(flatten)]
     pub was: Mode,
     /// The proof: counts seen during the trials, name to value (device interrupts, switches,
@@ -20,74 +20,79 @@ pub struct EffectiveMode {
     pub proof: BTreeMap<String, String>,
 }
 
-/// How I/Os were really waited for.
+/// The way in which I/Os were really waited for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mode {
-    /// What kind of waiting it was.
+    /// The kind of waiting.
     pub kind: ModeKind,
-    /// Where completions were looked for; `None` where nobody looked, or where it is not known.
+    /// Where completions were looked for; `None` for a mode that does not look for them, or where
+    /// the place is not known.
     pub means: Option<Means>,
-    /// What must be known besides.
+    /// A fact about the mode that the kind and the means do not express.
     pub note: Option<ModeNote>,
 }
 
-/// A kind of waiting. Its text is that of the method which is asked for by it, where there is one.
+/// A kind of waiting. Its text in results is the name of the method that asks for it, where there
+/// is such a method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModeKind {
-    /// No trial gave a number.
+    /// No trial has figures.
     #[default]
     NotRun,
-    /// The counts do not tell.
+    /// The counts do not prove any kind.
     NotProved,
     /// No I/O was done.
     AtRest,
     /// Completions came by interrupts.
     Interrupt,
-    /// Somebody looked for completions all the time.
+    /// A thread looked for completions all the time.
     Poll,
-    /// The thread slept by a rule, then looked.
+    /// The thread slept by a rule, then looked for the completion.
     Hybrid,
     /// A kernel thread submitted.
     Sqpoll,
-    /// A kernel thread submitted, and asked the device.
+    /// A kernel thread submitted, and polled the device.
     SqpollIopoll,
-    /// io_uring slept in the kernel, then asked the device.
+    /// io_uring slept in the kernel, then polled the device.
     HybridUring,
-    /// The kernel slept as `io_poll_delay` says, then asked the device.
+    /// The kernel slept as `io_poll_delay` sets, then polled the device.
     HybridKernel,
-    /// The kernel slept, then asked the device, by an option of the interface and not by a method.
+    /// The kernel slept, then polled the device, because of an option of the interface and not of
+    /// the method.
     HybridInKernel,
 }
 
-/// What must be known of a mode besides its kind and its means.
+/// A fact about a mode that its kind and its means do not express.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModeNote {
-    /// Why nothing was run.
+    /// The reason why nothing was run.
     Failed(String),
     /// The kernel ignored the request to poll.
     PollIgnored,
-    /// The device raised interrupts although it was to be asked in this way: that was ignored.
+    /// The device raised interrupts although it was to be polled by these means: the request to
+    /// poll it was ignored.
     Interrupted(Means),
     /// Neither polling nor interrupts can be proved.
     Neither,
-    /// Interrupts could not be read, and a wait for them leaves the CPU, too.
+    /// Interrupts could not be read. The thread left its CPU, but it also does so when it waits for
+    /// an interrupt.
     InterruptsUnread,
-    /// So many CPUs were used by each thread of a program, where polling takes a whole one.
+    /// CPUs that each thread of an external program used; a thread that polls uses a whole one.
     CpusPerJob(f64),
     /// No I/O slept, although a sleep was asked for.
     NeverSlept,
     /// Most sleeps, or most waits for an interrupt, ended before the thread left its CPU.
     StayedOnCpu,
-    /// The kernel thread that was to submit was not seen.
+    /// The kernel thread that should submit was not seen.
     NoHelper,
-    /// What a result of an earlier version says in words.
+    /// The words of a result of an earlier version.
     Told(String),
 }
 
 impl ModeKind {
-    /// Its text in results: `poll`, `hybrid-uring`, ...
+    /// The kind's text in results: `poll`, `hybrid-uring`, ...
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -107,7 +112,7 @@ impl ModeKind {
 }
 
 impl Mode {
-    /// Of this kind, by no particular means.
+    /// A mode of this kind, without means and note.
     #[must_use]
     pub fn of(kind: ModeKind) -> Self {
         Mode {
@@ -116,7 +121,7 @@ impl Mode {
         }
     }
 
-    /// Of this kind, by these means.
+    /// A mode of this kind by these means.
     #[must_use]
     pub fn by(kind: ModeKind, means: Option<Means>) -> Self {
         Mode {
@@ -125,7 +130,7 @@ impl Mode {
         }
     }
 
-    /// The same with a note.
+    /// The same mode with this note.
     #[must_use]
     pub fn noted(self, note: ModeNote) -> Self {
         Mode {
@@ -134,7 +139,8 @@ impl Mode {
         }
     }
 
-    /// From the words of an earlier version: the kind is their first word.
+    /// Makes a mode from the words of an earlier version. Their first word tells the kind; the
+    /// words are kept as a note.
     #[must_use]
     pub fn told(words: &str) -> Self {
         let is_end = |c| matches!(c, ':' | ' ' | '(' | ',');
@@ -155,7 +161,7 @@ impl Mode {
     }
 }
 
-/// As this version writes it, or with the words `was` of earlier ones.
+/// An effective mode in the form of this version, or in that of earlier ones with the words `was`.
 #[derive(Deserialize)]
 struct AnyVersion {
     asked: Method,

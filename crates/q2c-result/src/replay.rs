@@ -19,35 +19,35 @@ pub struct ReplayResult {
     pub started_unix_s: u64,
     /// Wall time of the whole run, seconds.
     pub seconds: f64,
-    /// False when the run was stopped early: what is here is valid, what is missing is not.
+    /// False when the run was stopped early. The figures that it has are valid then.
     pub complete: bool,
-    /// How it was replayed.
+    /// How the trace was replayed.
     pub job: ReplayJob,
-    /// What was replayed.
+    /// Facts of the trace.
     pub trace: TraceFacts,
     /// Machine facts.
     pub machine: Machine,
-    /// Where it went.
+    /// Facts of the targets that the trace was replayed on.
     pub targets: Vec<Target>,
-    /// The trial with the median sum of U2C; the only one where there is one.
+    /// The trial with the median sum of U2C, or the only one.
     #[serde(flatten)]
     pub trial: ReplayTrial,
     /// All trials, in the order in which they ran.
     pub trials: Vec<ReplayTrial>,
-    /// Ways in which this result can mislead.
+    /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }
 
-/// Why a trial cannot be compared with others.
+/// A reason why a trial cannot be compared with others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Invalid {
     /// `stopped`, `failed`, `replayer-bound`, `late`, `partly-captured` or `capture-lost`.
     pub id: String,
-    /// In words.
+    /// The reason in words, with numbers.
     pub says: String,
 }
 
-/// Reasons in words, one after the other.
+/// Joins the reasons to one text.
 #[must_use]
 pub fn reasons(invalid: &[Invalid]) -> String {
     let says: Vec<&str> = invalid.iter().map(|why| why.says.as_str()).collect();
@@ -59,40 +59,41 @@ pub fn reasons(invalid: &[Invalid]) -> String {
 pub struct ReplayJob {
     /// `timed`, `outstanding` or `closed`.
     pub mode: String,
-    /// The trace's time runs so many times as fast; 1 where its times do not count.
+    /// Factor by which the trace's time runs faster; 1 in the modes that do not use the recorded
+    /// times.
     pub speed: f64,
-    /// Outstanding: `keep` or `squeeze` the time in which nothing was in flight.
+    /// Outstanding mode: `keep` or `squeeze` the time in which nothing was in flight.
     pub idle: Option<String>,
-    /// Outstanding: what in flight is counted in, `requests`, `bytes` or `blocks`.
+    /// Outstanding mode: the unit of the load in flight, `requests`, `bytes` or `blocks`.
     pub count: Option<String>,
-    /// Closed: what a lane is, `lane`, `pid`, `cpu` or `device`.
+    /// Closed mode: the property that makes a lane, `lane`, `pid`, `cpu` or `device`.
     pub lane: Option<String>,
-    /// Engine as asked.
+    /// Engine as the user asked for it.
     pub engine: String,
-    /// Submitting threads of each target.
+    /// Number of submitting threads of each target.
     pub submitters: u32,
-    /// By what requests are shared out among them: `offset`, `cpu` or `hctx`.
+    /// The property by which requests are shared out among the threads: `offset`, `cpu` or `hctx`.
     pub by: String,
-    /// CPUs of the submitting threads, in turn; empty: wherever the kernel runs them.
+    /// CPUs of the submitting threads, taken in turn; empty when the kernel chooses.
     pub cpus: Vec<CpuId>,
-    /// They never slept.
+    /// Whether the submitting threads spun and never slept.
     #[serde(default)]
     pub spin: bool,
-    /// Requests in flight of each submitting thread at most.
+    /// Most requests in flight of each submitting thread.
     pub in_flight_cap: u32,
-    /// What happens to offsets that the target does not have: `modulo`, `clip`, `scale` or `dense`.
+    /// How offsets that the target does not have are changed: `modulo`, `clip`, `scale` or `dense`.
     pub offsets: String,
-    /// `skip`, `as-reads` or `allow`.
+    /// Treatment of writes: `skip`, `as-reads` or `allow`.
     pub writes: String,
-    /// `skip` or `allow`.
+    /// Treatment of discards: `skip` or `allow`.
     pub discards: String,
-    /// What is written: `random`, or `compress=50%`.
+    /// The data that is written: `random`, or `compress=50%`.
     pub data: String,
-    /// `stop` or `go-on`.
+    /// What the replay does when a request fails: `stop` or `go-on`.
     pub on_error: String,
-    /// A lateness of the replayer's own above this at the 99th percentile makes a run invalid.
+    /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
-    /// How the target was written before each trial; none without.
+    /// How the targets were written before each trial; `None` when they were not.
     pub precondition: Option<String>,
     /// Trials asked for.
     pub trials: u32,
@@ -100,97 +101,103 @@ pub struct ReplayJob {
     pub seed: u64,
 }
 
-/// What is replayed.
+/// Facts of the trace that is replayed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceFacts {
-    /// Path as given.
+    /// Path as the user gave it.
     pub path: String,
-    /// What made it.
+    /// The tool that made the trace.
     pub source: String,
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
     /// Requests by operation.
     pub ops: BTreeMap<String, u64>,
-    /// Devices in it, `major:minor`, with their requests.
+    /// Devices of the trace, `major:minor`, with their requests.
     pub devices: BTreeMap<String, u64>,
     /// Bytes of all requests.
     pub bytes: u64,
-    /// The largest request.
+    /// Length of the largest request.
     pub largest: Bytes,
-    /// End of the last sector that any of its devices is asked for.
+    /// End of the last sector that is asked for on any device of the trace.
     pub span: Bytes,
-    /// From its first request to its last, seconds.
+    /// From the first request to the last one, seconds.
     pub length_s: f64,
     /// Requests with a completion.
     pub completed: u64,
-    /// Share of the time in which nothing is in flight, 0..1; none where too few have a completion.
+    /// Share of the time in which nothing is in flight, 0..1; `None` where too few requests have a
+    /// completion.
     pub idle_share: Option<f64>,
-    /// Requests whose time lies before that of the one before them.
+    /// Requests whose time lies before that of the request before them.
     pub back_in_time: u64,
-    /// Sum of the recorded latencies, seconds; none where too few have a completion.
+    /// Sum of the recorded latencies, seconds; `None` where too few requests have a completion.
     pub sum_latency_s: Option<f64>,
 }
 
-/// One trial.
+/// One trial of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayTrial {
     /// From the schedule's start to the last completion, seconds.
     pub completion_s: f64,
     /// Sum of U2C over all requests: from just before their submission to their reaping, seconds.
     pub sum_u2c_s: f64,
-    /// The same from the intended time: lateness is in it. Equal to `sum_u2c_s` where no time is intended.
+    /// Sum over all requests of the time from the intended submission to the reaping, seconds, so
+    /// that it contains the lateness. Equal to `sum_u2c_s` where no time is intended.
     pub sum_u2c_intended_s: f64,
-    /// Sum of Q2C, of the block layer, seconds; none without capture.
+    /// Sum of Q2C in the block layer, seconds; `None` without capture.
     pub sum_q2c_s: Option<f64>,
-    /// What it was captured by, `bpf` or `tracefs`; with several targets of different kinds `part` is told by a warning.
+    /// The means of the capture, `bpf` or `tracefs`; `None` without capture.
     pub q2c_source: Option<String>,
-    /// I/Os in that sum, and those known to be missing from it.
+    /// I/Os in the sum of Q2C.
     pub q2c_ios: u64,
-    /// See above.
+    /// I/Os that are known to be missing from the sum of Q2C.
     pub q2c_lost: u64,
-    /// The device could not take the trace: the cap of requests in flight was reached, or it finished the trace late.
+    /// Whether the device could not take the trace: requests reached the cap of requests in flight,
+    /// submissions slept or took long, or a timed replay ended late.
     pub saturated: bool,
-    /// Requests that waited for a free place in flight, and for how long in all.
+    /// Requests that were held up by the cap of requests in flight, or by a submission that slept.
     pub stalled: u64,
-    /// See above.
+    /// Sum of the lateness of these requests, seconds.
     pub stalled_s: f64,
-    /// Submission behind the intended time, of all requests.
+    /// Lateness of all requests, ns.
     pub lateness_ns: Lateness,
-    /// The same without time in submissions, of requests that did not wait for a free place: the replayer's own fault.
+    /// The replayer's own lateness, ns: without the time in submissions, of requests that are not
+    /// in `stalled`.
     pub own_lateness_ns: Lateness,
-    /// The last submission behind its intended time, ns; 0 where no time is intended.
+    /// Lateness of the last submission, ns; 0 where no time is intended.
     pub end_drift_ns: i64,
     /// Requests submitted.
     pub issued: u64,
-    /// Of those, failed or short.
+    /// Requests that failed or were short.
     pub errors: u64,
-    /// The first of these, in words.
+    /// The first of these errors, in words.
     pub first_error: Option<String>,
     /// Bytes moved.
     pub bytes: u64,
-    /// Whether it can be compared with other runs.
+    /// Whether the trial can be compared with other trials.
     pub valid: bool,
-    /// Why not.
+    /// Reasons why it cannot; empty when it can.
     pub invalid: Vec<Invalid>,
-    /// False when it was stopped before the trace's end. Until 2026-11-22 it was `complete`, as the
-    /// run's own field beside it.
+    /// False when the trial was stopped before the trace's end. Until 2026-11-22 this field was
+    /// called `complete`, like the field of the run that it is flattened into.
     #[serde(alias = "complete", default = "unsaid")]
     pub whole: bool,
-    /// U2C from submission.
+    /// Distribution of U2C from the submission, ns.
     pub u2c_ns: Spread,
-    /// U2C from the intended time.
+    /// Distribution of U2C from the intended time, ns.
     pub u2c_intended_ns: Spread,
-    /// Q2C; none without capture.
+    /// Distribution of Q2C, ns; `None` without capture.
     pub q2c_ns: Option<Spread>,
     /// Share of the trial's time in which nothing was in flight on any target, 0..1.
     pub idle_share: f64,
-    /// Requests in flight at each submission against those at the same request of the recording.
+    /// Requests in flight, compared with the recording.
     pub in_flight: InFlight,
-    /// Requests submitted before one that they overlap and that stands before them in the trace.
+    /// Requests that were submitted before an overlapping request that comes before them in the
+    /// trace.
     pub order_inversions: u64,
-    /// What did not go to the device as recorded, by reason.
+    /// Counts by reason of requests that did not go to the device as recorded.
     pub changed: BTreeMap<String, u64>,
-    /// Time in submissions of all threads, seconds: where it nears the completion time, the device takes no more from so many.
+    /// Time that all threads spent in submissions, seconds. Where it is near the completion time,
+    /// the device takes no more requests from this number of threads.
     pub submission_s: f64,
     /// CPU time of the submitting threads, seconds.
     pub submitter_cpu_s: f64,
@@ -200,12 +207,13 @@ pub struct ReplayTrial {
     pub windows: Vec<Window>,
 }
 
-/// Of a trial whose own `complete` was lost beside the run's.
+/// The value of `whole` for a result that lacks it: the trial's own `complete` could not be kept
+/// beside the field of the same name of the run.
 fn unsaid() -> bool {
     true
 }
 
-/// How late.
+/// Distribution of a lateness, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Median.
@@ -221,7 +229,7 @@ pub struct Lateness {
 /// A distribution of latencies, nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// How many.
+    /// Number of requests.
     pub ios: u64,
     /// Mean.
     pub mean: f64,
@@ -235,41 +243,45 @@ pub struct Spread {
     pub p999: f64,
     /// Largest.
     pub max: f64,
-    /// Points of the distribution: share of requests, 0..1, and the latency that so many have at most.
+    /// Points of the distribution: a share of the requests, 0..1, and the latency that they do not
+    /// exceed.
     pub curve: Vec<(f64, f64)>,
 }
 
-/// Requests in flight.
+/// Requests in flight in a trial, compared with the recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InFlight {
     /// Mean over the trial's time.
     pub mean: f64,
-    /// Most at a submission, itself included.
+    /// Most requests of one device in flight at a submission, the new request included.
     pub most: u64,
-    /// Mean over the recording's time; none where too few requests have a completion.
+    /// Mean over the recording's time; `None` where too few requests have a completion.
     pub recorded_mean: Option<f64>,
-    /// Sum over all requests of |in flight before it here - in the recording| over the sum of the latter; none as above, or where
-    /// that sum is 0.
+    /// Sum over all requests of |in flight before the request in the trial - in the recording|,
+    /// over the sum of those in the recording; `None` where too few requests have a completion, or
+    /// the latter sum is 0.
     pub error: Option<f64>,
 }
 
 /// A part of a trial's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// Its begin, seconds from the schedule's start.
+    /// Begin of the window, seconds from the schedule's start.
     pub from_s: f64,
-    /// Its length, seconds.
+    /// Length of the window, seconds.
     pub length_s: f64,
-    /// Requests that the recording has here; none where its times do not count.
+    /// Requests of the recording in the same window; `None` in modes that do not use the recorded
+    /// times.
     pub recorded_ios: Option<u64>,
-    /// Requests submitted.
+    /// Requests submitted in the window.
     pub ios: u64,
-    /// Requests in flight in the recording, mean; none where too few have a completion or its times do not count.
+    /// Requests in flight in the recording, mean; `None` where too few requests have a completion,
+    /// and in modes that do not use the recorded times.
     pub recorded_in_flight: Option<f64>,
     /// Requests in flight, mean.
     pub in_flight: f64,
     /// Largest lateness, ns.
     pub latest_ns: u64,
-    /// Sum of U2C of the requests submitted here, seconds.
+    /// Sum of U2C of the requests submitted in the window, seconds.
     pub sum_u2c_s: f64,
 }

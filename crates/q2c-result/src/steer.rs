@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.steer/1";
 
-/// How a device was steered.
+/// The result of steering the kernel's own hybrid polling of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteerResult {
     /// [`SCHEMA`].
@@ -15,24 +15,25 @@ pub struct SteerResult {
     pub version: String,
     /// How it ended: `asked` (its time was over) or `signal`.
     pub ended: String,
-    /// The device.
+    /// Facts of the device.
     pub device: Device,
-    /// The rule.
+    /// The sleep rule with its parameters.
     pub policy: String,
-    /// How long, seconds.
+    /// Time for which the device was steered, seconds.
     pub seconds: f64,
     /// Completions that the rule saw.
     pub completions: u64,
-    /// Completions that it did not, for lack of room.
+    /// Completions that the rule did not see, because the buffers were full.
     pub lost: u64,
-    /// Values written.
+    /// Number of values written to `io_poll_delay`.
     pub writes: u64,
-    /// The last value: -1 classic polling, else microseconds.
+    /// The last value of `io_poll_delay`: -1 for classic polling, else microseconds.
     pub last_delay: i64,
     /// Whether requests of several sizes or directions shared the one value.
     pub mixed: bool,
-    /// CPU of q2c, percent of one CPU. The probe's own is in the requests'.
+    /// CPU time of q2c, percent of one CPU. The CPU time of the probe is part of the CPU time of
+    /// the requests.
     pub own_cpu_pct: f64,
-    /// How putting the setting back ended, in words.
+    /// Whether the setting was put back, in words.
     pub restored: String,
 }

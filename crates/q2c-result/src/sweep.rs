@@ -1,11 +1,12 @@
-//! Result of `q2c poll sweep`: many configurations simulated on one trace or several.
+//! The result of `q2c poll sweep`: many configurations, simulated on one trace or several. A
+//! configuration is a sleep rule with its parameters.
 
 use crate::Warning;
 use q2c_model::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The schema this module writes.
+/// This version's schema name.
 pub const SCHEMA: &str = "q2c.sweep/1";
 
 /// `result.json` of a sweep.
@@ -13,64 +14,67 @@ pub const SCHEMA: &str = "q2c.sweep/1";
 pub struct SweepResult {
     /// [`SCHEMA`].
     pub schema: String,
-    /// q2c's version.
+    /// Version of q2c.
     pub version: String,
-    /// The traces.
+    /// The traces, in the order given.
     pub inputs: Vec<SweepInput>,
-    /// Costs, in words.
+    /// The costs that were simulated with, in words.
     pub cost: String,
     /// `closed` (recorded think time) or `open` (recorded arrivals).
     pub arrival: String,
-    /// Simulated time before anything counts.
+    /// Simulated time that is dropped at the start.
     pub warm_up_ns: Nanos,
-    /// Simulated time that counts; `None`: each trace once.
+    /// Simulated time that counts; `None` when each trace is run through once.
     pub measure_ns: Option<Nanos>,
     /// Seed of the drawn wake-up delays.
     pub seed: u64,
-    /// Objective.
+    /// The figure that "best" refers to: `kiops-per-core`, `iops`, `cpu`.
     pub objective: String,
     /// Limits in words.
     pub limits: Vec<String>,
-    /// Every configuration on every trace: trace by trace, the configurations in the same order on each.
+    /// Every configuration on every trace: trace by trace, with the configurations in the same
+    /// order on each.
     pub cells: Vec<SimCell>,
-    /// What the cells of each trace say.
+    /// The answer of each trace.
     pub answers: Vec<SweepAnswer>,
-    /// The best configuration: of the only trace, or over all of them on average; `None` when none keeps the limits.
+    /// The best configuration, of the only trace or over all traces on average; `None` when no
+    /// configuration keeps the limits.
     pub best: Option<Best>,
-    /// Several traces: the one whose lowest share of a trace's best is highest.
+    /// The configuration whose lowest share of a trace's best is highest; `None` with one trace.
     pub best_worst_case: Option<Best>,
-    /// Indices into `cells`: each trace's Pareto front, IOPS against CPU.
+    /// Indices into `cells`: each trace's Pareto front of IOPS against CPU.
     pub pareto: Vec<usize>,
-    /// The bound: a rule that knows each latency. Of the only trace, or the mean over all.
+    /// The bound of a rule that knows each latency: of the only trace, or the mean over all.
     pub oracle: Rates,
-    /// The time line of one configuration.
+    /// The time line of one configuration, when it was made.
     pub timeline: Option<Timeline>,
     /// Speed of the sweep.
     pub speed: Speed,
-    /// Ways in which this result can mislead.
+    /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }
 
-/// One trace.
+/// Facts of one trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SweepInput {
-    /// As given.
+    /// Path as the user gave it.
     pub path: String,
-    /// What was assumed where it does not tell; empty when nothing was.
+    /// The assumptions made where the trace lacks facts, in words; empty when none was made.
     pub taken_as: String,
-    /// Lanes.
+    /// Number of lanes.
     pub lanes: usize,
-    /// I/Os.
+    /// I/Os of all lanes.
     pub ios: u64,
-    /// Block sizes.
+    /// Block sizes that occur.
     pub sizes: Vec<Bytes>,
-    /// Length in classic polling.
+    /// Length of the trace in classic polling.
     pub span_ns: Nanos,
-    /// Quantiles of the latency (submission's return to reaping): least, 10 %, 50 %, 99 %, largest.
+    /// Quantiles of the latency from the submission's return to the reaping, ns: least, 10 %, 50 %,
+    /// 99 %, largest.
     pub latency_ns: [f64; 5],
 }
 
-/// Rates and shares of one simulated method. All lanes together.
+/// Rates and shares of one simulated configuration, all lanes together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rates {
     /// I/Os per second.
@@ -81,13 +85,13 @@ pub struct Rates {
     pub cpu_ns_per_io: f64,
     /// Thousand I/Os per second and busy CPU of the machine.
     pub kiops_per_core: f64,
-    /// I/Os complete when their sleep ended / all I/Os.
+    /// Misses / all I/Os.
     pub miss_rate: f64,
     /// Sum of sleeps asked / all I/Os, ns.
     pub effective_sleep_ns: f64,
-    /// Late time / latency, both summed.
+    /// Time by which wake-ups came after completions / latency, both summed over all I/Os.
     pub t_over: f64,
-    /// Polled time / latency, both summed.
+    /// Time spent polling / latency, both summed over all I/Os.
     pub t_under: f64,
     /// Latency (U2C): mean, ns.
     pub mean_ns: f64,
@@ -102,9 +106,9 @@ pub struct Rates {
 /// One configuration on one trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SimCell {
-    /// Index into `inputs`.
+    /// Index of the trace in `inputs`.
     pub input: usize,
-    /// Rule's name.
+    /// Name of the rule.
     pub rule: String,
     /// The policy in full, as the command line takes it.
     pub policy: String,
@@ -112,7 +116,7 @@ pub struct SimCell {
     pub params: BTreeMap<String, f64>,
     /// Largest block size of the trace.
     pub bs: Bytes,
-    /// What it gives.
+    /// The simulated figures.
     #[serde(flatten)]
     pub gives: Rates,
 }
@@ -120,86 +124,89 @@ pub struct SimCell {
 /// A configuration that was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Best {
-    /// The policy.
+    /// The policy in full, as the command line takes it.
     pub policy: String,
-    /// Indices of its cells, one per trace.
+    /// Indices of the configuration's cells, one per trace.
     pub cells: Vec<usize>,
-    /// The objective over the best of each trace: its mean, or its least for the worst case; 1 for a single trace.
+    /// The objective over that of each trace's best: the mean over the traces, or the least for the
+    /// worst case; 1 for a single trace.
     pub share: f64,
 }
 
-/// What the cells of one trace say.
+/// The answer of one trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SweepAnswer {
-    /// Index into `inputs`.
+    /// Index of the trace in `inputs`.
     pub input: usize,
-    /// Classic polling.
+    /// Figures of classic polling.
     pub poll: Rates,
-    /// Linux's rule until 6.3, whether it was in the sweep or not.
+    /// Figures of the rule of Linux until 6.3, whether it was in the sweep or not.
     pub linux: Rates,
-    /// The bound.
+    /// Figures of the oracle, which no rule can beat.
     pub oracle: Rates,
-    /// Index into `cells`; `None` when none keeps the limits.
+    /// Index of the best configuration in `cells`; `None` when no configuration keeps the limits.
     pub best: Option<usize>,
-    /// The IOPS floor, and where it came from.
+    /// The IOPS floor and where it comes from, in words.
     pub floor: String,
     /// The floor, IOPS.
     pub floor_iops: f64,
-    /// CPU per I/O that the best saves against classic polling, over what the oracle saves.
+    /// CPU per I/O that the best configuration saves against classic polling, over the CPU that the
+    /// oracle saves; `None` without a best one.
     pub of_oracle: Option<f64>,
-    /// KIOPS/core of the best over that of Linux's rule.
+    /// KIOPS/core of the best configuration over that of Linux's rule; `None` without a best one.
     pub of_linux: Option<f64>,
-    /// Indices into `cells`, IOPS against CPU.
+    /// Indices into `cells`: the Pareto front of IOPS against CPU.
     pub pareto: Vec<usize>,
-    /// What the best one's neighbours have of its objective.
+    /// The neighbours of the best configuration in the grid.
     pub neighbours: Vec<Neighbour>,
-    /// Whether the best can recover from oversleep; empty when it can, or where the bound says nothing about its rule.
+    /// Whether the best configuration can recover from oversleep, in words; empty when it can, or
+    /// when there is no bound for its rule.
     pub stability: String,
-    /// What is worth saying about rules on this trace.
+    /// Remarks about rules on this trace.
     pub notes: Vec<String>,
 }
 
-/// One step off the best.
+/// A configuration one step beside the best one in the grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Neighbour {
     /// The parameter that differs.
     pub param: String,
-    /// The policy.
+    /// The policy in full.
     pub policy: String,
-    /// The objective over the best's.
+    /// The neighbour's objective over that of the best.
     pub share: f64,
-    /// Whether it keeps the floor and the limits.
+    /// Whether the neighbour keeps the floor and the limits.
     pub keeps_limits: bool,
 }
 
-/// I/O by I/O, for one configuration on the first trace's first lane.
+/// The time line of one configuration, I/O by I/O, on the first lane of the first trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
-    /// The policy.
+    /// The policy in full.
     pub policy: String,
-    /// Index into `inputs`.
+    /// Index of the trace in `inputs`.
     pub input: usize,
     /// When each submission returned, ns from the trace's start.
     pub at_ns: Vec<f64>,
-    /// The device's latency.
+    /// Latency of the device, ns.
     pub latency_ns: Vec<f64>,
-    /// Sleep asked, 0 without one.
+    /// Sleep asked, ns; 0 when the I/O did not sleep.
     pub asked_ns: Vec<f64>,
-    /// Submission's return to wake-up; the latency where nothing slept.
+    /// From the submission's return to the reaping, ns.
     pub woke_ns: Vec<f64>,
     /// Whether the I/O was complete when its sleep ended.
     pub missed: Vec<bool>,
-    /// I/Os of the trace that are not shown.
+    /// I/Os of the lane that are not shown.
     pub left_out: u64,
 }
 
-/// How fast the sweep was.
+/// The speed of the sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Speed {
     /// I/Os times configurations, per second of wall time.
     pub io_configs_per_s: f64,
-    /// Wall time of the simulation, without reading.
+    /// Wall time of the simulation without reading, seconds.
     pub seconds: f64,
-    /// Wall time of reading.
+    /// Wall time of reading, seconds.
     pub reading_s: f64,
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.tune/3";
-/// Earlier versions that can be read.
+/// Schemas of earlier versions that can be read.
 pub const EARLIER: [&str; 1] = ["q2c.tune/2"];
 
 /// One run of `q2c tune`.
@@ -25,7 +25,7 @@ pub struct TuneResult {
     pub started_unix_s: u64,
     /// Wall time of the whole run, seconds.
     pub seconds: f64,
-    /// False when the run was stopped early: what is here is valid, what is missing is not.
+    /// False when the run was stopped early. The figures that it has are valid then.
     pub complete: bool,
     /// The job that was measured.
     pub job: Job,
@@ -33,43 +33,43 @@ pub struct TuneResult {
     pub machine: Machine,
     /// Target facts.
     pub target: Target,
-    /// What `q2c doctor` said.
+    /// The report of `q2c doctor`.
     pub doctor: DoctorReport,
-    /// Calibration, one entry per block size.
+    /// Calibrations, one per block size.
     pub calibration: Vec<Calibration>,
-    /// Every method and policy verified live, by block size.
+    /// Every method and policy that was tried live, at each block size.
     pub cells: Vec<Cell>,
-    /// The sweep over the first recording, by block size.
+    /// Sweeps over the first recording, one per block size.
     pub sweeps: Vec<Sweep>,
-    /// What to use, one entry per block size.
+    /// Recommendations, one per block size.
     pub recommendation: Vec<Recommendation>,
-    /// What the trials taught about the calibrated costs, one entry per block size.
+    /// Corrections of the calibrated costs that the trials called for, one per block size.
     pub lessons: Vec<Lesson>,
-    /// How well the simulator predicted, over sleeping cells.
+    /// Errors of the predictions, over sleeping cells.
     pub fidelity: Fidelity,
-    /// CPU time per I/O of the null engine with recording on, nanoseconds: the harness's own cost.
+    /// CPU time per I/O of the null engine with recording on, ns: q2c's own cost.
     pub harness_floor_ns: f64,
-    /// The same with nothing of an I/O kept and none timed; 0 in results of versions that did not
-    /// measure it.
+    /// CPU time per I/O of the null engine when it keeps nothing of an I/O and times none, ns; 0 in
+    /// results of versions that did not measure it.
     #[serde(default)]
     pub harness_bare_ns: f64,
-    /// Methods that do not exist here, with the reason.
+    /// Methods that do not exist here, with their reasons.
     #[serde(default)]
     pub unavailable: Vec<Unavailable>,
-    /// Ways in which this result can mislead.
+    /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }
 
 /// A method that could not be run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unavailable {
-    /// Which.
+    /// The method that does not exist here.
     pub method: Method,
-    /// Why.
+    /// The reason in words.
     pub reason: String,
 }
 
-/// The measured job.
+/// The job that was measured, and the settings of its trials.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// Interface of the foreground: `io_uring`, `libaio`, `sim:50us`.
@@ -78,17 +78,17 @@ pub struct Job {
     pub rw: String,
     /// Block sizes, in the order measured.
     pub block_sizes: Vec<Bytes>,
-    /// Foreground threads, depth 1 each.
+    /// Number of foreground threads, with depth 1 each.
     pub jobs: u32,
-    /// Their CPUs.
+    /// CPUs of the foreground threads.
     pub cpus: Vec<CpuId>,
     /// Background jobs in words, one entry each; empty for none.
     pub background: Vec<String>,
     /// Length of a trial, seconds.
     pub trial_seconds: f64,
-    /// Trials that an answer was to stand on; what lost earlier has fewer.
+    /// Trials that an answer needs. Methods that lost early have fewer.
     pub trials: u32,
-    /// What "best" meant: `kiops-per-core`, `iops`, `cpu`.
+    /// The figure that "best" refers to: `kiops-per-core`, `iops`, `cpu`.
     pub objective: String,
     /// Limits that had to be kept, in words.
     pub limits: Vec<String>,
@@ -99,38 +99,40 @@ pub struct Job {
 /// One method or policy at one block size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Block size.
+    /// Block size of the requests.
     pub bs: Bytes,
-    /// In two fields: `method` (`interrupt`, `poll`, `hybrid` in user space, `hybrid-kernel` in the
-    /// kernel) and `policy` (the sleep rule with its parameters; of `hybrid-kernel` the fixed sleep,
-    /// such as `57us`, or empty for the kernel's own; empty for interrupt and poll).
+    /// The method, in two fields of the JSON: `method` (`interrupt`, `poll`, `hybrid` in user
+    /// space, `hybrid-kernel` in the kernel) and `policy` (the sleep rule with its parameters; of
+    /// `hybrid-kernel` the fixed sleep, such as `57us`, or empty for the kernel's own; empty for
+    /// interrupt and poll).
     #[serde(flatten, with = "parts")]
     pub method: Method,
-    /// Why it was run: `baseline`, `linux`, `published`, `kernel`, `user`; by simulation `robust`,
-    /// `safe`, `sharp`, `family`, `below floor`, `front`.
+    /// Why the method was tried first: `baseline`, `linux`, `published`, `kernel`, `user`; by
+    /// simulation `robust`, `safe`, `sharp`, `family`, `below floor`, `front`.
     pub role: String,
-    /// Whether it sleeps before it polls.
+    /// Whether the method sleeps before it polls.
     pub sleeping: bool,
-    /// Predicted from the polled slices around each trial, median over trials; `None` where nothing
-    /// is predicted (poll).
+    /// The paired predictions, from the polled slices of each trial; medians over the trials.
+    /// `None` where nothing is predicted (poll, the kernel's own hybrid polling).
     pub predicted: Option<Prediction>,
-    /// Predicted from the first recording: the difference to `predicted` is the device's drift.
+    /// The prediction from the first recording. Its difference from `predicted` is the device's
+    /// drift.
     pub predicted_first: Option<Prediction>,
-    /// Measured.
+    /// The figures of the trials.
     pub measured: Measured,
-    /// Measured, each trial over the polled slices between its parts: what verdicts stand on, since
+    /// The figures of each trial over those of its polled slices. Verdicts stand on them, since
     /// both saw the same device. `None` without trials, and for the kernel's own hybrid polling,
     /// which has no slices.
     pub relative: Option<Relative>,
     /// What the kernel really did, with its proof.
     pub effective_mode: EffectiveMode,
-    /// Per-interval series of one trial (the median one by IOPS).
+    /// Figures by interval of one trial, the median one by IOPS.
     pub series: Series,
-    /// Latency (U2C) distribution over all trials: pairs of quantile (0..1) and nanoseconds.
+    /// Distribution of the latency (U2C) over all trials: pairs of quantile (0..1) and nanoseconds.
     pub latency_quantiles: Vec<(f64, f64)>,
 }
 
-/// What the simulator says.
+/// The simulator's figures of a method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// I/Os per second, all foreground jobs.
@@ -139,48 +141,48 @@ pub struct Prediction {
     pub cpu_pct: f64,
     /// Share of I/Os that were complete when the sleep ended, 0..1.
     pub miss_rate: f64,
-    /// Sum of sleeps asked / I/Os handled.
+    /// Sum of sleeps asked / I/Os handled, ns.
     pub effective_sleep_ns: f64,
-    /// Thousand I/Os per second and busy CPU of the machine, idle baseline taken off.
+    /// Thousand I/Os per second and busy CPU of the machine, less the idle baseline.
     pub kiops_per_core: f64,
-    /// Latency (U2C), 99th percentile.
+    /// Latency (U2C): 99th percentile, ns.
     pub p99_ns: f64,
 }
 
-/// What was measured: medians over trials with their interval.
+/// The figures of the trials of a cell: medians over the trials, with their intervals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// I/Os per second, all foreground jobs.
     pub iops: Interval,
     /// Thread CPU of the foreground jobs, percent of one CPU each.
     pub cpu_pct: Interval,
-    /// Share of I/Os complete when the sleep ended, 0..1.
+    /// Share of I/Os that were complete when the sleep ended, 0..1.
     pub miss_rate: Interval,
-    /// Sum of sleeps asked / I/Os handled.
+    /// Sum of sleeps asked / I/Os handled, ns.
     pub effective_sleep_ns: Interval,
-    /// Thousand I/Os per second and busy CPU.
+    /// Thousand I/Os per second and busy CPU of the machine.
     pub kiops_per_core: Interval,
-    /// Latency (U2C), 99th percentile.
+    /// Latency (U2C): 99th percentile, ns.
     pub p99_ns: Interval,
-    /// Mean sleep from call to return, over the I/Os that slept.
+    /// Mean sleep from call to return over the I/Os that slept, ns.
     pub slept_ns: Interval,
-    /// Latency (U2C): mean.
+    /// Latency (U2C): mean, ns.
     pub mean_ns: Interval,
-    /// Latency (U2C): median.
+    /// Latency (U2C): median, ns.
     pub p50_ns: Interval,
-    /// Latency (U2C): 99.9th percentile.
+    /// Latency (U2C): 99.9th percentile, ns.
     pub p999_ns: Interval,
-    /// CPUs busy on the whole machine, idle baseline taken off.
+    /// Busy CPUs of the whole machine, less the idle baseline.
     pub busy_cpus: Interval,
-    /// Voluntary context switches per I/O that slept (or per I/O for interrupt).
+    /// Voluntary context switches per I/O that slept, or per I/O when none slept.
     pub switches_per_io: Interval,
     /// I/Os that failed, over all trials.
     pub errors: u64,
-    /// I/Os in all, over all trials.
+    /// All I/Os of all trials.
     pub ios: u64,
 }
 
-/// Per-interval values of one trial.
+/// Figures of one trial by interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Length of an interval, seconds.
@@ -195,30 +197,30 @@ pub struct Series {
     pub effective_sleep_ns: Vec<f64>,
     /// Mean sleep from call to return, ns.
     pub slept_ns: Vec<f64>,
-    /// Latency mean, ns.
+    /// Latency (U2C): mean, ns.
     pub mean_ns: Vec<f64>,
-    /// Latency p99, ns.
+    /// Latency (U2C): 99th percentile, ns.
     pub p99_ns: Vec<f64>,
     /// Thread CPU, percent of one CPU; `None` where there is no reading.
     pub cpu_pct: Vec<Option<f64>>,
 }
 
-/// One block size's calibration.
+/// The calibration of one block size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Block size.
+    /// Block size of the requests.
     pub bs: Bytes,
-    /// CPU it was measured on.
+    /// CPU that the calibration ran on.
     pub cpu: CpuId,
     /// CPU that took most of the device's interrupts meanwhile; `None` when it could not be seen.
     pub irq_cpu: Option<CpuId>,
-    /// Whether a stored calibration was reused.
+    /// Whether this is a stored calibration of an earlier run.
     pub reused: bool,
-    /// Seconds it took.
+    /// Length of the calibration, seconds.
     pub seconds: f64,
-    /// The fitted model.
+    /// The fitted cost model.
     pub cost: CostModel,
-    /// The measured points it was fitted to.
+    /// The measured points that the model was fitted to.
     pub points: Vec<CalibrationPoint>,
 }
 
@@ -227,9 +229,9 @@ pub struct Calibration {
 pub struct CalibrationPoint {
     /// Sleep asked, ns; 0 is polling.
     pub asked_ns: f64,
-    /// I/Os.
+    /// I/Os with this sleep.
     pub ios: u64,
-    /// Share whose completion fell into the sleep, 0..1.
+    /// Share of the I/Os that were complete when the sleep ended, 0..1.
     pub miss_rate: f64,
     /// Wake delay (slept - asked): median, ns.
     pub delay_p50_ns: f64,
@@ -244,70 +246,70 @@ pub struct CalibrationPoint {
 /// A sweep over one recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
-    /// Block size.
+    /// Block size of the requests.
     pub bs: Bytes,
     /// I/Os in the recording.
     pub ios: u64,
-    /// Seconds the sweep took.
+    /// Length of the sweep, seconds.
     pub seconds: f64,
-    /// Every configuration.
+    /// Every simulated configuration.
     pub cells: Vec<SweepCell>,
-    /// Indices into `cells`: the Pareto front, IOPS against CPU.
+    /// Indices into `cells`: the Pareto front of IOPS against CPU.
     pub pareto: Vec<usize>,
-    /// Index of the best by the objective; `None` when no cell keeps the limits.
+    /// Index of the best cell by the objective; `None` when no cell keeps the limits.
     pub best: Option<usize>,
-    /// The bound: a rule that knows each latency.
+    /// Figures of the oracle, which knows each device time and which no rule can beat.
     pub oracle: Prediction,
-    /// Classic polling, simulated on the same recording.
+    /// Figures of classic polling, simulated on the same recording.
     pub poll: Prediction,
-    /// The IOPS floor used and where it came from, in words.
+    /// The IOPS floor and where it comes from, in words.
     pub floor: String,
     /// The floor, IOPS.
     pub floor_iops: f64,
 }
 
-/// One simulated configuration.
+/// One simulated configuration: a sleep rule with its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SweepCell {
-    /// Rule's name: `mean`, `min`, `pas`.
+    /// Name of the rule: `mean`, `min`, `pas`.
     pub rule: String,
     /// The policy in full, as the command line takes it.
     pub policy: String,
     /// Numeric parameters by name (ratio as a fraction, durations in ns), for heat maps.
     pub params: BTreeMap<String, f64>,
-    /// What it gives.
+    /// The simulated figures.
     #[serde(flatten)]
     pub gives: Prediction,
 }
 
-/// A sleep that gains less than this over polling, in KIOPS/core, is not worth it.
+/// Least KIOPS/core over polling's at which a method pays.
 pub const WORTH: f64 = 1.02;
-/// Methods with more thread CPU than this, percent, do not sleep in earnest.
+/// Most thread CPU, percent of one CPU, at which a rule has left the CPU.
 pub const SAVING: f64 = 97.0;
 
-/// A method's trials over classic polling beside them. Ratios; 1 is polling.
+/// The figures of a method's trials over those of their polled slices. Ratios; 1 is polling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Relative {
-    /// I/Os per second.
+    /// I/Os per second, over polling's.
     pub iops: Interval,
-    /// Thousand I/Os per second and busy CPU.
+    /// Thousand I/Os per second and busy CPU, over polling's.
     pub kiops_per_core: Interval,
-    /// Whose CPU that is.
+    /// The CPU time that KIOPS/core divides by.
     pub cores: PerCore,
 }
 
-/// Whose CPU time KIOPS/core counts.
+/// The CPU time that KIOPS/core divides by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PerCore {
     /// All busy CPUs of the machine, interrupts included.
     #[default]
     Machine,
-    /// The submitting threads' own, where the machine's could not be read.
+    /// CPU time of the submitting threads, where the machine's could not be read for every trial.
     Threads,
 }
 
-/// What kind of answer a block size has.
+/// The kind of answer that a block size has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -315,9 +317,9 @@ pub enum Verdict {
     Rule,
     /// Interrupts kept the floor and were best by the objective.
     Interrupt,
-    /// Sleeping gains KIOPS/core, but no method that sleeps kept the floor.
+    /// Sleeping gains KIOPS/core, but no method that pays kept the floor.
     TradeOff,
-    /// No method that sleeps gained 2 % in KIOPS/core over polling.
+    /// No method that sleeps and leaves the CPU gained 2 % in KIOPS/core over polling.
     NoRoom,
     /// Sleeping gains KIOPS/core, but not within the limits on latency and CPU.
     Limits,
@@ -325,57 +327,56 @@ pub enum Verdict {
     Unverified,
 }
 
-/// A method in the two fields that [`Cell`] has for it.
+/// A method, in JSON in the two fields `method` and `policy` of [`Cell`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MethodName(#[serde(with = "parts")] pub Method);
 
-/// What to use at one block size. Names and numbers; the words are the report's.
+/// The method to use at one block size, as names and numbers. The report makes the words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recommendation {
-    /// Block size.
+    /// Block size of the requests.
     pub bs: Bytes,
-    /// What kind of answer it is.
+    /// The kind of answer.
     pub verdict: Verdict,
-    /// Method to use, in the two fields `method` and `policy`.
+    /// Method to use, in JSON in the two fields `method` and `policy`.
     #[serde(flatten, with = "parts")]
     pub method: Method,
     /// The floor: IOPS over those of polling beside a trial.
     pub floor: f64,
-    /// What the floor stands for, as asked on the command line (`93%`, `9300`); empty for the
+    /// The floor as the user asked for it on the command line (`93%`, `9300`); empty for the
     /// standard floor.
     pub floor_asked: String,
-    /// Of a trade-off: the rule, or interrupts, that loses least for what it saves.
+    /// The rule, or interrupts, that a trade-off names; `None` for other verdicts.
     pub nearest: Option<MethodName>,
     /// Whether the recommended method adapts to a device that changes; a fixed sleep does not.
     pub follows: bool,
-    /// Of a rule that does not follow the device: the best one that does, among those that kept the
-    /// floor.
+    /// The best rule that follows the device, among those that kept the floor; `None` where the
+    /// recommended method follows the device itself.
     pub following: Option<MethodName>,
-    /// Methods that more trials might still make the answer; the recommended one is among them
-    /// where its IOPS are within the noise of the floor. Empty: the answer is clear.
+    /// Methods that more trials might still make the answer. The recommended one is among them
+    /// where its IOPS are within the noise of the floor. Empty when the answer is clear.
     pub open: Vec<MethodName>,
-    /// How much the relative IOPS of single trials of one method scatter, percent (standard
-    /// deviation).
+    /// Scatter of the relative IOPS of single trials of one method: standard deviation, percent.
     pub noise_pct: f64,
-    /// KIOPS/core of the recommended rule over that of Linux's rule, both measured; `None` without
-    /// a rule or a comparison.
+    /// Relative KIOPS/core of the recommended rule over that of Linux's rule, both measured; `None`
+    /// without a rule or a comparison.
     pub over_linux: Option<Ratio>,
 }
 
-/// What the trials of one block size taught about its calibrated costs.
+/// The correction of the calibrated costs that the trials of one block size called for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lesson {
-    /// Block size.
+    /// Block size of the requests.
     pub bs: Bytes,
     /// Rounds of trials.
     pub rounds: u32,
-    /// Trials of methods that sleep, which it was learned from.
+    /// Trials of methods that sleep: the correction was fitted to them.
     pub trials: u32,
     /// Added to the latency of an I/O that slept, ns.
     pub latency_ns: f64,
-    /// Added to that latency for each ns of sleep asked; negative where the device is faster while
-    /// the CPU sleeps.
+    /// Added to the latency of an I/O that slept, for each ns of sleep asked. Negative where the
+    /// device is faster while the CPU sleeps.
     pub latency_per_sleep: f64,
     /// Added to the delay of each wake-up, ns.
     pub wake_ns: f64,
@@ -383,24 +384,25 @@ pub struct Lesson {
     pub sleep_cpu: f64,
 }
 
-/// Prediction against measurement over sleeping cells. Errors are absolute values.
+/// The errors of paired predictions over sleeping cells, as absolute values. Of each cell only the
+/// trials of its first round count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
-    /// Sleeping cells compared.
+    /// Sleeping cells that were compared.
     pub cells: u32,
     /// IOPS: median of |predicted - measured| / measured, percent.
     pub iops_error_pct_median: f64,
-    /// IOPS: largest.
+    /// IOPS: largest error, percent.
     pub iops_error_pct_max: f64,
-    /// CPU: median difference, percentage points.
+    /// Thread CPU: median difference, percentage points.
     pub cpu_points_median: f64,
-    /// CPU: largest.
+    /// Thread CPU: largest difference, percentage points.
     pub cpu_points_max: f64,
     /// Miss rate: median difference, percentage points.
     pub miss_points_median: f64,
-    /// Miss rate: largest.
+    /// Miss rate: largest difference, percentage points.
     pub miss_points_max: f64,
-    /// Cells left out: a sleep rule whose sleeps ended without leaving the CPU does not sleep.
+    /// Cells that are not compared, because most of their sleeps ended without leaving the CPU.
     pub never_slept: u32,
     /// Device drift: median of |first prediction - paired prediction| / paired, IOPS, percent.
     pub drift_pct: f64,

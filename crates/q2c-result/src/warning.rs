@@ -1,16 +1,16 @@
-//! Ways in which a result can mislead, as data: each names its cause and the next step.
+//! Warnings of a result: conditions under which its figures mislead, with cause and next step.
 
 use serde::{Deserialize, Serialize};
 
-/// One warning.
+/// A condition under which a result misleads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// Stable short name for programs: `iops-mismatch`, `interrupts-while-polling`, ...
     pub id: String,
-    /// What was seen, with numbers.
+    /// The condition that was found, with numbers.
     pub found: String,
-    /// What it means for the result.
+    /// Its effect on the result.
     pub means: String,
-    /// What to do about it; empty when nothing can be done.
+    /// The next step for the user; empty when nothing can be done.
     pub todo: String,
 }

@@ -9,14 +9,15 @@ use serde::{Deserialize, Serialize};
 /// This version's schema name.
 pub const SCHEMA: &str = "q2c.watch/2";
 
-/// What was seen while a workload ran.
+/// The figures of a workload that was watched while it ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WatchResult {
     /// [`SCHEMA`].
     pub schema: String,
     /// Version of q2c.
     pub version: String,
-    /// How it ended: `asked` (by a key, or its time was over), `signal`, or `fault: ...` with the I/O that failed.
+    /// How it ended: `asked` (by a key, or its time was over), `signal`, or `fault: ...` with the
+    /// I/O that failed.
     pub ended: String,
     /// The job that ran.
     pub job: WatchJob,
@@ -24,22 +25,24 @@ pub struct WatchResult {
     pub machine: Machine,
     /// Target facts.
     pub target: Target,
-    /// A row per method, background on or off apart, in the order of their first use.
+    /// The methods in the order of their first use. A method has two entries when it was used with
+    /// the background on and off.
     pub methods: Vec<WatchMethod>,
-    /// The intervals, in their order.
+    /// The intervals in order of time.
     pub intervals: Vec<WatchInterval>,
-    /// Intervals before these that were not kept; the rows of `methods` do not hold them either.
+    /// Number of intervals before the kept ones that were not kept. `methods` does not contain them
+    /// either.
     pub not_kept: u64,
 }
 
-/// The job that ran.
+/// The job that ran, and how it was watched.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchJob {
     /// Pattern: `randread`, `randwrite`, `read`, `write`.
     pub rw: String,
-    /// Block size.
+    /// Block size of the requests.
     pub bs: Bytes,
-    /// CPUs of the foreground threads, depth 1 each.
+    /// CPUs of the foreground threads, which have depth 1 each.
     pub cpus: Vec<CpuId>,
     /// Background jobs in words, one entry each; empty for none.
     pub background: Vec<String>,
@@ -49,20 +52,20 @@ pub struct WatchJob {
     pub seed: u64,
 }
 
-/// One method, with the background as it was: medians over its settled intervals.
+/// One method with the background on or off: medians over its settled intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WatchMethod {
-    /// The method.
+    /// The method that was asked for.
     pub method: Method,
-    /// Whether the background was at work.
+    /// Whether the background was on.
     pub background: bool,
-    /// What it really was most of the time; empty when no interval counts.
+    /// The mode that really ran in most intervals; `None` when no interval counts.
     pub was: Option<Mode>,
-    /// Intervals that count.
+    /// Number of intervals that count.
     pub intervals: u64,
-    /// Intervals in which the rule had not settled: they do not count.
+    /// Number of intervals in which the rule had not settled. They do not count.
     pub settling: u64,
-    /// Medians; `None` when no interval counts.
+    /// Medians over the intervals that count; `None` when there is none.
     pub median: Option<WatchNumbers>,
 }
 
@@ -81,34 +84,35 @@ impl WatchMethod {
     }
 }
 
-/// One interval.
+/// One interval of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchInterval {
-    /// Its end, seconds from the start.
+    /// End of the interval, seconds from the start.
     pub end_s: f64,
-    /// Its length, seconds: shorter where the method changed, longer where an I/O outlasted it.
+    /// Length of the interval, seconds. It is shorter where the method changed, and longer where an
+    /// I/O lasted beyond its end.
     pub length_s: f64,
-    /// Which of the result's methods; `None` where threads were not of the same one.
+    /// Index of the method in the result's `methods`; `None` where the threads had different ones.
     pub method: Option<usize>,
-    /// Whether the method had settled: two periods of its windows, 250 ms at least, after it began.
+    /// Whether the method had settled: it began at least 250 ms and two periods of its windows ago.
     pub settled: bool,
-    /// What the method really was.
+    /// The mode that really ran.
     pub was: Option<Mode>,
-    /// I/Os of the foreground without a recorded latency: too many for the memory.
+    /// I/Os of the foreground for whose latencies there was no memory.
     pub unrecorded: u64,
-    /// What was measured.
+    /// The figures of the interval.
     #[serde(flatten)]
     pub numbers: WatchNumbers,
 }
 
-/// What is measured in an interval, all foreground threads together.
+/// The figures of an interval, all foreground threads together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchNumbers {
     /// I/Os per second.
     pub iops: f64,
     /// Misses / I/Os handled, 0..1; `None` when hybrid polling handled none.
     pub miss_rate: Option<f64>,
-    /// Sum of sleeps asked / I/Os handled, ns; `None` likewise.
+    /// Sum of sleeps asked / I/Os handled, ns; `None` when hybrid polling handled none.
     pub effective_sleep_ns: Option<f64>,
     /// Mean sleep from call to return over the I/Os that slept, ns; `None` when none did.
     pub slept_ns: Option<f64>,
@@ -116,7 +120,7 @@ pub struct WatchNumbers {
     pub cpu_pct: f64,
     /// Latency (U2C): median, ns; `None` when no I/O ended.
     pub p50_ns: Option<f64>,
-    /// Latency (U2C): 99th percentile, ns; `None` likewise.
+    /// Latency (U2C): 99th percentile, ns; `None` when no I/O ended.
     pub p99_ns: Option<f64>,
     /// Voluntary context switches per I/O that slept, or per I/O when none did.
     pub switches_per_io: f64,

@@ -36,12 +36,12 @@ pub(super) fn cells(bs: Bytes, round: u32, orders: &[Order]) -> Vec<CellSpec> {
         .collect()
 }
 
-/// Number of first rounds in which the kernel's own hybrid polling is run, once in each. It is shown
-/// beside the other methods and never recommended, so no referee orders it.
+/// Number of first rounds in which the kernel's own hybrid polling is run, once in each. It is
+/// shown beside the other methods and never recommended, so no referee orders it.
 const KERNEL_ROUNDS: u32 = 3;
 
-/// The cells of the kernel's own hybrid polling in one round: with the kernel's own sleep, and with a
-/// fixed sleep of `sleep_ns`, the mean sleep that is predicted for the best rule.
+/// The cells of the kernel's own hybrid polling in one round: with the kernel's own sleep, and with
+/// a fixed sleep of `sleep_ns`, the mean sleep that is predicted for the best rule.
 pub(super) fn of_kernel(bs: Bytes, round: u32, sleep_ns: Option<f64>) -> Vec<CellSpec> {
     if round >= KERNEL_ROUNDS {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! From evidence to the result.
+//! Makes the result of a run from its calibration, recordings and trials.
 
 use super::cells::CellSpec;
 use super::kernel::{self, KernelSleeps};
@@ -20,7 +20,7 @@ use q2c_stats::{Interval, median, sorted};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Everything a run has gathered.
+/// The data that a run has gathered.
 pub(super) struct Evidence {
     pub calibration: Vec<Calibration>,
     pub verified: Verified,
@@ -79,7 +79,7 @@ pub(super) fn conclude(tune: &Tune<'_>, evidence: Evidence) -> Result<TuneResult
     })
 }
 
-/// Unix time in seconds at which a run began that took so long.
+/// The start of a run that took `seconds` until now, Unix time in seconds.
 fn started(seconds: f64) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     (now.map_or(0.0, |d| d.as_secs_f64()) - seconds) as u64
@@ -122,9 +122,9 @@ fn job(tune: &Tune<'_>) -> Job {
     }
 }
 
-/// From the first recording and the costs as calibrated. `None` for classic polling, which the
-/// recording is already, and for the kernel's own sleep, the costs of whose calls are not
-/// calibrated.
+/// The prediction from the first recording with the calibrated costs. `None` for classic polling,
+/// which the recording is already, and for the kernel's own hybrid polling, since the costs of its
+/// calls are not calibrated.
 fn first_prediction(
     tune: &Tune<'_>,
     cell: &CellSpec,
@@ -170,7 +170,7 @@ fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Predict
     }
 }
 
-/// A cell's trials as the referee takes them.
+/// The trials of a cell in the form that the referee takes.
 fn evidence(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<q2c_advice::Trial> {
     runs.outcomes().map(TrialOutcome::evidence).collect()
 }
@@ -191,7 +191,7 @@ fn paired(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Prediction> {
     })
 }
 
-/// Trial by trial, where busy CPUs could be read.
+/// KIOPS/core of each trial whose busy CPUs could be read.
 fn kiops_per_core(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<f64> {
     let of = |o: &TrialOutcome| {
         let busy = o.busy_cpus.filter(|&busy| busy > 0.0);
@@ -200,8 +200,9 @@ fn kiops_per_core(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<f64> {
     runs.outcomes().filter_map(of).collect()
 }
 
-/// A number of sleeps: from the threads, or for the kernel's own from what a probe saw. `None`: it
-/// is not known.
+/// Two ways to read one figure about sleeps: from a trial's own threads, or, for the kernel's own
+/// hybrid polling, from the probe's numbers ([`KernelSleeps::numbers`]). `None` where the probe
+/// does not know it.
 type OfSleeps = (
     fn(&TrialOutcome) -> f64,
     fn((f64, f64, Option<f64>)) -> Option<f64>,
@@ -288,7 +289,8 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
     }
 }
 
-/// Their number; of the kernel's own sleeps, what a probe saw of them, or why it saw none.
+/// The number of I/Os that slept, in words. For the kernel's own hybrid polling it is the probe's
+/// count, or the reason why there is none.
 fn slept_in_words(runs: &CellRuns<CellSpec, TrialOutcome>, slept: u64) -> String {
     let mut seen: Option<(u64, u64)> = None;
     for sleeps in runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref()) {
@@ -306,7 +308,8 @@ fn slept_in_words(runs: &CellRuns<CellSpec, TrialOutcome>, slept: u64) -> String
     )
 }
 
-/// The series of the trial whose IOPS are the median's neighbour.
+/// The series of the trial with the median IOPS; of an even number of trials, of the upper one in
+/// the middle.
 fn median_series(runs: &CellRuns<CellSpec, TrialOutcome>) -> Series {
     let mut outcomes: Vec<&TrialOutcome> = runs.outcomes().collect();
     outcomes.sort_by(|a, b| a.iops.total_cmp(&b.iops));

@@ -1,10 +1,11 @@
-//! `hybrid-kernel`: the kernel's own hybrid polling beside q2c's rules. preadv2 and pwritev2 with
-//! RWF_HIPRI, on Linux 4.10 to 5.18, under `queue/io_poll` and `queue/io_poll_delay`, which are put
-//! back after each trial.
+//! Trials of `hybrid-kernel`, the kernel's own hybrid polling: preadv2 and pwritev2 with RWF_HIPRI,
+//! on Linux 4.10 to 5.18. `queue/io_poll` and `queue/io_poll_delay` are set for each trial and put
+//! back after it.
 //!
-//! The kernel sleeps inside the call, so the thread sees neither sleep nor miss. They are counted
-//! by a probe (from Linux 5.8) in a second run after the trial: the probe costs time at each turn
-//! of the driver's poll, and the trial shall not pay for it.
+//! The kernel sleeps inside the call, so the thread sees neither sleep nor miss. A probe (from
+//! Linux
+//! 5.8) counts them in a second run after the trial. It does not run in the trial itself, because
+//! it takes CPU time at each turn of the driver's poll.
 
 use super::cells::CellSpec;
 use super::outcome::{TrialOutcome, measured};
@@ -26,41 +27,41 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What carries it out.
 const ENGINE: &str = "pvsync2:hipri";
-/// Where the run folder keeps why it is not available, so that a resumed run has the same cells.
+/// File in the run folder with the reason why the method is not available, or null, so that a
+/// resumed run has the same cells.
 const KEPT: &str = "hybrid-kernel.json";
 
-/// A sleep of this length: whole microseconds, at least one.
+/// A fixed sleep of about this length: whole microseconds, at least one.
 pub(super) fn fixed(sleep_ns: f64) -> KernelSleep {
     KernelSleep::fixed(Nanos(sleep_ns.round() as u64))
 }
 
-/// Three of the kernel's windows pass before a trial counts: nothing sleeps in the first.
+/// Time before a trial counts: three of the kernel's windows. In the first one nothing sleeps.
 const SETTLE: Nanos = Nanos::from_millis(300);
-/// The run with the probe is half a trial long, within these.
+/// Bounds on the length of the run with the probe, which is half as long as a trial.
 const WATCHED_SHORTEST: Nanos = Nanos::from_millis(200);
 const WATCHED_LONGEST: Nanos = Nanos::from_millis(1_000);
 
-/// What a probe saw of the kernel's sleeps, in a run of its own after the trial.
+/// The kernel's sleeps as a probe saw them, in a run of its own after the trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelSleeps {
-    /// Counts.
+    /// The probe counted polled requests.
     Seen {
         /// Polled requests that completed.
         polled: u64,
-        /// Slept for.
+        /// Polled requests for which a thread slept first.
         slept: u64,
         /// Misses / polled requests.
         miss_rate: f64,
         /// Sum of sleeps asked / polled requests, ns.
         effective_sleep_ns: f64,
-        /// Mean sleep from the timer's start to the next poll call, ns; `None` when the end of none
-        /// was seen.
+        /// Mean sleep from the timer's start to the next poll call, ns; `None` when the end of no
+        /// sleep was seen.
         slept_ns: Option<f64>,
     },
-    /// Why there are none.
+    /// There are no counts; the text says why.
     Unseen(String),
 }
 
@@ -78,7 +79,7 @@ impl KernelSleeps {
         }
     }
 
-    /// The numbers: miss rate, effective sleep and mean sleep.
+    /// Miss rate, effective sleep (ns) and mean sleep (ns); `None` without counts.
     pub(super) fn numbers(&self) -> Option<(f64, f64, Option<f64>)> {
         match *self {
             KernelSleeps::Seen {
@@ -92,7 +93,7 @@ impl KernelSleeps {
     }
 }
 
-/// Why the method cannot be had here; `None` when it can.
+/// Why the method is not available here; `None` when it is. The answer is kept in the run folder.
 pub(super) fn unavailable(
     tune: &Tune<'_>,
     folder: &RunDir,
@@ -124,13 +125,13 @@ fn why_not(tune: &Tune<'_>) -> Option<String> {
         ));
     }
     of_kernel(&tune.machine.kernel).or_else(|| {
-        // Tried and put back: until 5.15 polling can be switched on where there are poll queues,
-        // and only trying tells.
+        // The settings are tried and put back. Until 5.15 polling can be switched on where there
+        // are poll queues, and only a trial shows it.
         hold(site, tune.restore_dir, Delay::OWN).err()
     })
 }
 
-/// Why a kernel has nothing to set.
+/// Why a kernel of this release has no hybrid polling that can be set; `None` when it has.
 fn of_kernel(release: &str) -> Option<String> {
     let why = match kernel_version(release)? {
         version if version < (4, 10) => "it came with 4.10",
@@ -145,8 +146,8 @@ fn of_kernel(release: &str) -> Option<String> {
     ))
 }
 
-/// Polling on, with this delay, until the guard is dropped. The reason in words when that cannot
-/// be.
+/// Switches the kernel's polling on with this delay, until the guard is dropped. The error is the
+/// reason in words.
 fn hold(site: &Site, journal: Option<&Path>, delay: Delay) -> Result<Guard, String> {
     let Some(leaf) = &site.leaf else {
         return Err("no block device stands under the target".to_owned());
@@ -167,7 +168,8 @@ fn hold(site: &Site, journal: Option<&Path>, delay: Delay) -> Result<Guard, Stri
     Ok(guard)
 }
 
-/// Holds a setting and sets it; a value that the kernel takes and does not keep is an error, too.
+/// Puts a setting under the guard and sets it. A value that the kernel accepts but does not keep is
+/// an error, too.
 fn set(guard: &mut Guard, file: &Path, value: &str) -> Result<(), String> {
     guard.hold(file).map_err(|e| e.to_string())?;
     let set = guard.set(file, value).map_err(|e| e.to_string())?;
@@ -181,7 +183,7 @@ fn set(guard: &mut Guard, file: &Path, value: &str) -> Result<(), String> {
     }
 }
 
-/// Seconds that a trial takes.
+/// Expected length of a trial, seconds.
 pub(super) fn seconds(tune: &Tune<'_>) -> f64 {
     SETTLE.as_secs_f64() + tune.spec.seconds + watched_for(tune).as_secs_f64()
 }
@@ -190,7 +192,7 @@ fn watched_for(tune: &Tune<'_>) -> Nanos {
     Nanos::from_secs_f64(tune.spec.seconds / 2.0).clamp(WATCHED_SHORTEST, WATCHED_LONGEST)
 }
 
-/// One trial: settling and measured part, then the run with the probe.
+/// Runs one trial: settling and measured part, then the run with the probe.
 pub(super) fn trial(
     tune: &Tune<'_>,
     cell: &CellSpec,
@@ -221,7 +223,7 @@ pub(super) fn trial(
     })?;
     Ok(TrialOutcome {
         series: Series {
-            // Not known interval by interval.
+            // The thread sees no sleeps, so these figures are not known by interval.
             miss_rate: Vec::new(),
             effective_sleep_ns: Vec::new(),
             slept_ns: Vec::new(),
@@ -232,7 +234,7 @@ pub(super) fn trial(
     })
 }
 
-/// A run that went to its end.
+/// Returns a run that went to its end without a fault. A fault of an I/O ends the whole tune run.
 pub(super) fn whole(
     ran: Result<Watched, RunError>,
     cancel: &AtomicBool,
@@ -245,7 +247,8 @@ pub(super) fn whole(
     }
 }
 
-/// What the probe sees of a run; the run is left out where there is no probe.
+/// Makes a run with the probe attached, and returns the probe's counts. Without a probe there is no
+/// run.
 fn sleeps(
     site: &Site,
     run: impl FnOnce() -> Result<(), CellError>,
@@ -264,7 +267,7 @@ fn sleeps(
         .map_or_else(unseen, |counts| Ok(KernelSleeps::of(counts)))
 }
 
-/// What a cell really was, from counts over its trials.
+/// The mode that a cell really ran in, by counts over its trials.
 pub(super) fn was(ios: u64, interrupts: Option<u64>, switches_per_io: f64) -> Mode {
     let left_cpu = switches_per_io >= q2c_workbench::workload::REALLY_SLEPT;
     let interrupts = interrupts.map(|n| n as f64 / ios.max(1) as f64);
@@ -280,7 +283,7 @@ pub(super) fn was(ios: u64, interrupts: Option<u64>, switches_per_io: f64) -> Mo
     }
 }
 
-/// Interrupts per I/O from which on completions came by interrupt.
+/// Interrupts per I/O at and above which completions came by interrupts.
 const BY_INTERRUPT: f64 = 0.5;
 
 #[cfg(test)]
@@ -329,7 +332,8 @@ mod tests {
         }
     }
 
-    /// Polling switched off and a value of somebody's: both are back as they were.
+    /// Polling was off and the delay had a value of another program. After the trial both are back
+    /// as they were.
     #[test]
     fn both_settings_are_put_back() {
         let folder = tempfile::tempdir().unwrap();
@@ -383,7 +387,7 @@ mod tests {
         }
     }
 
-    /// 50 of 200 slept for, 40 ns each: 10 ns over all.
+    /// 50 of 200 requests were slept for, 40 ns each, so the effective sleep is 10 ns.
     #[test]
     fn numbers_of_the_probe() {
         let counts = Counts {

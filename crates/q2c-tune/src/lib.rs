@@ -3,10 +3,10 @@
 //!
 //! [`q2c_advice`] decides which rules are tried and which one has won; this crate runs the trials.
 //!
-//! Every live trial is cut into parts, with polled slices before, between and after them on the same
-//! thread and ring. The prediction that a trial is compared with is made from these slices, never
-//! from the trial itself. A prediction from the first recording is kept as well; its distance from
-//! the paired one is the device's drift.
+//! Every live trial is cut into parts, with polled slices before, between and after them on the
+//! same thread and ring. The prediction that a trial is compared with is made from these slices,
+//! never from the trial itself. A prediction from the first recording is kept as well; its distance
+//! from the paired one is the device's drift.
 
 mod cells;
 mod conclude;

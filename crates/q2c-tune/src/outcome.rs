@@ -62,8 +62,8 @@ pub struct TrialOutcome {
     pub poll_iops: f64,
     /// Thread CPU of the polled slices, percent; below 100 the CPU was shared or stolen.
     pub poll_cpu_pct: f64,
-    /// Busy CPUs of the machine in the polled slices, less the idle baseline; `None` when they could
-    /// not be read.
+    /// Busy CPUs of the machine in the polled slices, less the idle baseline; `None` when they
+    /// could not be read.
     #[serde(default)]
     pub poll_busy_cpus: Option<f64>,
     /// The paired prediction; `None` for a method that is not predicted.
@@ -180,8 +180,8 @@ pub(super) fn measured(
     }
 }
 
-/// The series over the given stages, with the time between them left out. IOPS are summed over lanes;
-/// all other figures are means over lanes.
+/// The series over the given stages, with the time between them left out. IOPS are summed over
+/// lanes; all other figures are means over lanes.
 fn series(watched: &Watched, stages: &[usize]) -> Series {
     let interval = interval_of(watched, stages);
     let lanes: Vec<Vec<IntervalStats>> = watched

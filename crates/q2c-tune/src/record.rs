@@ -14,8 +14,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Length of the polling before the recording. It is not kept, since the first I/Os are not like the
-/// others.
+/// Length of the polling before the recording. It is not kept, since the first I/Os are not like
+/// the others.
 const WARM_UP: Nanos = Nanos::from_millis(200);
 
 /// Records `seconds` of polling into the run folder's file `name`, or reads the file back when the

@@ -28,8 +28,8 @@ pub(super) struct Case {
     pub first: Vec<Recording>,
     /// IOPS of polling in one lane of the first recording.
     pub lane_iops: f64,
-    /// The mean sleep that simulation expected of the best rule when the first round was planned. The
-    /// kernel's own polling is also run with this sleep.
+    /// The mean sleep that simulation expected of the best rule when the first round was planned.
+    /// The kernel's own polling is also run with this sleep.
     pub kernel_sleep_ns: Option<f64>,
     /// Whether the answer is clear, or no trial is left for this block size.
     pub done: bool,
@@ -147,7 +147,8 @@ fn case(tune: &Tune<'_>, folder: &RunDir, calibration: &Calibration) -> Result<C
     })
 }
 
-/// Asks the referee of every open block size for its next trials; `None` when no trial is asked for.
+/// Asks the referee of every open block size for its next trials; `None` when no trial is asked
+/// for.
 fn next_round(
     tune: &Tune<'_>,
     cases: &mut [Case],
@@ -218,8 +219,8 @@ fn round_in_words(round: u32, sizes: &[Size]) -> String {
 }
 
 impl Verified {
-    /// Gives a round's trials to the referee of their block size, and adds them to the cell of their
-    /// method.
+    /// Gives a round's trials to the referee of their block size, and adds them to the cell of
+    /// their method.
     fn take(&mut self, round: Vec<CellRuns<CellSpec, TrialOutcome>>) {
         for runs in round {
             let spec = runs.plan.cell.clone();

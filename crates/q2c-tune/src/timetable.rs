@@ -108,8 +108,8 @@ mod tests {
         }
     }
 
-    /// At 500 I/Os a second, 100 I/Os take 0.2 s. At 50 a second they take longer than the trial, so
-    /// the part is as long as the trial.
+    /// At 500 I/Os a second, 100 I/Os take 0.2 s. At 50 a second they take longer than the trial,
+    /// so the part is as long as the trial.
     #[test]
     fn parts_are_longer_on_a_slow_device() {
         assert_eq!(LENGTHS.stretched(20_000.0), LENGTHS);

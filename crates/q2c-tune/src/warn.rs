@@ -40,7 +40,8 @@ fn with_slices(cells: &[Runs]) -> impl Iterator<Item = &Runs> {
     cells.iter().filter(|runs| runs.plan.cell.has_slices())
 }
 
-/// Warns when CPUs were busy before the trials began. With background jobs they are busy on purpose.
+/// Warns when CPUs were busy before the trials began. With background jobs they are busy on
+/// purpose.
 fn busy_at_rest(tune: &Tune<'_>) -> Option<Warning> {
     let busy = tune.workload.site.idle_busy_cpus;
     (busy > QUIET_CPUS && tune.workload.background.is_empty()).then(|| Warning {
@@ -51,8 +52,8 @@ fn busy_at_rest(tune: &Tune<'_>) -> Option<Warning> {
     })
 }
 
-/// Warns when polling did not get its whole CPU. Polling never gives its CPU up, so the rest went to
-/// other tasks or guests.
+/// Warns when polling did not get its whole CPU. Polling never gives its CPU up, so the rest went
+/// to other tasks or guests.
 fn shared_cpu(cells: &[Runs]) -> Option<Warning> {
     let outcomes = with_slices(cells).flat_map(CellRuns::outcomes);
     let share = median(&sorted(

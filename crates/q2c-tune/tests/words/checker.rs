@@ -28,8 +28,8 @@ fn least(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// A method that gains less than this over polling does not pay, and neither does one that takes more
-/// than `WHOLE_CPU` percent of a CPU.
+/// A method that gains less than this over polling does not pay, and neither does one that takes
+/// more than `WHOLE_CPU` percent of a CPU.
 const WORTH: f64 = 1.02;
 const WHOLE_CPU: f64 = 97.0;
 
@@ -37,16 +37,16 @@ fn pays(of: &Figures) -> bool {
     median(&of.per_core) >= WORTH && median(&of.cpu) <= WHOLE_CPU
 }
 
-/// A method that is better by less than this factor may lose to one with fewer misses, or to one that
-/// follows the device.
+/// A method that is better by less than this factor may lose to one with fewer misses, or to one
+/// that follows the device.
 const ALIKE: f64 = 1.03;
 /// Trials that an answer needs.
 const ENOUGH: usize = 5;
 /// Figures are printed with three digits.
 const PRINTED: f64 = 0.006;
 
-/// Returns every claim of `text` that the figures contradict. `floor` is the share of polling's IOPS
-/// that must be kept.
+/// Returns every claim of `text` that the figures contradict. `floor` is the share of polling's
+/// IOPS that must be kept.
 pub fn contradictions(text: &str, figures: &[Figures], floor: f64) -> Vec<String> {
     let mut found = Vec::new();
     no_room(text, figures, &mut found);
@@ -190,8 +190,8 @@ fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
             found.push(format!("interrupts: said {said}, measured {is:.4}"));
         }
     }
-    // A rule must be ahead in every one of as many trials as an answer needs: simulation may outweigh
-    // fewer trials.
+    // A rule must be ahead in every one of as many trials as an answer needs: simulation may
+    // outweigh fewer trials.
     let ahead = |of: &&Figures| {
         let always = |own: &[f64], other: &[f64]| least(other) > most(own) * ALIKE;
         let enough = of.iops.len() >= ENOUGH && own.iops.len() >= ENOUGH;
@@ -209,8 +209,8 @@ fn by_interrupts(text: &str, figures: &[Figures], found: &mut Vec<String>) {
     }
 }
 
-/// "Sleeping costs A to B % of the IOPS" is true where no rule that pays kept the floor, one of them
-/// lost as little as A, and one of them kept the floor that is advised.
+/// "Sleeping costs A to B % of the IOPS" is true where no rule that pays kept the floor, one of
+/// them lost as little as A, and one of them kept the floor that is advised.
 fn trade(text: &str, figures: &[Figures], floor: f64, found: &mut Vec<String>) {
     let Some((_, rest)) = text.split_once("sleeping costs ") else {
         return;

@@ -243,8 +243,9 @@ fn what_is_said_of_the_same_trials_now_is_not() {
         assert!(wrong.is_empty(), "{text}\n{wrong:#?}");
         verdicts.push(text.split(';').next().unwrap_or_default().to_owned());
     }
-    // At 4 KiB a fixed sleep of 10 us kept 0.993. In the second run a fixed sleep of 7 us kept 1.014,
-    // which is surer than the 0.977 of 10 us. At 64 KiB of the second run no method kept 0.97.
+    // At 4 KiB a fixed sleep of 10 us kept 0.993. In the second run a fixed sleep of 7 us kept
+    // 1.014, which is surer than the 0.977 of 10 us. At 64 KiB of the second run no method kept
+    // 0.97.
     assert!(
         verdicts[0].starts_with("use fixed:sleep=10us"),
         "{verdicts:#?}"

@@ -125,7 +125,7 @@ fn without_capabilities_it_is_tracefs() {
     };
     let told = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        // Not root, or no tracefs: then both are named.
+        // Without root, or where there is no tracefs, the message names both ways of capturing.
         let why = "record by BPF: load a BPF program: this process lacks";
         assert!(!told.contains("q2c: ") || told.contains(why), "{told}");
         return q2c_testkit::skip(test, told.trim());

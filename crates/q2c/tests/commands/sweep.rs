@@ -119,7 +119,8 @@ fn the_public_trace() {
     assert!(fs::metadata(folder.path().join("s.parquet")).unwrap().len() > 1000);
 }
 
-/// A table must not be written over the recording that it was made of, nor through a symbolic link.
+/// A table must not be written over the recording that it was made from, and not through a symbolic
+/// link.
 #[test]
 fn no_file_is_written_over() {
     let folder = tempfile::tempdir().unwrap();

@@ -83,7 +83,8 @@ fn methods_in_turns_as_json() {
     assert_eq!(number(&late, "/median/effective_sleep_ns"), 1500e3);
     assert!(number(&late, "/median/slept_ns") >= 1490e3);
     assert!(number(&late, "/median/p50_ns") >= 1490e3);
-    assert_eq!(late["was"], "hybrid (sleep, then memory)");
+    assert_eq!(late["was"]["kind"], "hybrid");
+    assert_eq!(late["was"]["means"], "memory");
     // The first 250 ms of a rule do not count; polling counts from its first I/O.
     assert_eq!(number(&poll, "/settling"), 0.0);
     assert!(number(&clear, "/settling") >= 2.0 && number(&clear, "/intervals") >= 1.0);

@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 /// Shortest and longest time between two looks into the rings.
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(20);
-/// Rings fuller than this, in percent, are looked into twice as often; emptier ones half as often.
+/// Where the fullest ring is fuller than the first, percent, the rings are looked into twice as
+/// often. Where it is emptier than the second, they are looked into half as often.
 const FULL: u64 = 20;
 const EMPTY: u64 = 5;
 /// Memory that the recording may take at most, bytes; also the limit for `--memory`.

@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 
-/// What a key asks for.
+/// An action that a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Changes to the next method of the list, or to the one before.

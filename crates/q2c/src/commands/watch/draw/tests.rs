@@ -82,7 +82,7 @@ fn a_known_state() {
     let shown = screen(&five_seconds(), 112, 12);
     let wanted = [
         "sim:50us: 4 KiB randread, CPU 1   every 1.00 s, 5.0 s so far".to_owned(),
-        "hybrid:mean:ratio=50%,period=100ms was hybrid (sleep, then ring)".to_owned(),
+        "hybrid:mean:ratio=50%,period=100ms was hybrid (ring)".to_owned(),
     ];
     assert_eq!(shown[..2], wanted, "{shown:#?}");
     assert!(
