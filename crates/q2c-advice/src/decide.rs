@@ -45,8 +45,8 @@ pub struct Decision {
     pub open: Vec<usize>,
 }
 
-/// Contenders whose worth differs by at most this share are equal. Fewer misses decide between
-/// them, then fewer numbers to set.
+/// Contenders whose worth differs by at most this share are equal. A rule that follows the device
+/// comes first among them, then fewer misses, then fewer numbers to set.
 const EQUAL: f64 = 0.01;
 /// Taken off the gain of a rule that does not follow the device. With [`EQUAL`], such a rule must
 /// be better by 2.5 % than one that follows.

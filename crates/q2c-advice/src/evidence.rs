@@ -141,7 +141,7 @@ impl Estimate {
         })
     }
 
-    /// The ratio.
+    /// The estimated ratio itself.
     #[must_use]
     pub fn ratio(&self) -> f64 {
         self.log.exp()

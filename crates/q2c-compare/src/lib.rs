@@ -47,7 +47,7 @@ pub struct Replaying<'a> {
     /// How the trace is replayed. Each trial puts the targets of its site in place of the plan's,
     /// and its own seed in place of the plan's.
     pub plan: q2c_replay::Plan,
-    /// The trace.
+    /// Facts of the trace that is replayed, and its path.
     pub facts: &'a Facts,
     /// Where it is replayed.
     pub sites: &'a [Site],

@@ -89,7 +89,7 @@ pub struct Rates {
     pub miss_rate: f64,
     /// Sum of sleeps asked / all I/Os, ns.
     pub effective_sleep_ns: f64,
-    /// Time by which wake-ups came after completions / latency, both summed over all I/Os.
+    /// Time from completion to reaping / latency, both summed over all I/Os.
     pub t_over: f64,
     /// Time spent polling / latency, both summed over all I/Os.
     pub t_under: f64,

@@ -75,8 +75,8 @@ fn methods_in_turns_as_json() {
         one("hybrid:fixed:sleep=1500us"),
     );
     assert_eq!(
-        (&poll["was"], &poll["median"]["miss_rate"]),
-        (&"poll (memory)".into(), &Value::Null)
+        (&poll["was"]["kind"], &poll["median"]["miss_rate"]),
+        (&"poll".into(), &Value::Null)
     );
     assert_eq!(number(&clear, "/median/effective_sleep_ns"), 200e3);
     assert_eq!(number(&late, "/median/miss_rate"), 1.0);
