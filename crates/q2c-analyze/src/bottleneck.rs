@@ -1,7 +1,7 @@
 //! Names the bottleneck by the shares of the stages in Q2C: of the whole trace, over load and over
 //! time.
 
-use crate::stage::{PARTS, Stage, Stages};
+use crate::stage::{BEFORE_DRIVER, PARTS, Stage, Stages};
 use crate::windows::{Joined, Windows};
 use q2c_result::analyze::{Bottleneck, LoadClass, Tags, TimeWindow};
 use std::collections::BTreeMap;
@@ -52,15 +52,7 @@ impl Sums {
     /// The stage to name: the largest before the driver if it takes [`NAMED`], else D2C, or the
     /// rest when that is larger.
     fn named(&self) -> Stage {
-        let before = [
-            Stage::Q2G,
-            Stage::G2I,
-            Stage::Q2M,
-            Stage::I2D,
-            Stage::G2D,
-            Stage::M2D,
-        ];
-        let largest = before
+        let largest = BEFORE_DRIVER
             .into_iter()
             .max_by_key(|stage| self.parts[*stage as usize]);
         match largest {

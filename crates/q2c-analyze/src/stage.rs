@@ -32,18 +32,6 @@ pub enum Stage {
     Q2Q,
 }
 
-/// The stages that add up to Q2C, [`Stage::Rest`] last.
-pub const PARTS: [Stage; 8] = [
-    Stage::Q2G,
-    Stage::G2I,
-    Stage::Q2M,
-    Stage::I2D,
-    Stage::G2D,
-    Stage::M2D,
-    Stage::D2C,
-    Stage::Rest,
-];
-
 /// Number of stages.
 pub(crate) const STAGES: usize = 10;
 
@@ -59,6 +47,11 @@ const ALL: [Stage; STAGES] = [
     Stage::Q2C,
     Stage::Q2Q,
 ];
+
+/// The stages that add up to Q2C: those before the driver, then D2C, and [`Stage::Rest`] last.
+pub const PARTS: [Stage; 8] = *ALL.first_chunk().expect("as many stages and more");
+/// Those of them that come before the driver.
+pub(crate) const BEFORE_DRIVER: [Stage; 6] = *ALL.first_chunk().expect("as many stages and more");
 
 impl Stage {
     /// The name in results, such as `Q2G`.

@@ -1,5 +1,6 @@
 //! Names of cells and methods, and whether a cell ran as it was asked to.
 
+use crate::mode::{self, Kept};
 use crate::quantity;
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
@@ -44,6 +45,24 @@ pub(crate) fn recommendation_of(result: &TuneResult, bs: Bytes) -> Option<&Recom
 /// Whether `recommendation` names this cell.
 pub(crate) fn is_recommended(cell: &Cell, recommendation: Option<&Recommendation>) -> bool {
     recommendation.is_some_and(|r| r.bs == cell.bs && r.method == cell.method)
+}
+
+/// A sentence for each cell that ran another method than was asked for, with the counts that prove
+/// it.
+pub(crate) fn fallbacks(result: &TuneResult) -> Vec<String> {
+    let cells = result.cells.iter();
+    let differs = cells.filter(|cell| mode::kept(&cell.effective_mode) == Kept::Differs);
+    let told = |of: &Cell| {
+        let mode = &of.effective_mode;
+        let (name, was) = (cell(of), mode::words(&mode.was));
+        format!(
+            "{} {name}: asked {}, was {was} ({})",
+            of.bs,
+            mode.asked,
+            proof(mode)
+        )
+    };
+    differs.map(told).collect()
 }
 
 /// The proof of an effective mode in one line: `device interrupts 3, polls 1200`.

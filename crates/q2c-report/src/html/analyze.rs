@@ -1,8 +1,8 @@
 //! The analysis of a trace as a page: sentences, charts and tables.
 
 use super::chart::{Chart, analysis};
-use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy};
-use super::plotly;
+use super::page::RenderError;
+use super::shell::Shell;
 use crate::analysis::{self as told, ORDER, STAGE_HEAD, stage_row};
 use askama::Template;
 use q2c_result::analyze::{AnalyzeResult, Group};
@@ -22,13 +22,7 @@ struct Groups {
 #[template(path = "analyze.html")]
 struct Page<'a> {
     result: &'a AnalyzeResult,
-    policy: String,
-    style: &'static str,
-    plotly: &'static str,
-    script: &'static str,
-    command: &'static str,
-    figures: String,
-    job: String,
+    shell: Shell,
     verdicts: Vec<(String, String)>,
     stage_head: [&'static str; 10],
     stages: Vec<Row>,
@@ -53,13 +47,7 @@ pub fn analyze(result: &AnalyzeResult) -> Result<String, RenderError> {
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()));
     let page = Page {
-        policy: policy(),
-        style: STYLE,
-        plotly: &plotly::SCRIPT,
-        script: SCRIPT,
-        command: "analyze",
-        figures: figures_of(charts.iter()),
-        job: told::about(result),
+        shell: Shell::new("analyze", told::about(result), charts.iter()),
         verdicts: verdicts(result),
         stage_head: STAGE_HEAD,
         stages: ORDER

@@ -4,8 +4,8 @@
 use super::chart::{Chart, over_jobs};
 use super::checks::{self, CheckRow};
 use super::facts::{self, Fact};
-use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy};
-use super::plotly;
+use super::page::RenderError;
+use super::shell::Shell;
 use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections};
 use crate::mode::{self, Kept};
 use askama::Template;
@@ -38,13 +38,7 @@ struct Told {
 #[template(path = "bench.html")]
 struct Page<'a> {
     result: &'a BenchResult,
-    policy: String,
-    style: &'static str,
-    plotly: &'static str,
-    script: &'static str,
-    command: &'static str,
-    figures: String,
-    job: String,
+    shell: Shell,
     columns: [String; 10],
     legend: &'static str,
     panels: Vec<Panel>,
@@ -74,15 +68,13 @@ pub fn bench(result: &BenchResult) -> Result<String, RenderError> {
     };
     let job = &result.job;
     let page = Page {
-        policy: policy(),
-        style: STYLE,
-        plotly: &plotly::SCRIPT,
-        script: SCRIPT,
-        command: "bench",
-        figures: figures_of(panels.iter().flat_map(|panel| &panel.charts)),
-        job: format!(
-            "{} trials of {} s, shuffled; CPUs {}",
-            job.trials, job.trial_seconds, job.cpu_order
+        shell: Shell::new(
+            "bench",
+            format!(
+                "{} trials of {} s, shuffled; CPUs {}",
+                job.trials, job.trial_seconds, job.cpu_order
+            ),
+            panels.iter().flat_map(|panel| &panel.charts),
         ),
         columns: head(result),
         legend: LEGEND,

@@ -16,6 +16,7 @@ mod plotly;
 mod replay;
 mod replayed;
 mod results;
+mod shell;
 mod summary;
 mod sweep;
 

@@ -2,8 +2,8 @@
 
 use super::chart::{Chart, replay::Line};
 use super::facts::{self, Fact};
-use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy, started};
-use super::plotly;
+use super::page::{RenderError, started};
+use super::shell::Shell;
 use crate::said::{self, Weight};
 use askama::Template;
 use q2c_result::{Machine, Target, Warning};
@@ -104,13 +104,7 @@ pub(super) struct Content<'a> {
 #[template(path = "replayed.html")]
 struct Page<'a> {
     result: Made<'a>,
-    policy: String,
-    style: &'static str,
-    plotly: &'static str,
-    script: &'static str,
-    command: &'static str,
-    figures: String,
-    job: String,
+    shell: Shell,
     title: &'a str,
     seed: u64,
     notices: Vec<Sentence>,
@@ -125,16 +119,14 @@ struct Page<'a> {
 pub(super) fn render(content: Content<'_>) -> Result<String, RenderError> {
     let charts = super::chart::replay::all(&content.lines);
     let page = Page {
-        policy: policy(),
-        style: STYLE,
-        plotly: &plotly::SCRIPT,
-        script: SCRIPT,
-        command: content.command,
-        figures: figures_of(charts.iter()),
-        job: format!(
-            "{} · {}",
-            content.about,
-            started(content.result.started_unix_s)
+        shell: Shell::new(
+            content.command,
+            format!(
+                "{} · {}",
+                content.about,
+                started(content.result.started_unix_s)
+            ),
+            charts.iter(),
         ),
         title: content.title,
         seed: content.seed,

@@ -2,8 +2,8 @@
 //! by I/O.
 
 use super::chart::{Chart, of_sweep, timeline};
-use super::page::{RenderError, SCRIPT, STYLE, figures_of, policy};
-use super::plotly;
+use super::page::RenderError;
+use super::shell::Shell;
 use crate::columns::RATES;
 use crate::quantity::{count, duration, number};
 use crate::shortlist::shortlist;
@@ -35,13 +35,7 @@ struct Panel {
 #[template(path = "sweep.html")]
 struct Page<'a> {
     result: &'a SweepResult,
-    policy: String,
-    style: &'static str,
-    plotly: &'static str,
-    script: &'static str,
-    command: &'static str,
-    figures: String,
-    job: String,
+    shell: Shell,
     over_all: Vec<String>,
     columns: Vec<&'static str>,
     warnings: &'a [Warning],
@@ -55,21 +49,19 @@ struct Page<'a> {
 pub fn sweep(result: &SweepResult) -> Result<String, RenderError> {
     let panels: Vec<Panel> = result.answers.iter().map(|a| panel(result, a)).collect();
     let page = Page {
-        policy: policy(),
-        style: STYLE,
-        plotly: &plotly::SCRIPT,
-        script: SCRIPT,
-        command: "poll sweep",
-        figures: figures_of(panels.iter().flat_map(|panel| &panel.charts)),
-        job: format!(
-            "{} configurations on {}; {}; {} loop",
-            count(result.cells.len() as u64 / result.inputs.len().max(1) as u64),
-            match result.inputs.len() {
-                1 => "1 trace".to_owned(),
-                n => format!("{n} traces"),
-            },
-            result.cost,
-            result.arrival
+        shell: Shell::new(
+            "poll sweep",
+            format!(
+                "{} configurations on {}; {}; {} loop",
+                count(result.cells.len() as u64 / result.inputs.len().max(1) as u64),
+                match result.inputs.len() {
+                    1 => "1 trace".to_owned(),
+                    n => format!("{n} traces"),
+                },
+                result.cost,
+                result.arrival
+            ),
+            panels.iter().flat_map(|panel| &panel.charts),
         ),
         over_all: over_all(result),
         columns: RATES.map(|(name, _)| name).to_vec(),

@@ -106,12 +106,6 @@ fn qualified(result: &AnalyzeResult, screen: Screen) -> String {
         let failed = format!("{} I/Os", count(result.failed));
         text += &screen.note(Tone::Bad, "failed:", &failed);
     }
-    for warning in &result.warnings {
-        let words = format!(
-            "{}; {}. To do: {}",
-            warning.found, warning.means, warning.todo
-        );
-        text += &screen.note(Tone::Caution, &format!("warning {}:", warning.id), &words);
-    }
+    text += &screen.warnings(&result.warnings);
     text
 }

@@ -91,12 +91,6 @@ fn qualified(result: &BenchResult, screen: Screen) -> String {
     );
     text += &screen.note(Tone::Dim, "harness:", &floor);
     text += &doctor::invalid(&result.doctor, screen);
-    for warning in &result.warnings {
-        let words = format!(
-            "{}; {}. To do: {}",
-            warning.found, warning.means, warning.todo
-        );
-        text += &screen.note(Tone::Caution, &format!("warning {}:", warning.id), &words);
-    }
+    text += &screen.warnings(&result.warnings);
     text
 }

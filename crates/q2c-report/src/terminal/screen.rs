@@ -2,6 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, Color};
+use q2c_result::Warning;
 
 /// The terminal or file that a report is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,19 @@ impl Screen {
             (_, Tone::Caution) => cell.fg(Color::Yellow),
             (_, Tone::Bad) => cell.fg(Color::Red),
         }
+    }
+
+    /// A note for each warning of a result.
+    pub(super) fn warnings(self, warnings: &[Warning]) -> String {
+        let told = |warning: &Warning| {
+            let head = format!("warning {}:", warning.id);
+            let mut told = format!("{}; {}.", warning.found, warning.means);
+            if !warning.todo.is_empty() {
+                told += &format!(" To do: {}", warning.todo);
+            }
+            self.note(Tone::Caution, &head, &told)
+        };
+        warnings.iter().map(told).collect()
     }
 
     /// Writes `head`, styled by `tone`, and `text` behind it. Both are made harmless, and wrapped

@@ -32,13 +32,7 @@ pub fn sweep(result: &SweepResult, screen: Screen) -> String {
     if result.inputs.len() > 1 {
         text += &over_all(result, screen);
     }
-    for warning in &result.warnings {
-        let words = format!(
-            "{}; {}. To do: {}",
-            warning.found, warning.means, warning.todo
-        );
-        text += &screen.note(Tone::Caution, &format!("warning {}:", warning.id), &words);
-    }
+    text += &screen.warnings(&result.warnings);
     let speed = &result.speed;
     text += &screen.note(
         Tone::Dim,

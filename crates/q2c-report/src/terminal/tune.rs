@@ -5,7 +5,6 @@ use super::screen::{Screen, Tone};
 use super::table;
 use crate::advice;
 use crate::label;
-use crate::mode::{self, Kept};
 use crate::quantity::{duration, number, seconds};
 use q2c_model::Bytes;
 use q2c_result::tune::{Fidelity, Lesson, Recommendation, TuneResult, Unavailable};
@@ -26,7 +25,7 @@ pub fn tune(result: &TuneResult, screen: Screen) -> String {
     text += &harness_floor(result, screen);
     text += &effective_modes(result, screen);
     text += &unavailable(result, screen);
-    text += &warnings(result, screen);
+    text += &screen.warnings(&result.warnings);
     text += &doctor::invalid(&result.doctor, screen);
     text
 }
@@ -135,22 +134,9 @@ fn harness_floor(result: &TuneResult, screen: Screen) -> String {
 
 /// A line for each cell that ran another method than was asked for, with the counts that prove it.
 fn effective_modes(result: &TuneResult, screen: Screen) -> String {
-    let mut text = String::new();
-    for cell in &result.cells {
-        let mode = &cell.effective_mode;
-        if mode::kept(mode) == Kept::Differs {
-            let told = format!(
-                "{} {}: asked {}, was {} ({})",
-                cell.bs,
-                label::cell(cell),
-                mode.asked,
-                mode::words(&mode.was),
-                label::proof(mode)
-            );
-            text += &screen.note(Tone::Bad, "effective mode:", &told);
-        }
-    }
-    text
+    let told = label::fallbacks(result).into_iter();
+    told.map(|told| screen.note(Tone::Bad, "effective mode:", &told))
+        .collect()
 }
 
 /// A line for each method that is not available on this machine, with the reason.
@@ -160,17 +146,4 @@ fn unavailable(result: &TuneResult, screen: Screen) -> String {
         screen.note(Tone::Dim, "not available:", &text)
     };
     result.unavailable.iter().map(told).collect()
-}
-
-fn warnings(result: &TuneResult, screen: Screen) -> String {
-    let mut text = String::new();
-    for warning in &result.warnings {
-        let head = format!("warning {}:", warning.id);
-        let mut told = format!("{}; {}.", warning.found, warning.means);
-        if !warning.todo.is_empty() {
-            told += &format!(" To do: {}", warning.todo);
-        }
-        text += &screen.note(Tone::Caution, &head, &told);
-    }
-    text
 }

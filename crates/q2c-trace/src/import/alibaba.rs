@@ -6,18 +6,18 @@
 use super::Format;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
-use super::error::ImportError;
-use super::options::ImportOptions;
 use super::row::Row;
-use super::run::{RecordSink, Source};
 use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
-use q2c_model::{Bytes, TraceMeta};
+use q2c_model::Bytes;
 
 pub(super) const FORMAT: Format = Format {
     name: "alibaba",
     help: "Alibaba Cloud 2020: device_id,opcode,offset,length,timestamp (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, Bytes(1))),
-    import,
+    import: |source, options, sink| {
+        let unit = options.offset_unit.unwrap_or(Bytes(1));
+        text::import(source, options, sink, &SPEC, |line| row(line, unit))
+    },
 };
 
 const SPEC: Spec = Spec {
@@ -25,15 +25,6 @@ const SPEC: Spec = Spec {
     ..Spec::lines("alibaba", "Unix time, microseconds")
 };
 const LINE: &str = "5 cells: device_id,opcode,offset,length,timestamp";
-
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    let unit = options.offset_unit.unwrap_or(Bytes(1));
-    text::import(source, options, sink, &SPEC, |line| row(line, unit))
-}
 
 fn row(line: &[u8], unit: Bytes) -> Parse {
     let cells = Cells::<5>::of(line, Separator::Comma, (5, 5), LINE)?;

@@ -6,32 +6,23 @@
 use super::Format;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
-use super::error::ImportError;
-use super::options::ImportOptions;
 use super::row::{Name, Row};
-use super::run::{RecordSink, Source};
 use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
-use q2c_model::{Bytes, DevId, TraceMeta};
+use q2c_model::{Bytes, DevId};
 
 pub(super) const FORMAT: Format = Format {
     name: "fiu",
     help: "FIU IODedup, SRCMap: ts pid process lba size op major minor md5 (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, SECTOR)),
-    import,
+    import: |source, options, sink| {
+        let unit = options.offset_unit.unwrap_or(SECTOR);
+        text::import(source, options, sink, &SPEC, |line| row(line, unit))
+    },
 };
 
 const SECTOR: Bytes = Bytes(512);
 const SPEC: Spec = Spec::lines("fiu", "nanoseconds, as in the source");
 const LINE: &str = "8 or 9 cells: ts pid process lba size op major minor md5";
-
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    let unit = options.offset_unit.unwrap_or(SECTOR);
-    text::import(source, options, sink, &SPEC, |line| row(line, unit))
-}
 
 fn row(line: &[u8], unit: Bytes) -> Parse {
     let cells = Cells::<9>::of(line, Separator::Blanks, (8, 9), LINE)?;

@@ -6,18 +6,16 @@
 
 use super::Format;
 use super::arrange::Spec;
-use super::error::{BadLine, ImportError};
-use super::options::ImportOptions;
+use super::error::BadLine;
 use super::row::{Name, Row};
-use super::run::{RecordSink, Source};
 use super::text::{self, Cells, Parse, Separator, address, bad, device, length, letter, whole};
-use q2c_model::{Bytes, DevId, Nanos, TraceMeta};
+use q2c_model::{Bytes, DevId, Nanos};
 
 pub(super) const FORMAT: Format = Format {
     name: "msr",
     help: "MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime (not verified against a real file)",
     sniff: |head| text::sniff(head, row),
-    import,
+    import: |source, options, sink| text::import(source, options, sink, &SPEC, row),
 };
 
 /// File time of 1970, in 100 ns: 369 years with 89 leap days.
@@ -29,14 +27,6 @@ const SPEC: Spec = Spec {
     ..Spec::lines("msr", "Unix time from Windows file time, 100 ns")
 };
 const LINE: &str = "7 cells: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
-
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    text::import(source, options, sink, &SPEC, row)
-}
 
 fn row(line: &[u8]) -> Parse {
     let cells = Cells::<7>::of(line, Separator::Comma, (7, 7), LINE)?;

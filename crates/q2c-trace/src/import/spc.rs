@@ -7,32 +7,23 @@
 use super::Format;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
-use super::error::ImportError;
-use super::options::ImportOptions;
 use super::row::Row;
-use super::run::{RecordSink, Source};
 use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
-use q2c_model::{Bytes, TraceMeta};
+use q2c_model::Bytes;
 
 pub(super) const FORMAT: Format = Format {
     name: "spc",
     help: "SPC 1.0.1 (Financial, WebSearch): ASU,LBA,size,opcode,timestamp (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, BLOCK)),
-    import,
+    import: |source, options, sink| {
+        let block = options.offset_unit.unwrap_or(BLOCK);
+        text::import(source, options, sink, &SPEC, |line| row(line, block))
+    },
 };
 
 const BLOCK: Bytes = Bytes(512);
 const SPEC: Spec = Spec::lines("spc", "seconds from the recording's start");
 const LINE: &str = "5 cells or more: ASU,LBA,size,opcode,timestamp";
-
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    let block = options.offset_unit.unwrap_or(BLOCK);
-    text::import(source, options, sink, &SPEC, |line| row(line, block))
-}
 
 fn row(line: &[u8], block: Bytes) -> Parse {
     let cells = Cells::<5>::of(line, Separator::Comma, (5, usize::MAX), LINE)?;

@@ -7,18 +7,15 @@
 use super::Format;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
-use super::error::ImportError;
-use super::options::ImportOptions;
 use super::row::Row;
-use super::run::{RecordSink, Source};
 use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
-use q2c_model::{Bytes, Op, TraceMeta};
+use q2c_model::{Bytes, Op};
 
 pub(super) const FORMAT: Format = Format {
     name: "systor17",
     help: "SYSTOR'17: Timestamp,Response,IOType,LUN,Offset,Size (not verified against a real file)",
     sniff: |head| head.starts_with(HEADER) || text::sniff(head, row),
-    import,
+    import: |source, options, sink| text::import(source, options, sink, &SPEC, row),
 };
 
 const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
@@ -28,14 +25,6 @@ const SPEC: Spec = Spec {
     ..Spec::lines("systor17", "Unix time, valid to 1 us")
 };
 const LINE: &str = "6 cells: Timestamp,Response,IOType,LUN,Offset,Size";
-
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    text::import(source, options, sink, &SPEC, row)
-}
 
 fn row(line: &[u8]) -> Parse {
     let cells = Cells::<6>::of(line, Separator::Comma, (6, 6), LINE)?;

@@ -7,18 +7,18 @@
 use super::Format;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
-use super::error::ImportError;
-use super::options::ImportOptions;
 use super::row::Row;
-use super::run::{RecordSink, Source};
 use super::text::{self, Cells, Parse, Separator, address, bad, device, length, time};
-use q2c_model::{Bytes, Op, TraceMeta};
+use q2c_model::{Bytes, Op};
 
 pub(super) const FORMAT: Format = Format {
     name: "tencent",
     help: "Tencent CBS: Timestamp,Offset,Size,IOType,VolumeID (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, SECTOR)),
-    import,
+    import: |source, options, sink| {
+        let unit = options.offset_unit.unwrap_or(SECTOR);
+        text::import(source, options, sink, &SPEC, |line| row(line, unit))
+    },
 };
 
 const SECTOR: Bytes = Bytes(512);
@@ -27,15 +27,6 @@ const SPEC: Spec = Spec {
     ..Spec::lines("tencent", "Unix time, whole seconds")
 };
 const LINE: &str = "5 cells: Timestamp,Offset,Size,IOType,VolumeID";
-
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    let unit = options.offset_unit.unwrap_or(SECTOR);
-    text::import(source, options, sink, &SPEC, |line| row(line, unit))
-}
 
 fn row(line: &[u8], unit: Bytes) -> Parse {
     let cells = Cells::<5>::of(line, Separator::Comma, (5, 5), LINE)?;

@@ -123,7 +123,7 @@ fn what_is_no_result_is_refused() {
         "{\"schema\": \"q2c.tune/99\"}",
     )
     .unwrap();
-    q2c(folder.path(), &["report", "."]).refused(3, &["q2c.tune/2", "q2c.tune/99"]);
+    q2c(folder.path(), &["report", "."]).refused(3, &["q2c.tune/3", "q2c.tune/99"]);
     fs::write(folder.path().join("result.json"), "[]").unwrap();
     q2c(folder.path(), &["report", "."]).refused(3, &["expected a result of q2c"]);
     q2c(folder.path(), &["report", ".", "--csv", "--json"]).refused(2, &["cannot be used"]);

@@ -53,7 +53,7 @@ fn methods_in_turns_as_json() {
     let result = ended.json();
     assert_eq!(
         (&result["schema"], &result["ended"]),
-        (&"q2c.watch/1".into(), &"asked".into())
+        (&"q2c.watch/2".into(), &"asked".into())
     );
     let intervals = result["intervals"].as_array().unwrap();
     assert_eq!(lines, 1 + intervals.len(), "a head, and a line for each");
@@ -121,7 +121,7 @@ fn lines_and_a_table_where_there_is_no_terminal() {
         "{said}"
     );
     assert!(lines[0].ends_with("(settling)") && !lines.last().unwrap().ends_with("(settling)"));
-    assert!(table.contains("mean:ratio=50%,period=100ms") && table.contains("hybrid (sleep"));
+    assert!(table.contains("mean:ratio=50%,period=100ms") && table.contains("hybrid (memory)"));
 }
 
 /// Intervals with background have a row of their own, and every job does I/O.

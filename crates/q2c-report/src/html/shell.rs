@@ -1,0 +1,76 @@
+//! What every page has: scripts, style, head line, and the data of its charts.
+
+use super::chart::Chart;
+use super::{escape, plotly};
+use serde_json::Value;
+
+const STYLE: &str = include_str!("../../assets/report.css");
+const SCRIPT: &str = include_str!("../../assets/report.js");
+
+/// What the base template fills in for any result.
+pub(super) struct Shell {
+    pub policy: String,
+    pub style: &'static str,
+    pub plotly: &'static str,
+    pub script: &'static str,
+    /// The command that the result is of, as it is typed behind `q2c`.
+    pub command: &'static str,
+    pub figures: String,
+    /// The line below the title: what was measured or read.
+    pub job: String,
+}
+
+impl Shell {
+    /// The shell of a page with these charts.
+    pub fn new<'a>(
+        command: &'static str,
+        job: String,
+        charts: impl Iterator<Item = &'a Chart>,
+    ) -> Self {
+        Shell {
+            policy: policy(),
+            style: STYLE,
+            plotly: &plotly::SCRIPT,
+            script: SCRIPT,
+            command,
+            figures: figures_of(charts),
+            job,
+        }
+    }
+}
+
+/// The charts' figures by their ids, as JSON that is harmless inside a `<script>`.
+fn figures_of<'a>(charts: impl Iterator<Item = &'a Chart>) -> String {
+    let figures: Value = charts
+        .map(|chart| (chart.id.clone(), chart.figures()))
+        .collect();
+    escape::json_for_script(&figures)
+}
+
+/// The page's Content-Security-Policy: no network, and no script but the two that belong to the
+/// page.
+fn policy() -> String {
+    // Inline styles and images are allowed because plotly puts its own style sheet into the page
+    // and makes pictures for "download as PNG".
+    format!(
+        "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; \
+         form-action 'none'",
+        plotly::csp_hash(&plotly::SCRIPT),
+        plotly::csp_hash(SCRIPT)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_policy_lets_nothing_in() {
+        let policy = policy();
+        assert!(policy.starts_with("default-src 'none';"));
+        assert!(
+            !policy.contains("http") && !policy.contains('*') && !policy.contains("unsafe-eval")
+        );
+        assert!(!policy.contains("script-src 'unsafe-inline'"));
+    }
+}
