@@ -21,7 +21,8 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask <deps|sizes> [--root DIR]
 
   deps    crates use only what their row in ARCHITECTURE.md allows; unsafe code and system crates likewise
-  sizes   lines per file and function, by crate; at most 1000 per file and 80 per function";
+  sizes   lines per file and function, by crate; at most 1000 per file and 80 per function, and
+          100 columns per line of comment";
 
 /// The findings of a check: a text for stdout, and every breach of a rule for stderr.
 struct Findings {

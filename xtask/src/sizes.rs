@@ -12,6 +12,8 @@ use std::path::Path;
 const FILE_LINES: usize = 1000;
 /// The most lines of a function, test code included, unless its length is waived in writing.
 const FUNCTION_LINES: usize = 80;
+/// The most columns of a line of comment: rustfmt leaves comments as they are.
+const COMMENT_COLUMNS: usize = 100;
 
 /// Lengths in one crate, without its test code. Waivers in test code are counted.
 #[derive(Default)]
@@ -38,6 +40,7 @@ pub fn check(root: &Path) -> Result<Findings> {
                 .with_context(|| format!("failed to parse {}", source.path.display()))?;
             lengths.add(&source, &file);
             breaches.extend(over_limits(&source, &file));
+            breaches.extend(wide_comments(&source));
         }
         text += &lengths.row(&package.name);
         all.append(lengths);
@@ -95,6 +98,18 @@ fn over_limits(source: &Source, file: &File) -> Vec<String> {
     breaches
 }
 
+fn wide_comments(source: &Source) -> impl Iterator<Item = String> {
+    let is_wide =
+        |line: &str| line.trim_start().starts_with("//") && line.chars().count() > COMMENT_COLUMNS;
+    let numbered = source.text.lines().zip(1..);
+    let wide = numbered.filter(move |(line, _)| is_wide(line));
+    wide.map(|(line, number)| {
+        let columns = line.chars().count();
+        let path = source.path.display();
+        format!("{path}:{number}: a comment of {columns} columns, at most {COMMENT_COLUMNS}")
+    })
+}
+
 fn row(name: &str, files: &str, lines: &str, functions: &str, long: &str, waived: &str) -> String {
     format!("{name:<14} {files:>5} {lines:>18} {functions:>10} {long:>14} {waived:>7}\n")
 }
@@ -113,6 +128,19 @@ fn distribution(lengths: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_comments_are_held_to_their_columns() {
+        let wide = "x".repeat(COMMENT_COLUMNS);
+        let text = format!("// short\n    /// {wide}\nlet wide = \"{wide}\";\n");
+        let source = Source {
+            path: "a.rs".into(),
+            text,
+            is_test: false,
+        };
+        let found: Vec<String> = wide_comments(&source).collect();
+        assert_eq!(found, ["a.rs:2: a comment of 108 columns, at most 100"]);
+    }
 
     #[test]
     fn distribution_is_by_nearest_rank() {

@@ -135,8 +135,7 @@ impl Groups {
 }
 
 fn op_name(key: u64) -> String {
-    const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
-    let op = OPS.into_iter().find(|op| *op as u64 == key);
+    let op = Op::ALL.into_iter().find(|op| *op as u64 == key);
     op.map_or_else(String::new, |op| op.name().to_owned())
 }
 

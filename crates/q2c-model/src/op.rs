@@ -22,6 +22,9 @@ pub enum Op {
 }
 
 impl Op {
+    /// All operations; each stands at its own number.
+    pub const ALL: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
+
     /// The name used in files and tables.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -11,6 +11,30 @@
 //! All times that a rule sees count from the moment the submission returned, as the kernel's count
 //! from the hand-over to the driver. `Outcome::observed` is the time that the caller saw, its own
 //! oversleep included; a rule never learns the device's own time.
+//!
+//! # Example
+//! Half of the mean of the last window: the first window has no statistic yet, so the rule polls.
+//! ```
+//! use q2c_model::{Direction, Nanos};
+//! use q2c_policy::{Decision, Io, Outcome, PolicySpec};
+//!
+//! let rule: PolicySpec = "mean:ratio=50%,period=1ms".parse()?;
+//! let mut lane = rule.build(1).remove(0);
+//! let io = Io { direction: Direction::Read, bytes: 4096 };
+//! for n in 0..100 {
+//!     let now = Nanos(n * 100_000);
+//!     let (decision, token) = lane.decide(io, now);
+//!     if n == 0 {
+//!         assert_eq!(decision, Decision::Poll);
+//!     }
+//!     if n == 99 {
+//!         assert_eq!(decision, Decision::Sleep(Nanos(40_000)));
+//!     }
+//!     let outcome = Outcome { observed: Nanos(80_000), missed: false };
+//!     lane.complete(io, token, outcome, Nanos(now.0 + 80_000));
+//! }
+//! # Ok::<(), q2c_policy::SpecError>(())
+//! ```
 
 mod bucket;
 pub mod form;

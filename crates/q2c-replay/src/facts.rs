@@ -183,9 +183,6 @@ struct Seen {
     idle: u64,
 }
 
-/// All operations, in the order of their discriminants.
-const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
-
 impl Counting {
     fn add(&mut self, span: &Span, part: Option<(Nanos, Nanos)>) {
         let start = span.start();
@@ -249,7 +246,7 @@ impl Counting {
         };
         let mut devices: Vec<Device> = self.devices.into_iter().map(device).collect();
         devices.sort_by_key(|device| (device.dev.major, device.dev.minor));
-        let ops = OPS.into_iter().zip(self.ops).filter(|(_, n)| *n > 0);
+        let ops = Op::ALL.into_iter().zip(self.ops).filter(|(_, n)| *n > 0);
         Facts {
             path: path.to_owned(),
             ops: ops.map(|(op, n)| (op.name().to_owned(), n)).collect(),

@@ -2,8 +2,30 @@
 //! oracle.
 //!
 //! A rule sees only the observed time, `max(latency, sleep + wake delay)`, as it would live; the
-//! device's own time is known to the [`Oracle`](Method::Oracle) alone. Recordings must come from
+//! device's own time is known to the [`Oracle`](Waiting::Oracle) alone. Recordings must come from
 //! classic polling, because those of sleeping methods contain their own oversleep.
+//!
+//! # Example
+//! A device that takes 50 us, and a rule that always sleeps 30 us on a machine whose wake-ups are
+//! 5 us late: no sleep outlives its I/O.
+//! ```
+//! use q2c_model::{CostModel, Direction, Nanos};
+//! use q2c_policy::{Io, LaneMethod};
+//! use q2c_sim::{Drive, Recording, Waiting, simulate};
+//!
+//! let io = Io { direction: Direction::Read, bytes: 4096 };
+//! let mut lane = Recording::default();
+//! for _ in 0..1_000 {
+//!     // Submission, device time, think time, ns.
+//!     lane.push(io, 2_000.0, 50_000.0, 0.0);
+//! }
+//! let rule: LaneMethod = "hybrid:fixed:30us".parse()?;
+//! let cost = CostModel::delayed(Nanos(5_000));
+//! let outcome = simulate(&[lane], &cost, Waiting::of(&rule, 1), Drive::once(1));
+//! assert_eq!((outcome.ios, outcome.miss_rate), (1_000, 0.0));
+//! assert_eq!(outcome.effective_sleep_ns, 30_000.0);
+//! # Ok::<(), q2c_policy::ParseMethodError>(())
+//! ```
 
 pub mod answers;
 mod batch;

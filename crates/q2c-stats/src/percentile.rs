@@ -28,8 +28,8 @@ pub fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The nearest-rank percentile of sorted values: the smallest value with at least the share `q` (0..=1) of
-/// all values at or below it. The default for an empty slice.
+/// The nearest-rank percentile of sorted values: the smallest value with at least the share `q`
+/// (0..=1) of all values at or below it. The default for an empty slice.
 #[must_use]
 pub fn percentile<T: Copy + Default>(sorted: &[T], q: f64) -> T {
     let rank = (q * sorted.len() as f64).ceil() as usize;

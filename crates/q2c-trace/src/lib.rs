@@ -11,6 +11,26 @@
 //! Any Parquet reader opens the file. Times are unsigned nanoseconds, null where the source had
 //! none. `op`, `layer`, `device` and `comm` are dictionary-encoded text, and the device is
 //! `major:minor`.
+//!
+//! # Example
+//! ```
+//! use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
+//! use q2c_trace::{Scan, TraceReader, TraceWriter};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("one.parquet");
+//! let mut writer = TraceWriter::create(&path, TraceMeta::default())?;
+//! let device = DevId { major: 259, minor: 0 };
+//! let mut read = IoRecord::new(0, Layer::User, device, Op::Read, Sectors(8), Bytes(4096));
+//! (read.submit_ns, read.reap_ns) = (Some(Nanos(1_000)), Some(Nanos(81_000)));
+//! writer.push(&[read.clone()])?;
+//! writer.finish()?;
+//!
+//! let reader = TraceReader::open(&path)?;
+//! let batches = reader.records(&Scan::new())?.collect::<Result<Vec<_>, _>>()?;
+//! assert_eq!(batches.concat(), [read]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod blktrace;
 mod container;

@@ -255,7 +255,6 @@ impl Packed for Recorded {
     }
 
     fn unpack(packed: &[u8]) -> Recorded {
-        const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
         let byte = |at: usize| packed.get(at).copied().unwrap_or(0);
         let long = |n: usize| u64::from_le_bytes(std::array::from_fn(|at| byte(8 * n + at)));
         let word = |n: usize| u32::from_le_bytes(std::array::from_fn(|at| byte(80 + 4 * n + at)));
@@ -265,7 +264,7 @@ impl Packed for Recorded {
                 major: word(0),
                 minor: word(1),
             },
-            op: OPS[usize::from(byte(120)).min(4)],
+            op: Op::ALL[usize::from(byte(120)).min(4)],
             flags: OpFlags(word(2)),
             queue: long(0),
             getrq: long(1),

@@ -85,7 +85,7 @@ impl Counting {
                 |l| l as u64,
                 Layer::name,
             ),
-            ops: names(self.ops, OPS, |op| op as u64, Op::name),
+            ops: names(self.ops, Op::ALL, |op| op as u64, Op::name),
             devices: self
                 .devices
                 .all()
@@ -125,9 +125,6 @@ impl Counting {
         }
     }
 }
-
-/// All operations, for names in the summary.
-const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
 
 /// Turns counts by number into counts by name.
 fn names<T: Copy>(

@@ -25,7 +25,7 @@ pub(super) struct Encoder {
 impl Encoder {
     pub(super) fn new() -> Self {
         let layers = [Layer::User, Layer::Block].map(Layer::name);
-        let ops = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other].map(Op::name);
+        let ops = Op::ALL.map(Op::name);
         Encoder {
             layers: Arc::new(StringArray::from_iter_values(layers)),
             ops: Arc::new(StringArray::from_iter_values(ops)),

@@ -102,7 +102,6 @@ impl Packed for Row {
         let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| packed[at + byte]));
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| packed[at + byte]));
         let told = |value: u64| (value != u64::MAX).then_some(value);
-        let ops = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
         Row {
             place: long(0),
             start: Nanos(long(8)),
@@ -116,7 +115,7 @@ impl Packed for Row {
                 minor: word(52),
             },
             flags: OpFlags(word(56)),
-            op: ops[usize::from(packed[60]).min(4)],
+            op: Op::ALL[usize::from(packed[60]).min(4)],
             name: Name(std::array::from_fn(|byte| packed[61 + byte])),
         }
     }
@@ -134,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_packed_row_comes_back() {
-        for op in [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other] {
+        for op in Op::ALL {
             let mut row = Row::new(Nanos(3), op, Sectors(u64::MAX >> 9), Bytes(5)).on(7);
             for (latency, pid) in [(None, None), (Some(Nanos(0)), Some(u32::MAX))] {
                 (row.latency, row.pid, row.place) = (latency, pid, 11);
