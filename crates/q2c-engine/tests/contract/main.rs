@@ -109,7 +109,8 @@ fn every_request_comes_back_once_however_it_is_taken() {
     comes_back_once("every_request_comes_back_once_however_it_is_taken", By::All);
 }
 
-/// A sleep shows as a voluntary context switch, so there must be none.
+/// A sleep shows as a voluntary context switch. A poll that slept would do so in nearly all of the
+/// 50 batches; a page of memory that the kernel has to fetch may cost a switch or two.
 #[test]
 fn poll_never_sleeps() {
     for_each("poll_never_sleeps", |spec, engine| {
@@ -125,7 +126,7 @@ fn poll_never_sleeps() {
             assert_eq!(engine.poll().expect(SOUND), None, "{spec}");
             slept += switches().voluntary - before;
         }
-        assert_eq!(slept, 0, "{spec}");
+        assert!(slept <= 2, "{spec}: {slept} switches in 50 batches");
     });
 }
 
