@@ -162,7 +162,7 @@ impl View {
         let per_core = live_cores.joined(model_cores.filter(|model| holds(live_cores, model)));
         let cpu: Vec<f64> = trials
             .iter()
-            .map(|t| t.beside.cpu_pct / t.cpu_pct)
+            .map(|t| t.beside.cpu_pct / t.rates.cpu_pct)
             .collect();
         let live_cpu = Estimate::of(&cpu, noise.per_core)?;
         let (value, live) = match goal.objective {
@@ -180,8 +180,8 @@ impl View {
         let within = above || unlucky && live_iops.above(floor) >= -WITHIN;
         let answered = trials.len() as u32 >= wanted.max(ENOUGH as u32);
         let every = answered && ratios.iter().all(|&ratio| ratio >= floor);
-        let miss_rate = middle(trials, |t| t.miss_rate);
-        let cpu_pct = middle(trials, |t| t.cpu_pct);
+        let miss_rate = middle(trials, |t| t.rates.miss_rate);
+        let cpu_pct = middle(trials, |t| t.rates.cpu_pct);
         Some(View {
             index,
             sleeps,

@@ -1,5 +1,6 @@
 //! The figures of trials beside polling, and how exactly they are known.
 
+use q2c_model::Rates;
 use q2c_result::tune::{PerCore, Relative};
 use q2c_stats::{Interval, median, sorted};
 
@@ -28,16 +29,10 @@ pub struct Predicted {
 /// The figures of one live trial: of its parts, if nothing else is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Trial {
-    /// I/Os per second, all lanes.
-    pub iops: f64,
-    /// Thread CPU, percent of one CPU and lane.
-    pub cpu_pct: f64,
+    /// Speed, cost and sleeps of all lanes.
+    pub rates: Rates<f64>,
     /// Busy CPUs of the machine, less the idle baseline; `None` where they could not be read.
     pub busy_cpus: Option<f64>,
-    /// Misses / I/Os handled.
-    pub miss_rate: f64,
-    /// Sum of sleeps asked / I/Os handled, ns.
-    pub effective_sleep_ns: f64,
     /// 99th percentile of U2C, ns.
     pub p99_ns: f64,
     /// The figures of the polled slices.
@@ -60,7 +55,7 @@ impl Trial {
     /// IOPS over those of polling beside it.
     #[must_use]
     pub fn relative_iops(&self) -> f64 {
-        self.iops / self.beside.iops
+        self.rates.iops / self.beside.iops
     }
 
     /// KIOPS/core over that of polling beside it, by the machine's busy CPUs; `None` where the busy
@@ -76,7 +71,7 @@ impl Trial {
     /// interrupts that run on another CPU are not counted.
     #[must_use]
     pub fn relative_per_thread_cpu(&self) -> f64 {
-        self.relative_iops() * self.beside.cpu_pct / self.cpu_pct
+        self.relative_iops() * self.beside.cpu_pct / self.rates.cpu_pct
     }
 }
 
@@ -210,8 +205,11 @@ mod tests {
 
     fn trial(iops: f64, busy: f64) -> Trial {
         Trial {
-            iops,
-            cpu_pct: 50.0,
+            rates: Rates {
+                iops,
+                cpu_pct: 50.0,
+                ..Rates::default()
+            },
             busy_cpus: Some(busy),
             beside: Beside {
                 iops: 100.0,

@@ -36,6 +36,6 @@ impl Goal {
             limit.is_none_or(|most| middle(trials, of) <= most)
         };
         within(self.limits.max_p99_ns, |t| t.p99_ns)
-            && within(self.limits.max_cpu_pct, |t| t.cpu_pct)
+            && within(self.limits.max_cpu_pct, |t| t.rates.cpu_pct)
     }
 }

@@ -116,9 +116,9 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &Fitted, goal: &Goal) -> Vec<O
         follows: policy.follows_the_device(),
         iops: estimate(draws.iter().map(|d| relative(d, i).0), form_sd),
         per_core: estimate(draws.iter().map(|d| relative(d, i).1), 2.0 * form_sd),
-        cpu_pct: over(&draws, |d| d.cells[i].cpu_pct),
-        sleep_ns: over(&draws, |d| d.cells[i].effective_sleep_ns),
-        miss_rate: over(&draws, |d| d.cells[i].miss_rate),
+        cpu_pct: over(&draws, |d| d.cells[i].gives.rates.cpu_pct),
+        sleep_ns: over(&draws, |d| d.cells[i].gives.rates.effective_sleep_ns),
+        miss_rate: over(&draws, |d| d.cells[i].gives.rates.miss_rate),
         value: over(&draws, |d| value(d, i, goal)),
         robust: with_neighbours(&grid.policies, i, &worth),
     };
@@ -170,8 +170,8 @@ fn part(lane: &Recording, start: f64) -> Recording {
 fn relative(draw: &Draw, i: usize) -> (f64, f64) {
     let (cell, poll) = (&draw.cells[i], &draw.poll);
     (
-        cell.iops / poll.iops,
-        cell.kiops_per_core / poll.kiops_per_core,
+        cell.gives.rates.iops / poll.gives.rates.iops,
+        cell.gives.kiops_per_core / poll.gives.kiops_per_core,
     )
 }
 
@@ -181,14 +181,14 @@ fn value(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     match goal.objective {
         Objective::KiopsPerCore => per_core,
         Objective::Iops => iops,
-        Objective::Cpu => draw.poll.cpu_pct / draw.cells[i].cpu_pct,
+        Objective::Cpu => draw.poll.gives.rates.cpu_pct / draw.cells[i].gives.rates.cpu_pct,
     }
 }
 
 /// The robust objective of a rule in one draw, without its neighbours.
 fn utility(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     let (iops, _) = relative(draw, i);
-    let floor = goal.floor(draw.poll.iops);
+    let floor = goal.floor(draw.poll.gives.rates.iops);
     let value = value(draw, i, goal);
     // The floor is no hard limit here: the simulation may be wrong by a little.
     match goal.limits.kept_by(&draw.cells[i], 0.0) {

@@ -266,7 +266,7 @@ impl Referee {
         let trials: Vec<&Trial> = sleeping.flat_map(|t| &t.trials).collect();
         let asleep = trials
             .iter()
-            .filter_map(|t| other(t.busy_cpus, t.cpu_pct, t.iops));
+            .filter_map(|t| other(t.busy_cpus, t.rates.cpu_pct, t.rates.iops));
         let beside = trials.iter().map(|t| t.beside);
         let polling = beside.filter_map(|b| other(b.busy_cpus, b.cpu_pct, b.iops));
         CostModel {
@@ -290,8 +290,13 @@ impl Referee {
             let poll = run(&LaneMethod::Poll);
             let figures = |method: &&LaneMethod| {
                 let outcome = run(method);
-                let relative = (outcome.iops / poll.iops).max(f64::MIN_POSITIVE);
-                [relative.ln(), outcome.cpu_pct / 100.0, outcome.miss_rate]
+                let relative =
+                    (outcome.gives.rates.iops / poll.gives.rates.iops).max(f64::MIN_POSITIVE);
+                [
+                    relative.ln(),
+                    outcome.gives.rates.cpu_pct / 100.0,
+                    outcome.gives.rates.miss_rate,
+                ]
             };
             cells.par_iter().map(figures).collect()
         };
@@ -314,8 +319,8 @@ impl Referee {
                 let measured = trial.relative_iops().ln();
                 let off = [
                     measured - predicted.relative_iops.ln(),
-                    (trial.cpu_pct - predicted.cpu_pct) / 100.0,
-                    trial.miss_rate - predicted.miss_rate,
+                    (trial.rates.cpu_pct - predicted.cpu_pct) / 100.0,
+                    trial.rates.miss_rate - predicted.miss_rate,
                 ];
                 let given = trial.round as usize;
                 let finite = off.iter().all(|o| o.is_finite());
@@ -371,6 +376,8 @@ impl Referee {
                 FIT_FOR,
                 setting.seed,
             )
+            .gives
+            .rates
             .iops
         })
     }

@@ -1,6 +1,7 @@
 //! Verdicts on trials made by hand.
 
 use q2c_advice::{Beside, Contender, Decision, Estimate, Goal, Noise, Trial, decide};
+use q2c_model::Rates;
 use q2c_result::tune::Verdict;
 use q2c_sim::{Limits, MinIops};
 
@@ -10,11 +11,13 @@ fn tried(method: &str, (iops, per_core, miss_rate): (f64, f64, f64), trials: u32
     let trial = |n: u32| {
         let iops = iops * (1.0 + 0.001 * (f64::from(n % 3) - 1.0));
         Trial {
-            iops: 10_000.0 * iops,
-            cpu_pct: 100.0 * iops / per_core,
+            rates: Rates {
+                iops: 10_000.0 * iops,
+                cpu_pct: 100.0 * iops / per_core,
+                miss_rate,
+                effective_sleep_ns: 20_000.0,
+            },
             busy_cpus: Some(iops / per_core),
-            miss_rate,
-            effective_sleep_ns: 20_000.0,
             p99_ns: 100_000.0,
             beside: Beside {
                 iops: 10_000.0,

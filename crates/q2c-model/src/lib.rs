@@ -4,12 +4,14 @@
 
 mod cost;
 mod op;
+mod rates;
 mod record;
 mod size;
 mod units;
 
 pub use cost::{CostModel, Curve, WakeDelay};
 pub use op::{Direction, Layer, Op, OpFlags, ParseOpError};
+pub use rates::{Latencies, Rates, Simulated};
 pub use record::{IoRecord, TraceMeta};
 pub use size::{ParseUnitError, parse_duration, parse_percent, parse_size};
 pub use units::{Bytes, CpuId, DevId, Nanos, Sectors};

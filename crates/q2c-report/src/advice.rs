@@ -85,7 +85,7 @@ impl<'a> Of<'a> {
             return Vec::new();
         };
         let pays = |cell: &Cell, of: &Relative| {
-            of.kiops_per_core.median >= WORTH && cell.measured.cpu_pct.median <= SAVING
+            of.kiops_per_core.median >= WORTH && cell.measured.rates.cpu_pct.median <= SAVING
         };
         let near = |of: &Relative| (of.iops.median - nearest.iops.median).abs() <= ALIKE;
         self.sleeping()
@@ -104,7 +104,7 @@ impl<'a> Of<'a> {
             "a trade-off: interrupts cost {} % of the IOPS and take {} % CPU{}: use them with --min-iops {}%, \
              else {}",
             number(100.0 - kept),
-            number(cell.measured.cpu_pct.median),
+            number(cell.measured.rates.cpu_pct.median),
             self.where_polling_takes(),
             kept.floor(),
             self.recommendation.method.name()
@@ -128,7 +128,7 @@ impl<'a> Of<'a> {
             .collect();
         let taken: Vec<f64> = trade
             .iter()
-            .map(|(cell, _)| cell.measured.cpu_pct.median)
+            .map(|(cell, _)| cell.measured.rates.cpu_pct.median)
             .collect();
         let least = self.cell(&nearest.0).and_then(|cell| cell.relative);
         let least = least.map_or(0.0, |of| (of.iops.median * 100.0).floor());
@@ -146,7 +146,7 @@ impl<'a> Of<'a> {
     /// neighbour took some of it.
     fn where_polling_takes(&self) -> String {
         self.cell(&Method::POLL).map_or_else(String::new, |cell| {
-            let taken = number(cell.measured.cpu_pct.median);
+            let taken = number(cell.measured.rates.cpu_pct.median);
             format!(" where polling takes {taken} %")
         })
     }
@@ -176,7 +176,7 @@ impl<'a> Of<'a> {
         let missed = match cell.sleeping {
             true => format!(
                 ", {} % missed",
-                number(cell.measured.miss_rate.median * 100.0)
+                number(cell.measured.rates.miss_rate.median * 100.0)
             ),
             false => String::new(),
         };
@@ -188,7 +188,7 @@ impl<'a> Of<'a> {
                 1 => "1 trial".to_owned(),
                 n => format!("{n} trials"),
             },
-            number(cell.measured.cpu_pct.median),
+            number(cell.measured.rates.cpu_pct.median),
         ))
     }
 
@@ -288,7 +288,7 @@ impl<'a> Of<'a> {
             let m = &cell.measured;
             others.push(format!(
                 "classic polling: {:.0} IOPS, {} KIOPS/core",
-                m.iops.median,
+                m.rates.iops.median,
                 number(m.kiops_per_core.median)
             ));
         }
@@ -336,14 +336,14 @@ impl<'a> Of<'a> {
                 method => method.detail(),
             };
             let m = &cell.measured;
-            let missed = match m.miss_rate.trials {
+            let missed = match m.rates.miss_rate.trials {
                 0 => "misses not seen".to_owned(),
-                _ => format!("{} % missed", number(m.miss_rate.median * 100.0)),
+                _ => format!("{} % missed", number(m.rates.miss_rate.median * 100.0)),
             };
             format!(
                 "in the kernel (preadv2, {delay}): {:.0} IOPS, {} % CPU, {} KIOPS/core, {missed}",
-                m.iops.median,
-                number(m.cpu_pct.median),
+                m.rates.iops.median,
+                number(m.rates.cpu_pct.median),
                 number(m.kiops_per_core.median)
             )
         };
@@ -377,7 +377,7 @@ impl<'a> Of<'a> {
             }
         };
         let asked = self.recommended();
-        let asked = asked.map_or(0.0, |cell| cell.measured.effective_sleep_ns.median);
+        let asked = asked.map_or(0.0, |cell| cell.measured.rates.effective_sleep_ns.median);
         let us = ((asked / 1e3) as u64).max(1);
         let device = self.result.target.device.as_ref();
         let device = device.map_or("DEVICE", |device| &device.name);

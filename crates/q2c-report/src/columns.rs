@@ -1,6 +1,7 @@
 //! The cells of a sweep by column, for other table formats.
 
-use q2c_result::sweep::{Rates, SweepResult};
+use q2c_model::Simulated;
+use q2c_result::sweep::SweepResult;
 use std::collections::BTreeSet;
 
 /// A column with its name. All columns of a table have the same length; [`f64::NAN`] means that
@@ -14,21 +15,21 @@ pub enum Column {
 }
 
 /// A column of a sweep's rates: name, with the unit in it, and the function that reads it.
-type Rate = (&'static str, fn(&Rates) -> f64);
+type Rate = (&'static str, fn(&Simulated) -> f64);
 
 pub(crate) const RATES: [Rate; 12] = [
-    ("iops", |r| r.iops),
-    ("cpu_pct", |r| r.cpu_pct),
+    ("iops", |r| r.rates.iops),
+    ("cpu_pct", |r| r.rates.cpu_pct),
     ("cpu_ns_per_io", |r| r.cpu_ns_per_io),
     ("kiops_per_core", |r| r.kiops_per_core),
-    ("miss_rate", |r| r.miss_rate),
-    ("effective_sleep_ns", |r| r.effective_sleep_ns),
+    ("miss_rate", |r| r.rates.miss_rate),
+    ("effective_sleep_ns", |r| r.rates.effective_sleep_ns),
     ("t_over", |r| r.t_over),
     ("t_under", |r| r.t_under),
-    ("mean_ns", |r| r.mean_ns),
-    ("p50_ns", |r| r.p50_ns),
-    ("p99_ns", |r| r.p99_ns),
-    ("p999_ns", |r| r.p999_ns),
+    ("mean_ns", |r| r.latencies.mean_ns),
+    ("p50_ns", |r| r.latencies.p50_ns),
+    ("p99_ns", |r| r.latencies.p99_ns),
+    ("p999_ns", |r| r.latencies.p999_ns),
 ];
 
 /// The cells of a sweep, one row each, with the columns `input`, `rule`, `policy`, `bs_bytes`, one

@@ -16,16 +16,16 @@ use q2c_stats::Interval;
 type Column<T, V> = (&'static str, fn(&T) -> V);
 
 const MEASURED: [Column<Measured, Interval>; 12] = [
-    ("iops", |m| m.iops),
-    ("cpu_pct", |m| m.cpu_pct),
+    ("iops", |m| m.rates.iops),
+    ("cpu_pct", |m| m.rates.cpu_pct),
     ("kiops_per_core", |m| m.kiops_per_core),
-    ("miss_rate", |m| m.miss_rate),
-    ("effective_sleep_ns", |m| m.effective_sleep_ns),
+    ("miss_rate", |m| m.rates.miss_rate),
+    ("effective_sleep_ns", |m| m.rates.effective_sleep_ns),
     ("slept_ns", |m| m.slept_ns),
-    ("mean_ns", |m| m.mean_ns),
-    ("p50_ns", |m| m.p50_ns),
-    ("p99_ns", |m| m.p99_ns),
-    ("p999_ns", |m| m.p999_ns),
+    ("mean_ns", |m| m.latencies.mean_ns),
+    ("p50_ns", |m| m.latencies.p50_ns),
+    ("p99_ns", |m| m.latencies.p99_ns),
+    ("p999_ns", |m| m.latencies.p999_ns),
     ("busy_cpus", |m| m.busy_cpus),
     ("switches_per_io", |m| m.switches_per_io),
 ];
@@ -37,11 +37,11 @@ const PAIRED: [Column<Relative, Interval>; 2] = [
 ];
 
 const PREDICTED: [Column<Prediction, f64>; 6] = [
-    ("iops", |p| p.iops),
-    ("cpu_pct", |p| p.cpu_pct),
+    ("iops", |p| p.rates.iops),
+    ("cpu_pct", |p| p.rates.cpu_pct),
     ("kiops_per_core", |p| p.kiops_per_core),
-    ("miss_rate", |p| p.miss_rate),
-    ("effective_sleep_ns", |p| p.effective_sleep_ns),
+    ("miss_rate", |p| p.rates.miss_rate),
+    ("effective_sleep_ns", |p| p.rates.effective_sleep_ns),
     ("p99_ns", |p| p.p99_ns),
 ];
 
@@ -191,8 +191,8 @@ fn text(writer: ::csv::Writer<Vec<u8>>) -> Result<String, ::csv::Error> {
 }
 
 fn head() -> Vec<String> {
-    const FACTS: [&str; 9] = [
-        "bs_bytes", "method", "policy", "role", "sleeping", "asked", "was", "ios", "errors",
+    const FACTS: [&str; 8] = [
+        "bs_bytes", "method", "policy", "role", "sleeping", "asked", "was", "ios",
     ];
     let mut head: Vec<String> = FACTS.map(str::to_owned).to_vec();
     for (name, _) in MEASURED {
@@ -218,7 +218,6 @@ fn row(cell: &Cell) -> Vec<String> {
         cell.effective_mode.asked.to_string(),
         mode::words(&cell.effective_mode.was),
         cell.measured.ios.to_string(),
-        cell.measured.errors.to_string(),
     ];
     for (_, of) in MEASURED {
         row.extend(interval(&of(&cell.measured)));
@@ -228,7 +227,7 @@ fn row(cell: &Cell) -> Vec<String> {
             &cell.relative.as_ref().map(of).unwrap_or_default(),
         ));
     }
-    row.push(cell.measured.iops.trials.to_string());
+    row.push(cell.measured.rates.iops.trials.to_string());
     for prediction in [cell.predicted, cell.predicted_first] {
         row.extend(PREDICTED.map(|(_, of)| prediction.map_or_else(String::new, |p| field(of(&p)))));
     }

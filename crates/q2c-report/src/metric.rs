@@ -40,8 +40,14 @@ const NS_TO_US: f64 = 1e-3;
 pub(crate) static METRICS: [Metric; 11] = [
     paired("IOPS", "% poll", PERCENT, |r| &r.iops),
     paired("per core", "x poll", 1.0, |r| &r.kiops_per_core),
-    plain("IOPS", "K", KILO, |m| &m.iops, Some(|p| p.iops)),
-    plain("CPU", "%", 1.0, |m| &m.cpu_pct, Some(|p| p.cpu_pct)),
+    plain("IOPS", "K", KILO, |m| &m.rates.iops, Some(|p| p.rates.iops)),
+    plain(
+        "CPU",
+        "%",
+        1.0,
+        |m| &m.rates.cpu_pct,
+        Some(|p| p.rates.cpu_pct),
+    ),
     on_pages(plain(
         "per core",
         "KIOPS",
@@ -53,20 +59,32 @@ pub(crate) static METRICS: [Metric; 11] = [
         "miss",
         "%",
         PERCENT,
-        |m| &m.miss_rate,
-        Some(|p| p.miss_rate),
+        |m| &m.rates.miss_rate,
+        Some(|p| p.rates.miss_rate),
     ),
     sleep(
         "sleep",
         "us",
         NS_TO_US,
-        |m| &m.effective_sleep_ns,
-        Some(|p| p.effective_sleep_ns),
+        |m| &m.rates.effective_sleep_ns,
+        Some(|p| p.rates.effective_sleep_ns),
     ),
     on_pages(sleep("slept", "us", NS_TO_US, |m| &m.slept_ns, None)),
-    plain("p50", "us", NS_TO_US, |m| &m.p50_ns, None),
-    plain("p99", "us", NS_TO_US, |m| &m.p99_ns, Some(|p| p.p99_ns)),
-    on_pages(plain("p99.9", "us", NS_TO_US, |m| &m.p999_ns, None)),
+    plain("p50", "us", NS_TO_US, |m| &m.latencies.p50_ns, None),
+    plain(
+        "p99",
+        "us",
+        NS_TO_US,
+        |m| &m.latencies.p99_ns,
+        Some(|p| p.p99_ns),
+    ),
+    on_pages(plain(
+        "p99.9",
+        "us",
+        NS_TO_US,
+        |m| &m.latencies.p999_ns,
+        None,
+    )),
 ];
 
 const fn paired(
@@ -76,14 +94,8 @@ const fn paired(
     measured: fn(&Relative) -> &Interval,
 ) -> Metric {
     Metric {
-        name,
-        unit,
-        scale,
-        measured: Figure::Paired(measured),
-        predicted: None,
-        of_sleep: false,
         with_range: true,
-        in_terminal: true,
+        ..column(name, unit, scale, Figure::Paired(measured))
     }
 }
 
@@ -95,11 +107,18 @@ const fn plain(
     predicted: Option<fn(&Prediction) -> f64>,
 ) -> Metric {
     Metric {
+        predicted,
+        ..column(name, unit, scale, Figure::Own(measured))
+    }
+}
+
+const fn column(name: &'static str, unit: &'static str, scale: f64, measured: Figure) -> Metric {
+    Metric {
         name,
         unit,
         scale,
-        measured: Figure::Own(measured),
-        predicted,
+        measured,
+        predicted: None,
         of_sleep: false,
         with_range: false,
         in_terminal: true,

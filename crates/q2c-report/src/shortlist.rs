@@ -16,7 +16,12 @@ pub(crate) fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usiz
         .enumerate()
         .filter(|(_, c)| c.input == answer.input);
     let cells: Vec<(usize, &SimCell)> = of_trace.collect();
-    let key = |cell: &SimCell| (cell.gives.iops >= answer.floor_iops, score(result, cell));
+    let key = |cell: &SimCell| {
+        (
+            cell.gives.rates.iops >= answer.floor_iops,
+            score(result, cell),
+        )
+    };
     let mut shown: Vec<(usize, &SimCell)> = match cells.len() <= FEW {
         true => cells.clone(),
         false => {
@@ -40,8 +45,8 @@ pub(crate) fn shortlist(result: &SweepResult, answer: &SweepAnswer) -> (Vec<usiz
 
 fn score(result: &SweepResult, cell: &SimCell) -> f64 {
     match result.objective.as_str() {
-        "iops" => cell.gives.iops,
-        "cpu" => -cell.gives.cpu_pct,
+        "iops" => cell.gives.rates.iops,
+        "cpu" => -cell.gives.rates.cpu_pct,
         _ => cell.gives.kiops_per_core,
     }
 }

@@ -69,9 +69,9 @@ fn the_warnings_and_the_lines_to_apply_are_there() {
 fn numbers_that_are_none_and_ragged_series_are_gaps() {
     let mut result = fixture::realistic();
     for cell in &mut result.cells {
-        cell.measured.iops.median = f64::NAN;
+        cell.measured.rates.iops.median = f64::NAN;
         cell.measured.kiops_per_core.median = f64::INFINITY;
-        cell.series.iops.truncate(3);
+        cell.series.rates.iops.truncate(3);
         cell.series.t_s.push(f64::NAN);
         cell.latency_quantiles = vec![(1.0, f64::INFINITY)];
     }

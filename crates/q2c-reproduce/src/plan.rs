@@ -77,7 +77,7 @@ impl Plan for PhasePlan<'_> {
     }
 
     fn metric(&self, outcome: &PhaseTrial) -> f64 {
-        outcome.phases.first().map_or(0.0, |phase| phase.iops)
+        outcome.phases.first().map_or(0.0, |phase| phase.rates.iops)
     }
 
     fn run(
@@ -111,11 +111,8 @@ impl Plan for PhasePlan<'_> {
         let phase = |n: usize| {
             let stats = watched.stats(2 * n + 1);
             PhaseOutcome {
-                iops: stats.iops(),
-                miss_rate: stats.miss_rate(),
-                effective_sleep_ns: stats.effective_sleep_ns(),
+                rates: stats.rates(),
                 slept_ns: stats.mean_slept_ns(),
-                cpu_pct: stats.cpu_pct(),
                 p50_ns: percentile(&stats.latencies, 0.5),
                 p99_ns: percentile(&stats.latencies, 0.99),
             }

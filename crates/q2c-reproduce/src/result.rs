@@ -1,7 +1,7 @@
 //! The outcome of a reproduced experiment, shown beside the published figures.
 
 use super::file::Experiment;
-use q2c_model::{Bytes, Nanos};
+use q2c_model::{Bytes, Nanos, Rates};
 use q2c_run::runner::Summary;
 use q2c_stats::Interval;
 use serde::{Deserialize, Serialize};
@@ -9,16 +9,11 @@ use serde::{Deserialize, Serialize};
 /// The figures of one phase in one trial, over all foreground lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseOutcome {
-    /// I/Os per second.
-    pub iops: f64,
-    /// Misses / I/Os that hybrid polling handled, from 0 to 1.
-    pub miss_rate: f64,
-    /// Sum of sleeps asked / I/Os that hybrid polling handled, ns.
-    pub effective_sleep_ns: f64,
+    /// Speed, cost and sleeps.
+    #[serde(flatten)]
+    pub rates: Rates<f64>,
     /// Mean time from the call of a sleep to its return, ns.
     pub slept_ns: f64,
-    /// Thread CPU, percent of one CPU.
-    pub cpu_pct: f64,
     /// Median of U2C, ns.
     pub p50_ns: f64,
     /// 99th percentile of U2C, ns.
@@ -104,15 +99,15 @@ pub fn table(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> S
                 |value: fn(&PhaseOutcome) -> f64| cell.interval(|trial| value(&trial.phases[n]));
             let time =
                 |value: fn(&PhaseOutcome) -> f64| Nanos(over(value).median as u64).to_string();
-            let miss = range(over(|p| p.miss_rate * 100.0), 1);
+            let miss = range(over(|p| p.rates.miss_rate * 100.0), 1);
             let tail = format!("{} / {}", time(|p| p.p50_ns), time(|p| p.p99_ns));
             lines.push(format!(
                 "  {:<28} {miss:>22} {:>24} {:>10} {:>10} {:>8.1} {tail:>20}",
                 phase.label,
-                range(over(|p| p.iops), 0),
-                time(|p| p.effective_sleep_ns),
+                range(over(|p| p.rates.iops), 0),
+                time(|p| p.rates.effective_sleep_ns),
                 time(|p| p.slept_ns),
-                over(|p| p.cpu_pct).median,
+                over(|p| p.rates.cpu_pct).median,
             ));
         }
     }

@@ -1,6 +1,7 @@
 //! The result of `q2c poll watch --kernel --json`: schema `q2c.kernel-watch/1`.
 
 use crate::{Device, Machine};
+use q2c_model::Rates;
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
@@ -46,12 +47,11 @@ pub struct KernelInterval {
     pub missed: u64,
     /// Requests that were slept for, but of which it is not known whether they were missed.
     pub unknown: u64,
-    /// Polled requests per second.
-    pub iops: f64,
-    /// Misses / polled requests, 0..1; `None` without a polled request.
-    pub miss_rate: Option<f64>,
-    /// Sum of sleeps asked / polled requests, ns; `None` without a polled request.
-    pub effective_sleep_ns: Option<f64>,
+    /// Polled requests per second; the CPU time of the threads that polled the device and were there
+    /// at both ends of the interval (`None` without one); misses and sleeps asked per polled request
+    /// (`None` without a polled request).
+    #[serde(flatten)]
+    pub rates: Rates<Option<f64>>,
     /// Mean sleep asked over the requests that were slept for, ns; `None` when there was none.
     pub asked_ns: Option<f64>,
     /// Mean sleep from the timer's start to the next call of the poll function, ns; `None` when no
@@ -60,8 +60,6 @@ pub struct KernelInterval {
     /// Number of threads that polled the device and were there at both ends of the interval; in the
     /// total, the most of any interval.
     pub threads: u64,
-    /// CPU time of these threads, percent of one CPU each; `None` without a thread.
-    pub cpu_pct: Option<f64>,
     /// Busy CPUs of the whole machine; `None` when they are not known.
     pub busy_cpus: Option<f64>,
     /// CPU time of q2c itself, percent of one CPU. The CPU time of the probes is part of that of

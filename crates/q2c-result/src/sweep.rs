@@ -2,7 +2,7 @@
 //! configuration is a sleep rule with its parameters.
 
 use crate::Warning;
-use q2c_model::{Bytes, Nanos};
+use q2c_model::{Bytes, Nanos, Simulated};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub struct SweepResult {
     /// Indices into `cells`: each trace's Pareto front of IOPS against CPU.
     pub pareto: Vec<usize>,
     /// The bound of a rule that knows each latency: of the only trace, or the mean over all.
-    pub oracle: Rates,
+    pub oracle: Simulated,
     /// The time line of one configuration, when it was made.
     pub timeline: Option<Timeline>,
     /// Speed of the sweep.
@@ -74,35 +74,6 @@ pub struct SweepInput {
     pub latency_ns: [f64; 5],
 }
 
-/// Rates and shares of one simulated configuration, all lanes together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Rates {
-    /// I/Os per second.
-    pub iops: f64,
-    /// Thread CPU, percent of one CPU and lane.
-    pub cpu_pct: f64,
-    /// Thread CPU per I/O, ns.
-    pub cpu_ns_per_io: f64,
-    /// Thousand I/Os per second and busy CPU of the machine.
-    pub kiops_per_core: f64,
-    /// Misses / all I/Os.
-    pub miss_rate: f64,
-    /// Sum of sleeps asked / all I/Os, ns.
-    pub effective_sleep_ns: f64,
-    /// Time from completion to reaping / latency, both summed over all I/Os.
-    pub t_over: f64,
-    /// Time spent polling / latency, both summed over all I/Os.
-    pub t_under: f64,
-    /// Latency (U2C): mean, ns.
-    pub mean_ns: f64,
-    /// Latency (U2C): median, ns.
-    pub p50_ns: f64,
-    /// Latency (U2C): 99th percentile, ns.
-    pub p99_ns: f64,
-    /// Latency (U2C): 99.9th percentile, ns.
-    pub p999_ns: f64,
-}
-
 /// One configuration on one trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SimCell {
@@ -118,7 +89,7 @@ pub struct SimCell {
     pub bs: Bytes,
     /// The simulated figures.
     #[serde(flatten)]
-    pub gives: Rates,
+    pub gives: Simulated,
 }
 
 /// A configuration that was chosen.
@@ -139,11 +110,11 @@ pub struct SweepAnswer {
     /// Index of the trace in `inputs`.
     pub input: usize,
     /// Figures of classic polling.
-    pub poll: Rates,
+    pub poll: Simulated,
     /// Figures of the rule of Linux until 6.3, whether it was in the sweep or not.
-    pub linux: Rates,
+    pub linux: Simulated,
     /// Figures of the oracle, which no rule can beat.
-    pub oracle: Rates,
+    pub oracle: Simulated,
     /// Index of the best configuration in `cells`; `None` when no configuration keeps the limits.
     pub best: Option<usize>,
     /// The IOPS floor and where it comes from, in words.

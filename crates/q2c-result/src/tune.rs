@@ -2,7 +2,7 @@
 
 use crate::mode::EffectiveMode;
 use crate::{DoctorReport, Machine, Target, Warning};
-use q2c_model::{Bytes, CostModel, CpuId, Nanos};
+use q2c_model::{Bytes, CostModel, CpuId, Latencies, Nanos, Rates, Simulated};
 use q2c_policy::Method;
 use q2c_policy::method::parts;
 use q2c_stats::{Interval, Ratio};
@@ -135,49 +135,42 @@ pub struct Cell {
 /// The simulator's figures of a method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
-    /// I/Os per second, all foreground jobs.
-    pub iops: f64,
-    /// Thread CPU of the foreground jobs, percent of one CPU each (0..100).
-    pub cpu_pct: f64,
-    /// Share of I/Os that were complete when the sleep ended, 0..1.
-    pub miss_rate: f64,
-    /// Sum of sleeps asked / I/Os handled, ns.
-    pub effective_sleep_ns: f64,
+    /// Speed, cost and sleeps of all foreground jobs.
+    #[serde(flatten)]
+    pub rates: Rates<f64>,
     /// Thousand I/Os per second and busy CPU of the machine, less the idle baseline.
     pub kiops_per_core: f64,
     /// Latency (U2C): 99th percentile, ns.
     pub p99_ns: f64,
 }
 
+impl From<Simulated> for Prediction {
+    fn from(of: Simulated) -> Self {
+        Prediction {
+            rates: of.rates,
+            kiops_per_core: of.kiops_per_core,
+            p99_ns: of.latencies.p99_ns,
+        }
+    }
+}
+
 /// The figures of the trials of a cell: medians over the trials, with their intervals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// I/Os per second, all foreground jobs.
-    pub iops: Interval,
-    /// Thread CPU of the foreground jobs, percent of one CPU each.
-    pub cpu_pct: Interval,
-    /// Share of I/Os that were complete when the sleep ended, 0..1.
-    pub miss_rate: Interval,
-    /// Sum of sleeps asked / I/Os handled, ns.
-    pub effective_sleep_ns: Interval,
+    /// Speed, cost and sleeps of all foreground jobs.
+    #[serde(flatten)]
+    pub rates: Rates<Interval>,
     /// Thousand I/Os per second and busy CPU of the machine.
     pub kiops_per_core: Interval,
-    /// Latency (U2C): 99th percentile, ns.
-    pub p99_ns: Interval,
     /// Mean sleep from call to return over the I/Os that slept, ns.
     pub slept_ns: Interval,
-    /// Latency (U2C): mean, ns.
-    pub mean_ns: Interval,
-    /// Latency (U2C): median, ns.
-    pub p50_ns: Interval,
-    /// Latency (U2C): 99.9th percentile, ns.
-    pub p999_ns: Interval,
+    /// Latencies (U2C).
+    #[serde(flatten)]
+    pub latencies: Latencies<Interval>,
     /// Busy CPUs of the whole machine, less the idle baseline.
     pub busy_cpus: Interval,
     /// Voluntary context switches per I/O that slept, or per I/O when none slept.
     pub switches_per_io: Interval,
-    /// I/Os that failed, over all trials.
-    pub errors: u64,
     /// All I/Os of all trials.
     pub ios: u64,
 }
@@ -189,20 +182,15 @@ pub struct Series {
     pub interval_s: f64,
     /// End of each interval, seconds from the trial's start.
     pub t_s: Vec<f64>,
-    /// I/Os per second.
-    pub iops: Vec<f64>,
-    /// Miss rate, 0..1.
-    pub miss_rate: Vec<f64>,
-    /// Effective sleep, ns.
-    pub effective_sleep_ns: Vec<f64>,
+    /// Speed, cost and sleeps of all lanes; `None` where an interval has no reading.
+    #[serde(flatten)]
+    pub rates: Rates<Vec<Option<f64>>>,
     /// Mean sleep from call to return, ns.
     pub slept_ns: Vec<f64>,
     /// Latency (U2C): mean, ns.
     pub mean_ns: Vec<f64>,
     /// Latency (U2C): 99th percentile, ns.
     pub p99_ns: Vec<f64>,
-    /// Thread CPU, percent of one CPU; `None` where there is no reading.
-    pub cpu_pct: Vec<Option<f64>>,
 }
 
 /// The calibration of one block size.

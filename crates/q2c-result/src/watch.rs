@@ -2,7 +2,7 @@
 
 use crate::mode::Mode;
 use crate::{Machine, Target};
-use q2c_model::{Bytes, CpuId};
+use q2c_model::{Bytes, CpuId, Rates};
 use q2c_policy::Method;
 use serde::{Deserialize, Serialize};
 
@@ -108,16 +108,12 @@ pub struct WatchInterval {
 /// The figures of an interval, all foreground threads together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchNumbers {
-    /// I/Os per second.
-    pub iops: f64,
-    /// Misses / I/Os handled, 0..1; `None` when hybrid polling handled none.
-    pub miss_rate: Option<f64>,
-    /// Sum of sleeps asked / I/Os handled, ns; `None` when hybrid polling handled none.
-    pub effective_sleep_ns: Option<f64>,
+    /// Speed, cost and sleeps. Miss rate and effective sleep are `None` when hybrid polling handled
+    /// no I/O.
+    #[serde(flatten)]
+    pub rates: Rates<Option<f64>>,
     /// Mean sleep from call to return over the I/Os that slept, ns; `None` when none did.
     pub slept_ns: Option<f64>,
-    /// Thread CPU, percent of one CPU each.
-    pub cpu_pct: f64,
     /// Latency (U2C): median, ns; `None` when no I/O ended.
     pub p50_ns: Option<f64>,
     /// Latency (U2C): 99th percentile, ns; `None` when no I/O ended.

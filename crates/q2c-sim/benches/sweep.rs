@@ -166,7 +166,10 @@ impl Case<'_> {
         batch.feed(self.trace).expect("short times");
         let outcomes = batch.finish();
         let seconds = begun.elapsed().as_secs_f64();
-        let misses = outcomes.iter().map(|o| o.miss_rate).sum::<f64>();
+        let misses = outcomes
+            .iter()
+            .map(|o| o.gives.rates.miss_rate)
+            .sum::<f64>();
         (seconds, misses / CONFIGURATIONS as f64)
     }
 }

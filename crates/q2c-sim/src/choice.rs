@@ -126,9 +126,13 @@ impl Limits {
     /// Whether a cell keeps the limits. `floor_iops` takes the place of `min_iops`.
     #[must_use]
     pub fn kept_by(&self, cell: &Outcome, floor_iops: f64) -> bool {
-        cell.iops >= floor_iops
-            && self.max_p99_ns.is_none_or(|most| cell.p99_ns <= most)
-            && self.max_cpu_pct.is_none_or(|most| cell.cpu_pct <= most)
+        cell.gives.rates.iops >= floor_iops
+            && self
+                .max_p99_ns
+                .is_none_or(|most| cell.gives.latencies.p99_ns <= most)
+            && self
+                .max_cpu_pct
+                .is_none_or(|most| cell.gives.rates.cpu_pct <= most)
     }
 
     /// The limits that are set, in words.
@@ -188,8 +192,10 @@ pub fn choose(
         .filter(|&i| score(i) >= top - top.abs() * EQUAL);
     let fewer_misses = |&a: &usize, &b: &usize| {
         cells[a]
+            .gives
+            .rates
             .miss_rate
-            .total_cmp(&cells[b].miss_rate)
+            .total_cmp(&cells[b].gives.rates.miss_rate)
             .then(score(b).total_cmp(&score(a)))
     };
     Choice {
@@ -201,21 +207,22 @@ pub fn choose(
 
 fn score(cell: &Outcome, objective: Objective) -> f64 {
     match objective {
-        Objective::KiopsPerCore => cell.kiops_per_core,
-        Objective::Iops => cell.iops,
-        Objective::Cpu => -cell.cpu_pct,
+        Objective::KiopsPerCore => cell.gives.kiops_per_core,
+        Objective::Iops => cell.gives.rates.iops,
+        Objective::Cpu => -cell.gives.rates.cpu_pct,
     }
 }
 
 fn floor(cells: &[Outcome], eligible: &[bool], poll: &Outcome, limits: &Limits) -> (f64, String) {
     if let Some(asked) = limits.min_iops {
         return (
-            asked.at(poll.iops),
+            asked.at(poll.gives.rates.iops),
             format!("{}, as asked", asked.in_words()),
         );
     }
     let clean = |(c, &e): (&Outcome, &bool)| {
-        (e && c.miss_rate <= CLEAN_MISS && c.effective_sleep_ns > 0.0).then_some(c.iops)
+        (e && c.gives.rates.miss_rate <= CLEAN_MISS && c.gives.rates.effective_sleep_ns > 0.0)
+            .then_some(c.gives.rates.iops)
     };
     let best = cells
         .iter()
@@ -230,7 +237,7 @@ fn floor(cells: &[Outcome], eligible: &[bool], poll: &Outcome, limits: &Limits) 
         )
     } else {
         (
-            FLOOR_SHARE * poll.iops,
+            FLOOR_SHARE * poll.gives.rates.iops,
             format!("{share:.0} % of classic polling: no sleeping cell misses at most 0.1 %"),
         )
     }
@@ -239,15 +246,22 @@ fn floor(cells: &[Outcome], eligible: &[bool], poll: &Outcome, limits: &Limits) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_model::{Rates, Simulated};
 
     fn cell(iops: f64, cpu_pct: f64, miss_rate: f64) -> Outcome {
         let kiops_per_core = iops / cpu_pct / 10.0;
-        Outcome {
+        let rates = Rates {
             iops,
             cpu_pct,
             miss_rate,
-            kiops_per_core,
             effective_sleep_ns: 1.0,
+        };
+        Outcome {
+            gives: Simulated {
+                rates,
+                kiops_per_core,
+                ..Simulated::default()
+            },
             ..Outcome::default()
         }
     }

@@ -22,8 +22,8 @@
 //! let rule: LaneMethod = "hybrid:fixed:30us".parse()?;
 //! let cost = CostModel::delayed(Nanos(5_000));
 //! let outcome = simulate(&[lane], &cost, Waiting::of(&rule, 1), Drive::once(1));
-//! assert_eq!((outcome.ios, outcome.miss_rate), (1_000, 0.0));
-//! assert_eq!(outcome.effective_sleep_ns, 30_000.0);
+//! assert_eq!((outcome.ios, outcome.gives.rates.miss_rate), (1_000, 0.0));
+//! assert_eq!(outcome.gives.rates.effective_sleep_ns, 30_000.0);
 //! # Ok::<(), q2c_policy::ParseMethodError>(())
 //! ```
 

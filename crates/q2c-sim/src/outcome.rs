@@ -1,5 +1,6 @@
 //! The results of one simulated configuration.
 
+use q2c_model::{Latencies, Rates, Simulated};
 use q2c_stats::Histogram;
 use serde::Serialize;
 
@@ -12,30 +13,9 @@ const EXACT: usize = 1 << 22;
 pub struct Outcome {
     /// I/Os counted.
     pub ios: u64,
-    /// I/Os per second.
-    pub iops: f64,
-    /// Thread CPU, the mean of the lanes, percent of one CPU.
-    pub cpu_pct: f64,
-    /// Thread CPU per I/O, ns.
-    pub cpu_ns_per_io: f64,
-    /// Thousand I/Os per second / busy CPUs of the machine.
-    pub kiops_per_core: f64,
-    /// I/Os complete when their sleep ended / all I/Os.
-    pub miss_rate: f64,
-    /// Sum of sleeps asked / all I/Os, ns.
-    pub effective_sleep_ns: f64,
-    /// Late time / latency, both summed (T_over of the PAS simulators).
-    pub t_over: f64,
-    /// Polled time / latency, both summed (T_under of the PAS simulators).
-    pub t_under: f64,
-    /// Latency (U2C): mean, ns.
-    pub mean_ns: f64,
-    /// Latency (U2C): median, ns.
-    pub p50_ns: f64,
-    /// Latency (U2C): 99th percentile, ns.
-    pub p99_ns: f64,
-    /// Latency (U2C): 99.9th percentile, ns.
-    pub p999_ns: f64,
+    /// The figures of these I/Os.
+    #[serde(flatten)]
+    pub gives: Simulated,
 }
 
 /// Sums over the I/Os of the measured part.
@@ -86,18 +66,24 @@ impl Tally {
         let busy = (self.cpu + self.other_cpu) / wall;
         Outcome {
             ios,
-            iops,
-            cpu_pct: self.cpu / wall / lanes as f64 * 100.0,
-            cpu_ns_per_io: self.cpu / n,
-            kiops_per_core: iops / 1e3 / busy,
-            miss_rate: self.misses as f64 / n,
-            effective_sleep_ns: self.asked / n,
-            t_over: self.late / self.device,
-            t_under: self.polled / self.device,
-            mean_ns: self.sum / n,
-            p50_ns: self.rank(0.5),
-            p99_ns: self.rank(0.99),
-            p999_ns: self.rank(0.999),
+            gives: Simulated {
+                rates: Rates {
+                    iops,
+                    cpu_pct: self.cpu / wall / lanes as f64 * 100.0,
+                    miss_rate: self.misses as f64 / n,
+                    effective_sleep_ns: self.asked / n,
+                },
+                cpu_ns_per_io: self.cpu / n,
+                kiops_per_core: iops / 1e3 / busy,
+                t_over: self.late / self.device,
+                t_under: self.polled / self.device,
+                latencies: Latencies {
+                    mean_ns: self.sum / n,
+                    p50_ns: self.rank(0.5),
+                    p99_ns: self.rank(0.99),
+                    p999_ns: self.rank(0.999),
+                },
+            },
         }
     }
 
@@ -131,11 +117,12 @@ mod tests {
             tally.latency((1 + io * 104_729 % n) as f32);
         }
         let got = tally.outcome(1.0, 1);
-        assert_eq!((got.ios, got.mean_ns), (n, 3_000_000.5));
+        let latencies = got.gives.latencies;
+        assert_eq!((got.ios, latencies.mean_ns), (n, 3_000_000.5));
         for (got, wanted) in [
-            (got.p50_ns, 3e6),
-            (got.p99_ns, 5.94e6),
-            (got.p999_ns, 5.994e6),
+            (latencies.p50_ns, 3e6),
+            (latencies.p99_ns, 5.94e6),
+            (latencies.p999_ns, 5.994e6),
         ] {
             assert!((got - wanted).abs() <= 0.008 * wanted, "{got}, {wanted}");
         }

@@ -2,10 +2,11 @@
 
 use super::notes::notes;
 use super::source::Trace;
-use super::sweep::{Study, StudyError, rates};
+use super::sweep::{Study, StudyError};
 use q2c_advice::LINUX;
+use q2c_model::Simulated;
 use q2c_policy::PolicySpec;
-use q2c_result::sweep::{Best, Neighbour, Rates, SweepAnswer};
+use q2c_result::sweep::{Best, Neighbour, SweepAnswer};
 use q2c_sim::answers::{Stability, robust, sensitivity, stability};
 use q2c_sim::{Choice, Objective, Outcome, Waiting, choose, pareto_front};
 
@@ -13,7 +14,7 @@ pub(super) struct Answered {
     pub answers: Vec<SweepAnswer>,
     pub best: Option<Best>,
     pub best_worst_case: Option<Best>,
-    pub oracle: Rates,
+    pub oracle: Simulated,
 }
 
 pub(super) fn all(study: &Study<'_>, outcomes: &[Vec<Outcome>]) -> Result<Answered, StudyError> {
@@ -28,8 +29,9 @@ pub(super) fn all(study: &Study<'_>, outcomes: &[Vec<Outcome>]) -> Result<Answer
         [only] => (only.best.map(|c| named(study, c, 1.0)), None),
         _ => over_all(study, outcomes, &choices),
     };
+    let oracles: Vec<Simulated> = answers.iter().map(|answer| answer.oracle).collect();
     Ok(Answered {
-        oracle: mean_rates(&answers),
+        oracle: Simulated::mean(&oracles),
         answers,
         best,
         best_worst_case,
@@ -50,9 +52,9 @@ fn named(study: &Study<'_>, configuration: usize, share: f64) -> Best {
 /// The objective as a number above 0 that is larger for a better cell.
 fn score(outcome: &Outcome, objective: Objective) -> f64 {
     match objective {
-        Objective::KiopsPerCore => outcome.kiops_per_core,
-        Objective::Iops => outcome.iops,
-        Objective::Cpu => 1.0 / outcome.cpu_pct.max(f64::MIN_POSITIVE),
+        Objective::KiopsPerCore => outcome.gives.kiops_per_core,
+        Objective::Iops => outcome.gives.rates.iops,
+        Objective::Cpu => 1.0 / outcome.gives.rates.cpu_pct.max(f64::MIN_POSITIVE),
     }
 }
 
@@ -101,20 +103,24 @@ fn one(
     let linux = study.simulated(trace, Waiting::rules(linux.build(trace.lanes.len())));
     let eligible = eligible(study);
     let choice = choose(cells, &eligible, &poll, study.objective, &study.limits);
-    let points: Vec<(f64, f64)> = cells.iter().map(|o| (o.iops, o.cpu_pct)).collect();
+    let points: Vec<(f64, f64)> = cells
+        .iter()
+        .map(|o| (o.gives.rates.iops, o.gives.rates.cpu_pct))
+        .collect();
     let base = input * study.policies.len();
     let best = choice.best;
-    let over = |other: &Outcome| best.map(|b| cells[b].kiops_per_core / other.kiops_per_core);
+    let over =
+        |other: &Outcome| best.map(|b| cells[b].gives.kiops_per_core / other.gives.kiops_per_core);
     let answer = SweepAnswer {
         input,
-        poll: rates(&poll),
-        linux: rates(&linux),
-        oracle: rates(&oracle),
+        poll: poll.gives,
+        linux: linux.gives,
+        oracle: oracle.gives,
         best: best.map(|b| base + b),
         floor: choice.floor.clone(),
         floor_iops: choice.floor_iops,
         of_oracle: best.map(|b| {
-            let saved = |method: &Outcome| poll.cpu_ns_per_io - method.cpu_ns_per_io;
+            let saved = |method: &Outcome| poll.gives.cpu_ns_per_io - method.gives.cpu_ns_per_io;
             saved(&cells[b]) / saved(&oracle)
         }),
         of_linux: over(&linux),
@@ -194,24 +200,5 @@ pub(super) fn recovers(study: &Study<'_>, trace: &Trace, policy: &PolicySpec) ->
         Stability::Permanent { .. } => format!(
             "{policy} never comes back: a ratio of 100 % or more feeds on its own oversleep and grows with every window"
         ),
-    }
-}
-
-fn mean_rates(answers: &[SweepAnswer]) -> Rates {
-    let n = answers.len() as f64;
-    let mean = |of: fn(&Rates) -> f64| answers.iter().map(|a| of(&a.oracle)).sum::<f64>() / n;
-    Rates {
-        iops: mean(|r| r.iops),
-        cpu_pct: mean(|r| r.cpu_pct),
-        cpu_ns_per_io: mean(|r| r.cpu_ns_per_io),
-        kiops_per_core: mean(|r| r.kiops_per_core),
-        miss_rate: mean(|r| r.miss_rate),
-        effective_sleep_ns: mean(|r| r.effective_sleep_ns),
-        t_over: mean(|r| r.t_over),
-        t_under: mean(|r| r.t_under),
-        mean_ns: mean(|r| r.mean_ns),
-        p50_ns: mean(|r| r.p50_ns),
-        p99_ns: mean(|r| r.p99_ns),
-        p999_ns: mean(|r| r.p999_ns),
     }
 }

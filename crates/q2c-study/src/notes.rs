@@ -52,7 +52,7 @@ fn never_updated(
         .find(|(name, _)| *name == "period")?;
     let span = trace.input.span_ns;
     let once = study.drive.measure == Drive::ONE_PASS;
-    (once && outcome.effective_sleep_ns == 0.0 && period >= span.0 as f64).then(|| {
+    (once && outcome.gives.rates.effective_sleep_ns == 0.0 && period >= span.0 as f64).then(|| {
         format!(
             "{policy} never slept: the trace lasts {span}, its window {}; no window closed, so there was no statistic yet",
             Nanos(period as u64)
@@ -66,15 +66,15 @@ fn stuck(
     policy: &PolicySpec,
     outcome: &Outcome,
 ) -> Option<String> {
-    if outcome.miss_rate < STUCK {
+    if outcome.gives.rates.miss_rate < STUCK {
         return None;
     }
     let why = recovers(study, trace, policy);
     (!why.is_empty()).then(|| {
         format!(
             "{:.1} % of the I/Os missed, {} asked on average: {why}",
-            outcome.miss_rate * 100.0,
-            Nanos(outcome.effective_sleep_ns as u64)
+            outcome.gives.rates.miss_rate * 100.0,
+            Nanos(outcome.gives.rates.effective_sleep_ns as u64)
         )
     })
 }
@@ -82,18 +82,18 @@ fn stuck(
 /// PAS and DPAS raise their sleep by `up` and lower it by `down`. The miss rate at which these
 /// steps balance is the same on any device. Only PAS gets a note.
 fn pinned(policy: &PolicySpec, outcome: &Outcome) -> Option<String> {
-    (policy.rule().name == "pas" && PINNED.contains(&outcome.miss_rate)).then(|| {
+    (policy.rule().name == "pas" && PINNED.contains(&outcome.gives.rates.miss_rate)).then(|| {
         format!(
             "{policy} missed {:.1} %: its steps up and down balance at such a rate whatever the device; each miss is short \
              ({:.1} % of the device's time is lost), since the sleep overshoots by a few per cent",
-            outcome.miss_rate * 100.0,
-            outcome.t_over * 100.0
+            outcome.gives.rates.miss_rate * 100.0,
+            outcome.gives.t_over * 100.0
         )
     })
 }
 
 fn ratchet(trace: &Trace, policy: &PolicySpec, outcome: &Outcome) -> Option<String> {
-    let share = outcome.effective_sleep_ns / trace.input.latency_ns[2];
+    let share = outcome.gives.rates.effective_sleep_ns / trace.input.latency_ns[2];
     (policy.rule().name == "uring" && share < URING * 1.1).then(|| {
         let least = trace.input.latency_ns[0];
         format!(

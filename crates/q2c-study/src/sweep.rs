@@ -5,7 +5,7 @@ use super::source::Trace;
 use q2c_model::CostModel;
 use q2c_policy::PolicySpec;
 use q2c_result::Warning;
-use q2c_result::sweep::{Rates, SCHEMA, SimCell, Speed, SweepResult, Timeline};
+use q2c_result::sweep::{SCHEMA, SimCell, Speed, SweepResult, Timeline};
 use q2c_sim::{
     Arrival, Configuration, Drive, Grid, Limits, Objective, Outcome, Waiting, simulate_with, sweep,
     timeline,
@@ -217,23 +217,6 @@ fn cell(input: usize, trace: &Trace, policy: &PolicySpec, outcome: &Outcome) -> 
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
         bs: trace.input.sizes.last().copied().unwrap_or_default(),
-        gives: rates(outcome),
-    }
-}
-
-pub(super) fn rates(outcome: &Outcome) -> Rates {
-    Rates {
-        iops: outcome.iops,
-        cpu_pct: outcome.cpu_pct,
-        cpu_ns_per_io: outcome.cpu_ns_per_io,
-        kiops_per_core: outcome.kiops_per_core,
-        miss_rate: outcome.miss_rate,
-        effective_sleep_ns: outcome.effective_sleep_ns,
-        t_over: outcome.t_over,
-        t_under: outcome.t_under,
-        mean_ns: outcome.mean_ns,
-        p50_ns: outcome.p50_ns,
-        p99_ns: outcome.p99_ns,
-        p999_ns: outcome.p999_ns,
+        gives: outcome.gives,
     }
 }

@@ -4,10 +4,10 @@ use super::cells::CellSpec;
 use super::kernel::{self, KernelSleeps};
 use super::outcome::{QUANTILES, TrialOutcome};
 use super::rounds::{Case, Verified};
-use super::simulated::{of_first_recording, prediction};
+use super::simulated::of_first_recording;
 use super::{Tune, TuneError, fidelity, warn};
 use q2c_advice::{predict, relative};
-use q2c_model::Nanos;
+use q2c_model::{Latencies, Nanos, Rates};
 use q2c_policy::LaneMethod;
 use q2c_result::Warning;
 use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
@@ -140,14 +140,8 @@ fn first_prediction(
     let measure = Nanos::from_secs_f64(tune.spec.seconds);
     let (cpus, cost) = (&tune.workload.cpus, &calibration.cost);
     let seed = tune.spec.seed;
-    Some(prediction(&predict(
-        method,
-        &case.first,
-        cpus,
-        cost,
-        measure,
-        seed,
-    )))
+    let outcome = predict(method, &case.first, cpus, cost, measure, seed);
+    Some(outcome.gives.into())
 }
 
 fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Prediction>) -> Cell {
@@ -178,16 +172,12 @@ fn evidence(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<q2c_advice::Trial> {
 /// Medians of the paired predictions over the trials.
 fn paired(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Prediction> {
     let predictions: Vec<Prediction> = runs.outcomes().filter_map(|o| o.predicted).collect();
-    let middle = |value: fn(&Prediction) -> f64| {
-        median(&sorted(&predictions.iter().map(value).collect::<Vec<_>>()))
-    };
+    let rates: Rates<Vec<f64>> = predictions.iter().map(|p| p.rates).collect();
+    let middle = |values: Vec<f64>| median(&sorted(&values));
     (!predictions.is_empty()).then(|| Prediction {
-        iops: middle(|p| p.iops),
-        cpu_pct: middle(|p| p.cpu_pct),
-        miss_rate: middle(|p| p.miss_rate),
-        effective_sleep_ns: middle(|p| p.effective_sleep_ns),
-        kiops_per_core: middle(|p| p.kiops_per_core),
-        p99_ns: middle(|p| p.p99_ns),
+        rates: rates.map(middle),
+        kiops_per_core: middle(predictions.iter().map(|p| p.kiops_per_core).collect()),
+        p99_ns: middle(predictions.iter().map(|p| p.p99_ns).collect()),
     })
 }
 
@@ -195,45 +185,60 @@ fn paired(runs: &CellRuns<CellSpec, TrialOutcome>) -> Option<Prediction> {
 fn kiops_per_core(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<f64> {
     let of = |o: &TrialOutcome| {
         let busy = o.busy_cpus.filter(|&busy| busy > 0.0);
-        busy.map(|busy| o.iops / 1e3 / busy)
+        busy.map(|busy| o.rates.iops / 1e3 / busy)
     };
     runs.outcomes().filter_map(of).collect()
 }
 
-/// Two ways to read one figure about sleeps: from a trial's own threads, or, for the kernel's own
-/// hybrid polling, from the probe's numbers ([`KernelSleeps::numbers`]). `None` where the probe
-/// does not know it.
-type OfSleeps = (
-    fn(&TrialOutcome) -> f64,
-    fn((f64, f64, Option<f64>)) -> Option<f64>,
-);
+/// The figures about sleeps, one entry per trial: of a trial's own threads, or, for the kernel's own
+/// hybrid polling, of the probe.
+#[derive(Default)]
+struct Sleeps {
+    miss_rate: Vec<f64>,
+    effective_sleep_ns: Vec<f64>,
+    /// The probe may not have seen the end of a sleep, so there can be fewer entries.
+    slept_ns: Vec<f64>,
+}
 
-fn of_sleeps(runs: &CellRuns<CellSpec, TrialOutcome>, (own, kernel): OfSleeps) -> Interval {
-    if runs.plan.cell.method.lane().is_some() {
-        return runs.interval(own);
+impl Sleeps {
+    fn of(runs: &CellRuns<CellSpec, TrialOutcome>) -> Self {
+        let by_kernel = runs.plan.cell.method.lane().is_none();
+        let mut all = Sleeps::default();
+        for outcome in runs.outcomes() {
+            let own = || {
+                let (rates, slept_ns) = (outcome.rates, outcome.slept_ns);
+                Some((rates.miss_rate, rates.effective_sleep_ns, Some(slept_ns)))
+            };
+            let seen = || outcome.kernel_sleeps.as_ref()?.numbers();
+            let Some((missed, asked, slept)) = (if by_kernel { seen() } else { own() }) else {
+                continue;
+            };
+            all.miss_rate.push(missed);
+            all.effective_sleep_ns.push(asked);
+            all.slept_ns.extend(slept);
+        }
+        all
     }
-    let seen = runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref());
-    let numbers = seen.filter_map(|sleeps| kernel(sleeps.numbers()?));
-    Interval::of(&numbers.collect::<Vec<_>>())
 }
 
 fn measured(runs: &CellRuns<CellSpec, TrialOutcome>) -> Measured {
-    let kiops_per_core = kiops_per_core(runs);
     let busy: Vec<f64> = runs.outcomes().filter_map(|o| o.busy_cpus).collect();
+    let sleeps = Sleeps::of(runs);
+    let rates: Rates<Vec<f64>> = runs.outcomes().map(|o| o.rates).collect();
+    let latencies: Latencies<Vec<f64>> = runs.outcomes().map(|o| o.latencies).collect();
+    let over_trials = |values: Vec<f64>| Interval::of(&values);
+    let rates = Rates {
+        miss_rate: sleeps.miss_rate,
+        effective_sleep_ns: sleeps.effective_sleep_ns,
+        ..rates
+    };
     Measured {
-        iops: runs.interval(|o| o.iops),
-        cpu_pct: runs.interval(|o| o.cpu_pct),
-        miss_rate: of_sleeps(runs, (|o| o.miss_rate, |k| Some(k.0))),
-        effective_sleep_ns: of_sleeps(runs, (|o| o.effective_sleep_ns, |k| Some(k.1))),
-        kiops_per_core: Interval::of(&kiops_per_core),
-        p99_ns: runs.interval(|o| o.p99_ns),
-        slept_ns: of_sleeps(runs, (|o| o.slept_ns, |k| k.2)),
-        mean_ns: runs.interval(|o| o.mean_ns),
-        p50_ns: runs.interval(|o| o.p50_ns),
-        p999_ns: runs.interval(|o| o.p999_ns),
+        rates: rates.map(over_trials),
+        kiops_per_core: Interval::of(&kiops_per_core(runs)),
+        slept_ns: Interval::of(&sleeps.slept_ns),
+        latencies: latencies.map(over_trials),
         busy_cpus: Interval::of(&busy),
         switches_per_io: runs.interval(|o| o.switches_per_io),
-        errors: 0,
         ios: runs.outcomes().map(|o| o.ios).sum(),
     }
 }
@@ -312,7 +317,7 @@ fn slept_in_words(runs: &CellRuns<CellSpec, TrialOutcome>, slept: u64) -> String
 /// the middle.
 fn median_series(runs: &CellRuns<CellSpec, TrialOutcome>) -> Series {
     let mut outcomes: Vec<&TrialOutcome> = runs.outcomes().collect();
-    outcomes.sort_by(|a, b| a.iops.total_cmp(&b.iops));
+    outcomes.sort_by(|a, b| a.rates.iops.total_cmp(&b.rates.iops));
     outcomes
         .get(outcomes.len() / 2)
         .map_or_else(Series::default, |o| o.series.clone())

@@ -81,16 +81,16 @@ fn cell_error(
             &pairs.iter().map(|(o, p)| value(o, p)).collect::<Vec<_>>(),
         ))
     };
-    let paired_iops = middle(&|_, p| p.iops);
+    let paired_iops = middle(&|_, p| p.rates.iops);
     Some(CellError {
-        iops_pct: middle(&|o, p| (p.iops - o.iops) / o.iops * 100.0),
-        cpu_points: middle(&|o, p| p.cpu_pct - o.cpu_pct),
-        miss_points: middle(&|o, p| (p.miss_rate - o.miss_rate) * 100.0),
+        iops_pct: middle(&|o, p| (p.rates.iops - o.rates.iops) / o.rates.iops * 100.0),
+        cpu_points: middle(&|o, p| p.rates.cpu_pct - o.rates.cpu_pct),
+        miss_points: middle(&|o, p| (p.rates.miss_rate - o.rates.miss_rate) * 100.0),
         // The prediction from the first recording was made with the calibrated costs; later rounds
         // predict with corrected ones.
         drift_pct: first
             .filter(|_| round == 0)
-            .map(|first| (first.iops - paired_iops) / paired_iops * 100.0),
+            .map(|first| (first.rates.iops - paired_iops) / paired_iops * 100.0),
     })
 }
 
@@ -98,8 +98,15 @@ fn cell_error(
 mod tests {
     use super::*;
     use q2c_advice::Role;
-    use q2c_model::Bytes;
+    use q2c_model::{Bytes, Rates};
     use q2c_run::runner::{CellPlan, Trial, TrialResult};
+
+    fn at(iops: f64) -> Rates<f64> {
+        Rates {
+            iops,
+            ..Rates::default()
+        }
+    }
 
     fn runs(method: &str, trials: &[(f64, f64)]) -> CellRuns<CellSpec, TrialOutcome> {
         let cell = CellSpec {
@@ -115,9 +122,9 @@ mod tests {
             cell,
         };
         let outcome = |&(iops, predicted): &(f64, f64)| TrialOutcome {
-            iops,
+            rates: at(iops),
             predicted: Some(Prediction {
-                iops: predicted,
+                rates: at(predicted),
                 ..Prediction::default()
             }),
             ..TrialOutcome::default()
@@ -160,7 +167,7 @@ mod tests {
             runs("interrupt", &[(1.0, 9.0)]),
         ];
         let first = Prediction {
-            iops: 99.0,
+            rates: at(99.0),
             ..Prediction::default()
         };
         let got = fidelity(&cells, &[Some(first), None, None]);

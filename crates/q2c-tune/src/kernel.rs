@@ -15,7 +15,7 @@ use q2c_capture::kernel_hybrid::{Counts, Delay, KernelHybrid};
 use q2c_engine::{EngineSpec, RunError};
 use q2c_host::machine::kernel_version;
 use q2c_host::restore::Guard;
-use q2c_model::Nanos;
+use q2c_model::{Nanos, Rates};
 use q2c_policy::method::Means;
 use q2c_policy::{KernelSleep, Method};
 use q2c_result::mode::{Mode, ModeKind, ModeNote};
@@ -224,8 +224,11 @@ pub(super) fn trial(
     Ok(TrialOutcome {
         series: Series {
             // The thread sees no sleeps, so these figures are not known by interval.
-            miss_rate: Vec::new(),
-            effective_sleep_ns: Vec::new(),
+            rates: Rates {
+                miss_rate: Vec::new(),
+                effective_sleep_ns: Vec::new(),
+                ..outcome.series.rates
+            },
             slept_ns: Vec::new(),
             ..outcome.series
         },

@@ -3,11 +3,11 @@
 use super::kernel::KernelSleeps;
 use q2c_advice::{Beside, Predicted, Trial};
 use q2c_engine::LaneData;
-use q2c_engine::measure::{IntervalStats, intervals};
-use q2c_model::Nanos;
+use q2c_engine::measure::{IntervalStats, combine, intervals};
+use q2c_model::{Latencies, Nanos, Rates};
 use q2c_policy::method::Means;
 use q2c_result::tune::{Prediction, Series};
-use q2c_stats::{mean, percentile, quantiles};
+use q2c_stats::{mean, quantiles};
 use q2c_workbench::workload::{INTERVAL, Watched};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
@@ -22,24 +22,14 @@ pub struct TrialOutcome {
     /// The round that the trial was ordered in, from 0.
     #[serde(default)]
     pub round: u32,
-    /// I/Os per second, all lanes.
-    pub iops: f64,
-    /// Thread CPU, percent of one CPU and lane.
-    pub cpu_pct: f64,
-    /// Misses / I/Os handled.
-    pub miss_rate: f64,
-    /// Sum of sleeps asked / I/Os handled, ns.
-    pub effective_sleep_ns: f64,
+    /// Speed, cost and sleeps.
+    #[serde(flatten)]
+    pub rates: Rates<f64>,
     /// Mean sleep from call to return, ns.
     pub slept_ns: f64,
-    /// U2C: mean, ns.
-    pub mean_ns: f64,
-    /// U2C: median, ns.
-    pub p50_ns: f64,
-    /// U2C: 99th percentile, ns.
-    pub p99_ns: f64,
-    /// U2C: 99.9th percentile, ns.
-    pub p999_ns: f64,
+    /// Latencies (U2C).
+    #[serde(flatten)]
+    pub latencies: Latencies<f64>,
     /// Busy CPUs of the machine, less the idle baseline; `None` when they could not be read.
     pub busy_cpus: Option<f64>,
     /// Voluntary switches per I/O that slept, or per I/O when none slept.
@@ -113,17 +103,14 @@ impl TrialOutcome {
     /// The figures in the form that the referee takes.
     pub(super) fn evidence(&self) -> Trial {
         let predicted = self.predicted.map(|predicted| Predicted {
-            relative_iops: predicted.iops / self.poll_iops,
-            cpu_pct: predicted.cpu_pct,
-            miss_rate: predicted.miss_rate,
+            relative_iops: predicted.rates.iops / self.poll_iops,
+            cpu_pct: predicted.rates.cpu_pct,
+            miss_rate: predicted.rates.miss_rate,
         });
         Trial {
-            iops: self.iops,
-            cpu_pct: self.cpu_pct,
+            rates: self.rates,
             busy_cpus: self.busy_cpus,
-            miss_rate: self.miss_rate,
-            effective_sleep_ns: self.effective_sleep_ns,
-            p99_ns: self.p99_ns,
+            p99_ns: self.latencies.p99_ns,
             beside: Beside {
                 iops: self.poll_iops,
                 cpu_pct: self.poll_cpu_pct,
@@ -145,15 +132,9 @@ pub(super) fn measured(
     let stats = watched.stats_over(stages);
     let span = watched.span_over(stages);
     TrialOutcome {
-        iops: stats.iops(),
-        cpu_pct: stats.cpu_pct(),
-        miss_rate: stats.miss_rate(),
-        effective_sleep_ns: stats.effective_sleep_ns(),
+        rates: stats.rates(),
         slept_ns: stats.mean_slept_ns(),
-        mean_ns: mean(&stats.latencies),
-        p50_ns: percentile(&stats.latencies, 0.5),
-        p99_ns: percentile(&stats.latencies, 0.99),
-        p999_ns: percentile(&stats.latencies, 0.999),
+        latencies: stats.latency(),
         // A load that was there at rest may have stopped since, so the difference can be too small.
         // The threads' own CPU was busy for sure.
         busy_cpus: span
@@ -180,41 +161,46 @@ pub(super) fn measured(
     }
 }
 
-/// The series over the given stages, with the time between them left out. IOPS are summed over
-/// lanes; all other figures are means over lanes.
+/// The series over the given stages, with the time between them left out. The figures of an interval
+/// are of all lanes together: misses and sleeps are sums over the lanes, divided by the lanes' sum
+/// of handled I/Os.
 fn series(watched: &Watched, stages: &[usize]) -> Series {
     let interval = interval_of(watched, stages);
-    let lanes: Vec<Vec<IntervalStats>> = watched
-        .data
-        .lanes
-        .iter()
-        .map(|lane| joined(lane, stages, interval))
-        .collect();
+    let lanes = watched.data.lanes.iter();
+    let lanes: Vec<Vec<IntervalStats>> = lanes.map(|lane| joined(lane, stages, interval)).collect();
     let length = lanes.iter().map(Vec::len).min().unwrap_or(0);
-    let count = lanes.len() as f64;
-    let at = |n: usize, value: fn(&IntervalStats) -> f64| {
-        mean(&lanes.iter().map(|lane| value(&lane[n])).collect::<Vec<_>>())
-    };
-    let column = |value| (0..length).map(|n| at(n, value)).collect::<Vec<f64>>();
-    Series {
+    let mut series = Series {
         interval_s: interval.as_secs_f64(),
-        t_s: column(|i| i.end_s),
-        iops: (0..length).map(|n| at(n, |i| i.iops) * count).collect(),
-        miss_rate: column(|i| i.miss_rate),
-        effective_sleep_ns: column(|i| i.effective_sleep_ns),
-        slept_ns: column(|i| i.slept_ns),
-        mean_ns: column(|i| i.mean_ns),
-        p99_ns: column(|i| i.p99_ns),
-        // The sampler may have no reading in an interval.
-        cpu_pct: (0..length)
-            .map(|n| Some(at(n, |i| i.cpu_pct)).filter(|pct| pct.is_finite()))
-            .collect(),
+        ..Series::default()
+    };
+    let mut all = Vec::with_capacity(length);
+    for n in 0..length {
+        let here: Vec<&IntervalStats> = lanes.iter().map(|lane| &lane[n]).collect();
+        let end_s: Vec<f64> = here.iter().map(|lane| lane.end_s).collect();
+        let stats = combine(
+            &here
+                .iter()
+                .map(|lane| lane.stats.clone())
+                .collect::<Vec<_>>(),
+        );
+        let cpu_pct: Option<f64> = here.iter().map(|lane| lane.cpu_pct).sum();
+        let latency = stats.latency();
+        series.t_s.push(mean(&end_s));
+        series.slept_ns.push(stats.mean_slept_ns());
+        series.mean_ns.push(latency.mean_ns);
+        series.p99_ns.push(latency.p99_ns);
+        all.push(Rates {
+            cpu_pct: cpu_pct.map(|sum| sum / here.len() as f64),
+            ..stats.rates().map(Some)
+        });
     }
+    series.rates = all.into_iter().collect();
+    series
 }
 
 /// Length of an interval: the sampler's, or that of the shortest stage where that is less.
 fn interval_of(watched: &Watched, stages: &[usize]) -> Nanos {
-    let wall = |&stage: &usize| watched.stats(stage).wall_ns as u64;
+    let wall = |&stage: &usize| watched.wall_ns(stage) as u64;
     stages
         .iter()
         .map(wall)

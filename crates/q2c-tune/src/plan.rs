@@ -5,10 +5,9 @@ use super::cells::CellSpec;
 use super::kernel;
 use super::outcome::{TrialOutcome, Windows, measured};
 use super::record::of_stages;
-use super::simulated::prediction;
 use super::timetable::{Lengths, Timetable};
 use q2c_advice::predict;
-use q2c_model::{Bytes, CostModel, Direction, Nanos};
+use q2c_model::{Bytes, CostModel, Direction, Nanos, Rates};
 use q2c_policy::{Io, LaneMethod, Method};
 use q2c_result::tune::Prediction;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
@@ -79,10 +78,10 @@ impl RoundPlan<'_> {
         let beside = measured(watched, &timetable.slices, size.bs.0, idle);
         let predicted = self.predicted(method, &slices, &size.cost, seed);
         TrialOutcome {
-            poll_iops: beside.iops,
-            poll_cpu_pct: beside.cpu_pct,
+            poll_iops: beside.rates.iops,
+            poll_cpu_pct: beside.rates.cpu_pct,
             poll_busy_cpus: beside.busy_cpus,
-            predicted: predicted.map(|p| as_much_of_a_cpu(p, beside.cpu_pct / 100.0)),
+            predicted: predicted.map(|p| as_much_of_a_cpu(p, beside.rates.cpu_pct / 100.0)),
             ..measured(watched, &timetable.parts, size.bs.0, idle)
         }
     }
@@ -97,8 +96,8 @@ impl RoundPlan<'_> {
     ) -> Option<Prediction> {
         let cpus = &self.tune.workload.cpus;
         let length = Nanos::from_secs_f64(self.tune.spec.seconds);
-        let told = || prediction(&predict(method, slices, cpus, cost, length, seed));
-        (*method != LaneMethod::Poll).then(told)
+        let simulate = || predict(method, slices, cpus, cost, length, seed);
+        (*method != LaneMethod::Poll).then(|| simulate().gives.into())
     }
 }
 
@@ -106,7 +105,10 @@ impl RoundPlan<'_> {
 /// less than a whole CPU (steal, another task), the trial got no more either.
 fn as_much_of_a_cpu(prediction: Prediction, polled_cpu: f64) -> Prediction {
     Prediction {
-        cpu_pct: prediction.cpu_pct * polled_cpu.min(1.0),
+        rates: Rates {
+            cpu_pct: prediction.rates.cpu_pct * polled_cpu.min(1.0),
+            ..prediction.rates
+        },
         ..prediction
     }
 }
@@ -138,7 +140,7 @@ impl Plan for RoundPlan<'_> {
     }
 
     fn metric(&self, outcome: &TrialOutcome) -> f64 {
-        outcome.iops
+        outcome.rates.iops
     }
 
     fn run(

@@ -5,7 +5,7 @@ use super::Tune;
 use q2c_advice::FLOOR;
 use q2c_model::{Bytes, CostModel, Nanos};
 use q2c_policy::PolicySpec;
-use q2c_result::tune::{Prediction, Sweep, SweepCell};
+use q2c_result::tune::{Sweep, SweepCell};
 use q2c_sim::{
     Arrival, Configuration, Drive, Grid, Limits, MinIops, Outcome, Recording, Waiting, choose,
     pareto_front, simulate, sweep,
@@ -56,14 +56,17 @@ pub(super) fn of_first_recording(
         ..tune.spec.limits()
     };
     let choice = choose(&outcomes, &eligible, &poll, tune.spec.objective(), &limits);
-    let points: Vec<(f64, f64)> = outcomes.iter().map(|o| (o.iops, o.cpu_pct)).collect();
+    let points: Vec<(f64, f64)> = outcomes
+        .iter()
+        .map(|o| (o.gives.rates.iops, o.gives.rates.cpu_pct))
+        .collect();
     Sweep {
         bs,
         ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
         pareto: pareto_front(&points),
         best: choice.best,
-        oracle: prediction(&simulate(lanes, cost, Waiting::Oracle, drive)),
-        poll: prediction(&poll),
+        oracle: simulate(lanes, cost, Waiting::Oracle, drive).gives.into(),
+        poll: poll.gives.into(),
         floor: match floor {
             Some(_) => choice.floor,
             None => MinIops::OfPolling(FLOOR).in_words(),
@@ -82,18 +85,6 @@ fn sweep_cell(cell: &q2c_sim::SweepCell) -> SweepCell {
         params: params
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
-        gives: prediction(&cell.outcome),
-    }
-}
-
-/// The simulator's outcome in the form of a result.
-pub(super) fn prediction(outcome: &Outcome) -> Prediction {
-    Prediction {
-        iops: outcome.iops,
-        cpu_pct: outcome.cpu_pct,
-        miss_rate: outcome.miss_rate,
-        effective_sleep_ns: outcome.effective_sleep_ns,
-        kiops_per_core: outcome.kiops_per_core,
-        p99_ns: outcome.p99_ns,
+        gives: cell.outcome.gives.into(),
     }
 }

@@ -9,6 +9,7 @@ use q2c_capture::ProbeError;
 use q2c_capture::kernel_hybrid::{Counts, Delay, KernelHybrid};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
+use q2c_model::Rates;
 use q2c_result::kernel_watch::KernelInterval;
 use std::time::Instant;
 
@@ -39,7 +40,7 @@ impl ThreadTime {
         let watched_s = interval.threads as f64 * interval.length_s;
         self.most = self.most.max(interval.threads);
         self.watched_s += watched_s;
-        self.cpu_s += interval.cpu_pct.unwrap_or(0.0) / 100.0 * watched_s;
+        self.cpu_s += interval.rates.cpu_pct.unwrap_or(0.0) / 100.0 * watched_s;
     }
 
     fn pct(self) -> Option<f64> {
@@ -90,10 +91,14 @@ impl KernelWatch {
     /// All intervals so far as one. Its number of threads is the largest of any interval.
     #[must_use]
     pub fn total(&self) -> KernelInterval {
+        let total = self.between(&self.first, &self.last);
         KernelInterval {
             threads: self.threads.most,
-            cpu_pct: self.threads.pct(),
-            ..self.between(&self.first, &self.last)
+            rates: Rates {
+                cpu_pct: self.threads.pct(),
+                ..total.rates
+            },
+            ..total
         }
     }
 
@@ -111,10 +116,9 @@ impl KernelWatch {
             length_s,
             io_poll_delay: Delay::read(&self.disk).map(|delay| delay.0),
             threads: cpu.threads,
-            cpu_pct: cpu.pct,
             busy_cpus: cpu.busy,
             own_cpu_pct: cpu.own_pct,
-            ..of_counts(to.counts.since(from.counts), length_s)
+            ..of_counts(to.counts.since(from.counts), length_s, cpu.pct)
         }
     }
 }
@@ -130,8 +134,9 @@ impl Reading {
     }
 }
 
-/// The figures of an interval that are made from the probe's counts.
-fn of_counts(counts: Counts, length_s: f64) -> KernelInterval {
+/// The figures of an interval that are made from the probe's counts. `cpu_pct` is the CPU time of
+/// the threads that polled.
+fn of_counts(counts: Counts, length_s: f64, cpu_pct: Option<f64>) -> KernelInterval {
     KernelInterval {
         polled: counts.polled,
         slept: counts.slept,
@@ -139,9 +144,12 @@ fn of_counts(counts: Counts, length_s: f64) -> KernelInterval {
         // A sleep for which the kernel's table had no room belongs to a request of which nothing
         // more is known.
         unknown: counts.unknown + counts.not_kept,
-        iops: counts.polled as f64 / length_s.max(f64::MIN_POSITIVE),
-        miss_rate: counts.miss_rate(),
-        effective_sleep_ns: counts.effective_sleep_ns(),
+        rates: Rates {
+            iops: Some(counts.polled as f64 / length_s.max(f64::MIN_POSITIVE)),
+            cpu_pct,
+            miss_rate: counts.miss_rate(),
+            effective_sleep_ns: counts.effective_sleep_ns(),
+        },
         asked_ns: counts.mean_asked_ns(),
         slept_ns: counts.mean_slept_ns(),
         ..KernelInterval::default()
@@ -161,7 +169,10 @@ mod tests {
         {
             time.add(&KernelInterval {
                 threads,
-                cpu_pct,
+                rates: Rates {
+                    cpu_pct,
+                    ..Rates::default()
+                },
                 length_s,
                 ..KernelInterval::default()
             });
@@ -182,10 +193,10 @@ mod tests {
             slept_ns: 14_000_000,
             not_kept: 2,
         };
-        let seen = of_counts(counts, 0.5);
-        assert_eq!((seen.iops, seen.unknown), (2_000.0, 3));
-        assert_eq!(seen.miss_rate, Some(0.05));
-        assert_eq!(seen.effective_sleep_ns, Some(16_000.0));
+        let seen = of_counts(counts, 0.5, None);
+        assert_eq!((seen.rates.iops, seen.unknown), (Some(2_000.0), 3));
+        assert_eq!(seen.rates.miss_rate, Some(0.05));
+        assert_eq!(seen.rates.effective_sleep_ns, Some(16_000.0));
         assert_eq!(
             (seen.asked_ns, seen.slept_ns),
             (Some(20_000.0), Some(35_000.0))

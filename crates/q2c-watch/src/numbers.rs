@@ -2,6 +2,7 @@
 
 use super::WatchInterval;
 use q2c_engine::measure::PhaseStats;
+use q2c_model::Rates;
 use q2c_policy::LaneMethod;
 use q2c_policy::method::Means;
 use q2c_result::mode::{Mode, ModeKind, ModeNote};
@@ -16,11 +17,13 @@ pub fn numbers(interval: &WatchInterval) -> WatchNumbers {
     let when = |there: bool, value: f64| there.then_some(value);
     let latency = |q| when(!front.latencies.is_empty(), percentile(&front.latencies, q));
     WatchNumbers {
-        iops: front.iops(),
-        miss_rate: when(front.handled > 0, front.miss_rate()),
-        effective_sleep_ns: when(front.handled > 0, front.effective_sleep_ns()),
+        rates: Rates {
+            iops: Some(front.iops()),
+            cpu_pct: Some(front.cpu_pct()),
+            miss_rate: when(front.handled > 0, front.miss_rate()),
+            effective_sleep_ns: when(front.handled > 0, front.effective_sleep_ns()),
+        },
         slept_ns: when(front.slept > 0, front.mean_slept_ns()),
-        cpu_pct: front.cpu_pct(),
         p50_ns: latency(0.50),
         p99_ns: latency(0.99),
         switches_per_io: front.switches_per_io(),
@@ -77,11 +80,13 @@ mod tests {
             ..WatchInterval::default()
         };
         let wanted = WatchNumbers {
-            iops: 200.0,
-            miss_rate: Some(0.125),
-            effective_sleep_ns: Some(10_000.0),
+            rates: Rates {
+                iops: Some(200.0),
+                cpu_pct: Some(25.0),
+                miss_rate: Some(0.125),
+                effective_sleep_ns: Some(10_000.0),
+            },
             slept_ns: Some(25_000.0),
-            cpu_pct: 25.0,
             p50_ns: Some(50.0),
             p99_ns: Some(99.0),
             // There are 15 switches on the 20 I/Os that slept.
@@ -91,7 +96,7 @@ mod tests {
         assert_eq!(numbers(&interval), wanted);
         let nothing = numbers(&WatchInterval::default());
         assert_eq!(
-            (nothing.miss_rate, nothing.slept_ns, nothing.p99_ns),
+            (nothing.rates.miss_rate, nothing.slept_ns, nothing.p99_ns),
             (None, None, None)
         );
     }

@@ -1,5 +1,6 @@
 //! Sums up many intervals in one row per method.
 
+use q2c_model::Rates;
 use q2c_policy::LaneMethod;
 use q2c_result::mode::Mode;
 use q2c_result::watch::{WatchInterval, WatchMethod, WatchNumbers};
@@ -45,21 +46,23 @@ fn most_frequent(intervals: &[&WatchInterval]) -> Option<Mode> {
 
 fn medians(intervals: &[&WatchInterval]) -> WatchNumbers {
     let some = |value: fn(&WatchNumbers) -> Option<f64>| {
-        let values: Vec<f64> = intervals.iter().filter_map(|i| value(&i.numbers)).collect();
-        (!values.is_empty()).then(|| median(&sorted(&values)))
+        middle(intervals.iter().map(|i| value(&i.numbers)).collect())
     };
-    let all = |value: fn(&WatchNumbers) -> Option<f64>| some(value).unwrap_or(0.0);
+    let rates: Rates<Vec<Option<f64>>> = intervals.iter().map(|i| i.numbers.rates).collect();
     WatchNumbers {
-        iops: all(|n| Some(n.iops)),
-        miss_rate: some(|n| n.miss_rate),
-        effective_sleep_ns: some(|n| n.effective_sleep_ns),
+        rates: rates.map(middle),
         slept_ns: some(|n| n.slept_ns),
-        cpu_pct: all(|n| Some(n.cpu_pct)),
         p50_ns: some(|n| n.p50_ns),
         p99_ns: some(|n| n.p99_ns),
-        switches_per_io: all(|n| Some(n.switches_per_io)),
+        switches_per_io: some(|n| Some(n.switches_per_io)).unwrap_or(0.0),
         background_iops: some(|n| n.background_iops),
     }
+}
+
+/// The median of the values that are known; `None` when none is.
+fn middle(values: Vec<Option<f64>>) -> Option<f64> {
+    let known: Vec<f64> = values.into_iter().flatten().collect();
+    (!known.is_empty()).then(|| median(&sorted(&known)))
 }
 
 #[cfg(test)]
@@ -81,8 +84,11 @@ mod tests {
                 false => ModeKind::Poll,
             })),
             numbers: WatchNumbers {
-                iops,
-                miss_rate: miss,
+                rates: Rates {
+                    iops: Some(iops),
+                    miss_rate: miss,
+                    ..Rates::default()
+                },
                 ..WatchNumbers::default()
             },
             ..WatchInterval::default()
@@ -105,8 +111,8 @@ mod tests {
         assert_eq!((rows[0].intervals, rows[0].settling), (3, 1));
         let median = rows[0].median.unwrap();
         assert_eq!(
-            (median.iops, median.miss_rate, median.slept_ns),
-            (20.0, Some(0.2), None)
+            (median.rates.iops, median.rates.miss_rate, median.slept_ns),
+            (Some(20.0), Some(0.2), None)
         );
         assert_eq!(rows[0].was, Some(Mode::of(ModeKind::Hybrid)));
         assert_eq!((rows[1].intervals, rows[1].settling), (0, 1));

@@ -141,22 +141,21 @@ impl Machine {
         let run = once(method, &parts, &now, SETTLE_NS, seed);
         let beside = once(&LaneMethod::Poll, &slices, &now, 0.0, seed);
         let noise = [(); 2].map(|()| 1.0 + 0.02 * self.rng.normal());
-        let busy = |o: &Outcome, noise: f64| Some(o.iops / 1e3 / o.kiops_per_core * noise);
+        let busy = |o: &Outcome, noise: f64| {
+            Some(o.gives.rates.iops / 1e3 / o.gives.kiops_per_core * noise)
+        };
         // Time passes between trials.
         self.drift(300e6);
         Trial {
-            iops: run.iops,
-            cpu_pct: run.cpu_pct,
+            rates: run.gives.rates,
             busy_cpus: busy(&run, noise[0]),
-            miss_rate: run.miss_rate,
-            effective_sleep_ns: run.effective_sleep_ns,
-            p99_ns: run.p99_ns,
+            p99_ns: run.gives.latencies.p99_ns,
             beside: Beside {
-                iops: beside.iops,
-                cpu_pct: beside.cpu_pct,
+                iops: beside.gives.rates.iops,
+                cpu_pct: beside.gives.rates.cpu_pct,
                 busy_cpus: busy(&beside, noise[1]),
             },
-            predicted: predicted(method, &[slices], cost, seed, beside.iops),
+            predicted: predicted(method, &[slices], cost, seed, beside.gives.rates.iops),
             round,
         }
     }
@@ -187,9 +186,9 @@ fn predicted(
     method.policy()?;
     let told = predict(method, slices, &CPUS, cost, Nanos::from_millis(1_000), seed);
     Some(Predicted {
-        relative_iops: told.iops / poll_iops,
-        cpu_pct: told.cpu_pct,
-        miss_rate: told.miss_rate,
+        relative_iops: told.gives.rates.iops / poll_iops,
+        cpu_pct: told.gives.rates.cpu_pct,
+        miss_rate: told.gives.rates.miss_rate,
     })
 }
 

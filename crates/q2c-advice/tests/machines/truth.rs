@@ -87,8 +87,8 @@ impl Truth {
 
     fn over(&self, outcome: &Outcome) -> Ratios {
         (
-            outcome.iops / self.poll.iops,
-            outcome.kiops_per_core / self.poll.kiops_per_core,
+            outcome.gives.rates.iops / self.poll.gives.rates.iops,
+            outcome.gives.kiops_per_core / self.poll.gives.kiops_per_core,
         )
     }
 
@@ -234,11 +234,13 @@ pub fn by_simulation_alone(seed: u64) -> Score {
         .collect();
     let (objective, limits) = (Objective::KiopsPerCore, Limits::default());
     let choice = choose(&outcomes, &eligible, &poll, objective, &limits);
-    let pays = |&i: &usize| outcomes[i].kiops_per_core > poll.kiops_per_core * WORTH;
+    let pays = |&i: &usize| outcomes[i].gives.kiops_per_core > poll.gives.kiops_per_core * WORTH;
     let best = choice.best.filter(pays);
     let (verdict, method) = match best {
         Some(i) => (Verdict::Rule, LaneMethod::Hybrid(grid.policies[i].clone())),
-        None if interrupt.iops >= choice.floor_iops => (Verdict::NoRoom, LaneMethod::Interrupt),
+        None if interrupt.gives.rates.iops >= choice.floor_iops => {
+            (Verdict::NoRoom, LaneMethod::Interrupt)
+        }
         None => (Verdict::NoRoom, LaneMethod::Poll),
     };
     let lanes = machine.recording(TRIALS_NS);

@@ -2,6 +2,8 @@
 
 use crate::run::{LaneData, PhaseData};
 use crate::sample::Sample;
+use q2c_model::{Latencies, Rates};
+use q2c_stats::{mean, percentile};
 
 /// Sums and latencies of a phase, of one lane or of several together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,6 +39,30 @@ pub struct PhaseStats {
 }
 
 impl PhaseStats {
+    /// Speed, cost and sleeps. Miss rate and effective sleep are 0 when hybrid polling handled no
+    /// I/O.
+    #[must_use]
+    pub fn rates(&self) -> Rates<f64> {
+        Rates {
+            iops: self.iops(),
+            cpu_pct: self.cpu_pct(),
+            miss_rate: self.miss_rate(),
+            effective_sleep_ns: self.effective_sleep_ns(),
+        }
+    }
+
+    /// Mean and percentiles of the latencies.
+    #[must_use]
+    pub fn latency(&self) -> Latencies<f64> {
+        let at = |q| percentile(&self.latencies, q);
+        Latencies {
+            mean_ns: mean(&self.latencies),
+            p50_ns: at(0.5),
+            p99_ns: at(0.99),
+            p999_ns: at(0.999),
+        }
+    }
+
     /// I/Os per second, of all lanes together.
     #[must_use]
     pub fn iops(&self) -> f64 {
@@ -77,7 +103,7 @@ impl PhaseStats {
     }
 }
 
-pub(super) fn ratio(sum: f64, of: u64) -> f64 {
+fn ratio(sum: f64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { sum / of as f64 }
 }
 

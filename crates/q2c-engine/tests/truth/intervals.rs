@@ -33,11 +33,11 @@ fn the_numbers_of_the_intervals_add_up_to_those_of_the_phase() {
         let mut from = 0.0;
         let (mut ios, mut misses, mut asked) = (0.0, 0.0, 0.0);
         for part in &parts {
-            let count = part.iops * (part.end_s - from);
+            let count = part.stats.iops() * (part.end_s - from);
             from = part.end_s;
             ios += count;
-            misses += part.miss_rate * count;
-            asked += part.effective_sleep_ns * count;
+            misses += part.stats.miss_rate() * count;
+            asked += part.stats.effective_sleep_ns() * count;
         }
         let edge = data.begin.t_ns + (from * 1e9).round() as u64;
         let inside: Vec<&Sample> = samples.iter().filter(|s| s.reaped_ns() < edge).collect();
@@ -88,10 +88,8 @@ fn cpu_per_interval_follows_the_work() {
     // The lane has a whole CPU, or a share of it on a machine with other work.
     assert!(whole[0] > 10.0 && whole[1] < 5.0, "{whole:?} %");
     for (phase, whole) in whole.iter().enumerate() {
-        let parts = intervals(lane, phase, LENGTH)
-            .into_iter()
-            .map(|i| i.cpu_pct);
-        let known: Vec<f64> = parts.filter(|pct| pct.is_finite()).collect();
+        let parts = intervals(lane, phase, LENGTH).into_iter();
+        let known: Vec<f64> = parts.filter_map(|i| i.cpu_pct).collect();
         assert!(known.len() >= 7, "{known:?}");
         let mean = q2c_stats::mean(&known);
         // On a machine with other work a reading may lie some milliseconds beside its edge.

@@ -67,18 +67,7 @@ fn row(line: &Line<'_>) -> Row {
         mode: (mode != Kept::AsAsked).then(|| mode::words(&cell.effective_mode.was)),
         differs: mode == Kept::Differs,
         proof: label::proof(&cell.effective_mode),
-        ios: ios(cell.measured.ios, cell.measured.errors),
+        ios: format!("{} I/Os", quantity::count(cell.measured.ios)),
         fields: METRICS.iter().map(field).collect(),
-    }
-}
-
-fn ios(ios: u64, errors: u64) -> String {
-    match errors {
-        0 => format!("{} I/Os", quantity::count(ios)),
-        n => format!(
-            "{} I/Os, {} failed",
-            quantity::count(ios),
-            quantity::count(n)
-        ),
     }
 }

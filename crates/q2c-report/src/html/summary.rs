@@ -77,7 +77,7 @@ fn advise(result: &TuneResult, recommendation: &Recommendation) -> Advice {
             policy: cell.method.detail(),
             recommended: recommended(cell),
             iops: median(&relative.iops, 100.0),
-            cpu: median(&measured.cpu_pct, 1.0),
+            cpu: median(&measured.rates.cpu_pct, 1.0),
             per_core: median(&relative.kiops_per_core, 1.0),
             bar: share(relative.kiops_per_core.median, most),
             below_floor: cell.method != Method::POLL && relative.iops.median < recommendation.floor,
@@ -117,7 +117,7 @@ fn completeness(result: &TuneResult) -> Trust {
     let trials = result
         .cells
         .iter()
-        .map(|c| c.measured.iops)
+        .map(|c| c.measured.rates.iops)
         .min_by_key(|i| i.trials)
         .unwrap_or_default();
     let detail = match result.complete {

@@ -8,9 +8,10 @@ use crate::columns::RATES;
 use crate::quantity::{count, duration, number};
 use crate::shortlist::shortlist;
 use askama::Template;
+use q2c_model::Simulated;
 use q2c_result::Warning;
-use q2c_result::sweep::{Rates, SweepAnswer, SweepResult};
-use q2c_result::tune::{Prediction, Sweep, SweepCell};
+use q2c_result::sweep::{SweepAnswer, SweepResult};
+use q2c_result::tune::{Sweep, SweepCell};
 
 /// A row of a trace's table.
 struct Row {
@@ -171,11 +172,11 @@ fn verdict(result: &SweepResult, answer: &SweepAnswer) -> String {
     )
 }
 
-fn row(name: &str, best: bool, rates: &Rates) -> Row {
-    let told = |(column, of): &(&str, fn(&Rates) -> f64)| match *column {
-        name if name.ends_with("_ns") || name.ends_with("ns_per_io") => duration(of(rates), "µ"),
-        "miss_rate" | "t_over" | "t_under" => format!("{:.2} %", of(rates) * 100.0),
-        _ => number(of(rates)),
+fn row(name: &str, best: bool, figures: &Simulated) -> Row {
+    let told = |(column, of): &(&str, fn(&Simulated) -> f64)| match *column {
+        name if name.ends_with("_ns") || name.ends_with("ns_per_io") => duration(of(figures), "µ"),
+        "miss_rate" | "t_over" | "t_under" => format!("{:.2} %", of(figures) * 100.0),
+        _ => number(of(figures)),
     };
     Row {
         name: name.to_owned(),
@@ -196,7 +197,7 @@ fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
         rule: cell.rule.clone(),
         policy: cell.policy.clone(),
         params: cell.params.clone(),
-        gives: prediction(&cell.gives),
+        gives: cell.gives.into(),
     };
     let input = &result.inputs[answer.input];
     Sweep {
@@ -206,20 +207,9 @@ fn as_sweep(result: &SweepResult, answer: &SweepAnswer) -> Sweep {
         cells: own.map(cell).collect(),
         pareto: answer.pareto.iter().map(|i| i - first).collect(),
         best: answer.best.map(|i| i - first),
-        oracle: prediction(&answer.oracle),
-        poll: prediction(&answer.poll),
+        oracle: answer.oracle.into(),
+        poll: answer.poll.into(),
         floor: answer.floor.clone(),
         floor_iops: answer.floor_iops,
-    }
-}
-
-fn prediction(rates: &Rates) -> Prediction {
-    Prediction {
-        iops: rates.iops,
-        cpu_pct: rates.cpu_pct,
-        miss_rate: rates.miss_rate,
-        effective_sleep_ns: rates.effective_sleep_ns,
-        kiops_per_core: rates.kiops_per_core,
-        p99_ns: rates.p99_ns,
     }
 }

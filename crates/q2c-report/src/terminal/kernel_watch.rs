@@ -9,13 +9,13 @@ type Column = (&'static str, fn(&KernelInterval) -> Option<String>);
 
 const COLUMNS: [Column; 9] = [
     ("delay", |i| Some(delay(i.io_poll_delay?))),
-    ("IOPS", |i| Some(quantity::iops(i.iops))),
+    ("IOPS", |i| i.rates.iops.map(quantity::iops)),
     ("slept for", |i| share(i.slept, i.polled)),
-    ("missed", |i| Some(percent(i.miss_rate? * 100.0))),
-    ("effective", |i| Some(time(i.effective_sleep_ns?))),
+    ("missed", |i| Some(percent(i.rates.miss_rate? * 100.0))),
+    ("effective", |i| Some(time(i.rates.effective_sleep_ns?))),
     ("asked", |i| Some(time(i.asked_ns?))),
     ("slept", |i| Some(time(i.slept_ns?))),
-    ("CPU", |i| Some(percent(i.cpu_pct?))),
+    ("CPU", |i| Some(percent(i.rates.cpu_pct?))),
     ("threads", |i| Some(i.threads.to_string())),
 ];
 
@@ -67,6 +67,7 @@ fn line(first: &str, fields: impl Iterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_model::Rates;
 
     #[test]
     fn a_line_stands_under_its_head() {
@@ -74,13 +75,15 @@ mod tests {
             io_poll_delay: Some(0),
             polled: 2_000,
             slept: 1_000,
-            iops: 2_000.0,
-            miss_rate: Some(0.125),
-            effective_sleep_ns: Some(20_500.0),
+            rates: Rates {
+                iops: Some(2_000.0),
+                cpu_pct: Some(61.0),
+                miss_rate: Some(0.125),
+                effective_sleep_ns: Some(20_500.0),
+            },
             asked_ns: Some(41_000.0),
             slept_ns: Some(52_000.0),
             threads: 2,
-            cpu_pct: Some(61.0),
             ..KernelInterval::default()
         };
         let wanted = "   1.00 s    kernel    2.00 K    50.0 %    12.5 %   20.5 us   41.0 us   52.0 us    61.0 %         2";

@@ -6,7 +6,8 @@ use super::table;
 use crate::quantity::{count, duration, number};
 use crate::shortlist::shortlist;
 use comfy_table::Cell;
-use q2c_result::sweep::{Best, Rates, SweepAnswer, SweepResult};
+use q2c_model::Simulated;
+use q2c_result::sweep::{Best, SweepAnswer, SweepResult};
 
 const HEAD: [&str; 11] = [
     "policy",
@@ -82,8 +83,8 @@ fn rows(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
     let mut table = table::empty(screen);
     table.set_header(HEAD.map(|head| screen.cell(Tone::Strong, head)));
     let bounds = [("poll", &answer.poll), ("oracle (bound)", &answer.oracle)];
-    for (name, rates) in bounds {
-        table.add_row(row(name, rates, Tone::Dim, screen));
+    for (name, figures) in bounds {
+        table.add_row(row(name, figures, Tone::Dim, screen));
     }
     let (shown, hidden) = shortlist(result, answer);
     for index in shown {
@@ -105,19 +106,19 @@ fn rows(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String {
     table::text(&table) + &hidden
 }
 
-fn row(name: &str, rates: &Rates, tone: Tone, screen: Screen) -> Vec<Cell> {
+fn row(name: &str, figures: &Simulated, tone: Tone, screen: Screen) -> Vec<Cell> {
     let short = |ns: f64| duration(ns, "u");
     let numbers = [
-        format!("{:.0}", rates.iops),
-        format!("{:.1}", rates.cpu_pct),
-        short(rates.cpu_ns_per_io),
-        number(rates.kiops_per_core),
-        format!("{:.2}", rates.miss_rate * 100.0),
-        short(rates.effective_sleep_ns),
-        format!("{:.2}", rates.t_over * 100.0),
-        format!("{:.1}", rates.t_under * 100.0),
-        short(rates.p50_ns),
-        short(rates.p99_ns),
+        format!("{:.0}", figures.rates.iops),
+        format!("{:.1}", figures.rates.cpu_pct),
+        short(figures.cpu_ns_per_io),
+        number(figures.kiops_per_core),
+        format!("{:.2}", figures.rates.miss_rate * 100.0),
+        short(figures.rates.effective_sleep_ns),
+        format!("{:.2}", figures.t_over * 100.0),
+        format!("{:.1}", figures.t_under * 100.0),
+        short(figures.latencies.p50_ns),
+        short(figures.latencies.p99_ns),
     ];
     std::iter::once(screen.cell(tone, name))
         .chain(numbers.iter().map(|n| screen.cell(Tone::Plain, n)))
@@ -146,9 +147,9 @@ fn verdict(result: &SweepResult, answer: &SweepAnswer, screen: Screen) -> String
             words.extend(answer.of_linux.map(|s| {
                 format!(
                     "{s:.2} times the KIOPS/core of Linux's rule ({:.0} IOPS, {:.1} % CPU, {:.2} % missed)",
-                    answer.linux.iops,
-                    answer.linux.cpu_pct,
-                    answer.linux.miss_rate * 100.0
+                    answer.linux.rates.iops,
+                    answer.linux.rates.cpu_pct,
+                    answer.linux.rates.miss_rate * 100.0
                 )
             }));
             text += &screen.note(

@@ -23,19 +23,19 @@ pub struct Gauge {
 pub static GAUGES: [Gauge; 7] = [
     Gauge {
         name: "IOPS",
-        value: |n| Some(n.iops),
+        value: |n| n.rates.iops,
         text: quantity::iops,
         top: None,
     },
     Gauge {
         name: "missed",
-        value: |n| Some(n.miss_rate? * 100.0),
+        value: |n| Some(n.rates.miss_rate? * 100.0),
         text: percent,
         top: Some(100.0),
     },
     Gauge {
         name: "asked",
-        value: |n| n.effective_sleep_ns,
+        value: |n| n.rates.effective_sleep_ns,
         text: time,
         top: None,
     },
@@ -47,7 +47,7 @@ pub static GAUGES: [Gauge; 7] = [
     },
     Gauge {
         name: "CPU",
-        value: |n| Some(n.cpu_pct),
+        value: |n| n.rates.cpu_pct,
         text: percent,
         top: Some(100.0),
     },
@@ -192,16 +192,19 @@ fn row(method: &WatchMethod, with_behind: bool, screen: Screen) -> Vec<comfy_tab
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_model::Rates;
     use q2c_policy::method::Means;
     use q2c_result::mode::{Mode, ModeKind};
 
     fn numbers() -> WatchNumbers {
         WatchNumbers {
-            iops: 12_340.0,
-            miss_rate: Some(0.125),
-            effective_sleep_ns: Some(21_100.0),
+            rates: Rates {
+                iops: Some(12_340.0),
+                cpu_pct: Some(71.5),
+                miss_rate: Some(0.125),
+                effective_sleep_ns: Some(21_100.0),
+            },
             slept_ns: None,
-            cpu_pct: 71.5,
             p50_ns: Some(80_900.0),
             p99_ns: Some(2.5e6),
             switches_per_io: 1.0,

@@ -1,9 +1,9 @@
 //! Tests the page of a sweep in a browser.
 
 use crate::page::Page;
-use q2c_model::{Bytes, Nanos};
+use q2c_model::{Bytes, Nanos, Rates, Simulated};
 use q2c_result::sweep::{
-    Best, Rates, SCHEMA, SimCell, Speed, SweepAnswer, SweepInput, SweepResult, Timeline,
+    Best, SCHEMA, SimCell, Speed, SweepAnswer, SweepInput, SweepResult, Timeline,
 };
 use serde_json::json;
 
@@ -19,12 +19,15 @@ fn result() -> SweepResult {
         ("min", "min:ratio=60%,period=2ms", Some((0.6, 2e6))),
         ("pas", "pas:up=0.01", None),
     ];
-    let rates = |n: usize| Rates {
-        iops: 10_000.0 - 10.0 * n as f64,
-        cpu_pct: 60.0 - n as f64,
+    let gives = |n: usize| Simulated {
+        rates: Rates {
+            iops: 10_000.0 - 10.0 * n as f64,
+            cpu_pct: 60.0 - n as f64,
+            miss_rate: 0.01 * n as f64,
+            ..Rates::default()
+        },
         kiops_per_core: 16.0 + n as f64,
-        miss_rate: 0.01 * n as f64,
-        ..Rates::default()
+        ..Simulated::default()
     };
     let cell = |input: usize, n: usize| SimCell {
         input,
@@ -36,12 +39,12 @@ fn result() -> SweepResult {
                 [("ratio".to_owned(), ratio), ("period".to_owned(), period)].into()
             }),
         bs: Bytes(4096),
-        gives: rates(n),
+        gives: gives(n),
     };
     let answer = |input: usize| SweepAnswer {
         input,
-        poll: rates(0),
-        oracle: rates(9),
+        poll: gives(0),
+        oracle: gives(9),
         best: Some(input * 5 + 4),
         floor_iops: 9_975.0,
         pareto: vec![input * 5, input * 5 + 4],
@@ -73,7 +76,7 @@ fn result() -> SweepResult {
         }),
         best_worst_case: None,
         pareto: vec![],
-        oracle: rates(9),
+        oracle: gives(9),
         timeline: Some(Timeline {
             policy: HOSTILE.to_owned(),
             at_ns: vec![0.0, 1e5, 2e5],

@@ -85,7 +85,7 @@ mod tests {
                 seed: 1,
             };
             let out = simulate(&[lane], &cost, Waiting::rules(rule.build(1)), drive);
-            out.miss_rate < 0.5
+            out.gives.rates.miss_rate < 0.5
         };
         assert!(!recovers(7_000.0), "d / (1 - r) = 8 us");
         assert!(recovers(9_000.0));

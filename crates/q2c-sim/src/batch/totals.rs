@@ -3,6 +3,7 @@
 use super::costs::Costs;
 use super::piece::Piece;
 use crate::outcome::Outcome;
+use q2c_model::{Latencies, Rates, Simulated};
 use std::ops::Sub;
 
 /// Sums since the trace's start. Times are whole nanoseconds.
@@ -75,18 +76,24 @@ impl Snapshot {
         let iops = n / wall * 1e9;
         Outcome {
             ios: ios as u64,
-            iops,
-            cpu_pct: cpu / wall * 100.0,
-            cpu_ns_per_io: cpu / n,
-            kiops_per_core: iops / 1e3 / ((cpu + other) / wall),
-            miss_rate: t.misses as f64 / n,
-            effective_sleep_ns: t.asked as f64 / n,
-            t_over: t.late as f64 / waited,
-            t_under: t.polled as f64 / waited,
-            mean_ns: (submitted + t.observed) as f64 / n,
-            p50_ns: ranks[0],
-            p99_ns: ranks[1],
-            p999_ns: ranks[2],
+            gives: Simulated {
+                rates: Rates {
+                    iops,
+                    cpu_pct: cpu / wall * 100.0,
+                    miss_rate: t.misses as f64 / n,
+                    effective_sleep_ns: t.asked as f64 / n,
+                },
+                cpu_ns_per_io: cpu / n,
+                kiops_per_core: iops / 1e3 / ((cpu + other) / wall),
+                t_over: t.late as f64 / waited,
+                t_under: t.polled as f64 / waited,
+                latencies: Latencies {
+                    mean_ns: (submitted + t.observed) as f64 / n,
+                    p50_ns: ranks[0],
+                    p99_ns: ranks[1],
+                    p999_ns: ranks[2],
+                },
+            },
         }
     }
 }

@@ -15,12 +15,15 @@ fn late_completions_delay_what_follows_or_queue_it() {
     let cost = wakes_late(2_000.0);
     let lanes = [lane];
     let closed = simulate(&lanes, &cost, fixed(), Drive::once(1));
-    assert_eq!((closed.ios, closed.mean_ns), (3, 30_000.0));
-    assert!((closed.iops - 3.0 / 135e-6).abs() < 1e-6 * closed.iops);
+    assert_eq!((closed.ios, closed.gives.latencies.mean_ns), (3, 30_000.0));
+    assert!((closed.gives.rates.iops - 3.0 / 135e-6).abs() < 1e-6 * closed.gives.rates.iops);
 
     let open = simulate_with(Arrival::Recorded, &lanes, &cost, fixed(), Drive::once(1));
-    assert_eq!((open.ios, open.mean_ns), (3, 35_000.0));
-    assert_eq!((open.p50_ns, open.p99_ns), (35_000.0, 40_000.0));
+    assert_eq!((open.ios, open.gives.latencies.mean_ns), (3, 35_000.0));
+    assert_eq!(
+        (open.gives.latencies.p50_ns, open.gives.latencies.p99_ns),
+        (35_000.0, 40_000.0)
+    );
 }
 
 /// Where nothing is late, both loops reproduce the recording.
@@ -38,10 +41,10 @@ fn both_are_the_recording_when_nothing_is_late() {
         )
     };
     let (closed, open) = (of(Arrival::Think), of(Arrival::Recorded));
-    assert_eq!(closed.iops, open.iops);
-    assert_eq!(closed.mean_ns, open.mean_ns);
+    assert_eq!(closed.gives.rates.iops, open.gives.rates.iops);
+    assert_eq!(closed.gives.latencies.mean_ns, open.gives.latencies.mean_ns);
     // 3 I/Os in 3 x (0.5 + 5) + 60 us.
-    assert!((closed.iops - 3.0 / 76.5e-6).abs() < 1e-6 * closed.iops);
+    assert!((closed.gives.rates.iops - 3.0 / 76.5e-6).abs() < 1e-6 * closed.gives.rates.iops);
 }
 
 /// A single pass counts each I/O once and leaves out those that begin in the warm-up.
@@ -64,5 +67,5 @@ fn one_pass_counts_each_once() {
     };
     let later = simulate(&lanes, &wakes_late(0.0), Waiting::poll(lanes.len()), drive);
     assert_eq!(later.ios, 50, "the first lane's second half");
-    assert!((later.iops - 50.0 / 500e-6).abs() < 1.0);
+    assert!((later.gives.rates.iops - 50.0 / 500e-6).abs() < 1.0);
 }

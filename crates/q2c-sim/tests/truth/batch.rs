@@ -32,18 +32,24 @@ fn batch(
 fn agree(got: &Outcome, wanted: &Outcome, percentiles: bool) -> Result<(), String> {
     let exact = |o: &Outcome| {
         [
-            o.iops,
-            o.cpu_pct,
-            o.cpu_ns_per_io,
-            o.kiops_per_core,
-            o.miss_rate,
-            o.effective_sleep_ns,
-            o.t_over,
-            o.t_under,
-            o.mean_ns,
+            o.gives.rates.iops,
+            o.gives.rates.cpu_pct,
+            o.gives.cpu_ns_per_io,
+            o.gives.kiops_per_core,
+            o.gives.rates.miss_rate,
+            o.gives.rates.effective_sleep_ns,
+            o.gives.t_over,
+            o.gives.t_under,
+            o.gives.latencies.mean_ns,
         ]
     };
-    let ranks = |o: &Outcome| [o.p50_ns, o.p99_ns, o.p999_ns];
+    let ranks = |o: &Outcome| {
+        [
+            o.gives.latencies.p50_ns,
+            o.gives.latencies.p99_ns,
+            o.gives.latencies.p999_ns,
+        ]
+    };
     let near = |(a, b): (f64, f64)| (a - b).abs() <= 0.008 * b;
     let all = exact(got)
         .into_iter()
@@ -347,15 +353,19 @@ fn a_constant_device_in_closed_form() {
             let sleep = f64::from(*ratio) * wait / 100.0;
             let polled = wait - sleep - late;
             let cpu = submit + gap + (polled + 700.0).min(wait);
-            assert_eq!((got.miss_rate, got.t_over), (0.0, 0.0), "{ratio} %");
-            assert_eq!(got.effective_sleep_ns, sleep);
-            assert!(same(got.t_under, polled / wait), "{ratio} %");
-            assert!(same(got.cpu_ns_per_io, cpu), "{ratio} %");
+            assert_eq!(
+                (got.gives.rates.miss_rate, got.gives.t_over),
+                (0.0, 0.0),
+                "{ratio} %"
+            );
+            assert_eq!(got.gives.rates.effective_sleep_ns, sleep);
+            assert!(same(got.gives.t_under, polled / wait), "{ratio} %");
+            assert!(same(got.gives.cpu_ns_per_io, cpu), "{ratio} %");
             // The counted I/Os begin from 20 to 120 ms, one every 31.5 us: numbers 635 to 3809.
             assert_eq!(got.ios, 3_175, "{ratio} %");
             let u2c = submit + wait;
             assert!(
-                !percentiles || (got.p99_ns - u2c).abs() <= 0.008 * u2c,
+                !percentiles || (got.gives.latencies.p99_ns - u2c).abs() <= 0.008 * u2c,
                 "{ratio} %"
             );
         }

@@ -43,14 +43,19 @@ fn rates(got: &Outcome, period: u64, cpu: f64, other: f64) {
     let ios = begun(period);
     let iops = ios as f64 / 0.0325;
     assert_eq!(got.ios, ios);
-    close(got.iops, iops);
-    close(got.cpu_ns_per_io, cpu);
-    close(got.cpu_pct, iops * cpu / 1e9 * 100.0);
-    close(got.kiops_per_core, 1e6 / (cpu + other));
+    close(got.gives.rates.iops, iops);
+    close(got.gives.cpu_ns_per_io, cpu);
+    close(got.gives.rates.cpu_pct, iops * cpu / 1e9 * 100.0);
+    close(got.gives.kiops_per_core, 1e6 / (cpu + other));
 }
 
 fn latency(got: &Outcome, ns: f64) {
-    for percentile in [got.mean_ns, got.p50_ns, got.p99_ns, got.p999_ns] {
+    for percentile in [
+        got.gives.latencies.mean_ns,
+        got.gives.latencies.p50_ns,
+        got.gives.latencies.p99_ns,
+        got.gives.latencies.p999_ns,
+    ] {
         close(percentile, ns);
     }
 }
@@ -60,14 +65,14 @@ fn polling() {
     let got = thirty_us(&costs(), Waiting::poll(1));
     assert_eq!(got.ios, 1_000);
     rates(&got, 32_500, 32_500.0, 100.0);
-    close(got.cpu_pct, 100.0);
+    close(got.gives.rates.cpu_pct, 100.0);
     latency(&got, 32_000.0);
     assert_eq!(
         (
-            got.miss_rate,
-            got.effective_sleep_ns,
-            got.t_over,
-            got.t_under
+            got.gives.rates.miss_rate,
+            got.gives.rates.effective_sleep_ns,
+            got.gives.t_over,
+            got.gives.t_under
         ),
         (0.0, 0.0, 0.0, 1.0)
     );
@@ -84,9 +89,13 @@ fn a_fixed_sleep_that_is_clear() {
         400.0,
     );
     latency(&got, 32_000.0);
-    close(got.t_under, 7_000.0 / 30_000.0);
+    close(got.gives.t_under, 7_000.0 / 30_000.0);
     assert_eq!(
-        (got.miss_rate, got.effective_sleep_ns, got.t_over),
+        (
+            got.gives.rates.miss_rate,
+            got.gives.rates.effective_sleep_ns,
+            got.gives.t_over
+        ),
         (0.0, 20_000.0, 0.0)
     );
 }
@@ -97,9 +106,13 @@ fn a_fixed_sleep_that_is_late() {
     let got = thirty_us(&costs(), rule("fixed:40us", 1));
     rates(&got, 2_000 + 42_200 + 500, 2_000.0 + 3_100.0 + 500.0, 400.0);
     latency(&got, 44_200.0);
-    close(got.t_over, 12_200.0 / 30_000.0);
+    close(got.gives.t_over, 12_200.0 / 30_000.0);
     assert_eq!(
-        (got.miss_rate, got.effective_sleep_ns, got.t_under),
+        (
+            got.gives.rates.miss_rate,
+            got.gives.rates.effective_sleep_ns,
+            got.gives.t_under
+        ),
         (1.0, 40_000.0, 0.0)
     );
 }
@@ -122,12 +135,12 @@ fn the_hit_delay_depends_on_the_distance() {
     ] {
         let got = thirty_us(&cost, rule(&format!("fixed:{asked}ns"), 1));
         latency(&got, 2_000.0 + observed);
-        assert_eq!(got.miss_rate, 1.0, "{asked}");
+        assert_eq!(got.gives.rates.miss_rate, 1.0, "{asked}");
     }
     // With 1 ns less the completion comes after the wake-up.
     let got = thirty_us(&cost, rule("fixed:26999ns", 1));
     latency(&got, 32_000.0);
-    assert_eq!(got.miss_rate, 0.0);
+    assert_eq!(got.gives.rates.miss_rate, 0.0);
 }
 
 /// A hit delay too short to reach the completion does not make the I/O faster than the device.
@@ -144,7 +157,11 @@ fn interrupts() {
     rates(&got, 2_000 + 34_000 + 500, 6_500.0, 1_300.0);
     latency(&got, 36_000.0);
     assert_eq!(
-        (got.miss_rate, got.effective_sleep_ns, got.t_under),
+        (
+            got.gives.rates.miss_rate,
+            got.gives.rates.effective_sleep_ns,
+            got.gives.t_under
+        ),
         (0.0, 0.0, 0.0)
     );
 }
@@ -185,14 +202,14 @@ fn a_rule_may_do_each() {
         Waiting::rules(vec![Box::new(InTurn(0))]),
         drive(134_000, 1_340_000),
     );
-    assert_eq!((got.ios, got.effective_sleep_ns), (40, 5_000.0));
+    assert_eq!((got.ios, got.gives.rates.effective_sleep_ns), (40, 5_000.0));
     close(
-        got.cpu_ns_per_io,
+        got.gives.cpu_ns_per_io,
         (12_000.0 + 32_500.0 + 32_500.0 + 6_500.0) / 4.0,
     );
-    close(got.mean_ns, 33_000.0);
+    close(got.gives.latencies.mean_ns, 33_000.0);
     close(
-        got.kiops_per_core,
+        got.gives.kiops_per_core,
         4e6 / (83_500.0 + 400.0 + 100.0 + 100.0 + 1_300.0),
     );
 }
@@ -212,7 +229,7 @@ fn what_a_sleep_adds_to_latency_and_submission() {
         400.0,
     );
     latency(&got, 32_370.0);
-    assert_eq!(got.miss_rate, 0.0);
+    assert_eq!(got.gives.rates.miss_rate, 0.0);
     assert_eq!(
         thirty_us(&cost, Waiting::poll(1)),
         thirty_us(&costs(), Waiting::poll(1))
@@ -228,12 +245,16 @@ fn delays_are_drawn_evenly() {
     cost.wake_clear.z = vec![-1.0, 1.0];
     let lane = recording(2_000, [23_000], 500);
     let got = one(&lane, &cost, rule("fixed:20us", 1), drive(0, 1_000_000_000));
-    assert!((got.miss_rate - 0.5).abs() < 0.025, "{}", got.miss_rate);
+    assert!(
+        (got.gives.rates.miss_rate - 0.5).abs() < 0.025,
+        "{}",
+        got.gives.rates.miss_rate
+    );
     // A delay is never negative: a sleep of 20 us lasts at least 20 us, however far below the draw
     // lies.
     cost.wake_clear.z = vec![-9.0];
     let got = one(&lane, &cost, rule("fixed:20us", 1), drive(0, 1_000_000));
-    close(got.t_under, 3_000.0 / 23_000.0);
+    close(got.gives.t_under, 3_000.0 / 23_000.0);
 }
 
 /// Sleeps of 20 us wake at 23 us. A completion at 30 us disturbs them from `lead` before it on.
@@ -249,14 +270,17 @@ fn a_completion_within_the_lead_counts_as_hit() {
         thirty_us(&cost, rule("fixed:20us", 1))
     };
     let clear = with(6_999.0);
-    assert_eq!(clear.miss_rate, 0.0);
+    assert_eq!(clear.gives.rates.miss_rate, 0.0);
     latency(&clear, 32_000.0);
-    close(clear.cpu_ns_per_io, 2_000.0 + 2_500.0 + 7_000.0 + 500.0);
+    close(
+        clear.gives.cpu_ns_per_io,
+        2_000.0 + 2_500.0 + 7_000.0 + 500.0,
+    );
     let hit = with(7_000.0);
     rates(&hit, 2_000 + 30_700 + 500, 2_000.0 + 3_100.0 + 500.0, 400.0);
     latency(&hit, 2_000.0 + 30_000.0 + 700.0);
-    assert_eq!((hit.miss_rate, hit.t_under), (1.0, 0.0));
-    close(hit.t_over, 700.0 / 30_000.0);
+    assert_eq!((hit.gives.rates.miss_rate, hit.gives.t_under), (1.0, 0.0));
+    close(hit.gives.t_over, 700.0 / 30_000.0);
 }
 
 /// After a hit within the lead the wake-up may come after the completion: at 20 us and the hit
@@ -271,7 +295,7 @@ fn a_hit_within_the_lead_has_the_hit_delay() {
     };
     let got = thirty_us(&cost, rule("fixed:20us", 1));
     latency(&got, 2_000.0 + 20_000.0 + 12_000.0 + 700.0);
-    assert_eq!(got.miss_rate, 1.0);
+    assert_eq!(got.gives.rates.miss_rate, 1.0);
 }
 
 /// The lead counts back from the completion after a sleep, which is 250 ns later than with polling.
@@ -283,7 +307,10 @@ fn the_lead_counts_from_the_sleepers_completion() {
             added_latency_ns: Curve::constant(250.0),
             ..costs()
         };
-        thirty_us(&cost, rule("fixed:20us", 1)).miss_rate
+        thirty_us(&cost, rule("fixed:20us", 1))
+            .gives
+            .rates
+            .miss_rate
     };
     assert_eq!((miss_rate(7_249.0), miss_rate(7_250.0)), (0.0, 1.0));
 }
@@ -305,7 +332,7 @@ fn a_clear_delay_keeps_its_bounds() {
             cost.wake_clear.most_ns = line(4_000.0, 6_000.0);
         }
         let got = thirty_us(&cost, rule("fixed:20us", 1));
-        (got.t_under * 30_000.0, got.miss_rate)
+        (got.gives.t_under * 30_000.0, got.gives.rates.miss_rate)
     };
     let same = |got: (f64, f64), polled: f64, missed: f64| {
         close(got.0, polled);
@@ -341,7 +368,7 @@ fn the_least_delay_is_zero() {
     cost.wake_clear.z = vec![-9.0];
     cost.wake_clear.least_ns = Curve::constant(-500.0);
     let got = thirty_us(&cost, rule("fixed:20us", 1));
-    close(got.t_under, 10_000.0 / 30_000.0);
+    close(got.gives.t_under, 10_000.0 / 30_000.0);
 }
 
 /// The oracle asks for latency - lead - 1 ns - delay, and polls the lead and 1 ns.
@@ -355,7 +382,11 @@ fn the_oracle_sleeps_up_to_the_completion() {
         let got = thirty_us(&cost, Waiting::Oracle);
         rates(&got, 32_500, 2_000.0 + 2_500.0 + polled + 500.0, 400.0);
         assert_eq!(
-            (got.miss_rate, got.effective_sleep_ns, got.t_over),
+            (
+                got.gives.rates.miss_rate,
+                got.gives.rates.effective_sleep_ns,
+                got.gives.t_over
+            ),
             (0.0, asked, 0.0)
         );
         latency(&got, 32_000.0);
@@ -373,7 +404,11 @@ fn the_oracle_polls_below_the_break_even() {
             ..costs()
         };
         let lane = recording(2_000, [device], 500);
-        one(&lane, &cost, Waiting::Oracle, drive(0, 1_000_000)).effective_sleep_ns > 0.0
+        one(&lane, &cost, Waiting::Oracle, drive(0, 1_000_000))
+            .gives
+            .rates
+            .effective_sleep_ns
+            > 0.0
     };
     // The CPU saved is 30 us less the time still polled, 1 ns or 4,001 ns.
     assert!(sleeps(0.0, 29_998.0, 30_000) && !sleeps(0.0, 29_999.0, 30_000));
@@ -388,7 +423,12 @@ fn percentiles_are_nearest_ranks() {
     let lane = recording(0, [10_000, 10_000, 40_000], 0);
     let got = one(&lane, &free(), Waiting::poll(1), drive(0, 600_000));
     assert_eq!(
-        (got.ios, got.p50_ns, got.p99_ns, got.mean_ns),
+        (
+            got.ios,
+            got.gives.latencies.p50_ns,
+            got.gives.latencies.p99_ns,
+            got.gives.latencies.mean_ns
+        ),
         (30, 10_000.0, 40_000.0, 20_000.0)
     );
 }

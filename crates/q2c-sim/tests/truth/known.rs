@@ -54,11 +54,15 @@ fn min_at_100_percent_is_fine_open_loop_and_runs_away_closed_loop() {
         drive(0, 10_000_000_000),
     );
     assert!(
-        got.miss_rate > 0.97,
+        got.gives.rates.miss_rate > 0.97,
         "closed loop: {} missed",
-        got.miss_rate
+        got.gives.rates.miss_rate
     );
-    assert!(got.p99_ns > 3e6, "closed loop: p99 {} ns", got.p99_ns);
+    assert!(
+        got.gives.latencies.p99_ns > 3e6,
+        "closed loop: p99 {} ns",
+        got.gives.latencies.p99_ns
+    );
 }
 
 /// At the published ratio the rule `min` is stable: it misses only at the start, within the
@@ -72,13 +76,13 @@ fn min_at_70_percent_does_not_run_away() {
         rule("min:70%,10ms", 1),
         drive(20_000_000, 1_000_000_000),
     );
-    assert_eq!(got.miss_rate, 0.0);
+    assert_eq!(got.gives.rates.miss_rate, 0.0);
     // The shortest time of a window is a little more than 30 us, so the sleep is a little more than
     // 70 % of 30 us.
     assert!(
-        (21_000.0..21_800.0).contains(&got.effective_sleep_ns),
+        (21_000.0..21_800.0).contains(&got.gives.rates.effective_sleep_ns),
         "{}",
-        got.effective_sleep_ns
+        got.gives.rates.effective_sleep_ns
     );
 }
 
@@ -107,13 +111,17 @@ fn oversleep_is_permanent_from_the_stability_bound_on() {
                 )
             };
             let stuck = after_a_slow_spell(bound - 100);
-            assert_eq!(stuck.miss_rate, 1.0, "{text} below the bound");
+            assert_eq!(stuck.gives.rates.miss_rate, 1.0, "{text} below the bound");
             // Because sleeps are whole nanoseconds, the sleep stops up to 0.5 / (1 - r) ns above
             // the limit.
-            let off = (stuck.effective_sleep_ns - lasting).abs();
-            assert!(off <= 6.0, "{text}: {}", stuck.effective_sleep_ns);
+            let off = (stuck.gives.rates.effective_sleep_ns - lasting).abs();
+            assert!(
+                off <= 6.0,
+                "{text}: {}",
+                stuck.gives.rates.effective_sleep_ns
+            );
             assert_eq!(
-                after_a_slow_spell(bound + 100).miss_rate,
+                after_a_slow_spell(bound + 100).gives.rates.miss_rate,
                 0.0,
                 "{text} above the bound"
             );

@@ -15,15 +15,18 @@ fn ten_and_thirty(text: &str, from: u64, length: u64) -> Outcome {
 #[test]
 fn lanes_share_the_window_of_a_rule_per_device() {
     assert_eq!(
-        ten_and_thirty("mean:50%,100us", 0, 110_000).effective_sleep_ns,
+        ten_and_thirty("mean:50%,100us", 0, 110_000)
+            .gives
+            .rates
+            .effective_sleep_ns,
         0.0
     );
     let got = ten_and_thirty("mean:50%,100us", 120_000, 50_000);
     // Between 120 and 170 us five I/Os of 10 us begin, and those of 30 us at 120 and 150 us.
     assert_eq!(got.ios, 7);
-    close(got.effective_sleep_ns, 7_308.0);
+    close(got.gives.rates.effective_sleep_ns, 7_308.0);
     let got = ten_and_thirty("min:50%,100us", 120_000, 50_000);
-    assert_eq!((got.ios, got.effective_sleep_ns), (7, 5_000.0));
+    assert_eq!((got.ios, got.gives.rates.effective_sleep_ns), (7, 5_000.0));
 }
 
 /// `uring` keeps its state per lane, and its sleep settles at a quarter of the lane's latency:
@@ -32,7 +35,10 @@ fn lanes_share_the_window_of_a_rule_per_device() {
 fn a_rule_per_lane_keeps_lanes_apart() {
     let got = ten_and_thirty("uring", 300_000, 30_000);
     assert_eq!(got.ios, 4);
-    close(got.effective_sleep_ns, (3.0 * 2_500.0 + 7_500.0) / 4.0);
+    close(
+        got.gives.rates.effective_sleep_ns,
+        (3.0 * 2_500.0 + 7_500.0) / 4.0,
+    );
 }
 
 /// The first lane's I/O completes after 1 ms. Until then the rule has learnt only of the second
@@ -46,7 +52,7 @@ fn a_rule_does_not_hear_of_a_completion_before_its_time() {
         rule("mean:50%,50us", 2),
         drive(60_000, 40_000),
     );
-    assert_eq!((got.ios, got.effective_sleep_ns), (4, 5_000.0));
+    assert_eq!((got.ios, got.gives.rates.effective_sleep_ns), (4, 5_000.0));
 }
 
 /// A submission that takes 100 us moves the decision to a time when the window from 10 to 60 us is
@@ -60,7 +66,7 @@ fn a_rule_decides_when_the_submission_has_returned() {
     // Before 110 us begin: the first lane's I/Os at 0, 10, 30 and 50 us, which poll, and at 70 and
     // 90 us, and the second lane's.
     assert_eq!(got.ios, 7);
-    close(got.effective_sleep_ns, 3.0 * 8_333.0 / 7.0);
+    close(got.gives.rates.effective_sleep_ns, 3.0 * 8_333.0 / 7.0);
 }
 
 #[test]
@@ -88,10 +94,13 @@ fn lanes_without_a_shared_rule_do_not_touch_each_other() {
             .map(|lane| run(std::slice::from_ref(lane)))
             .collect();
         assert_eq!(together.ios, alone.iter().map(|o| o.ios).sum::<u64>());
-        close(together.iops, alone.iter().map(|o| o.iops).sum());
         close(
-            together.cpu_pct,
-            alone.iter().map(|o| o.cpu_pct).sum::<f64>() / 4.0,
+            together.gives.rates.iops,
+            alone.iter().map(|o| o.gives.rates.iops).sum(),
+        );
+        close(
+            together.gives.rates.cpu_pct,
+            alone.iter().map(|o| o.gives.rates.cpu_pct).sum::<f64>() / 4.0,
         );
     }
 }

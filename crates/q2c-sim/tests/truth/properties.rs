@@ -91,7 +91,7 @@ proptest! {
         let polled = simulate(&lanes, &cost, Waiting::poll(lanes.len()), drive);
         for (name, method) in methods(lanes.len()) {
             let got = simulate(&lanes, &cost, method, drive);
-            prop_assert!(got.ios <= polled.ios && got.iops <= polled.iops, "{}", name);
+            prop_assert!(got.ios <= polled.ios && got.gives.rates.iops <= polled.gives.rates.iops, "{}", name);
         }
     }
 
@@ -102,10 +102,10 @@ proptest! {
         for text in rules() {
             let method = Waiting::rules(text.build(1));
             let got = one(&lane, &cost, method, drive(100_000, 3_000_000));
-            prop_assert!(got.miss_rate == 0.0 || got.t_over > 0.0, "{}: {:?}", text, got);
-            prop_assert!(got.t_over == 0.0 || got.miss_rate > 0.0 || interrupts(&text), "{}: {:?}", text, got);
-            prop_assert!((0.0..=1.0).contains(&got.miss_rate) && got.t_over >= 0.0, "{}", text);
-            prop_assert!((0.0..=1.0).contains(&got.t_under), "{}", text);
+            prop_assert!(got.gives.rates.miss_rate == 0.0 || got.gives.t_over > 0.0, "{}: {:?}", text, got);
+            prop_assert!(got.gives.t_over == 0.0 || got.gives.rates.miss_rate > 0.0 || interrupts(&text), "{}: {:?}", text, got);
+            prop_assert!((0.0..=1.0).contains(&got.gives.rates.miss_rate) && got.gives.t_over >= 0.0, "{}", text);
+            prop_assert!((0.0..=1.0).contains(&got.gives.t_under), "{}", text);
         }
     }
 
@@ -121,9 +121,9 @@ proptest! {
     fn the_oracle_is_never_worse_than_polling(lane in lane(), cost in cost()) {
         let drive = drive(100_000, 3_000_000);
         let (oracle, polled) = (one(&lane, &cost, Waiting::Oracle, drive), one(&lane, &cost, Waiting::poll(1), drive));
-        prop_assert_eq!((oracle.miss_rate, oracle.t_over), (0.0, 0.0));
-        prop_assert_eq!((oracle.ios, oracle.p99_ns), (polled.ios, polled.p99_ns));
-        prop_assert!(oracle.cpu_ns_per_io <= polled.cpu_ns_per_io * (1.0 + 1e-12));
+        prop_assert_eq!((oracle.gives.rates.miss_rate, oracle.gives.t_over), (0.0, 0.0));
+        prop_assert_eq!((oracle.ios, oracle.gives.latencies.p99_ns), (polled.ios, polled.gives.latencies.p99_ns));
+        prop_assert!(oracle.gives.cpu_ns_per_io <= polled.gives.cpu_ns_per_io * (1.0 + 1e-12));
     }
 
     /// Here costs do not depend on the sleep's length. A fixed sleep may then save at most the 1 ns
@@ -148,8 +148,8 @@ proptest! {
         let drive = drive(0, 3_000_000);
         let fixed = one(&lane, &cost, rule(&format!("fixed:{asked}ns"), 1), drive);
         let oracle = one(&lane, &cost, Waiting::Oracle, drive);
-        prop_assert_eq!(fixed.miss_rate, 0.0);
-        prop_assert!(oracle.cpu_ns_per_io <= fixed.cpu_ns_per_io + 1.0 + 1e-6, "{} {}", oracle.cpu_ns_per_io, fixed.cpu_ns_per_io);
+        prop_assert_eq!(fixed.gives.rates.miss_rate, 0.0);
+        prop_assert!(oracle.gives.cpu_ns_per_io <= fixed.gives.cpu_ns_per_io + 1.0 + 1e-6, "{} {}", oracle.gives.cpu_ns_per_io, fixed.gives.cpu_ns_per_io);
     }
 }
 
@@ -174,7 +174,7 @@ proptest! {
             [simulate(&lanes, &cost, rule(&rule_text, 1), drive), batch]
         };
         for (early, late) in with(less).iter().zip(&with(less + more)) {
-            let of = |o: &Outcome| [o.mean_ns, o.p50_ns, o.p99_ns, o.p999_ns, o.miss_rate];
+            let of = |o: &Outcome| [o.gives.latencies.mean_ns, o.gives.latencies.p50_ns, o.gives.latencies.p99_ns, o.gives.latencies.p999_ns, o.gives.rates.miss_rate];
             for (early, late) in of(early).into_iter().zip(of(late)) {
                 prop_assert!(late >= early, "{late} < {early}");
             }
@@ -202,10 +202,10 @@ fn the_seed_draws_the_delays() {
     };
     let (a, b) = (with(1), with(2));
     assert!(
-        a != b && (a.miss_rate - b.miss_rate).abs() < 0.03,
+        a != b && (a.gives.rates.miss_rate - b.gives.rates.miss_rate).abs() < 0.03,
         "{} {}",
-        a.miss_rate,
-        b.miss_rate
+        a.gives.rates.miss_rate,
+        b.gives.rates.miss_rate
     );
 }
 
@@ -242,9 +242,8 @@ fn the_number_of_threads_does_not_change_a_sweep() {
         );
         assert_eq!(cell.outcome, alone, "{}", cell.policy);
     }
-    assert!(
-        cells
-            .iter()
-            .any(|c| !same(c.outcome.cpu_pct, cells[0].outcome.cpu_pct))
-    );
+    assert!(cells.iter().any(|c| !same(
+        c.outcome.gives.rates.cpu_pct,
+        cells[0].outcome.gives.rates.cpu_pct
+    )));
 }

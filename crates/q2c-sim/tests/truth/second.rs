@@ -3,7 +3,7 @@
 
 use crate::cases::{drive, free, rule, same};
 use proptest::prelude::*;
-use q2c_model::{CostModel, Curve, Direction, WakeDelay};
+use q2c_model::{CostModel, Curve, Direction, Latencies, Rates, Simulated, WakeDelay};
 use q2c_policy::Io;
 use q2c_sim::{Outcome, Recording, simulate};
 use std::cmp::Reverse;
@@ -199,18 +199,24 @@ fn summary(rides: &[Ride], wall: u64, lanes: usize) -> Outcome {
     let rank = |per_mille: usize| sorted[(sorted.len() * per_mille).div_ceil(1000) - 1] as f64;
     Outcome {
         ios: rides.len() as u64,
-        iops: n * 1e9 / wall,
-        cpu_pct: 100.0 * sum(|r| r.cpu) / (wall * lanes as f64),
-        cpu_ns_per_io: sum(|r| r.cpu) / n,
-        kiops_per_core: n * 1e6 / (sum(|r| r.cpu) + sum(|r| r.others)),
-        miss_rate: sum(|r| u64::from(r.missed)) / n,
-        effective_sleep_ns: sum(|r| r.asked) / n,
-        t_over: sum(|r| r.late) / sum(|r| r.device),
-        t_under: sum(|r| r.polled) / sum(|r| r.device),
-        mean_ns: sum(|r| r.u2c) / n,
-        p50_ns: rank(500),
-        p99_ns: rank(990),
-        p999_ns: rank(999),
+        gives: Simulated {
+            rates: Rates {
+                iops: n * 1e9 / wall,
+                cpu_pct: 100.0 * sum(|r| r.cpu) / (wall * lanes as f64),
+                miss_rate: sum(|r| u64::from(r.missed)) / n,
+                effective_sleep_ns: sum(|r| r.asked) / n,
+            },
+            cpu_ns_per_io: sum(|r| r.cpu) / n,
+            kiops_per_core: n * 1e6 / (sum(|r| r.cpu) + sum(|r| r.others)),
+            t_over: sum(|r| r.late) / sum(|r| r.device),
+            t_under: sum(|r| r.polled) / sum(|r| r.device),
+            latencies: Latencies {
+                mean_ns: sum(|r| r.u2c) / n,
+                p50_ns: rank(500),
+                p99_ns: rank(990),
+                p999_ns: rank(999),
+            },
+        },
     }
 }
 
@@ -295,15 +301,20 @@ fn any_rule() -> impl Strategy<Value = Rule> {
 
 fn fields(o: &Outcome) -> [f64; 12] {
     let rates = [
-        o.iops,
-        o.cpu_pct,
-        o.cpu_ns_per_io,
-        o.kiops_per_core,
-        o.miss_rate,
-        o.effective_sleep_ns,
+        o.gives.rates.iops,
+        o.gives.rates.cpu_pct,
+        o.gives.cpu_ns_per_io,
+        o.gives.kiops_per_core,
+        o.gives.rates.miss_rate,
+        o.gives.rates.effective_sleep_ns,
     ];
     let times = [
-        o.t_over, o.t_under, o.mean_ns, o.p50_ns, o.p99_ns, o.p999_ns,
+        o.gives.t_over,
+        o.gives.t_under,
+        o.gives.latencies.mean_ns,
+        o.gives.latencies.p50_ns,
+        o.gives.latencies.p99_ns,
+        o.gives.latencies.p999_ns,
     ];
     let mut all = [0.0; 12];
     all[..6].copy_from_slice(&rates);

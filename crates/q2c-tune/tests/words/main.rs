@@ -6,7 +6,7 @@ mod checker;
 use checker::{Figures, contradictions};
 use proptest::prelude::*;
 use q2c_advice::{Beside, Contender, Estimate, Goal, Noise, Trial, decide, relative};
-use q2c_model::Bytes;
+use q2c_model::{Bytes, Rates};
 use q2c_policy::Method;
 use q2c_report::advice::words;
 use q2c_result::mode::{EffectiveMode, Mode};
@@ -23,9 +23,7 @@ const WANTED: u32 = 5;
 
 fn cell(contender: &Contender) -> Cell {
     let method = Method::from(contender.method.clone());
-    let of = |value: fn(&Trial) -> f64| {
-        Interval::of(&contender.trials.iter().map(value).collect::<Vec<_>>())
-    };
+    let rates: Rates<Vec<f64>> = contender.trials.iter().map(|t| t.rates).collect();
     Cell {
         bs: BS,
         role: if method.detail().starts_with("mean:ratio=50%,period=100ms") {
@@ -39,10 +37,7 @@ fn cell(contender: &Contender) -> Cell {
         predicted: None,
         predicted_first: None,
         measured: Measured {
-            iops: of(|t| t.iops),
-            cpu_pct: of(|t| t.cpu_pct),
-            miss_rate: of(|t| t.miss_rate),
-            effective_sleep_ns: of(|t| t.effective_sleep_ns),
+            rates: rates.map(|values| Interval::of(&values)),
             ..Measured::default()
         },
         relative: relative(&contender.trials),
@@ -92,7 +87,7 @@ fn figures(contenders: &[Contender]) -> Vec<Figures> {
             .map_or_else(|| c.method.to_string(), ToString::to_string),
         sleeps: c.method.policy().is_some(),
         iops: c.trials.iter().map(Trial::relative_iops).collect(),
-        cpu: c.trials.iter().map(|t| t.cpu_pct).collect(),
+        cpu: c.trials.iter().map(|t| t.rates.cpu_pct).collect(),
         per_core: c
             .trials
             .iter()
@@ -120,11 +115,13 @@ fn told(contenders: &[Contender], goal: &Goal, asked: &str) -> (String, Vec<Stri
 
 fn trial(iops: f64, per_core: f64, miss_rate: f64, blind: bool) -> Trial {
     Trial {
-        iops: 10_000.0 * iops,
-        cpu_pct: 100.0 * iops / per_core,
+        rates: Rates {
+            iops: 10_000.0 * iops,
+            cpu_pct: 100.0 * iops / per_core,
+            miss_rate,
+            effective_sleep_ns: 20_000.0,
+        },
         busy_cpus: (!blind).then_some(1.1 * iops / per_core),
-        miss_rate,
-        effective_sleep_ns: 20_000.0,
         p99_ns: 100_000.0,
         beside: Beside {
             iops: 10_000.0,
@@ -186,10 +183,12 @@ fn kept(text: &str) -> Vec<(String, Vec<Contender>)> {
     let run: Value = serde_json::from_str(text).expect("a kept run");
     let number = |value: &Value| value.as_f64().expect("a number");
     let trial = |t: &Value| Trial {
-        iops: number(&t[0]),
-        cpu_pct: number(&t[1]),
-        miss_rate: number(&t[2]),
-        effective_sleep_ns: number(&t[3]),
+        rates: Rates {
+            iops: number(&t[0]),
+            cpu_pct: number(&t[1]),
+            miss_rate: number(&t[2]),
+            effective_sleep_ns: number(&t[3]),
+        },
         p99_ns: number(&t[4]),
         beside: Beside {
             iops: number(&t[5]),

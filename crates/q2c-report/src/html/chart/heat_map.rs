@@ -10,9 +10,9 @@ type Quantity = (&'static str, &'static str, fn(&Prediction) -> f64);
 
 const QUANTITIES: [Quantity; 4] = [
     ("KIOPS per core", "KIOPS<br>per core", |p| p.kiops_per_core),
-    ("miss rate", "miss, %", |p| p.miss_rate * 100.0),
-    ("IOPS", "KIOPS", |p| p.iops * 1e-3),
-    ("CPU", "CPU, %", |p| p.cpu_pct),
+    ("miss rate", "miss, %", |p| p.rates.miss_rate * 100.0),
+    ("IOPS", "KIOPS", |p| p.rates.iops * 1e-3),
+    ("CPU", "CPU, %", |p| p.rates.cpu_pct),
 ];
 
 /// The rules that have a map: those that reduce a window of latencies to one number and have the
@@ -169,9 +169,9 @@ fn about(cell: &SweepCell) -> String {
         "{}<br>{:.1} KIOPS per core, {:.2} KIOPS<br>CPU {:.1} %, missed {:.2} %",
         chart_text(&cell.policy),
         given.kiops_per_core,
-        given.iops * 1e-3,
-        given.cpu_pct,
-        given.miss_rate * 100.0
+        given.rates.iops * 1e-3,
+        given.rates.cpu_pct,
+        given.rates.miss_rate * 100.0
     )
 }
 
@@ -179,7 +179,7 @@ fn about(cell: &SweepCell) -> String {
 fn below_floor(places: &[Place<'_>], floor_iops: f64, axes: &str) -> Option<Value> {
     let low: Vec<&Place<'_>> = places
         .iter()
-        .filter(|p| p.cell.gives.iops < floor_iops)
+        .filter(|p| p.cell.gives.rates.iops < floor_iops)
         .collect();
     (!low.is_empty()).then(|| {
         json!({

@@ -19,12 +19,9 @@ type Quantity = (
 /// IOPS, CPU or latency of every cell over time, with the miss rate below.
 pub(super) fn throughput(lines: &[Line<'_>]) -> Chart {
     const QUANTITIES: [Quantity; 4] = [
-        ("IOPS", "KIOPS", "KIOPS", 1e-3, |s| s.iops.clone()),
+        ("IOPS", "KIOPS", "KIOPS", 1e-3, |s| known(&s.rates.iops)),
         ("CPU", "CPU, % of one", "%", 1.0, |s| {
-            s.cpu_pct
-                .iter()
-                .map(|pct| pct.unwrap_or(f64::NAN))
-                .collect()
+            known(&s.rates.cpu_pct)
         }),
         ("mean latency", "mean latency, µs", "µs", NS_TO_US, |s| {
             s.mean_ns.clone()
@@ -69,7 +66,7 @@ pub(super) fn sleep(lines: &[Line<'_>]) -> Chart {
     let mut traces = Vec::new();
     for line in measured(lines).filter(|line| line.cell.sleeping) {
         let series = &line.cell.series;
-        let asked = values(&series.effective_sleep_ns, NS_TO_US);
+        let asked = values(&known(&series.rates.effective_sleep_ns), NS_TO_US);
         let slept = values(&series.slept_ns, NS_TO_US);
         traces.push(line.trace(&time(series), &asked, "µs asked"));
         let mut slept = line.trace(&time(series), &slept, "µs slept");
@@ -100,7 +97,19 @@ fn measured<'a>(lines: &'a [Line<'a>]) -> impl Iterator<Item = &'a Line<'a>> {
 
 fn miss_rate(line: &Line<'_>) -> Value {
     let series = &line.cell.series;
-    line.trace_below(&time(series), &values(&series.miss_rate, 100.0), "% missed")
+    line.trace_below(
+        &time(series),
+        &values(&known(&series.rates.miss_rate), 100.0),
+        "% missed",
+    )
+}
+
+/// The values of a series, with NaN, which is a gap in a chart, where there is no reading.
+fn known(values: &[Option<f64>]) -> Vec<f64> {
+    values
+        .iter()
+        .map(|value| value.unwrap_or(f64::NAN))
+        .collect()
 }
 
 fn time(series: &Series) -> Value {

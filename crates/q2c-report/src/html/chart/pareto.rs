@@ -14,7 +14,7 @@ pub(super) fn chart(sweep: Option<&Sweep>, lines: &[Line<'_>]) -> Chart {
     if let Some(sweep) = sweep {
         traces.extend(simulated(sweep));
     }
-    let trials = |line: &&Line<'_>| line.cell.measured.iops.trials > 0;
+    let trials = |line: &&Line<'_>| line.cell.measured.rates.iops.trials > 0;
     traces.extend(lines.iter().filter(trials).map(measured));
     let mut layout = axis::single(
         &axis::from_zero("CPU of the jobs, % of one"),
@@ -108,8 +108,8 @@ fn dots(name: &str, cells: &[&SweepCell], marker: &Value) -> Value {
         "type": "scatter",
         "mode": "markers",
         "name": name,
-        "x": of(|c| c.gives.cpu_pct),
-        "y": of(|c| c.gives.iops * 1e-3),
+        "x": of(|c| c.gives.rates.cpu_pct),
+        "y": of(|c| c.gives.rates.iops * 1e-3),
         "text": about,
         "marker": marker,
         "hovertemplate": "%{text}<extra></extra>",
@@ -121,9 +121,9 @@ fn about(cell: &SweepCell) -> String {
     format!(
         "{}<br>{:.2} KIOPS, CPU {:.1} %, missed {:.2} %<br>{:.1} KIOPS per core",
         chart_text(&cell.policy),
-        given.iops * 1e-3,
-        given.cpu_pct,
-        given.miss_rate * 100.0,
+        given.rates.iops * 1e-3,
+        given.rates.cpu_pct,
+        given.rates.miss_rate * 100.0,
         given.kiops_per_core
     )
 }
@@ -133,8 +133,8 @@ fn point(name: &str, at: &Prediction, symbol: &str) -> Value {
         "type": "scatter",
         "mode": "markers",
         "name": name,
-        "x": [value(at.cpu_pct)],
-        "y": [value(at.iops * 1e-3)],
+        "x": [value(at.rates.cpu_pct)],
+        "y": [value(at.rates.iops * 1e-3)],
         "marker": {"color": "@ink", "size": 11, "symbol": symbol, "line": {"color": "@ink", "width": 1.5}},
         "hovertemplate": "%{y} KIOPS, CPU %{x} %",
     })
@@ -146,10 +146,10 @@ fn measured(line: &Line<'_>) -> Value {
         "type": "scatter",
         "mode": "markers",
         "name": line.name,
-        "x": [value(measured.cpu_pct.median)],
-        "y": [value(measured.iops.median * 1e-3)],
-        "error_x": whiskers(&measured.cpu_pct, 1.0, line.colour),
-        "error_y": whiskers(&measured.iops, 1e-3, line.colour),
+        "x": [value(measured.rates.cpu_pct.median)],
+        "y": [value(measured.rates.iops.median * 1e-3)],
+        "error_x": whiskers(&measured.rates.cpu_pct, 1.0, line.colour),
+        "error_y": whiskers(&measured.rates.iops, 1e-3, line.colour),
         "marker": {
             "color": line.colour,
             "size": if line.recommended { 15 } else { 10 },

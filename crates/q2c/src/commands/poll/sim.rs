@@ -189,15 +189,15 @@ fn row(Row { method, gives, .. }: &Row) -> String {
     let time = |ns: f64| Nanos(ns.round() as u64).to_string();
     format!(
         "{:>10.0} {:>7.1} {:>11.2} {:>8.2} {:>10} {:>7.2} {:>6.1}% {:>10} {:>10} {:>10}  {method}",
-        gives.iops,
-        gives.cpu_pct,
-        gives.kiops_per_core,
-        gives.miss_rate * 100.0,
-        time(gives.effective_sleep_ns),
-        gives.t_over * 100.0,
-        gives.t_under * 100.0,
-        time(gives.p50_ns),
-        time(gives.p99_ns),
-        time(gives.p999_ns),
+        gives.gives.rates.iops,
+        gives.gives.rates.cpu_pct,
+        gives.gives.kiops_per_core,
+        gives.gives.rates.miss_rate * 100.0,
+        time(gives.gives.rates.effective_sleep_ns),
+        gives.gives.t_over * 100.0,
+        gives.gives.t_under * 100.0,
+        time(gives.gives.latencies.p50_ns),
+        time(gives.gives.latencies.p99_ns),
+        time(gives.gives.latencies.p999_ns),
     )
 }

@@ -59,12 +59,16 @@ pub fn columns(shown: &Shown, width: usize, minute: usize) -> Vec<Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_model::Rates;
 
     fn shown(first: u64, count: usize, changes_at: usize) -> Shown {
         let interval = |n: usize| WatchInterval {
             method: Some(usize::from(n >= changes_at)),
             numbers: WatchNumbers {
-                iops: n as f64,
+                rates: Rates {
+                    iops: Some(n as f64),
+                    ..Rates::default()
+                },
                 ..WatchNumbers::default()
             },
             ..WatchInterval::default()
@@ -74,7 +78,7 @@ mod tests {
     }
 
     fn values(columns: &[Column]) -> Vec<Option<f64>> {
-        columns.iter().map(|c| c.mean(|n| Some(n.iops))).collect()
+        columns.iter().map(|c| c.mean(|n| n.rates.iops)).collect()
     }
 
     #[test]

@@ -138,7 +138,7 @@ fn intervals_belong_to_the_method_in_force() {
     assert!(
         intervals
             .iter()
-            .all(|i| i.unrecorded == 2 && i.numbers.iops == 10.0)
+            .all(|i| i.unrecorded == 2 && i.numbers.rates.iops == Some(10.0))
     );
     assert_eq!((intervals[4].end_s, intervals[4].length_s), (5.0, 1.0));
 }

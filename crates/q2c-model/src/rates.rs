@@ -1,0 +1,212 @@
+//! The figures by which ways of waiting for I/Os are compared. They are the same ones from a lane
+//! to the report, over a number, an interval of trials, an option or a series.
+
+use serde::{Deserialize, Serialize};
+
+/// Speed, cost and sleeps of a run of I/Os, over all foreground lanes together.
+///
+/// `T` is the figure's form: `f64` for one run, `Option<f64>` where a figure may be unknown, a
+/// `Vec` for a series, an interval over trials.
+///
+/// ```
+/// use q2c_model::Rates;
+///
+/// let run = |iops| Rates { iops, cpu_pct: 50.0, miss_rate: 0.1, effective_sleep_ns: 30e3 };
+/// let trials: Rates<Vec<f64>> = [run(9e3), run(11e3)].into_iter().collect();
+/// let largest = trials.map(|values| values.into_iter().fold(0.0, f64::max));
+/// assert_eq!(largest, run(11e3));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rates<T> {
+    /// I/Os per second, of all lanes.
+    pub iops: T,
+    /// Thread CPU, percent of one CPU for each lane.
+    pub cpu_pct: T,
+    /// I/Os that were complete when their sleep ended / I/Os that the sleep rule handled, 0..1.
+    pub miss_rate: T,
+    /// Sum of sleeps asked / I/Os that the sleep rule handled, ns.
+    pub effective_sleep_ns: T,
+}
+
+impl<T> Rates<T> {
+    /// Applies `f` to each figure.
+    pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Rates<U> {
+        Rates {
+            iops: f(self.iops),
+            cpu_pct: f(self.cpu_pct),
+            miss_rate: f(self.miss_rate),
+            effective_sleep_ns: f(self.effective_sleep_ns),
+        }
+    }
+
+    /// Pairs each figure with the same figure of `other`.
+    pub fn zip<U>(self, other: Rates<U>) -> Rates<(T, U)> {
+        Rates {
+            iops: (self.iops, other.iops),
+            cpu_pct: (self.cpu_pct, other.cpu_pct),
+            miss_rate: (self.miss_rate, other.miss_rate),
+            effective_sleep_ns: (self.effective_sleep_ns, other.effective_sleep_ns),
+        }
+    }
+}
+
+/// Latencies of a run of I/Os in the user layer (U2C, submission to reaping), ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latencies<T> {
+    /// Mean.
+    pub mean_ns: T,
+    /// Median.
+    pub p50_ns: T,
+    /// 99th percentile.
+    pub p99_ns: T,
+    /// 99.9th percentile.
+    pub p999_ns: T,
+}
+
+impl<T> Latencies<T> {
+    /// Applies `f` to each figure.
+    pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Latencies<U> {
+        Latencies {
+            mean_ns: f(self.mean_ns),
+            p50_ns: f(self.p50_ns),
+            p99_ns: f(self.p99_ns),
+            p999_ns: f(self.p999_ns),
+        }
+    }
+
+    /// Pairs each figure with the same figure of `other`.
+    pub fn zip<U>(self, other: Latencies<U>) -> Latencies<(T, U)> {
+        Latencies {
+            mean_ns: (self.mean_ns, other.mean_ns),
+            p50_ns: (self.p50_ns, other.p50_ns),
+            p99_ns: (self.p99_ns, other.p99_ns),
+            p999_ns: (self.p999_ns, other.p999_ns),
+        }
+    }
+}
+
+/// The figures of several runs, each as the series of its values in the order of the runs.
+impl<T> FromIterator<Rates<T>> for Rates<Vec<T>> {
+    fn from_iter<I: IntoIterator<Item = Rates<T>>>(runs: I) -> Self {
+        let mut all = Rates::default();
+        for run in runs {
+            all = all.zip(run).map(|(values, value)| pushed(values, value));
+        }
+        all
+    }
+}
+
+/// The latencies of several runs, each as the series of its values in the order of the runs.
+impl<T> FromIterator<Latencies<T>> for Latencies<Vec<T>> {
+    fn from_iter<I: IntoIterator<Item = Latencies<T>>>(runs: I) -> Self {
+        let mut all = Latencies::default();
+        for run in runs {
+            all = all.zip(run).map(|(values, value)| pushed(values, value));
+        }
+        all
+    }
+}
+
+fn pushed<T>(mut values: Vec<T>, value: T) -> Vec<T> {
+    values.push(value);
+    values
+}
+
+/// The figures of a simulated run. All of them follow from the recorded times and the cost model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Simulated {
+    /// Speed, cost and sleeps. A simulated rule handles all I/Os.
+    #[serde(flatten)]
+    pub rates: Rates<f64>,
+    /// Thread CPU per I/O, ns.
+    pub cpu_ns_per_io: f64,
+    /// Thousand I/Os per second and busy CPU of the machine.
+    pub kiops_per_core: f64,
+    /// Time from completion to reaping / latency, both summed over all I/Os (T_over of the PAS
+    /// simulators).
+    pub t_over: f64,
+    /// Time spent polling / latency, both summed over all I/Os (T_under of the PAS simulators).
+    pub t_under: f64,
+    /// Latencies (U2C).
+    #[serde(flatten)]
+    pub latencies: Latencies<f64>,
+}
+
+impl Simulated {
+    /// The mean of each figure over several runs; not a number without runs.
+    #[must_use]
+    pub fn mean(runs: &[Simulated]) -> Simulated {
+        let n = runs.len() as f64;
+        let mean = |of: fn(&Simulated) -> f64| runs.iter().map(of).sum::<f64>() / n;
+        let rates: Rates<Vec<f64>> = runs.iter().map(|run| run.rates).collect();
+        let latencies: Latencies<Vec<f64>> = runs.iter().map(|run| run.latencies).collect();
+        Simulated {
+            rates: rates.map(|values| values.iter().sum::<f64>() / n),
+            cpu_ns_per_io: mean(|run| run.cpu_ns_per_io),
+            kiops_per_core: mean(|run| run.kiops_per_core),
+            t_over: mean(|run| run.t_over),
+            t_under: mean(|run| run.t_under),
+            latencies: latencies.map(|values| values.iter().sum::<f64>() / n),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates(first: f64) -> Rates<f64> {
+        Rates {
+            iops: first,
+            cpu_pct: first + 1.0,
+            miss_rate: first + 2.0,
+            effective_sleep_ns: first + 3.0,
+        }
+    }
+
+    /// Each figure keeps its place: the sums of two runs are those of the same figures.
+    #[test]
+    fn figures_meet_their_own_kind() {
+        let sums = rates(10.0).zip(rates(100.0)).map(|(a, b)| a + b);
+        let wanted = Rates {
+            iops: 110.0,
+            cpu_pct: 112.0,
+            miss_rate: 114.0,
+            effective_sleep_ns: 116.0,
+        };
+        assert_eq!(sums, wanted);
+        let all: Rates<Vec<f64>> = [rates(1.0), rates(5.0)].into_iter().collect();
+        assert_eq!(all.iops, [1.0, 5.0]);
+        assert_eq!(all.effective_sleep_ns, [4.0, 8.0]);
+    }
+
+    #[test]
+    fn json_has_one_level() {
+        let run = Simulated {
+            rates: rates(1.0),
+            ..Simulated::default()
+        };
+        let json = serde_json::to_value(run).unwrap();
+        assert_eq!(
+            (&json["iops"], &json["miss_rate"]),
+            (&1.0.into(), &3.0.into())
+        );
+        assert_eq!(json.as_object().unwrap().len(), 12);
+        assert_eq!(serde_json::from_value::<Simulated>(json).unwrap(), run);
+    }
+
+    #[test]
+    fn means_by_hand() {
+        let run = |first, p999_ns| Simulated {
+            rates: rates(first),
+            t_over: first * 2.0,
+            latencies: Latencies {
+                p999_ns,
+                ..Latencies::default()
+            },
+            ..Simulated::default()
+        };
+        let mean = Simulated::mean(&[run(1.0, 5.0), run(3.0, 10.0)]);
+        assert_eq!(mean, run(2.0, 7.5));
+    }
+}
