@@ -6,14 +6,11 @@ use super::trial::BenchTrial;
 use q2c_policy::method::Means;
 use q2c_policy::{LaneMethod, Method};
 use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
+use q2c_workbench::workload::{BY_INTERRUPT, REALLY_SLEPT};
 use std::collections::BTreeMap;
 
-/// Interrupts per I/O at and above which completions came by interrupts.
-const BY_INTERRUPT: f64 = 0.5;
 /// Interrupts per I/O below which completions did not come by interrupts.
 const NOT_BY_INTERRUPT: f64 = 0.1;
-/// Voluntary switches per I/O at and above which the job left its CPU when it waited.
-const LEFT_CPU: f64 = 0.5;
 
 /// The effective mode of all trials of a point together.
 pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
@@ -143,15 +140,15 @@ fn was(spot: &Spot, seen: &Seen<'_>) -> Mode {
     if helper && seen.helpers.0 == 0 {
         return looked(seen).noted(ModeNote::NoHelper);
     }
-    let asks_device = seen.means.is_some_and(Means::asks_device);
+    let asks_device = seen.means.filter(|means| means.asks_device());
     match (&spot.way.waits, asks_device) {
         (LaneMethod::Interrupt, _) => Mode::of(ModeKind::Interrupt),
         (LaneMethod::Hybrid(_), _) if seen.slept[1] == 0.0 => {
             looked(seen).noted(ModeNote::NeverSlept)
         }
         (LaneMethod::Hybrid(_), _) => Mode::by(ModeKind::Hybrid, seen.means),
-        (LaneMethod::Poll, false) => polled(spot, seen),
-        (LaneMethod::Poll, true) => asked(spot, seen),
+        (LaneMethod::Poll, None) => polled(spot, seen),
+        (LaneMethod::Poll, Some(means)) => asked(spot, seen, means),
     }
 }
 
@@ -159,21 +156,20 @@ fn looked(seen: &Seen<'_>) -> Mode {
     Mode::by(ModeKind::Poll, seen.means)
 }
 
-/// The mode of a method that should poll the device. The kernel may have waited for interrupts
-/// instead without an error.
-fn asked(spot: &Spot, seen: &Seen<'_>) -> Mode {
+/// The mode of a method that should poll the device by `means`. The kernel may have waited for
+/// interrupts instead without an error.
+fn asked(spot: &Spot, seen: &Seen<'_>, means: Means) -> Mode {
     let ignored = || Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
-    let left_cpu = seen.switches / seen.ios >= LEFT_CPU;
-    let sleeps = spot.way.kernel.is_some() || seen.means.is_some_and(Means::sleeps);
+    let left_cpu = seen.switches / seen.ios >= REALLY_SLEPT;
+    let sleeps = spot.way.kernel.is_some() || means.sleeps();
     match (seen.interrupted(), left_cpu) {
         // A call that does not poll can only wait for the interrupt, even where the interrupt often
         // comes before the thread has left its CPU.
-        (Some(true), _) if seen.means == Some(Means::Call) => ignored(),
+        (Some(true), _) if means == Means::Call => ignored(),
         (Some(true), true) => ignored(),
         (Some(true), false) => {
             let in_memory = Mode::by(ModeKind::Poll, Some(Means::Memory));
-            let asked = seen.means.unwrap_or_default();
-            in_memory.noted(ModeNote::Interrupted(asked))
+            in_memory.noted(ModeNote::Interrupted(means))
         }
         // Several I/Os shared an interrupt, so there are fewer interrupts than I/Os, and the
         // threads slept while they waited.
@@ -186,18 +182,16 @@ fn asked(spot: &Spot, seen: &Seen<'_>) -> Mode {
 }
 
 fn slept_in_kernel(asked: &Method) -> ModeKind {
-    match asked {
-        Method::HybridUring => ModeKind::HybridUring,
-        Method::HybridKernel(_) => ModeKind::HybridKernel,
+    match ModeKind::asked_for(asked) {
+        kind @ (ModeKind::HybridUring | ModeKind::HybridKernel) => kind,
         _ => ModeKind::HybridInKernel,
     }
 }
 
 /// The mode of a method that polled. A submitting kernel thread is part of the mode.
 fn polled(spot: &Spot, seen: &Seen<'_>) -> Mode {
-    let kind = match spot.point.method {
-        Method::SqPoll => ModeKind::Sqpoll,
-        Method::SqPollIoPoll => ModeKind::SqpollIopoll,
+    let kind = match ModeKind::asked_for(&spot.point.method) {
+        kind @ (ModeKind::Sqpoll | ModeKind::SqpollIopoll) => kind,
         _ => ModeKind::Poll,
     };
     Mode::by(kind, seen.means)

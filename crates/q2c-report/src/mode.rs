@@ -65,7 +65,7 @@ pub(crate) fn kept(effective: &EffectiveMode) -> Kept {
         Some(ModeNote::Told(words)) => words == kind.text(),
         note => note.is_none() && means.is_none(),
     };
-    match (effective.asked.name() == kind.text(), bare) {
+    match (ModeKind::asked_for(&effective.asked) == *kind, bare) {
         (false, _) => Kept::Differs,
         (true, true) => Kept::AsAsked,
         (true, false) => Kept::ByOtherMeans,

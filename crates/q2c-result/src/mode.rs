@@ -1,8 +1,8 @@
 //! The effective mode: what the kernel really did when a method was asked for, with the counts that
 //! prove it. The report makes the words.
 
-use q2c_policy::Method;
 use q2c_policy::method::Means;
+use q2c_policy::{LaneMethod, Method};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -92,6 +92,20 @@ pub enum ModeNote {
 }
 
 impl ModeKind {
+    /// The kind that runs when a method does what it was asked for.
+    #[must_use]
+    pub fn asked_for(method: &Method) -> Self {
+        match method {
+            Method::Lane(LaneMethod::Interrupt) => ModeKind::Interrupt,
+            Method::Lane(LaneMethod::Poll) => ModeKind::Poll,
+            Method::Lane(LaneMethod::Hybrid(_)) => ModeKind::Hybrid,
+            Method::SqPoll => ModeKind::Sqpoll,
+            Method::SqPollIoPoll => ModeKind::SqpollIopoll,
+            Method::HybridUring => ModeKind::HybridUring,
+            Method::HybridKernel(_) => ModeKind::HybridKernel,
+        }
+    }
+
     /// The kind's text in results: `poll`, `hybrid-uring`, ...
     #[must_use]
     pub fn text(self) -> &'static str {

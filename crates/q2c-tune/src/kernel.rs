@@ -22,7 +22,7 @@ use q2c_result::mode::{Mode, ModeKind, ModeNote};
 use q2c_result::tune::{Series, Unavailable};
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{CellError, Context};
-use q2c_workbench::workload::{Site, Stage, Step, Watched, Workload};
+use q2c_workbench::workload::{BY_INTERRUPT, REALLY_SLEPT, Site, Stage, Step, Watched, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -272,7 +272,7 @@ fn sleeps(
 
 /// The mode that a cell really ran in, by counts over its trials.
 pub(super) fn was(ios: u64, interrupts: Option<u64>, switches_per_io: f64) -> Mode {
-    let left_cpu = switches_per_io >= q2c_workbench::workload::REALLY_SLEPT;
+    let left_cpu = switches_per_io >= REALLY_SLEPT;
     let interrupts = interrupts.map(|n| n as f64 / ios.max(1) as f64);
     let call = |kind| Mode::by(kind, Some(Means::Call));
     match (interrupts, left_cpu) {
@@ -285,9 +285,6 @@ pub(super) fn was(ios: u64, interrupts: Option<u64>, switches_per_io: f64) -> Mo
         (_, false) => call(ModeKind::Poll).noted(ModeNote::NeverSlept),
     }
 }
-
-/// Interrupts per I/O at and above which completions came by interrupts.
-const BY_INTERRUPT: f64 = 0.5;
 
 #[cfg(test)]
 mod tests {

@@ -75,6 +75,9 @@ pub struct Workload {
     pub clock: Clock,
 }
 
+/// Interrupts per I/O at and above which completions came by interrupts.
+pub const BY_INTERRUPT: f64 = 0.5;
+
 /// Voluntary switches per I/O that slept. Below this number the kernel returned from most sleeps
 /// without leaving the CPU.
 pub const REALLY_SLEPT: f64 = 0.5;
