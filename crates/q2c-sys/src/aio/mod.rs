@@ -5,7 +5,7 @@
 //! reads the completion ring that the kernel maps into the process. Where the caller asked for
 //! [`Reap::Kernel`], or the ring's layout is not known, it calls `io_getevents` with a minimum of 0
 //! instead. A wait is `io_getevents` with a minimum of 1; it fetches all other completions that are
-//! there as well. with a minimum of 1: it fetches whatever else is there as well.
+//! there as well.
 
 mod abi;
 mod user_ring;
