@@ -1,6 +1,6 @@
 //! Writes a target before it is measured, so that the figures do not depend on its former contents.
 
-use q2c_engine::engine::{Act, Engine, EngineError, Request};
+use q2c_engine::engine::{Engine, EngineError, Operation, Request};
 use q2c_engine::engines::{Memory, Shared};
 use q2c_replay::{ReplayError, Target};
 use q2c_stats::Rng;
@@ -104,7 +104,7 @@ fn write(
             None => written(engine.as_mut(), length)?,
         };
         let request = Request {
-            act: Act::Write,
+            operation: Operation::Write,
             offset: place(nth),
             length,
             slot,

@@ -12,6 +12,7 @@ mod pattern;
 mod run;
 mod sample;
 pub mod spdk;
+pub mod start;
 mod tally;
 
 pub use engines::{EngineSpec, Medium};

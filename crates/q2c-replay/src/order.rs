@@ -9,7 +9,7 @@ const BACK: usize = 1 << 14;
 const LONG: usize = 64;
 const BACK_LONG: usize = 256;
 /// Requests are looked up by pieces of 2^16 bytes.
-const PART_BITS: u32 = 16;
+const PIECE_BITS: u32 = 16;
 
 #[derive(Clone, Copy)]
 struct Extent {
@@ -25,7 +25,7 @@ struct Extent {
 #[derive(Default)]
 pub struct Order {
     recent: VecDeque<Extent>,
-    parts: HashMap<u64, Vec<Extent>>,
+    pieces: HashMap<u64, Vec<Extent>>,
     /// Requests that are too long to stand in every piece that they touch.
     long: VecDeque<Extent>,
     /// Number of requests of each stream so far.
@@ -61,7 +61,7 @@ impl Order {
 
     fn conflicts(&self, new: &Extent) -> Vec<(u32, u64)> {
         let mut before: Vec<(u32, u64)> = Vec::new();
-        let near = parts(new).filter_map(|part| self.parts.get(&part));
+        let near = pieces(new).filter_map(|piece| self.pieces.get(&piece));
         for old in near.flatten().chain(&self.long) {
             let overlap = old.from < new.to && new.from < old.to;
             if !overlap || !(old.writes || new.writes) || old.stream == new.stream {
@@ -76,7 +76,7 @@ impl Order {
     }
 
     fn keep(&mut self, new: Extent) {
-        if parts(&new).count() > LONG {
+        if pieces(&new).count() > LONG {
             if self.long.len() == BACK_LONG {
                 self.long.pop_front();
             }
@@ -86,16 +86,16 @@ impl Order {
         if self.recent.len() == BACK
             && let Some(oldest) = self.recent.pop_front()
         {
-            for part in parts(&oldest) {
-                if let Some(extents) = self.parts.get_mut(&part) {
+            for piece in pieces(&oldest) {
+                if let Some(extents) = self.pieces.get_mut(&piece) {
                     extents.retain(|one| (one.stream, one.nth) != (oldest.stream, oldest.nth));
                     if extents.is_empty() {
-                        self.parts.remove(&part);
+                        self.pieces.remove(&piece);
                     }
                 }
             }
         }
-        parts(&new).for_each(|part| self.parts.entry(part).or_default().push(new));
+        pieces(&new).for_each(|piece| self.pieces.entry(piece).or_default().push(new));
         self.recent.push_back(new);
     }
 }
@@ -111,16 +111,16 @@ impl Order {
                 && old.to <= new.to
                 && (new.writes || !old.writes)
         };
-        for part in parts(new) {
-            if let Some(extents) = self.parts.get_mut(&part) {
+        for piece in pieces(new) {
+            if let Some(extents) = self.pieces.get_mut(&piece) {
                 extents.retain(|old| !covered(old));
             }
         }
     }
 }
 
-fn parts(extent: &Extent) -> impl Iterator<Item = u64> + use<> {
-    extent.from >> PART_BITS..=(extent.to - 1) >> PART_BITS
+fn pieces(extent: &Extent) -> impl Iterator<Item = u64> + use<> {
+    extent.from >> PIECE_BITS..=(extent.to - 1) >> PIECE_BITS
 }
 
 #[cfg(test)]
@@ -150,9 +150,9 @@ mod tests {
             let after = order.next(4096, 4096, true, (nth % 2) as u32);
             assert_eq!(after.is_some(), nth > 1);
         }
-        assert_eq!(order.parts.values().map(Vec::len).sum::<usize>(), 2);
+        assert_eq!(order.pieces.values().map(Vec::len).sum::<usize>(), 2);
         (0..1000).for_each(|nth| drop(order.next(nth << 30, 1 << 30, true, 2)));
-        assert_eq!((order.parts.len(), order.long.len()), (1, BACK_LONG));
+        assert_eq!((order.pieces.len(), order.long.len()), (1, BACK_LONG));
         let after = order.next((999 << 30) + 5, 512, false, 0);
         assert_eq!(after.as_deref(), Some(&[(2, 1000)][..]));
     }

@@ -2,7 +2,7 @@
 //! and file system.
 
 use super::memory::own;
-use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
+use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request, Waits};
 use q2c_policy::method::Means;
 use q2c_sys::nvme::{MOST_BLOCKS, NvmeError, namespace};
 use q2c_sys::{Buffers, CommandRing};
@@ -70,8 +70,8 @@ impl Engine for Command {
         self.popped()
     }
 
-    fn facts(&self) -> Facts {
-        Facts {
+    fn facts(&self) -> EngineFacts {
+        EngineFacts {
             polls_by: if self.iopoll {
                 Means::IoPoll
             } else {

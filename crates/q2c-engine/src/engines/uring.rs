@@ -2,7 +2,7 @@
 //! the lane looks. The options say who submits and how completions are found.
 
 use super::memory::own;
-use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
+use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request, Waits};
 use q2c_policy::method::Means;
 use q2c_sys::{Buffers, Ring, RingOptions};
 use std::fs::File;
@@ -67,10 +67,10 @@ impl Engine for Uring {
         self.popped()
     }
 
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> EngineFacts {
         let (options, taskrun) = (self.ring.options(), self.ring.flags());
         let helped = options.sqpoll.is_some();
-        Facts {
+        EngineFacts {
             polls_by: match (helped, options.iopoll, options.hybrid) {
                 (_, false, _) => Means::Ring,
                 (false, true, false) => Means::IoPoll,

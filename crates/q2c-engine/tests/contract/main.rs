@@ -8,7 +8,7 @@ mod opening;
 mod storm;
 
 use opening::open;
-use q2c_engine::engine::{Act, Engine, Request};
+use q2c_engine::engine::{Engine, Operation, Request};
 use q2c_engine::engines::ENGINES;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_sys::clock::monotonic_ns;
@@ -201,7 +201,7 @@ fn a_wait_ends_at_its_deadline_or_with_a_completion() {
         assert_eq!(engine.wait_until(deadline).expect(SOUND), None, "{spec}");
         assert!(monotonic_ns() >= deadline, "{spec}: it came back early");
         let request = Request {
-            act: Act::Read,
+            operation: Operation::Read,
             offset: 0,
             length: BLOCK as u32,
             slot: 7,

@@ -5,7 +5,7 @@
 //! (`guest/tests/passthrough.sh`).
 
 use super::core::Core;
-use super::{Done, RingError, RingFlags, RingOptions, Transfer, setup};
+use super::{Completion, RingError, RingOptions, TaskRun, Transfer, setup};
 use crate::Buffers;
 use crate::nvme::{Namespace, URING_CMD_IO, rw_command};
 use io_uring::{cqueue, opcode, squeue, types};
@@ -19,7 +19,7 @@ pub struct CommandRing {
     core: Core<squeue::Entry128, cqueue::Entry32>,
     namespace: Namespace,
     /// Transfers that no command can express. They wait here to be popped with an error.
-    refused: Vec<Done>,
+    refused: Vec<Completion>,
     /// Whether commands may name a registered buffer.
     fixed: bool,
     buffers: Buffers,
@@ -50,7 +50,7 @@ impl CommandRing {
             .register_files(&[file.as_raw_fd()])
             .map_err(RingError::Register)?;
         // Registered buffers in commands came with Linux 6.1, as DEFER_TASKRUN did.
-        let fixed = core.taskrun == RingFlags::Deferred;
+        let fixed = core.taskrun == TaskRun::Deferred;
         if fixed {
             setup::register_buffers(&core.ring, &buffers)?;
         }
@@ -66,7 +66,7 @@ impl CommandRing {
 
     /// The completion flags that the kernel accepted.
     #[must_use]
-    pub fn flags(&self) -> RingFlags {
+    pub fn flags(&self) -> TaskRun {
         self.core.taskrun
     }
 
@@ -85,12 +85,12 @@ impl CommandRing {
     #[inline]
     pub fn queue(&mut self, transfer: Transfer) {
         assert!(transfer.length as usize <= self.buffers.size());
-        let buffer = self.buffers.of(transfer.slot, transfer.act.writes());
+        let buffer = self.buffers.of(transfer.slot, transfer.operation.writes());
         let address = self.buffers.address(buffer);
         let Some(command) = rw_command(self.namespace, transfer, address as u64) else {
             let (slot, result) = (transfer.slot, -libc::EINVAL);
             assert!(self.refused.len() < self.refused.capacity());
-            return self.refused.push(Done { slot, result });
+            return self.refused.push(Completion { slot, result });
         };
         let entry = opcode::UringCmd80::new(types::Fixed(0), URING_CMD_IO)
             .buf_index(self.fixed.then_some(buffer as u16))
@@ -148,7 +148,7 @@ impl CommandRing {
 
     /// Takes the next finished transfer.
     #[inline]
-    pub fn pop(&mut self) -> Option<Done> {
+    pub fn pop(&mut self) -> Option<Completion> {
         if let Some(done) = self.refused.pop() {
             return Some(done);
         }
@@ -159,14 +159,14 @@ impl CommandRing {
 
 /// Reads a completion's result: 0 is success, a negative number the kernel's errno, a positive one
 /// the device's status, which is told as EIO.
-fn done(user_data: u64, result: i32) -> Done {
+fn done(user_data: u64, result: i32) -> Completion {
     let result = match result {
         0 => (user_data >> 16) as i32,
         1.. => -libc::EIO,
         errno => errno,
     };
     let slot = user_data as u16;
-    Done { slot, result }
+    Completion { slot, result }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Queueing, submitting, looking and waiting, for every kind of ring entry.
 
-use super::options::{RingFlags, RingOptions};
-use super::setup::{Made, build, register_ring, unregister_ring};
+use super::options::{RingOptions, TaskRun};
+use super::setup::{SetUp, build, register_ring, unregister_ring};
 use super::{RingError, helper};
 use crate::clock::monotonic_ns;
 use io_uring::{IoUring, cqueue, squeue, types};
@@ -24,7 +24,7 @@ const REGISTERED_RING: u32 = 1 << 4;
 pub(super) struct Core<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
     pub ring: IoUring<S, C>,
     pub options: RingOptions,
-    pub taskrun: RingFlags,
+    pub taskrun: TaskRun,
     pub helper: Option<u32>,
     pub in_flight: u32,
     depth: u32,
@@ -42,7 +42,7 @@ impl<S, C> Core<S, C>
 where
     S: squeue::EntryMarker,
     C: cqueue::EntryMarker,
-    IoUring<S, C>: Made,
+    IoUring<S, C>: SetUp,
 {
     pub fn new(depth: u32, options: RingOptions) -> Result<Self, RingError> {
         // The helper thread gives an entry back only after it has handed it on. Before that the
@@ -133,7 +133,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
             return Ok(true);
         }
         let pending = self.options.polls_in_call()
-            || self.taskrun != RingFlags::Default && self.ring.submission().taskrun();
+            || self.taskrun != TaskRun::Default && self.ring.submission().taskrun();
         if !pending {
             return Ok(false);
         }

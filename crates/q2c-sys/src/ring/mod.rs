@@ -26,7 +26,7 @@ mod setup;
 
 pub use command::CommandRing;
 pub use error::RingError;
-pub use options::{RingFlags, RingOptions, SqPoll};
+pub use options::{RingOptions, SqPoll, TaskRun};
 
 use self::core::Core;
 use crate::Buffers;
@@ -36,7 +36,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 /// The operation of a [`Transfer`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Act {
+pub enum Operation {
     /// Reads from the file.
     #[default]
     Read,
@@ -53,17 +53,21 @@ pub enum Act {
     Discard,
 }
 
-impl Act {
-    /// [`Act::Write`] when `write` is true, else [`Act::Read`].
+impl Operation {
+    /// [`Operation::Write`] when `write` is true, else [`Operation::Read`].
     #[must_use]
-    pub const fn writing(write: bool) -> Act {
-        if write { Act::Write } else { Act::Read }
+    pub const fn writing(write: bool) -> Operation {
+        if write {
+            Operation::Write
+        } else {
+            Operation::Read
+        }
     }
 
     /// Whether the transfer carries data from the buffer to the file.
     #[must_use]
     pub const fn writes(self) -> bool {
-        matches!(self, Act::Write | Act::Durable)
+        matches!(self, Operation::Write | Operation::Durable)
     }
 }
 
@@ -71,7 +75,7 @@ impl Act {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// The operation.
-    pub act: Act,
+    pub operation: Operation,
     /// Byte offset in the file.
     pub offset: u64,
     /// Bytes, at most a slot's size; a discard, which uses no buffer, may be longer.
@@ -82,7 +86,7 @@ pub struct Transfer {
 
 /// A finished transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct Completion {
     /// The slot given at submission.
     pub slot: u16,
     /// Bytes transferred, or a negative errno.
@@ -130,7 +134,7 @@ impl Ring {
 
     /// The completion flags that the kernel accepted.
     #[must_use]
-    pub fn flags(&self) -> RingFlags {
+    pub fn flags(&self) -> TaskRun {
         self.core.taskrun
     }
 
@@ -167,8 +171,11 @@ impl Ring {
     /// slots.
     #[inline]
     pub fn queue(&mut self, transfer: Transfer) {
-        assert!(transfer.length as usize <= self.buffers.size() || transfer.act == Act::Discard);
-        let buffer = self.buffers.of(transfer.slot, transfer.act.writes());
+        assert!(
+            transfer.length as usize <= self.buffers.size()
+                || transfer.operation == Operation::Discard
+        );
+        let buffer = self.buffers.of(transfer.slot, transfer.operation.writes());
         let entry = entry(transfer, buffer, self.buffers.address(buffer));
         // SAFETY: the buffer slot is registered, checked to be large enough, and outlives the ring:
         // both are fields of `self`, the ring is dropped first, and dropping waits until nothing is
@@ -218,7 +225,7 @@ impl Ring {
 
     /// Takes the next finished transfer.
     #[inline]
-    pub fn pop(&mut self) -> Option<Done> {
+    pub fn pop(&mut self) -> Option<Completion> {
         let entry = self.core.pop()?;
         let (data, result) = (entry.user_data(), entry.result());
         let result = match result {
@@ -227,7 +234,7 @@ impl Ring {
             0 => (data >> u16::BITS) as i32,
             result => result,
         };
-        Some(Done {
+        Some(Completion {
             slot: data as u16,
             result,
         })
@@ -257,7 +264,7 @@ const PUNCH_HOLE: i32 = 3;
 
 fn entry(transfer: Transfer, buffer: usize, address: *mut u8) -> squeue::Entry {
     let Transfer {
-        act,
+        operation,
         offset,
         length,
         slot,
@@ -269,21 +276,25 @@ fn entry(transfer: Transfer, buffer: usize, address: *mut u8) -> squeue::Entry {
             .rw_flags(flags)
             .build()
     };
-    let entry = match act {
-        Act::Read => opcode::ReadFixed::new(file, address, length, buffer)
+    let entry = match operation {
+        Operation::Read => opcode::ReadFixed::new(file, address, length, buffer)
             .offset(offset)
             .build(),
-        Act::Write => write(0),
-        Act::Durable => write(RWF_DSYNC),
-        Act::Flush => opcode::Fsync::new(file)
+        Operation::Write => write(0),
+        Operation::Durable => write(RWF_DSYNC),
+        Operation::Flush => opcode::Fsync::new(file)
             .flags(types::FsyncFlags::DATASYNC)
             .build(),
-        Act::Discard => opcode::Fallocate::new(file, u64::from(length))
+        Operation::Discard => opcode::Fallocate::new(file, u64::from(length))
             .offset(offset)
             .mode(PUNCH_HOLE)
             .build(),
     };
-    let discarded = if act == Act::Discard { length } else { 0 };
+    let discarded = if operation == Operation::Discard {
+        length
+    } else {
+        0
+    };
     entry.user_data(u64::from(slot) | u64::from(discarded) << u16::BITS)
 }
 
