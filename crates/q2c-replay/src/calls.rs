@@ -8,13 +8,13 @@ const BACK: usize = 1 << 12;
 
 /// The latest calls of the engine's submission, of one submitting thread.
 #[derive(Debug, Default)]
-pub struct Calls {
+pub struct SubmissionCalls {
     /// Begin and end of each call, and the time in all calls before it, ns.
     calls: VecDeque<(u64, u64, u64)>,
     total_ns: u64,
 }
 
-impl Calls {
+impl SubmissionCalls {
     /// Adds a call that took from `begin_ns` to `end_ns`. Calls MUST be added in the order of time.
     pub fn add(&mut self, begin_ns: u64, end_ns: u64) {
         if self.calls.len() == BACK {
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn counted_by_hand() {
-        let mut calls = Calls::default();
+        let mut calls = SubmissionCalls::default();
         assert_eq!(calls.since(0), 0);
         calls.add(10, 15);
         calls.add(20, 40);

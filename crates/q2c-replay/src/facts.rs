@@ -141,20 +141,20 @@ pub fn prepare(
     mut tell: impl FnMut(u64),
 ) -> Result<ReplayFacts, ReplayError> {
     let trace = TraceReader::open(path)?;
-    let mut counting = Counting::default();
+    let mut counter = FactsCounter::default();
     let mut read = 0;
     for records in trace.records(&Scan::new().columns(&COLUMNS))? {
         let records = records?;
         read += records.len() as u64;
         for record in &records {
-            counting.add(&Span::of(record), range);
+            counter.add(&Span::of(record), range);
         }
         tell(read);
         if stop.load(Ordering::Relaxed) {
             break;
         }
     }
-    let facts = counting.finish(path);
+    let facts = counter.finish(path);
     match facts.requests {
         0 => Err(ReplayError::Empty {
             path: path.to_owned(),
@@ -164,7 +164,7 @@ pub fn prepare(
 }
 
 #[derive(Default)]
-struct Counting {
+struct FactsCounter {
     facts: ReplayFacts,
     origin_ns: Option<u64>,
     devices: HashMap<DevId, Seen>,
@@ -183,7 +183,7 @@ struct Seen {
     idle_ns: u64,
 }
 
-impl Counting {
+impl FactsCounter {
     fn add(&mut self, span: &Span, range: Option<(Nanos, Nanos)>) {
         let start_ns = span.start();
         if start_ns == NONE {

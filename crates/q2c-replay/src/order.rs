@@ -12,7 +12,7 @@ const BACK_LONG: usize = 256;
 const PIECE_BITS: u32 = 16;
 
 #[derive(Clone, Copy)]
-struct Extent {
+struct EarlierIo {
     from: u64,
     to: u64,
     writes: bool,
@@ -24,10 +24,10 @@ struct Extent {
 /// them writes.
 #[derive(Default)]
 pub struct Order {
-    recent: VecDeque<Extent>,
-    pieces: HashMap<u64, Vec<Extent>>,
+    recent: VecDeque<EarlierIo>,
+    pieces: HashMap<u64, Vec<EarlierIo>>,
     /// Requests that are too long to stand in every piece that they touch.
-    long: VecDeque<Extent>,
+    long: VecDeque<EarlierIo>,
     /// Number of requests of each stream so far.
     counts: HashMap<u32, u64>,
 }
@@ -44,7 +44,7 @@ impl Order {
     ) -> Option<Box<[(u32, u64)]>> {
         let count = self.counts.entry(stream).or_default();
         *count += 1;
-        let new = Extent {
+        let new = EarlierIo {
             from,
             to: from + length,
             writes,
@@ -59,7 +59,7 @@ impl Order {
         (!before.is_empty()).then(|| before.into())
     }
 
-    fn conflicts(&self, new: &Extent) -> Vec<(u32, u64)> {
+    fn conflicts(&self, new: &EarlierIo) -> Vec<(u32, u64)> {
         let mut before: Vec<(u32, u64)> = Vec::new();
         let near = pieces(new).filter_map(|piece| self.pieces.get(&piece));
         for old in near.flatten().chain(&self.long) {
@@ -75,7 +75,7 @@ impl Order {
         before
     }
 
-    fn keep(&mut self, new: Extent) {
+    fn keep(&mut self, new: EarlierIo) {
         if pieces(&new).count() > LONG {
             if self.long.len() == BACK_LONG {
                 self.long.pop_front();
@@ -87,9 +87,9 @@ impl Order {
             && let Some(oldest) = self.recent.pop_front()
         {
             for piece in pieces(&oldest) {
-                if let Some(extents) = self.pieces.get_mut(&piece) {
-                    extents.retain(|one| (one.stream, one.nth) != (oldest.stream, oldest.nth));
-                    if extents.is_empty() {
+                if let Some(earlier) = self.pieces.get_mut(&piece) {
+                    earlier.retain(|one| (one.stream, one.nth) != (oldest.stream, oldest.nth));
+                    if earlier.is_empty() {
                         self.pieces.remove(&piece);
                     }
                 }
@@ -104,23 +104,23 @@ impl Order {
     /// Forgets earlier requests of the same stream that the new one covers: a request that comes
     /// after the new one also comes after them, because a stream is submitted in order. A read does
     /// not replace a write.
-    fn forget_covered(&mut self, new: &Extent) {
-        let covered = |old: &Extent| {
+    fn forget_covered(&mut self, new: &EarlierIo) {
+        let covered = |old: &EarlierIo| {
             old.stream == new.stream
                 && new.from <= old.from
                 && old.to <= new.to
                 && (new.writes || !old.writes)
         };
         for piece in pieces(new) {
-            if let Some(extents) = self.pieces.get_mut(&piece) {
-                extents.retain(|old| !covered(old));
+            if let Some(earlier) = self.pieces.get_mut(&piece) {
+                earlier.retain(|old| !covered(old));
             }
         }
     }
 }
 
-fn pieces(extent: &Extent) -> impl Iterator<Item = u64> + use<> {
-    extent.from >> PIECE_BITS..=(extent.to - 1) >> PIECE_BITS
+fn pieces(io: &EarlierIo) -> impl Iterator<Item = u64> + use<> {
+    io.from >> PIECE_BITS..=(io.to - 1) >> PIECE_BITS
 }
 
 #[cfg(test)]

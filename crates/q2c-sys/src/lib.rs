@@ -19,6 +19,7 @@ pub use aio::{Aio, AioError};
 pub use buffer::Buffers;
 pub use clock::Clock;
 pub use ring::{
-    CommandRing, Completion, Operation, Ring, RingError, RingOptions, SqPoll, TaskRun, Transfer,
+    CommandRing, Completion, EncodedRing, FileEncoding, NvmeEncoding, Operation, Ring,
+    RingEncoding, RingError, RingOptions, SqPoll, TaskRun, Transfer,
 };
 pub use vectored::{Vectored, VectoredFlags};

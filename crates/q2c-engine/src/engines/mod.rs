@@ -11,7 +11,7 @@ mod spec;
 mod uring;
 
 pub use fault::FaultKind;
-pub use memory::{Memory, Shared};
+pub use memory::{Memory, SharedBuffers};
 pub use sim::{Service, SimSpec};
 pub use spec::{ENGINES, EngineKind, EngineSpec, Medium, ParseEngineError};
 // Types of q2c-sys that hold the options of engines.

@@ -44,19 +44,19 @@ where
     T: Send,
 {
     let (start, over) = (&Start::of(jobs.len()), &OnceLock::new());
+    let common = Common {
+        clock,
+        halt,
+        start,
+        over,
+    };
     scope(|scope| {
         let starter = Starter::new(start);
-        let ends = Ends(over);
+        let ends = TellsEnd(over);
         let mut threads = Vec::new();
         let mut refused = None;
         for (index, (job, work)) in jobs.into_iter().enumerate() {
             let lane = job.name.clone();
-            let common = Common {
-                clock,
-                halt,
-                start,
-                over,
-            };
             let body = move || lane_thread(index, job, common, work);
             match Builder::new().spawn_scoped(scope, body) {
                 Ok(thread) => threads.push((lane, thread)),
@@ -104,9 +104,9 @@ where
 
 /// Tells the end when it is dropped, so that on every way out the lanes do not wait for it for
 /// ever.
-struct Ends<'a>(&'a OnceLock<()>);
+struct TellsEnd<'a>(&'a OnceLock<()>);
 
-impl Drop for Ends<'_> {
+impl Drop for TellsEnd<'_> {
     fn drop(&mut self) {
         self.0.set(()).ok();
     }

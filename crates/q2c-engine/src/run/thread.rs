@@ -25,7 +25,8 @@ const PACE_SEED: u64 = 0x70ac_e000_0000_0000;
 pub(super) type PhasesResult = Result<Vec<PhaseData>, EngineError>;
 pub(super) type LaneResult = Result<LaneData, EngineError>;
 
-/// The parts of a run that each lane's thread shares with the others.
+/// The parts of a run that all its lanes' threads have in common.
+#[derive(Clone, Copy)]
 pub(super) struct Common<'a> {
     pub clock: Clock,
     /// When it is raised, all lanes end.

@@ -1,7 +1,7 @@
 //! The counts of a submitting thread, and the rows of its recording.
 
 use super::submit::{Call, Flight};
-use crate::calls::Calls;
+use crate::calls::SubmissionCalls;
 use crate::counts::ReplayCounts;
 use crate::io::{ScheduledIo, TargetIo};
 use crate::record::{Row, RowSender};
@@ -14,7 +14,7 @@ use crate::record::{Row, RowSender};
 pub struct Account {
     counts: ReplayCounts,
     rows: Option<RowSender>,
-    calls: Calls,
+    calls: SubmissionCalls,
     /// Since when there has been nothing to do but wait for the device; `None` while there is work
     /// or nothing is in flight.
     waiting_since_ns: Option<u64>,
@@ -26,7 +26,7 @@ impl Account {
         Account {
             counts,
             rows,
-            calls: Calls::default(),
+            calls: SubmissionCalls::default(),
             waiting_since_ns: None,
         }
     }

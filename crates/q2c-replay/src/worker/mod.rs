@@ -15,7 +15,7 @@ use crate::record::RowSender;
 use crate::shared::Shared;
 use crate::time::{Time, Wait};
 use q2c_engine::engine::{Completion, EngineError};
-use schedule::{Departure, Order};
+use schedule::{Departure, Precedence};
 use std::sync::atomic::Ordering;
 use submit::Flight;
 
@@ -100,13 +100,13 @@ impl<T: Time> Worker<'_, T> {
                 }
                 break;
             }
-            match self.schedule.order(stream) {
-                Order::Kept => {}
-                Order::Inverted => self.account.inverted(),
-                Order::Waits => break,
+            match self.schedule.precedence(stream) {
+                Precedence::Kept => {}
+                Precedence::Inverted => self.account.inverted(),
+                Precedence::Waits => break,
             }
             if let Some(departure) = self.schedule.depart(stream, now_ns) {
-                self.add(stream, departure, now_ns);
+                self.add(stream, &departure, now_ns);
             }
         }
         if self.submitter.batch_len() == 0 {
@@ -117,7 +117,7 @@ impl<T: Time> Worker<'_, T> {
     }
 
     /// Puts a request that has left the schedule into the batch.
-    fn add(&mut self, stream: u32, departure: Departure, now_ns: u64) {
+    fn add(&mut self, stream: u32, departure: &Departure, now_ns: u64) {
         let request = &departure.request;
         let device = &self.shared.devices[request.io.device as usize];
         let in_flight = device.fetch_add(1, Ordering::Relaxed);

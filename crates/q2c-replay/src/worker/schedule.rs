@@ -27,7 +27,7 @@ pub struct Departure {
 
 /// Whether a request keeps the order of the requests that it overlaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum Precedence {
     /// Every earlier request that it overlaps has been submitted.
     Kept,
     /// One of them has not, and the request goes all the same: an inversion.
@@ -39,7 +39,7 @@ pub enum Order {
 /// The streams of one submitting thread: it takes the reader's deliveries into them, and says which
 /// request may go and when.
 ///
-/// The caller asks [`Schedule::due`] for a stream whose first request may go, [`Schedule::order`]
+/// The caller asks [`Schedule::due`] for a stream whose first request may go, [`Schedule::precedence`]
 /// whether it may overtake, takes it by [`Schedule::depart`], and tells when it was submitted and
 /// when it was complete. Points in time are ns from the replay's start.
 ///
@@ -177,14 +177,14 @@ impl<'a> Schedule<'a> {
     /// Whether the first request of a stream may go, as to the earlier requests that it overlaps.
     /// Only timed mode waits for them. In the other modes streams have no order among each other,
     /// so a request that goes before one of them is an inversion and goes.
-    pub fn order(&self, index: u32) -> Order {
+    pub fn precedence(&self, index: u32) -> Precedence {
         let request = self.streams[index as usize].queue.front();
         let after = request.and_then(|request| request.after.as_deref());
         let behind = |(stream, count): &(u32, u64)| self.submitted_count(*stream) < *count;
         match after.unwrap_or(&[]).iter().any(behind) {
-            false => Order::Kept,
-            true if self.is_timed() => Order::Waits,
-            true => Order::Inverted,
+            false => Precedence::Kept,
+            true if self.is_timed() => Precedence::Waits,
+            true => Precedence::Inverted,
         }
     }
 

@@ -1,8 +1,9 @@
 //! `io_uring_setup` called directly, with any flag that the kernel has: the `io-uring` crate has no
 //! name for HYBRID_IOPOLL.
 
+use super::RingError;
 use super::options::{RingOptions, TaskRun};
-use super::{Buffers, RingError};
+use crate::Buffers;
 use io_uring::{IoUring, Parameters, cqueue, squeue};
 use std::io;
 use std::os::fd::AsRawFd;

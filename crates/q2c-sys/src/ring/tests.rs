@@ -1,6 +1,8 @@
 //! Tests of rings on files.
 
 use super::*;
+use crate::Buffers;
+use std::fs::File;
 use std::io::{Read, Seek, Write};
 
 fn file(content: &[u8]) -> File {

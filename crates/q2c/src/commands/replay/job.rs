@@ -6,7 +6,7 @@ use crate::args::{
     WritesName,
 };
 use q2c_engine::EngineSpec;
-use q2c_engine::engines::{Memory, Shared};
+use q2c_engine::engines::{Memory, SharedBuffers};
 use q2c_model::CpuId;
 use q2c_replay::{
     Count, Discards, Fit, LaneBy, Mode, OnError, Plan, Policy, ReplayFacts, ShareBy, Writes,
@@ -128,7 +128,7 @@ pub fn plan(how: &HowArgs, facts: &ReplayFacts, writes: WritesName, cpus: Vec<Cp
         memory: Memory {
             slots: usize::from(how.in_flight),
             size,
-            shared: Some(Shared {
+            shared: Some(SharedBuffers {
                 pool: (POOL / size).clamp(LEAST, MOST),
                 compressible: how.compress,
             }),
