@@ -136,8 +136,8 @@ pub trait Engine {
     /// The engine is broken.
     fn poll(&mut self) -> Result<Option<Completion>, EngineError>;
 
-    /// Waits in the kernel until a completion is there, in the way that [`EngineFacts::waits`] says. At
-    /// least one request MUST be in flight.
+    /// Waits in the kernel until a completion is there, in the way that [`EngineFacts::waits`]
+    /// says. At least one request MUST be in flight.
     ///
     /// # Errors
     /// The engine is broken.

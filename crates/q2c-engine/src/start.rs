@@ -44,8 +44,8 @@ impl<'a> Starter<'a> {
         Starter(start)
     }
 
-    /// Waits for the reports and returns the thread ids of all members in their order, or `None`
-    /// as soon as a member could not be set up.
+    /// Waits for the reports and returns the thread ids of all members in their order, or `None` as
+    /// soon as a member could not be set up.
     #[must_use]
     pub fn wait_for_all(&self) -> Option<Vec<u32>> {
         self.0.reports.iter().map(|report| *report.wait()).collect()

@@ -129,8 +129,8 @@ impl ReplayFacts {
 }
 
 /// Reads the trace once and returns its facts. `range` takes only requests that start in this range
-/// of its time. `tell` is called with the number of records read so far. Raising `stop` ends the pass as
-/// if the trace ended there.
+/// of its time. `tell` is called with the number of records read so far. Raising `stop` ends the
+/// pass as if the trace ended there.
 ///
 /// # Errors
 /// The trace cannot be read, or no request in what was read has a time.

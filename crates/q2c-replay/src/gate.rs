@@ -9,8 +9,9 @@ use std::collections::VecDeque;
 pub enum Rule {
     /// At its recorded time.
     Timed,
-    /// When no more is in flight on its device than was in the trace just before it. With `keep_idle`, a
-    /// request before which nothing was in flight also waits for the recorded idle time.
+    /// When no more is in flight on its device than was in the trace just before it. With
+    /// `keep_idle`, a request before which nothing was in flight also waits for the recorded idle
+    /// time.
     Outstanding { keep_idle: bool },
     /// When the lane's previous request is complete and the recorded think time is over.
     Closed,

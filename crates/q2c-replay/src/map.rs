@@ -69,8 +69,8 @@ pub struct Mapped {
 ///
 /// Invariants:
 /// - The regions that devices have on one target do not overlap and do not go beyond its size.
-/// - A mapped request lies wholly in its device's region. Its offset and length are multiples of the
-///   target's alignment.
+/// - A mapped request lies wholly in its device's region. Its offset and length are multiples of
+///   the target's alignment.
 /// - A request is counted once for each reason that applies. A request that is left out has exactly
 ///   one reason that says so.
 pub struct Mapper {
@@ -87,7 +87,8 @@ impl Mapper {
     /// Divides the targets of the plan among the devices of its trace.
     ///
     /// # Errors
-    /// [`ReplayError::TooSmall`]: a device's region of a target has no room for the largest request.
+    /// [`ReplayError::TooSmall`]: a device's region of a target has no room for the largest
+    /// request.
     pub fn new(plan: &Plan, facts: &ReplayFacts) -> Result<Self, ReplayError> {
         let largest = plan.memory.size as u64;
         let unused = Region {
@@ -123,8 +124,8 @@ impl Mapper {
         *self.changed.entry(why).or_default() += 1;
     }
 
-    /// Maps one request; `device` is its index in [`ReplayFacts::devices`]. `None` when it is left out,
-    /// which is counted.
+    /// Maps one request; `device` is its index in [`ReplayFacts::devices`]. `None` when it is left
+    /// out, which is counted.
     pub fn map(&mut self, device: usize, span: &Span) -> Option<Mapped> {
         let region = self.regions[device];
         if region.target == usize::MAX {

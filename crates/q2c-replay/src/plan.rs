@@ -126,8 +126,8 @@ pub struct Target {
     pub devices: Vec<usize>,
 }
 
-/// The plan of a replay. Together with the [`crate::ReplayFacts`] of the trace it says everything that
-/// [`crate::replay()`] does.
+/// The plan of a replay. Together with the [`crate::ReplayFacts`] of the trace it says everything
+/// that [`crate::replay()`] does.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The rule that decides when a request is submitted.

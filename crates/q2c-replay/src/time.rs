@@ -72,11 +72,11 @@ impl Real {
         }
     }
 
-    /// Adapts the margin: `late_ns` is by how much a sleep ended late, `None` for a due time without a
-    /// sleep. A late wake-up widens the margin by half at most, so that a single very late one does
-    /// not end all sleeping. Everything else narrows it, by so little that about one wake-up in a
-    /// thousand comes too late. The margin narrows also where requests follow each other too
-    /// closely for a sleep; so a sleep is tried again.
+    /// Adapts the margin: `late_ns` is by how much a sleep ended late, `None` for a due time
+    /// without a sleep. A late wake-up widens the margin by half at most, so that a single very
+    /// late one does not end all sleeping. Everything else narrows it, by so little that about one
+    /// wake-up in a thousand comes too late. The margin narrows also where requests follow each
+    /// other too closely for a sleep; so a sleep is tried again.
     fn learn(&mut self, late_ns: Option<u64>) {
         let wanted_ns = late_ns.map_or(0, |late| late + late / 2 + 10_000);
         let margin_ns = match wanted_ns > self.margin_ns {

@@ -37,8 +37,8 @@ const EAGER_NS: u64 = 1_000_000;
 /// `shared` are common to all threads. The loop keeps them together:
 /// - A request that leaves the schedule goes into the batch at once, and the batch is submitted
 ///   before anything else happens. So what has departed is in flight when the next round begins.
-/// - A completion frees its slot, then its stream, then the counters in `shared`, before the
-///   thread looks for further work.
+/// - A completion frees its slot, then its stream, then the counters in `shared`, before the thread
+///   looks for further work.
 /// - `shared.devices` and `shared.in_flight` go up when a request joins the batch and down when its
 ///   completion is seen.
 pub struct Worker<'a, T> {

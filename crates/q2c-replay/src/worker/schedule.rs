@@ -39,9 +39,9 @@ pub enum Precedence {
 /// The streams of one submitting thread: it takes the reader's deliveries into them, and says which
 /// request may go and when.
 ///
-/// The caller asks [`Schedule::due`] for a stream whose first request may go, [`Schedule::precedence`]
-/// whether it may overtake, takes it by [`Schedule::depart`], and tells when it was submitted and
-/// when it was complete. Points in time are ns from the replay's start.
+/// The caller asks [`Schedule::due`] for a stream whose first request may go,
+/// [`Schedule::precedence`] whether it may overtake, takes it by [`Schedule::depart`], and tells
+/// when it was submitted and when it was complete. Points in time are ns from the replay's start.
 ///
 /// Invariants:
 /// - A stream belongs to one thread, and its requests are submitted in the order in which they

@@ -37,8 +37,8 @@ pub struct Call {
 /// Submits batches of requests and takes their completions.
 ///
 /// A batch begins with [`Submitter::begin_batch`], grows by [`Submitter::add`] while
-/// [`Submitter::has_room`] and a slot is free, and goes by [`Submitter::submit`]. The engine belongs
-/// to the thread that has opened it.
+/// [`Submitter::has_room`] and a slot is free, and goes by [`Submitter::submit`]. The engine
+/// belongs to the thread that has opened it.
 ///
 /// Invariants:
 /// - A slot is either in `free` or names the entry of `flights` that is in flight. So something is

@@ -3,9 +3,9 @@
 //! Contract: one thread uses an [`Aio`]. Completions become visible through [`Aio::pop`] after
 //! [`Aio::look`], which never sleeps, or [`Aio::wait`], which sleeps until there is one. A look
 //! reads the completion ring that the kernel maps into the process. Where the caller asked for
-//! [`ReapFrom::Kernel`], or the ring's layout is not known, it calls `io_getevents` with a minimum of 0
-//! instead. A wait is `io_getevents` with a minimum of 1; it fetches all other completions that are
-//! there as well.
+//! [`ReapFrom::Kernel`], or the ring's layout is not known, it calls `io_getevents` with a minimum
+//! of 0 instead. A wait is `io_getevents` with a minimum of 1; it fetches all other completions
+//! that are there as well.
 
 mod abi;
 mod user_ring;
@@ -108,8 +108,8 @@ impl Aio {
         })
     }
 
-    /// Where looks find completions: as asked for, or [`ReapFrom::Kernel`] if the ring's layout is not
-    /// known.
+    /// Where looks find completions: as asked for, or [`ReapFrom::Kernel`] if the ring's layout is
+    /// not known.
     #[must_use]
     pub fn reap(&self) -> ReapFrom {
         match self.ring {

@@ -164,8 +164,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         !self.options.polls_in_call() && self.ring.params().is_feature_ext_arg()
     }
 
-    /// Waits as [`Core::wait`] does, but not beyond `deadline_ns` of CLOCK_MONOTONIC. Unless `sleeps`
-    /// is set, for which [`Core::waits_timed`] must hold, it looks in a loop.
+    /// Waits as [`Core::wait`] does, but not beyond `deadline_ns` of CLOCK_MONOTONIC. Unless
+    /// `sleeps` is set, for which [`Core::waits_timed`] must hold, it looks in a loop.
     #[inline]
     pub fn wait_until(&mut self, deadline_ns: u64, sleeps: bool) -> Result<(), RingError> {
         while !self.look()? {

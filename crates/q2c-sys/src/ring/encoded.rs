@@ -194,8 +194,8 @@ impl<E: RingEncoding> EncodedRing<E> {
     }
 
     /// Whether [`EncodedRing::wait_until`] sleeps: it does for files and block devices on Linux
-    /// 5.11 and later where the ring does not poll in its calls. Else it looks again and again until
-    /// the deadline.
+    /// 5.11 and later where the ring does not poll in its calls. Else it looks again and again
+    /// until the deadline.
     #[must_use]
     pub fn waits_timed(&self) -> bool {
         E::WAITS_TIMED && self.core.waits_timed()

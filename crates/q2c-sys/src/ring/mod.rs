@@ -2,10 +2,10 @@
 //!
 //! Contract: one thread makes an [`EncodedRing`] and uses it. Completions become visible through
 //! [`EncodedRing::pop`] after [`EncodedRing::look`], which never sleeps, or [`EncodedRing::wait`],
-//! which stays in the kernel until there is one. With `DEFER_TASKRUN` nothing wakes the lane in between: a request
-//! that completes during a timed sleep stays pending until the next look. Hybrid polling needs
-//! that. With the default flags task work interrupts the sleep, so the lane sleeps shorter than its
-//! rule asked.
+//! which stays in the kernel until there is one. With `DEFER_TASKRUN` nothing wakes the lane in
+//! between: a request that completes during a timed sleep stays pending until the next look. Hybrid
+//! polling needs that. With the default flags task work interrupts the sleep, so the lane sleeps
+//! shorter than its rule asked.
 //!
 //! The [`RingOptions`] decide how completions are found:
 //!
