@@ -170,7 +170,7 @@ fn one_read(medium: &Medium, iopoll: bool, length: u32) -> Result<(), NoRead> {
         .open(medium, 1, length as usize, 1)
         .map_err(|e| refused(e.to_string()))?;
     let read = Request {
-        act: q2c_engine::engine::Act::Read,
+        operation: q2c_engine::engine::Operation::Read,
         offset: 0,
         length,
         slot: 0,

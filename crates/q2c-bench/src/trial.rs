@@ -6,7 +6,7 @@ use super::media::Media;
 use super::spdk;
 use super::spec::Spot;
 use super::steady::{Window, window};
-use q2c_engine::engine::Facts;
+use q2c_engine::engine::EngineFacts;
 use q2c_engine::{
     Activity, EngineSpec, JobPlan, LaneData, Observer, RunData, RunError, RunPlan, Tally, Wait, run,
 };
@@ -259,9 +259,9 @@ fn gathered(data: &RunData, moments: &[Moment], window: &Window) -> BenchTrial {
     let latencies = &all.latencies;
     let at = |q| latencies.percentile(q);
     trial.lat_ns = [latencies.mean(), at(0.5), at(0.99), at(0.999)];
-    trial.slept = [all.handled, all.slept, all.misses];
-    trial.asked_ns = all.asked_ns;
-    if let Some(Facts {
+    trial.slept = [all.sleeps.handled, all.sleeps.slept, all.sleeps.misses];
+    trial.asked_ns = all.sleeps.asked_ns;
+    if let Some(EngineFacts {
         polls_by, flags, ..
     }) = data.lanes.first().map(|lane| &lane.facts)
     {

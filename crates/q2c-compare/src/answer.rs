@@ -3,7 +3,7 @@
 use super::trial::median;
 use super::{Ran, Site, words};
 use q2c_host::machine;
-use q2c_replay::{Change, Facts};
+use q2c_replay::{Change, ReplayFacts};
 use q2c_result::Warning;
 use q2c_result::replay::{ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -40,7 +40,7 @@ impl Asked {
             .max(0.0)
     }
 
-    pub(super) fn trace(&self, facts: &Facts) -> TraceFacts {
+    pub(super) fn trace(&self, facts: &ReplayFacts) -> TraceFacts {
         words::trace(facts, &self.path, &self.source)
     }
 }
@@ -48,7 +48,7 @@ impl Asked {
 /// Makes the result of one site from its trials; `None` when there is no trial with figures. The
 /// trial with the median sum of U2C is the one that is shown.
 #[must_use]
-pub fn replay(asked: &Asked, facts: &Facts, site: &Site, ran: &Ran) -> Option<ReplayResult> {
+pub fn replay(asked: &Asked, facts: &ReplayFacts, site: &Site, ran: &Ran) -> Option<ReplayResult> {
     let (trials, failures) = ran.of(&site.name);
     let shown = median(&trials, |trial| trial.sum_u2c_s)?.clone();
     let mut warnings = warnings(facts, &shown);
@@ -89,7 +89,7 @@ fn failed(why: &str) -> Warning {
 }
 
 /// Warnings about changes of the trace and losses that make a trial's figures misleading.
-pub(super) fn warnings(facts: &Facts, trial: &ReplayTrial) -> Vec<Warning> {
+pub(super) fn warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for change in Change::ALL {
         let Some(count) = trial.changed.get(change.says()) else {

@@ -5,7 +5,7 @@ use super::answer::{Asked, warnings};
 use super::trial::median;
 use super::{Ran, Site};
 use q2c_host::machine;
-use q2c_replay::Facts;
+use q2c_replay::ReplayFacts;
 use q2c_result::Warning;
 use q2c_result::compare::{CompareResult, DeviceRun, SCHEMA, Separation};
 use q2c_result::replay::ReplayTrial;
@@ -20,7 +20,7 @@ const U2C: &str = "sum of U2C";
 /// Makes the result of a comparison from all sites. Each site has one target; the first site is the
 /// one that the others are compared with.
 #[must_use]
-pub fn compare(asked: &Asked, facts: &Facts, sites: &[Site], ran: &Ran) -> CompareResult {
+pub fn compare(asked: &Asked, facts: &ReplayFacts, sites: &[Site], ran: &Ran) -> CompareResult {
     let runs: Vec<DeviceRun> = sites.iter().map(|site| device(site, ran)).collect();
     let by_q2c = runs.iter().all(|run| run.sum_q2c_s.is_some());
     let sum = if by_q2c { Q2C } else { U2C };
@@ -132,7 +132,7 @@ fn separations(runs: &[DeviceRun], sum: &str, seed: u64) -> Vec<Separation> {
 
 fn verdict(
     asked: &Asked,
-    facts: &Facts,
+    facts: &ReplayFacts,
     runs: &[DeviceRun],
     separations: &[Separation],
     sum: &str,

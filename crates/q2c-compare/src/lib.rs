@@ -17,7 +17,7 @@ use q2c_capture::By;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::{Bytes, Nanos, TraceMeta};
-use q2c_replay::{Facts, Mode, ReplayError};
+use q2c_replay::{Mode, ReplayError, ReplayFacts};
 use q2c_result::Target;
 use q2c_result::replay::{ReplayTrial, reasons};
 use q2c_run::run_dir::{RunDir, RunState};
@@ -48,7 +48,7 @@ pub struct Replaying<'a> {
     /// and its own seed in place of the plan's.
     pub plan: q2c_replay::Plan,
     /// Facts of the trace that is replayed, and its path.
-    pub facts: &'a Facts,
+    pub facts: &'a ReplayFacts,
     /// Where it is replayed.
     pub sites: &'a [Site],
     /// Number of trials on each site.
@@ -198,7 +198,7 @@ impl Replaying<'_> {
     }
 
     /// Replays the trace, and records the replay if `record` is set.
-    fn replay(&self, plan: &q2c_replay::Plan) -> Result<q2c_replay::Outcome, CellError> {
+    fn replay(&self, plan: &q2c_replay::Plan) -> Result<q2c_replay::ReplayOutcome, CellError> {
         let read = AtomicU64::new(0);
         let go = |into| q2c_replay::replay(plan, self.facts, self.clock, into, &read, self.stop);
         let Some(path) = self.record else {
@@ -206,7 +206,7 @@ impl Replaying<'_> {
         };
         let failed = |e: q2c_trace::TraceError| cell(&ReplayError::from(e));
         let mut writer = TraceWriter::create(path, words::recording(self)).map_err(failed)?;
-        let into = q2c_replay::Into {
+        let into = q2c_replay::RecordTo {
             sink: &mut writer,
             memory: self.memory,
             folder: &self.spill,

@@ -1,7 +1,7 @@
 //! Writes a target before it is measured, so that the figures do not depend on its former contents.
 
-use q2c_engine::engine::{Act, Engine, EngineError, Request};
-use q2c_engine::engines::{Memory, Shared};
+use q2c_engine::engine::{Engine, EngineError, Operation, Request};
+use q2c_engine::engines::{Memory, SharedBuffers};
 use q2c_replay::{ReplayError, Target};
 use q2c_stats::Rng;
 use std::fmt;
@@ -88,7 +88,7 @@ fn write(
     let memory = Memory {
         slots: usize::from(DEPTH),
         size: length as usize,
-        shared: Some(Shared {
+        shared: Some(SharedBuffers {
             pool: usize::from(DEPTH),
             compressible: 0,
         }),
@@ -104,7 +104,7 @@ fn write(
             None => written(engine.as_mut(), length)?,
         };
         let request = Request {
-            act: Act::Write,
+            operation: Operation::Write,
             offset: place(nth),
             length,
             slot,

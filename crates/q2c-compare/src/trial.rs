@@ -2,7 +2,7 @@
 
 use super::capture::Captured;
 use q2c_model::Nanos;
-use q2c_replay::{Facts, Mode, Outcome, Plan, WindowSum};
+use q2c_replay::{Mode, Plan, ReplayFacts, ReplayOutcome, WindowSum};
 use q2c_result::replay::{InFlight, Invalid, Lateness, ReplayTrial, Spread, Window};
 use q2c_stats::Histogram;
 
@@ -15,7 +15,7 @@ const LATE: &str = "late";
 
 /// The inputs of one trial.
 pub struct Asked<'a> {
-    pub facts: &'a Facts,
+    pub facts: &'a ReplayFacts,
     /// The plan with the targets of the trial's site.
     pub plan: &'a Plan,
     /// Own lateness at the 99th percentile above which a trial is invalid.
@@ -24,28 +24,28 @@ pub struct Asked<'a> {
 
 pub fn trial(
     run: &Asked<'_>,
-    outcome: &Outcome,
+    outcome: &ReplayOutcome,
     captured: Option<Captured>,
     stopped: bool,
 ) -> ReplayTrial {
-    let completion_s = seconds(outcome.counts.end.into());
-    let own = lateness(&outcome.counts.own);
+    let completion_s = seconds(outcome.counts.end_ns.into());
+    let own = lateness(&outcome.counts.own_lateness_ns);
     let invalid = invalid(run, outcome, &own, captured.as_ref(), stopped);
     let timed = matches!(run.plan.mode, Mode::Timed { .. });
     ReplayTrial {
         completion_s,
-        sum_u2c_s: seconds(outcome.counts.sum_u2c),
-        sum_u2c_intended_s: seconds(outcome.counts.sum_intended),
+        sum_u2c_s: seconds(outcome.counts.sum_u2c_ns),
+        sum_u2c_intended_s: seconds(outcome.counts.sum_u2c_intended_ns),
         sum_q2c_s: captured.as_ref().map(|captured| seconds(captured.sum)),
         q2c_source: captured.as_ref().map(|captured| captured.by.clone()),
         q2c_ios: captured.as_ref().map_or(0, |captured| captured.q2c.count()),
         q2c_lost: captured.as_ref().map_or(0, |captured| captured.lost),
         saturated: saturated(run, outcome),
-        stalled: outcome.counts.stalled,
-        stalled_s: seconds(outcome.counts.stalled_ns),
-        lateness_ns: lateness(&outcome.counts.lateness),
+        stalled: outcome.counts.held_up,
+        stalled_s: seconds(outcome.counts.held_up_ns),
+        lateness_ns: lateness(&outcome.counts.lateness_ns),
         own_lateness_ns: own,
-        end_drift_ns: if timed { outcome.end_drift() } else { 0 },
+        end_drift_ns: if timed { outcome.end_drift_ns() } else { 0 },
         issued: outcome.counts.issued,
         errors: outcome.counts.errors,
         first_error: outcome.first_error().map(str::to_owned),
@@ -53,10 +53,10 @@ pub fn trial(
         valid: invalid.is_empty(),
         invalid,
         whole: outcome.complete && !stopped,
-        u2c_ns: spread(&outcome.counts.u2c),
-        u2c_intended_ns: spread(&outcome.counts.intended),
+        u2c_ns: spread(&outcome.counts.u2c_ns),
+        u2c_intended_ns: spread(&outcome.counts.u2c_intended_ns),
         q2c_ns: captured.as_ref().map(|captured| spread(&captured.q2c)),
-        idle_share: share(outcome.idle as f64 / 1e9, completion_s),
+        idle_share: share(outcome.idle_ns as f64 / 1e9, completion_s),
         in_flight: in_flight(run, outcome, completion_s),
         order_inversions: outcome.counts.inversions,
         changed: outcome
@@ -67,7 +67,7 @@ pub fn trial(
         submission_s: seconds(outcome.counts.submission_ns.into()),
         submitter_cpu_s: seconds(outcome.counts.cpu_ns.into()),
         reader_cpu_s: seconds(
-            u128::from(outcome.reader_cpu) + captured.map_or(0, |c| u128::from(c.cpu_ns)),
+            u128::from(outcome.reader_cpu_ns) + captured.map_or(0, |c| u128::from(c.cpu_ns)),
         ),
         windows: outcome.windows.iter().map(window).collect(),
     }
@@ -85,12 +85,12 @@ fn share(part: f64, whole: f64) -> f64 {
     }
 }
 
-fn saturated(run: &Asked<'_>, outcome: &Outcome) -> bool {
+fn saturated(run: &Asked<'_>, outcome: &ReplayOutcome) -> bool {
     let limit = run.max_lateness.0 as f64;
     // Requests were late, and not by the replayer's own fault: submissions took so long.
-    let slow = outcome.counts.lateness.percentile(0.99) > limit
-        && outcome.counts.own.percentile(0.99) <= limit;
-    let held = outcome.counts.stalled > 0
+    let slow = outcome.counts.lateness_ns.percentile(0.99) > limit
+        && outcome.counts.own_lateness_ns.percentile(0.99) <= limit;
+    let held = outcome.counts.held_up > 0
         || outcome.counts.capped > 0
         || outcome.counts.blocked > 0
         || slow;
@@ -98,13 +98,13 @@ fn saturated(run: &Asked<'_>, outcome: &Outcome) -> bool {
         return held;
     };
     let length = run.facts.length().as_secs_f64() / speed;
-    let behind = seconds(outcome.counts.end.into()) - length;
+    let behind = seconds(outcome.counts.end_ns.into()) - length;
     held || outcome.complete && behind > BEHIND_S && behind > BEHIND * length
 }
 
 fn invalid(
     run: &Asked<'_>,
-    outcome: &Outcome,
+    outcome: &ReplayOutcome,
     own: &Lateness,
     captured: Option<&Captured>,
     stopped: bool,
@@ -167,10 +167,10 @@ fn late(p99_ns: f64, run: &Asked<'_>) -> String {
 }
 
 /// Whether an outstanding replay ran on a device that is faster than the replayer.
-fn idle_device(run: &Asked<'_>, outcome: &Outcome) -> bool {
+fn idle_device(run: &Asked<'_>, outcome: &ReplayOutcome) -> bool {
     let counts = &outcome.counts;
     let threads = run.plan.threads() as f64;
-    let busy = (counts.waited_ns as f64) < 0.05 * threads * counts.end as f64;
+    let busy = (counts.waited_ns as f64) < 0.05 * threads * counts.end_ns as f64;
     let outstanding = matches!(run.plan.mode, Mode::Outstanding { .. });
     // When requests had to wait for a free place, the cap kept less in flight, not the replayer.
     outstanding
@@ -181,7 +181,7 @@ fn idle_device(run: &Asked<'_>, outcome: &Outcome) -> bool {
 
 /// Says so when the capture saw fewer I/Os than were submitted: its sum would be of something else.
 /// Flushes and discards are not expected, since they need not reach the block layer as such.
-fn partly_seen(run: &Asked<'_>, outcome: &Outcome, captured: &Captured) -> Option<String> {
+fn partly_seen(run: &Asked<'_>, outcome: &ReplayOutcome, captured: &Captured) -> Option<String> {
     let count = |op: &str| run.facts.ops.get(op).copied().unwrap_or(0);
     let data = outcome
         .counts
@@ -231,13 +231,13 @@ fn spread(histogram: &Histogram) -> Spread {
     }
 }
 
-fn in_flight(run: &Asked<'_>, outcome: &Outcome, completion_s: f64) -> InFlight {
+fn in_flight(run: &Asked<'_>, outcome: &ReplayOutcome, completion_s: f64) -> InFlight {
     let facts = run.facts;
     let whole = facts.whole().as_secs_f64();
-    let recorded = facts.latency as f64 / 1e9;
+    let recorded = facts.latency_sum_ns as f64 / 1e9;
     InFlight {
         mean: match completion_s > 0.0 {
-            true => seconds(outcome.counts.sum_u2c) / completion_s,
+            true => seconds(outcome.counts.sum_u2c_ns) / completion_s,
             false => 0.0,
         },
         most: outcome.counts.most_in_flight,
@@ -248,14 +248,14 @@ fn in_flight(run: &Asked<'_>, outcome: &Outcome, completion_s: f64) -> InFlight 
 
 fn window(sum: &WindowSum) -> Window {
     Window {
-        from_s: seconds(sum.from.into()),
-        length_s: seconds(sum.length.into()),
+        from_s: seconds(sum.from_ns.into()),
+        length_s: seconds(sum.length_ns.into()),
         recorded_ios: sum.recorded_ios,
         ios: sum.ios,
         recorded_in_flight: sum.recorded_in_flight,
         in_flight: sum.in_flight,
-        latest_ns: sum.latest,
-        sum_u2c_s: seconds(sum.sum_u2c),
+        latest_ns: sum.latest_ns,
+        sum_u2c_s: seconds(sum.sum_u2c_ns),
     }
 }
 

@@ -2,15 +2,15 @@
 
 use super::Replaying;
 use q2c_model::{Bytes, TraceMeta};
-use q2c_replay::Facts;
+use q2c_replay::ReplayFacts;
 use q2c_result::replay::TraceFacts;
 use std::collections::BTreeMap;
 
 /// The trace's facts for a result. `path` is the name that the user gave, `source` the tool that
 /// made the trace.
-pub(super) fn trace(facts: &Facts, path: &str, source: &str) -> TraceFacts {
+pub(super) fn trace(facts: &ReplayFacts, path: &str, source: &str) -> TraceFacts {
     let known = facts.has_completions();
-    let device = |device: &q2c_replay::Device| (device.dev.to_string(), device.requests);
+    let device = |device: &q2c_replay::TraceDevice| (device.dev.to_string(), device.requests);
     TraceFacts {
         path: path.to_owned(),
         source: source.to_owned(),
@@ -31,7 +31,7 @@ pub(super) fn trace(facts: &Facts, path: &str, source: &str) -> TraceFacts {
         completed: facts.completed,
         idle_share: facts.idle_share(),
         back_in_time: facts.back_in_time,
-        sum_latency_s: known.then_some(facts.latency as f64 / 1e9),
+        sum_latency_s: known.then_some(facts.latency_sum_ns as f64 / 1e9),
     }
 }
 

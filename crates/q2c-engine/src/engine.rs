@@ -14,15 +14,13 @@ use q2c_sys::nvme::NvmeError;
 use q2c_sys::{AioError, RingError, Transfer};
 use thiserror::Error;
 
-/// The operation of a request.
-pub use q2c_sys::Act;
+/// The operation of a request, and one finished request: its slot, and the bytes moved or a
+/// negative errno.
+pub use q2c_sys::{Completion, Operation};
 
 /// One request, named by the buffer slot that it uses. At most one request is in flight for each
 /// slot.
 pub type Request = Transfer;
-
-/// One finished request: its slot, and the bytes moved or a negative errno.
-pub type Completion = q2c_sys::Done;
 
 /// The engine itself failed, or could not be opened. The lane stops.
 #[derive(Debug, Error)]
@@ -82,9 +80,9 @@ pub enum Waits {
     Not,
 }
 
-/// Facts that an engine tells about itself, as proof of the effective mode.
+/// EngineFacts that an engine tells about itself, as proof of the effective mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct EngineFacts {
     /// Where polling looks for completions.
     pub polls_by: Means,
     /// How waiting happens.
@@ -102,7 +100,7 @@ pub struct Facts {
 const EAGAIN: i32 = 11;
 const EOPNOTSUPP: i32 = 95;
 
-impl Facts {
+impl EngineFacts {
     /// The likely reason why a request of this engine ended with `result`, where the engine's own
     /// options explain it; otherwise `None`.
     #[must_use]
@@ -138,8 +136,8 @@ pub trait Engine {
     /// The engine is broken.
     fn poll(&mut self) -> Result<Option<Completion>, EngineError>;
 
-    /// Waits in the kernel until a completion is there, in the way that [`Facts::waits`] says. At
-    /// least one request MUST be in flight.
+    /// Waits in the kernel until a completion is there, in the way that [`EngineFacts::waits`]
+    /// says. At least one request MUST be in flight.
     ///
     /// # Errors
     /// The engine is broken.
@@ -171,7 +169,7 @@ pub trait Engine {
     }
 
     /// The facts about this engine and its options.
-    fn facts(&self) -> Facts;
+    fn facts(&self) -> EngineFacts;
 }
 
 #[cfg(test)]
@@ -180,9 +178,9 @@ mod tests {
 
     #[test]
     fn an_errno_is_explained_by_the_flag_that_brings_it() {
-        let facts = |flags| Facts {
+        let facts = |flags| EngineFacts {
             flags,
-            ..Facts::default()
+            ..EngineFacts::default()
         };
         let polled = facts("IOPOLL|HYBRID_IOPOLL|TASKRUN_FLAG").cause(-EOPNOTSUPP);
         assert!(polled.is_some_and(|cause| cause.starts_with("no poll queues")));

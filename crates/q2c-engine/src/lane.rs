@@ -9,7 +9,7 @@ mod sleeping;
 pub(crate) use flights::Flights;
 pub(crate) use paced::Pace;
 
-use crate::engine::{Act, Completion, Engine, EngineError, Request, Waits};
+use crate::engine::{Completion, Engine, EngineError, Operation, Request, Waits};
 use crate::pattern::Offsets;
 use crate::sample::{Recorder, Sample, short};
 use q2c_model::{Direction, Nanos};
@@ -111,7 +111,7 @@ impl Lane<'_> {
     fn next_request(&mut self, slot: u16) -> Request {
         let offset = self.offsets.next_offset();
         Request {
-            act: Act::writing(self.write),
+            operation: Operation::writing(self.write),
             offset,
             length: self.length,
             slot,

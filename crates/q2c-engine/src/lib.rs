@@ -11,7 +11,9 @@ pub mod measure;
 mod pattern;
 mod run;
 mod sample;
+mod sleeps;
 pub mod spdk;
+pub mod start;
 mod tally;
 
 pub use engines::{EngineSpec, Medium};
@@ -22,4 +24,5 @@ pub use run::{
     RunData, RunError, RunPlan, live, run,
 };
 pub use sample::{Fault, Sample};
+pub use sleeps::SleepCounts;
 pub use tally::Tally;

@@ -1,6 +1,7 @@
 //! Sums over any number of I/Os in constant memory.
 
 use crate::sample::Sample;
+use crate::sleeps::SleepCounts;
 use q2c_stats::Histogram;
 
 /// Counts and sums over I/Os, and a histogram of their latencies.
@@ -8,18 +9,8 @@ use q2c_stats::Histogram;
 pub struct Tally {
     /// Latencies (U2C), ns.
     pub latencies: Histogram,
-    /// I/Os that hybrid polling handled.
-    pub handled: u64,
-    /// I/Os that slept.
-    pub slept: u64,
-    /// I/Os that the sleep rule left to the interrupt.
-    pub interrupted: u64,
-    /// I/Os that were complete when their sleep ended.
-    pub misses: u64,
-    /// Sum of sleeps asked, ns.
-    pub asked_ns: u64,
-    /// Sum of sleeps from call to return, ns.
-    pub slept_ns: u64,
+    /// The sleeps of hybrid polling.
+    pub sleeps: SleepCounts,
 }
 
 impl Tally {
@@ -28,30 +19,14 @@ impl Tally {
     pub fn count(&mut self, sample: &Sample) {
         self.latencies.record(sample.u2c().0);
         if sample.flags & !Sample::ONE_CALL != 0 {
-            self.count_hybrid(sample);
-        }
-    }
-
-    fn count_hybrid(&mut self, sample: &Sample) {
-        self.handled += u64::from(sample.is(Sample::HYBRID));
-        self.interrupted += u64::from(sample.is(Sample::INTERRUPT));
-        self.misses += u64::from(sample.is(Sample::MISSED));
-        if sample.is(Sample::SLEPT) {
-            self.slept += 1;
-            self.asked_ns += u64::from(sample.asked_ns);
-            self.slept_ns += u64::from(sample.slept_ns);
+            self.sleeps.count(sample);
         }
     }
 
     /// Adds the counts of another tally.
     pub fn merge(&mut self, other: &Tally) {
         self.latencies.merge(&other.latencies);
-        self.handled += other.handled;
-        self.slept += other.slept;
-        self.interrupted += other.interrupted;
-        self.misses += other.misses;
-        self.asked_ns += other.asked_ns;
-        self.slept_ns += other.slept_ns;
+        self.sleeps.merge(&other.sleeps);
     }
 }
 
@@ -74,8 +49,18 @@ mod tests {
         tally.count(&Sample::one_call(0, 0, 3_000, 512));
         let mut twice = tally.clone();
         twice.merge(&tally);
-        assert_eq!((tally.handled, tally.slept, tally.misses), (1, 1, 1));
-        assert_eq!((twice.asked_ns, twice.slept_ns), (1_000, 1_200));
+        assert_eq!(
+            (
+                tally.sleeps.handled,
+                tally.sleeps.slept,
+                tally.sleeps.misses
+            ),
+            (1, 1, 1)
+        );
+        assert_eq!(
+            (twice.sleeps.asked_ns, twice.sleeps.slept_ns),
+            (1_000, 1_200)
+        );
         assert_eq!(
             (twice.latencies.count(), twice.latencies.mean()),
             (4, 2_000.0)

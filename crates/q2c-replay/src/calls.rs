@@ -8,40 +8,38 @@ const BACK: usize = 1 << 12;
 
 /// The latest calls of the engine's submission, of one submitting thread.
 #[derive(Debug, Default)]
-pub struct Calls {
-    /// Begin, end, and time in all calls before it, ns.
+pub struct SubmissionCalls {
+    /// Begin and end of each call, and the time in all calls before it, ns.
     calls: VecDeque<(u64, u64, u64)>,
-    total: u64,
+    total_ns: u64,
 }
 
-impl Calls {
-    /// Adds a call that took from `from` to `to`. Calls MUST be added in the order of time.
-    pub fn add(&mut self, from: u64, to: u64) {
+impl SubmissionCalls {
+    /// Adds a call that took from `begin_ns` to `end_ns`. Calls MUST be added in the order of time.
+    pub fn add(&mut self, begin_ns: u64, end_ns: u64) {
         if self.calls.len() == BACK {
             self.calls.pop_front();
         }
-        self.calls.push_back((from, to, self.total));
-        self.total += to - from;
+        self.calls.push_back((begin_ns, end_ns, self.total_ns));
+        self.total_ns += end_ns - begin_ns;
     }
 
-    /// Time spent in calls since `then`, ns.
-    pub fn since(&self, then: u64) -> u64 {
-        if self.calls.back().is_none_or(|(_, to, _)| *to <= then) {
+    /// Time spent in calls since `then_ns`, ns.
+    pub fn since(&self, then_ns: u64) -> u64 {
+        let over = |(_, end_ns, _): &(u64, u64, u64)| *end_ns <= then_ns;
+        if self.calls.back().is_none_or(over) {
             return 0;
         }
-        let first = self.calls.partition_point(|(_, to, _)| *to <= then);
-        let before = self
-            .calls
-            .get(first)
-            .map_or(self.total, |(from, _, total)| {
-                total + then.saturating_sub(*from)
-            });
-        self.total - before
+        let first = self.calls.get(self.calls.partition_point(over));
+        let before_ns = first.map_or(self.total_ns, |(begin_ns, _, before_ns)| {
+            before_ns + then_ns.saturating_sub(*begin_ns)
+        });
+        self.total_ns - before_ns
     }
 
-    /// Time spent in all calls, ns.
-    pub fn total(&self) -> u64 {
-        self.total
+    /// Time spent in all calls.
+    pub fn total_ns(&self) -> u64 {
+        self.total_ns
     }
 }
 
@@ -51,7 +49,7 @@ mod tests {
 
     #[test]
     fn counted_by_hand() {
-        let mut calls = Calls::default();
+        let mut calls = SubmissionCalls::default();
         assert_eq!(calls.since(0), 0);
         calls.add(10, 15);
         calls.add(20, 40);
@@ -68,6 +66,6 @@ mod tests {
         ] {
             assert_eq!(calls.since(then), wanted, "since {then}");
         }
-        assert_eq!(calls.total(), 25);
+        assert_eq!(calls.total_ns(), 25);
     }
 }

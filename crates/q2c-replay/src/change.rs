@@ -17,7 +17,7 @@ pub enum Change {
     OtherLeftOut,
     /// It has no bytes, so it is left out.
     Empty,
-    /// It lies beyond the end of its device's part of the target, and is left out.
+    /// It lies beyond the end of its device's region of the target, and is left out.
     Beyond,
     /// Its offset or length was not a multiple of the target's blocks and was aligned.
     Aligned,
@@ -27,7 +27,7 @@ pub enum Change {
     Scaled,
     /// Its piece of 1 MiB was moved to another place.
     Dense,
-    /// Its offset began again at the start of its device's part of the target.
+    /// Its offset began again at the start of its device's region of the target.
     Modulo,
     /// It was done, but the recording of the replay has lost it.
     Unrecorded,

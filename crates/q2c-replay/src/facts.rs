@@ -33,7 +33,7 @@ pub(crate) const FARTHEST: u64 = 1 << 60;
 
 /// One device of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub struct TraceDevice {
     /// Major and minor number.
     pub dev: DevId,
     /// Requests for this device.
@@ -46,9 +46,9 @@ pub struct Device {
     pub whole: Nanos,
 }
 
-/// Facts about a trace, or about the wanted part of it.
+/// Facts about a trace, or about the wanted range of its time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct ReplayFacts {
     /// Path of the trace.
     pub path: PathBuf,
     /// Requests that have a time.
@@ -56,7 +56,7 @@ pub struct Facts {
     /// Requests by the name of their operation.
     pub ops: BTreeMap<String, u64>,
     /// Devices in the order of their numbers. A device's index here names it in the whole crate.
-    pub devices: Vec<Device>,
+    pub devices: Vec<TraceDevice>,
     /// Bytes of all requests.
     pub bytes: u64,
     /// Bytes of the largest read or write.
@@ -71,8 +71,8 @@ pub struct Facts {
     pub completed: u64,
     /// Time in which nothing is in flight, between the first request and the last completion.
     pub idle: Nanos,
-    /// Sum of latencies, ns.
-    pub latency: u128,
+    /// Sum of latencies.
+    pub latency_sum_ns: u128,
     /// Requests whose time lies before that of the request before them.
     pub back_in_time: u64,
     /// Writes and discards.
@@ -87,7 +87,7 @@ pub struct Facts {
     pub timeless: u64,
 }
 
-impl Facts {
+impl ReplayFacts {
     /// Whether enough requests have a completion to know what was in flight.
     #[must_use]
     pub fn has_completions(&self) -> bool {
@@ -99,7 +99,7 @@ impl Facts {
     /// by requests: an outstanding replay leaves this time out. `None` without completions.
     #[must_use]
     pub fn idle_share_of_devices(&self) -> Option<f64> {
-        let share = |device: &Device| match device.whole.0 {
+        let share = |device: &TraceDevice| match device.whole.0 {
             0 => 0.0,
             whole => device.idle.0 as f64 / whole as f64 * device.requests as f64,
         };
@@ -128,33 +128,33 @@ impl Facts {
     }
 }
 
-/// Reads the trace once and returns its facts. `part` takes only requests that start in this part
-/// of it. `tell` is called with the number of records read so far. Raising `stop` ends the pass as
-/// if the trace ended there.
+/// Reads the trace once and returns its facts. `range` takes only requests that start in this range
+/// of its time. `tell` is called with the number of records read so far. Raising `stop` ends the
+/// pass as if the trace ended there.
 ///
 /// # Errors
 /// The trace cannot be read, or no request in what was read has a time.
 pub fn prepare(
     path: &Path,
-    part: Option<(Nanos, Nanos)>,
+    range: Option<(Nanos, Nanos)>,
     stop: &AtomicBool,
     mut tell: impl FnMut(u64),
-) -> Result<Facts, ReplayError> {
+) -> Result<ReplayFacts, ReplayError> {
     let trace = TraceReader::open(path)?;
-    let mut counting = Counting::default();
+    let mut counter = FactsCounter::default();
     let mut read = 0;
     for records in trace.records(&Scan::new().columns(&COLUMNS))? {
         let records = records?;
         read += records.len() as u64;
         for record in &records {
-            counting.add(&Span::of(record), part);
+            counter.add(&Span::of(record), range);
         }
         tell(read);
         if stop.load(Ordering::Relaxed) {
             break;
         }
     }
-    let facts = counting.finish(path);
+    let facts = counter.finish(path);
     match facts.requests {
         0 => Err(ReplayError::Empty {
             path: path.to_owned(),
@@ -164,52 +164,53 @@ pub fn prepare(
 }
 
 #[derive(Default)]
-struct Counting {
-    facts: Facts,
-    origin: Option<u64>,
+struct FactsCounter {
+    facts: ReplayFacts,
+    origin_ns: Option<u64>,
     devices: HashMap<DevId, Seen>,
     ops: [u64; 5],
-    previous: u64,
+    previous_ns: u64,
     /// Time until which something is in flight.
-    busy: u64,
+    busy_until_ns: u64,
 }
 
 /// The facts of one device while they are counted.
 struct Seen {
     requests: u64,
     span: u64,
-    first: u64,
-    busy: u64,
-    idle: u64,
+    first_ns: u64,
+    busy_until_ns: u64,
+    idle_ns: u64,
 }
 
-impl Counting {
-    fn add(&mut self, span: &Span, part: Option<(Nanos, Nanos)>) {
-        let start = span.start();
-        if start == NONE {
+impl FactsCounter {
+    fn add(&mut self, span: &Span, range: Option<(Nanos, Nanos)>) {
+        let start_ns = span.start();
+        if start_ns == NONE {
             self.facts.timeless += 1;
             return;
         }
-        if !within(part, start, *self.origin.get_or_insert(start)) {
+        if !within(range, start_ns, *self.origin_ns.get_or_insert(start_ns)) {
             return;
         }
         let facts = &mut self.facts;
         if facts.requests == 0 {
-            (facts.first, self.previous, self.busy) = (Nanos(start), start, start);
+            (facts.first, self.previous_ns, self.busy_until_ns) =
+                (Nanos(start_ns), start_ns, start_ns);
         }
         facts.requests += 1;
-        facts.back_in_time += u64::from(start < self.previous);
+        facts.back_in_time += u64::from(start_ns < self.previous_ns);
         // In a replay time never goes back.
-        let start = start.max(self.previous);
-        self.previous = start;
-        facts.last = Nanos(start);
+        let start_ns = start_ns.max(self.previous_ns);
+        self.previous_ns = start_ns;
+        facts.last = Nanos(start_ns);
         if span.complete != NONE {
-            let end = span.complete.max(start);
+            let end_ns = span.complete.max(start_ns);
             facts.completed += 1;
-            facts.latency += u128::from(end - start);
-            facts.last_end = facts.last_end.max(Nanos(end));
-            facts.idle += Nanos(start.saturating_sub(self.busy));
-            self.busy = self.busy.max(end);
+            facts.latency_sum_ns += u128::from(end_ns - start_ns);
+            facts.last_end = facts.last_end.max(Nanos(end_ns));
+            facts.idle += Nanos(start_ns.saturating_sub(self.busy_until_ns));
+            self.busy_until_ns = self.busy_until_ns.max(end_ns);
         }
         facts.with_pid += u64::from(span.pid != NONE_32);
         facts.with_cpu += u64::from(span.cpu_submit != NONE_32);
@@ -223,31 +224,31 @@ impl Counting {
         let seen = self.devices.entry(span.device).or_insert(Seen {
             requests: 0,
             span: 0,
-            first: start,
-            busy: start,
-            idle: 0,
+            first_ns: start_ns,
+            busy_until_ns: start_ns,
+            idle_ns: 0,
         });
         seen.requests += 1;
         let end = span.sector.saturating_mul(512).saturating_add(span.bytes);
         seen.span = seen.span.max(end.min(FARTHEST));
         if span.complete != NONE {
-            seen.idle += start.saturating_sub(seen.busy);
-            seen.busy = seen.busy.max(span.complete.max(start));
+            seen.idle_ns += start_ns.saturating_sub(seen.busy_until_ns);
+            seen.busy_until_ns = seen.busy_until_ns.max(span.complete.max(start_ns));
         }
     }
 
-    fn finish(self, path: &Path) -> Facts {
-        let device = |(dev, seen): (DevId, Seen)| Device {
+    fn finish(self, path: &Path) -> ReplayFacts {
+        let device = |(dev, seen): (DevId, Seen)| TraceDevice {
             dev,
             requests: seen.requests,
             span: seen.span,
-            idle: Nanos(seen.idle),
-            whole: Nanos(seen.busy - seen.first),
+            idle: Nanos(seen.idle_ns),
+            whole: Nanos(seen.busy_until_ns - seen.first_ns),
         };
-        let mut devices: Vec<Device> = self.devices.into_iter().map(device).collect();
+        let mut devices: Vec<TraceDevice> = self.devices.into_iter().map(device).collect();
         devices.sort_by_key(|device| (device.dev.major, device.dev.minor));
         let ops = Op::ALL.into_iter().zip(self.ops).filter(|(_, n)| *n > 0);
-        Facts {
+        ReplayFacts {
             path: path.to_owned(),
             ops: ops.map(|(op, n)| (op.name().to_owned(), n)).collect(),
             devices,
@@ -256,9 +257,9 @@ impl Counting {
     }
 }
 
-/// Whether a request that starts at `start` lies in the wanted part of the trace; `origin` is the
-/// time of the trace's first request.
-pub(crate) fn within(part: Option<(Nanos, Nanos)>, start: u64, origin: u64) -> bool {
-    let at = start.saturating_sub(origin);
-    part.is_none_or(|(from, to)| (from.0..to.0).contains(&at))
+/// Whether a request that starts at `start_ns` lies in the wanted range of the trace's time;
+/// `origin_ns` is the time of the trace's first request.
+pub(crate) fn within(range: Option<(Nanos, Nanos)>, start_ns: u64, origin_ns: u64) -> bool {
+    let at_ns = start_ns.saturating_sub(origin_ns);
+    range.is_none_or(|(from, to)| (from.0..to.0).contains(&at_ns))
 }

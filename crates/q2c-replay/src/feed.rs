@@ -2,14 +2,14 @@
 
 use crate::change::Changes;
 use crate::error::ReplayError;
-use crate::facts::{COLUMNS, Facts, within};
-use crate::item::Item;
-use crate::map::Mapper;
+use crate::facts::{COLUMNS, ReplayFacts, within};
+use crate::io::{ScheduledIo, TargetIo};
+use crate::map::{Mapped, Mapper};
 use crate::order::Order;
 use crate::plan::{Count, LaneBy, Mode, Plan, ShareBy, Writes};
 use crate::profile::Profile;
 use crate::windows::Windows;
-use q2c_engine::engine::Act;
+use q2c_engine::engine::Operation;
 use q2c_sys::clock::thread_cpu_ns;
 use q2c_trace::span::{NONE, NONE_32};
 use q2c_trace::{Scan, Span, TraceReader};
@@ -37,10 +37,10 @@ pub struct Fed {
 /// takes any more. Adds to `read` the number of records that it has taken.
 pub fn feed(
     plan: &Plan,
-    facts: &Facts,
+    facts: &ReplayFacts,
     trace: &TraceReader,
     windows: Option<Windows>,
-    workers: &[SyncSender<Vec<Item>>],
+    workers: &[SyncSender<Vec<ScheduledIo>>],
     [stop, failed]: [&AtomicBool; 2],
     read: &AtomicU64,
 ) -> Result<Fed, ReplayError> {
@@ -66,18 +66,18 @@ pub fn feed(
 
 struct Reader<'a> {
     plan: &'a Plan,
-    facts: &'a Facts,
-    workers: &'a [SyncSender<Vec<Item>>],
-    ready: Vec<Vec<Item>>,
+    facts: &'a ReplayFacts,
+    workers: &'a [SyncSender<Vec<ScheduledIo>>],
+    ready: Vec<Vec<ScheduledIo>>,
     mapper: Mapper,
     /// One for each target where writes are written; `None` where the order needs no check.
     orders: Vec<Option<Order>>,
     profiles: Vec<Profile>,
     windows: Option<Windows>,
-    /// By name and target of a lane: its number, and start and end of its last request.
+    /// By name and target of a lane: its number, and start and end of its last request in ns.
     lanes: HashMap<u64, (u32, u64, u64)>,
-    origin: Option<u64>,
-    previous: u64,
+    origin_ns: Option<u64>,
+    previous_ns: u64,
     index: u64,
     /// Whether enough requests have a completion to know what was in flight.
     known: bool,
@@ -86,9 +86,9 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(
         plan: &'a Plan,
-        facts: &'a Facts,
+        facts: &'a ReplayFacts,
         windows: Option<Windows>,
-        workers: &'a [SyncSender<Vec<Item>>],
+        workers: &'a [SyncSender<Vec<ScheduledIo>>],
     ) -> Result<Self, ReplayError> {
         // A single thread in timed mode submits everything in the order of the trace.
         let alone = matches!(plan.mode, Mode::Timed { .. }) && plan.submitters == 1;
@@ -104,8 +104,8 @@ impl<'a> Reader<'a> {
             profiles: facts.devices.iter().map(|_| Profile::default()).collect(),
             windows,
             lanes: HashMap::new(),
-            origin: None,
-            previous: 0,
+            origin_ns: None,
+            previous_ns: 0,
             index: 0,
             known: facts.has_completions(),
         })
@@ -124,67 +124,78 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, span: &Span) {
-        let start = span.start();
-        if start == NONE || !within(self.plan.part, start, *self.origin.get_or_insert(start)) {
+        let start_ns = span.start();
+        if start_ns == NONE {
             return;
         }
-        let start = start.max(self.previous).max(self.facts.first.0);
-        self.previous = start;
-        let (index, due) = (self.index, self.due(start));
+        let origin_ns = *self.origin_ns.get_or_insert(start_ns);
+        if !within(self.plan.range, start_ns, origin_ns) {
+            return;
+        }
+        let start_ns = start_ns.max(self.previous_ns).max(self.facts.first.0);
+        self.previous_ns = start_ns;
+        let index = self.index;
         self.index += 1;
-        let by_number = |device: &crate::Device| (device.dev.major, device.dev.minor);
+        let by_number = |device: &crate::TraceDevice| (device.dev.major, device.dev.minor);
         let wanted = (span.device.major, span.device.minor);
         let Ok(device) = self.facts.devices.binary_search_by_key(&wanted, by_number) else {
             return;
         };
-        let Some(mapped) = self.mapper.map(device, span) else {
-            return;
-        };
+        if let Some(mapped) = self.mapper.map(device, span) {
+            self.schedule(span, index, start_ns, device, &mapped);
+        }
+    }
+
+    /// Schedules a mapped request, which starts at `start_ns` in the trace, for its thread.
+    fn schedule(&mut self, span: &Span, index: u64, start_ns: u64, device: usize, mapped: &Mapped) {
         // The profile counts requests as they are replayed: those that are left out are not in
         // flight, and an aligned one weighs its aligned length.
-        let before = self.profiles[device].before(start);
-        let end = (span.complete != NONE).then(|| span.complete.max(start));
-        if let Some(end) = end.filter(|_| self.known) {
+        let before = self.profiles[device].before(start_ns);
+        let end_ns = (span.complete != NONE).then(|| span.complete.max(start_ns));
+        if let Some(end_ns) = end_ns.filter(|_| self.known) {
             let count = self.count();
-            self.profiles[device].begin(end, count, mapped.length.into());
+            self.profiles[device].begin(end_ns, count, mapped.length.into());
         }
-        self.note(due, end.map(|end| self.due(end)));
-        let (lane, think, gap) = self.lane(span, mapped.target, start, end, before.idle);
-        let (worker, stream) = self.place(span, device, lane, &mapped);
+        let due_ns = self.due_ns(start_ns);
+        self.note(due_ns, end_ns.map(|end_ns| self.due_ns(end_ns)));
+        let (lane, think_ns, after_submission) =
+            self.lane(span, mapped.target, start_ns, end_ns, before.idle_ns);
+        let (worker, stream) = self.place(span, device, lane, mapped);
         let order = self.orders[mapped.target].as_mut();
-        let writes = !matches!(mapped.act, Act::Read | Act::Flush);
+        let writes = !matches!(mapped.operation, Operation::Read | Operation::Flush);
         let after =
             order.and_then(|order| order.next(mapped.offset, mapped.length.into(), writes, stream));
-        self.ready[worker].push(Item {
-            index,
-            due,
-            act: mapped.act,
-            offset: mapped.offset,
-            base: mapped.base,
-            length: mapped.length,
-            // A device's number has two words of 32 bits, but a trace holds no more devices than
-            // fit in memory.
-            device: device as u32,
-            stream,
-            lane,
-            before: if self.known {
-                before.requests
-            } else {
-                Item::UNKNOWN
+        self.ready[worker].push(ScheduledIo {
+            io: TargetIo {
+                index,
+                offset: mapped.offset,
+                base: mapped.base,
+                length: mapped.length,
+                // A device's number has two words of 32 bits, but a trace holds no more devices
+                // than fit in memory.
+                device: device as u32,
+                lane,
+                operation: mapped.operation,
             },
-            load: before.load,
-            think,
-            gap,
+            due_ns,
+            stream,
+            in_flight_before: match self.known {
+                true => before.requests,
+                false => ScheduledIo::UNKNOWN,
+            },
+            load_before: before.load,
+            think_ns,
+            after_submission,
             after,
         });
     }
 
-    /// The time on the replay's schedule that a time of the trace gets, ns.
-    fn due(&self, time: u64) -> u64 {
-        let since = time - self.facts.first.0;
+    /// The time on the replay's schedule that a time of the trace gets.
+    fn due_ns(&self, time_ns: u64) -> u64 {
+        let since_ns = time_ns - self.facts.first.0;
         match self.plan.mode {
-            Mode::Timed { speed } if speed != 1.0 => (since as f64 / speed).round() as u64,
-            _ => since,
+            Mode::Timed { speed } if speed != 1.0 => (since_ns as f64 / speed).round() as u64,
+            _ => since_ns,
         }
     }
 
@@ -196,27 +207,27 @@ impl<'a> Reader<'a> {
     }
 
     /// Counts a request in the windows of the recording.
-    fn note(&mut self, due: u64, end: Option<u64>) {
+    fn note(&mut self, due_ns: u64, end_ns: Option<u64>) {
         if let Some(windows) = &mut self.windows {
-            windows.begin(due, 0);
-            if let Some(end) = end.filter(|_| self.known) {
-                windows.flight(due, end);
+            windows.begin(due_ns, 0);
+            if let Some(end_ns) = end_ns.filter(|_| self.known) {
+                windows.flight(due_ns, end_ns);
             }
         }
     }
 
     /// The lane's number; the time that its request waits, ns; and whether this time counts from
-    /// the lane's last submission ([`Item::gap`]).
+    /// the lane's last submission ([`ScheduledIo::after_submission`]).
     fn lane(
         &mut self,
         span: &Span,
         target: usize,
-        start: u64,
-        end: Option<u64>,
-        idle: u64,
+        start_ns: u64,
+        end_ns: Option<u64>,
+        idle_ns: u64,
     ) -> (u32, u64, bool) {
         let Mode::Closed { lane } = self.plan.mode else {
-            return (span.lane, idle, false);
+            return (span.lane, idle_ns, false);
         };
         let key = match lane {
             LaneBy::Lane => span.lane,
@@ -230,22 +241,17 @@ impl<'a> Reader<'a> {
         let key = u64::from(key) | (target as u64) << 32;
         let known = self.lanes.get(&key).copied();
         let number = known.map_or(fresh, |(number, ..)| number);
-        self.lanes.insert(key, (number, start, end.unwrap_or(NONE)));
+        self.lanes
+            .insert(key, (number, start_ns, end_ns.unwrap_or(NONE)));
         match known {
             None => (number, 0, false),
-            Some((_, last, NONE)) => (number, start - last, true),
-            Some((_, _, last_end)) => (number, start.saturating_sub(last_end), false),
+            Some((_, last_ns, NONE)) => (number, start_ns - last_ns, true),
+            Some((_, _, last_end_ns)) => (number, start_ns.saturating_sub(last_end_ns), false),
         }
     }
 
     /// The index of the thread that submits the request, and its stream.
-    fn place(
-        &self,
-        span: &Span,
-        device: usize,
-        lane: u32,
-        mapped: &crate::map::Mapped,
-    ) -> (usize, u32) {
+    fn place(&self, span: &Span, device: usize, lane: u32, mapped: &Mapped) -> (usize, u32) {
         let threads = self.plan.submitters;
         let first = mapped.target * threads;
         match self.plan.mode {

@@ -1,6 +1,7 @@
 //! The rules of the three modes: when the first request of a stream may go.
 
-use crate::item::Item;
+use crate::io::ScheduledIo;
+use crate::plan::{Count, Mode};
 use std::collections::VecDeque;
 
 /// The rule by which a mode decides when a request may go.
@@ -8,9 +9,10 @@ use std::collections::VecDeque;
 pub enum Rule {
     /// At its recorded time.
     Timed,
-    /// When no more is in flight on its device than was in the trace just before it. With `keep`, a
-    /// request before which nothing was in flight also waits for the recorded idle time.
-    Outstanding { keep: bool },
+    /// When no more is in flight on its device than was in the trace just before it. With
+    /// `keep_idle`, a request before which nothing was in flight also waits for the recorded idle
+    /// time.
+    Outstanding { keep_idle: bool },
     /// When the lane's previous request is complete and the recorded think time is over.
     Closed,
 }
@@ -18,8 +20,8 @@ pub enum Rule {
 /// The answer of a rule for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// It may go from this time on, ns from the replay's start; this is its intended time.
-    At(u64),
+    /// It may go from this time on, counted from the replay's start; this is its intended time.
+    At { ns: u64 },
     /// It may go at once.
     Now,
     /// It may not go before another request of the stream completes.
@@ -33,45 +35,63 @@ pub enum Ready {
 pub struct Stream {
     /// Number among the streams of all threads.
     pub number: u32,
-    pub queue: VecDeque<Item>,
+    pub queue: VecDeque<ScheduledIo>,
     /// Requests in flight.
     pub in_flight: u32,
     /// Amount in flight, in the unit of [`crate::Count`].
     pub load: u64,
-    /// Times of the latest submission and the latest completion, ns from the replay's start; `None`
+    /// Times of the latest submission and the latest completion, from the replay's start; `None`
     /// before the first.
-    pub submitted: Option<u64>,
-    pub completed: Option<u64>,
+    pub submitted_ns: Option<u64>,
+    pub completed_ns: Option<u64>,
     /// Requests submitted so far.
     pub count: u64,
-    /// Whether the stream stands in the worker's heap of streams that are ready.
-    pub queued: bool,
+    /// Whether the stream stands in the schedule's heap of streams that are ready.
+    pub lined_up: bool,
 }
 
 impl Rule {
+    /// The rule of a mode, and the unit in which it counts the amount in flight.
+    pub fn of(mode: &Mode) -> (Rule, Count) {
+        match *mode {
+            Mode::Timed { .. } => (Rule::Timed, Count::Requests),
+            Mode::Outstanding { count, keep_idle } => (Rule::Outstanding { keep_idle }, count),
+            Mode::Closed { .. } => (Rule::Closed, Count::Requests),
+        }
+    }
+
     /// When the first request of the stream may go; `None` when the stream is empty.
     pub fn ready(self, stream: &Stream) -> Option<Ready> {
-        let item = stream.queue.front()?;
+        let request = stream.queue.front()?;
         Some(match self {
-            Rule::Timed => Ready::At(item.due),
-            Rule::Outstanding { .. } if stream.load > item.load => Ready::Waits,
-            Rule::Outstanding { keep: true } if stream.in_flight == 0 && item.think > 0 => {
-                Ready::At(
-                    stream
-                        .completed
-                        .map_or(0, |at| at.saturating_add(item.think)),
-                )
+            Rule::Timed => Ready::At { ns: request.due_ns },
+            Rule::Outstanding { .. } if stream.load > request.load_before => Ready::Waits,
+            Rule::Outstanding { keep_idle: true }
+                if stream.in_flight == 0 && request.think_ns > 0 =>
+            {
+                let completed_ns = stream.completed_ns;
+                Ready::At {
+                    ns: completed_ns.map_or(0, |ns| ns.saturating_add(request.think_ns)),
+                }
             }
             Rule::Outstanding { .. } => Ready::Now,
             Rule::Closed if stream.in_flight > 0 => Ready::Waits,
-            Rule::Closed => Ready::At(match (stream.completed, stream.submitted) {
-                (Some(completed), Some(submitted)) if item.gap => {
-                    completed.max(submitted.saturating_add(item.think))
-                }
-                (Some(completed), _) => completed.saturating_add(item.think),
-                // The lane's first request goes at its own time in the trace.
-                _ => item.due,
-            }),
+            Rule::Closed => Ready::At {
+                ns: after_think(stream, request),
+            },
         })
+    }
+}
+
+/// The time at which the think time of a lane's next request is over, ns. Nothing of the lane is in
+/// flight.
+fn after_think(lane: &Stream, request: &ScheduledIo) -> u64 {
+    match (lane.completed_ns, lane.submitted_ns) {
+        (Some(completed_ns), Some(submitted_ns)) if request.after_submission => {
+            completed_ns.max(submitted_ns.saturating_add(request.think_ns))
+        }
+        (Some(completed_ns), _) => completed_ns.saturating_add(request.think_ns),
+        // The lane's first request goes at its own time in the trace.
+        _ => request.due_ns,
     }
 }

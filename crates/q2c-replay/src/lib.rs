@@ -15,11 +15,12 @@
 
 mod calls;
 mod change;
+mod counts;
 mod error;
 mod facts;
 mod feed;
 mod gate;
-mod item;
+mod io;
 mod map;
 mod order;
 mod outcome;
@@ -28,19 +29,18 @@ mod profile;
 mod record;
 mod run;
 mod shared;
-mod tally;
 mod time;
 mod windows;
 mod worker;
 
 pub use change::{Change, Changes};
+pub use counts::ReplayCounts;
 pub use error::ReplayError;
-pub use facts::{Device, Facts, prepare};
+pub use facts::{ReplayFacts, TraceDevice, prepare};
 pub use map::{Fit, Policy};
-pub use outcome::{Outcome, WindowSum};
+pub use outcome::{ReplayOutcome, WindowSum};
 pub use plan::{Count, Discards, LaneBy, Mode, OnError, Plan, ShareBy, Target, Writes};
-pub use run::{Into, check, leave, replay, spare_cpus};
-pub use tally::Tally;
+pub use run::{RecordTo, check, leave, replay, spare_cpus};
 
 #[cfg(test)]
 mod tests;

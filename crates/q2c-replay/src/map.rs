@@ -2,22 +2,22 @@
 
 use crate::ReplayError;
 use crate::change::{Change, Changes};
-use crate::facts::{FARTHEST, Facts};
+use crate::facts::{FARTHEST, ReplayFacts};
 use crate::plan::{Discards, Plan, Target, Writes};
-use q2c_engine::engine::Act;
+use q2c_engine::engine::Operation;
 use q2c_model::{Op, OpFlags};
 use q2c_trace::Span;
 use std::collections::HashMap;
 
-/// What happens to a request whose offset lies beyond its device's part of the target.
+/// What happens to a request whose offset lies beyond its device's region of the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fit {
-    /// Offsets beyond the end begin again at the start of the device's part of the target.
+    /// Offsets beyond the end begin again at the start of the device's region of the target.
     #[default]
     Modulo,
     /// Requests beyond the end are left out.
     Clip,
-    /// If a device of the trace is larger than its part, all its offsets shrink in proportion.
+    /// If a device of the trace is larger than its region, all its offsets shrink in proportion.
     Scale,
     /// Pieces of 1 MiB are placed one after the other, in the order of their first use.
     Dense,
@@ -33,14 +33,14 @@ pub struct Policy {
 }
 
 /// Bytes of the pieces that [`Fit::Dense`] moves.
-const PART: u64 = 1 << 20;
+const PIECE: u64 = 1 << 20;
 
-/// The part of a target that one device of the trace got.
+/// The range of a target's bytes that one device of the trace got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct Region {
     target: usize,
     base: u64,
-    /// Bytes of the part, a multiple of the alignment.
+    /// Bytes of the region, a multiple of the alignment.
     room: u64,
     align: u64,
     /// Bytes of the trace's device up to the end of its farthest request, rounded up to the
@@ -54,9 +54,9 @@ struct Place {
 pub struct Mapped {
     /// Index in [`Plan::targets`].
     pub target: usize,
-    pub act: Act,
+    pub operation: Operation,
     pub offset: u64,
-    /// Offset at which the device's part of the target begins.
+    /// Offset at which the device's region of the target begins.
     pub base: u64,
     pub length: u32,
 }
@@ -68,13 +68,13 @@ pub struct Mapped {
 /// [`Mapper::changed`] at the end.
 ///
 /// Invariants:
-/// - The parts that devices have on one target do not overlap and do not go beyond its size.
-/// - A mapped request lies wholly in its device's part. Its offset and length are multiples of the
-///   target's alignment.
+/// - The regions that devices have on one target do not overlap and do not go beyond its size.
+/// - A mapped request lies wholly in its device's region. Its offset and length are multiples of
+///   the target's alignment.
 /// - A request is counted once for each reason that applies. A request that is left out has exactly
 ///   one reason that says so.
 pub struct Mapper {
-    places: Vec<Place>,
+    regions: Vec<Region>,
     fit: Fit,
     policy: Policy,
     largest: u64,
@@ -87,25 +87,26 @@ impl Mapper {
     /// Divides the targets of the plan among the devices of its trace.
     ///
     /// # Errors
-    /// [`ReplayError::TooSmall`]: a device's part of a target has no room for the largest request.
-    pub fn new(plan: &Plan, facts: &Facts) -> Result<Self, ReplayError> {
+    /// [`ReplayError::TooSmall`]: a device's region of a target has no room for the largest
+    /// request.
+    pub fn new(plan: &Plan, facts: &ReplayFacts) -> Result<Self, ReplayError> {
         let largest = plan.memory.size as u64;
-        let unused = Place {
+        let unused = Region {
             target: usize::MAX,
             base: 0,
             room: 0,
             align: 1,
             span: 0,
         };
-        let mut places = vec![unused; facts.devices.len()];
+        let mut regions = vec![unused; facts.devices.len()];
         for (number, target) in plan.targets.iter().enumerate() {
-            for (device, place) in divide(number, target, facts, largest)? {
-                places[device] = place;
+            for (device, region) in divide(number, target, facts, largest)? {
+                regions[device] = region;
             }
         }
         Ok(Mapper {
-            next: vec![0; places.len()],
-            places,
+            next: vec![0; regions.len()],
+            regions,
             fit: plan.fit,
             policy: plan.policy,
             largest,
@@ -123,21 +124,21 @@ impl Mapper {
         *self.changed.entry(why).or_default() += 1;
     }
 
-    /// Maps one request; `device` is its index in [`Facts::devices`]. `None` when it is left out,
-    /// which is counted.
+    /// Maps one request; `device` is its index in [`ReplayFacts::devices`]. `None` when it is left
+    /// out, which is counted.
     pub fn map(&mut self, device: usize, span: &Span) -> Option<Mapped> {
-        let place = self.places[device];
-        if place.target == usize::MAX {
+        let region = self.regions[device];
+        if region.target == usize::MAX {
             self.count(Change::NoTarget);
             return None;
         }
-        let act = self.act(span)?;
-        let target = place.target;
-        if act == Act::Flush {
+        let operation = self.operation(span)?;
+        let target = region.target;
+        if operation == Operation::Flush {
             let (offset, base, length) = (0, 0, 0);
             return Some(Mapped {
                 target,
-                act,
+                operation,
                 offset,
                 base,
                 length,
@@ -147,34 +148,34 @@ impl Mapper {
             self.count(Change::Empty);
             return None;
         }
-        let (from, length) = self.aligned(place, span, act);
-        let from = self.fitted(device, place, from, length)?;
+        let (from, length) = self.aligned(region, span, operation);
+        let from = self.fitted(device, region, from, length)?;
         Some(Mapped {
             target,
-            act,
-            offset: place.base + from,
-            base: place.base,
+            operation,
+            offset: region.base + from,
+            base: region.base,
             // Fits in 32 bits: at most the size of a buffer, or for discards 1 GiB.
             length: length as u32,
         })
     }
 
-    fn act(&mut self, span: &Span) -> Option<Act> {
+    fn operation(&mut self, span: &Span) -> Option<Operation> {
         let durable = span.flags.contains(OpFlags::FUA);
         match (span.op, self.policy.writes, self.policy.discards) {
-            (Op::Read, ..) => Some(Act::Read),
-            (Op::Flush, ..) => Some(Act::Flush),
-            (Op::Write, Writes::Allow, _) if durable => Some(Act::Durable),
-            (Op::Write, Writes::Allow, _) => Some(Act::Write),
+            (Op::Read, ..) => Some(Operation::Read),
+            (Op::Flush, ..) => Some(Operation::Flush),
+            (Op::Write, Writes::Allow, _) if durable => Some(Operation::Durable),
+            (Op::Write, Writes::Allow, _) => Some(Operation::Write),
             (Op::Write, Writes::AsReads, _) => {
                 self.count(Change::WriteRead);
-                Some(Act::Read)
+                Some(Operation::Read)
             }
             (Op::Write, Writes::Skip, _) => {
                 self.count(Change::WriteLeftOut);
                 None
             }
-            (Op::Discard, _, Discards::Allow) => Some(Act::Discard),
+            (Op::Discard, _, Discards::Allow) => Some(Operation::Discard),
             (Op::Discard, ..) => {
                 self.count(Change::DiscardLeftOut);
                 None
@@ -188,16 +189,16 @@ impl Mapper {
 
     /// The offset on the trace's device and the length, both as multiples of the alignment. The
     /// length is at most the size of a buffer (1 GiB for discards) and at most the room.
-    fn aligned(&mut self, place: Place, span: &Span, act: Act) -> (u64, u64) {
-        let Place { align, room, .. } = place;
+    fn aligned(&mut self, region: Region, span: &Span, operation: Operation) -> (u64, u64) {
+        let Region { align, room, .. } = region;
         let start = span.sector.saturating_mul(512).min(FARTHEST);
         let from = start / align * align;
         let length = (start - from + span.bytes.min(FARTHEST)).div_ceil(align) * align;
         if (from, length) != (start, span.bytes) {
             self.count(Change::Aligned);
         }
-        let most = match act {
-            Act::Discard => 1 << 30,
+        let most = match operation {
+            Operation::Discard => 1 << 30,
             _ => self.largest,
         };
         let most = most.min(room) / align * align;
@@ -207,11 +208,11 @@ impl Mapper {
         (from, length.min(most))
     }
 
-    /// The offset within the device's part of the target; `None` when the request is left out.
-    fn fitted(&mut self, device: usize, place: Place, from: u64, length: u64) -> Option<u64> {
-        let Place {
+    /// The offset within the device's region of the target; `None` when the request is left out.
+    fn fitted(&mut self, device: usize, region: Region, from: u64, length: u64) -> Option<u64> {
+        let Region {
             room, align, span, ..
-        } = place;
+        } = region;
         let fits = from.saturating_add(length) <= room;
         let last = room - length;
         match self.fit {
@@ -221,18 +222,18 @@ impl Mapper {
                 Some((scaled / align * align).min(last))
             }
             Fit::Dense => {
-                let part = from / PART;
+                let piece = from / PIECE;
                 let next = &mut self.next[device];
-                let at = *self.dense.entry((device, part)).or_insert_with(|| {
+                let at = *self.dense.entry((device, piece)).or_insert_with(|| {
                     *next += 1;
                     *next - 1
                 });
-                if at != part {
+                if at != piece {
                     self.count(Change::Dense);
                 }
                 // Pieces that do not fit begin again at the first place.
-                let parts = (room / PART).max(1);
-                Some((at % parts * PART + from % PART).min(last))
+                let pieces = (room / PIECE).max(1);
+                Some((at % pieces * PIECE + from % PIECE).min(last))
             }
             _ if fits => Some(from),
             Fit::Clip => {
@@ -247,14 +248,14 @@ impl Mapper {
     }
 }
 
-/// Every device's part of one target. A part has the size of its device where all of them fit
+/// Every device's region of one target. A region has the size of its device where all of them fit
 /// together, else each has an equal share.
 fn divide(
     number: usize,
     target: &Target,
-    facts: &Facts,
+    facts: &ReplayFacts,
     largest: u64,
-) -> Result<Vec<(usize, Place)>, ReplayError> {
+) -> Result<Vec<(usize, Region)>, ReplayError> {
     let (size, align) = (target.size.0, target.align.0.max(1));
     let span = |device: &usize| facts.devices[*device].span.div_ceil(align).max(1) * align;
     let all = target.devices.iter().map(span).fold(0, u64::saturating_add);
@@ -268,9 +269,9 @@ fn divide(
         });
     }
     let mut base = 0;
-    let places = target.devices.iter().map(|device| {
+    let regions = target.devices.iter().map(|device| {
         let room = if all <= size { span(device) } else { share };
-        let place = Place {
+        let region = Region {
             target: number,
             base,
             room,
@@ -278,15 +279,15 @@ fn divide(
             span: span(device),
         };
         base += room;
-        (*device, place)
+        (*device, region)
     });
-    Ok(places.collect())
+    Ok(regions.collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Device;
+    use crate::facts::TraceDevice;
     use crate::plan::{Mode, OnError, ShareBy};
     use q2c_engine::engines::Memory;
     use q2c_engine::{EngineSpec, Medium};
@@ -295,7 +296,7 @@ mod tests {
     /// A mapper for devices of these spans on one target of this size, with blocks of 512 B and
     /// requests of up to 64 KiB.
     fn mapper(fit: Fit, size: u64, spans: &[u64]) -> Result<Mapper, ReplayError> {
-        let device = |(minor, span): (usize, &u64)| Device {
+        let device = |(minor, span): (usize, &u64)| TraceDevice {
             dev: DevId {
                 major: 8,
                 minor: minor as u32,
@@ -305,10 +306,10 @@ mod tests {
             idle: Nanos(0),
             whole: Nanos(0),
         };
-        let facts = Facts {
+        let facts = ReplayFacts {
             devices: spans.iter().enumerate().map(device).collect(),
             largest: Bytes(65536),
-            ..Facts::default()
+            ..ReplayFacts::default()
         };
         let plan = Plan {
             mode: Mode::Timed { speed: 1.0 },
@@ -338,7 +339,7 @@ mod tests {
             on_error: OnError::Stop,
             seed: 1,
             windows: 1,
-            part: None,
+            range: None,
         };
         Mapper::new(&plan, &facts)
     }
@@ -406,13 +407,13 @@ mod tests {
     }
 
     #[test]
-    fn dense_parts_keep_their_places() {
+    fn dense_pieces_keep_their_places() {
         let mut dense = mapper(Fit::Dense, 2 * MIB, &[100 * MIB]).unwrap();
-        let places: Vec<_> = [90, 7, 90, 7]
+        let regions: Vec<_> = [90, 7, 90, 7]
             .map(|mib| read(&mut dense, 0, mib * 2048 + 1, 512))
             .to_vec();
         assert_eq!(
-            places,
+            regions,
             [
                 Some((512, 512)),
                 Some((MIB + 512, 512)),
@@ -429,12 +430,15 @@ mod tests {
         assert_eq!(read(&mut mapper, 0, 1, 0), None);
         assert_eq!(read(&mut mapper, 0, 0, MIB), Some((0, 65536)));
         let flush = mapper.map(0, &span(Op::Flush, 0, 0)).unwrap();
-        assert_eq!((flush.act, flush.offset, flush.length), (Act::Flush, 0, 0));
+        assert_eq!(
+            (flush.operation, flush.offset, flush.length),
+            (Operation::Flush, 0, 0)
+        );
         let mut durable = span(Op::Write, 8, 512);
         durable.flags = OpFlags::FUA;
         assert_eq!(
-            mapper.map(0, &durable).map(|mapped| mapped.act),
-            Some(Act::Durable)
+            mapper.map(0, &durable).map(|mapped| mapped.operation),
+            Some(Operation::Durable)
         );
         assert_eq!(mapper.map(0, &span(Op::Discard, 8, 512)), None);
         assert_eq!(mapper.map(0, &span(Op::Other, 8, 512)), None);

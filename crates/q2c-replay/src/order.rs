@@ -9,10 +9,10 @@ const BACK: usize = 1 << 14;
 const LONG: usize = 64;
 const BACK_LONG: usize = 256;
 /// Requests are looked up by pieces of 2^16 bytes.
-const PART_BITS: u32 = 16;
+const PIECE_BITS: u32 = 16;
 
 #[derive(Clone, Copy)]
-struct Extent {
+struct EarlierIo {
     from: u64,
     to: u64,
     writes: bool,
@@ -24,10 +24,10 @@ struct Extent {
 /// them writes.
 #[derive(Default)]
 pub struct Order {
-    recent: VecDeque<Extent>,
-    parts: HashMap<u64, Vec<Extent>>,
+    recent: VecDeque<EarlierIo>,
+    pieces: HashMap<u64, Vec<EarlierIo>>,
     /// Requests that are too long to stand in every piece that they touch.
-    long: VecDeque<Extent>,
+    long: VecDeque<EarlierIo>,
     /// Number of requests of each stream so far.
     counts: HashMap<u32, u64>,
 }
@@ -44,7 +44,7 @@ impl Order {
     ) -> Option<Box<[(u32, u64)]>> {
         let count = self.counts.entry(stream).or_default();
         *count += 1;
-        let new = Extent {
+        let new = EarlierIo {
             from,
             to: from + length,
             writes,
@@ -59,9 +59,9 @@ impl Order {
         (!before.is_empty()).then(|| before.into())
     }
 
-    fn conflicts(&self, new: &Extent) -> Vec<(u32, u64)> {
+    fn conflicts(&self, new: &EarlierIo) -> Vec<(u32, u64)> {
         let mut before: Vec<(u32, u64)> = Vec::new();
-        let near = parts(new).filter_map(|part| self.parts.get(&part));
+        let near = pieces(new).filter_map(|piece| self.pieces.get(&piece));
         for old in near.flatten().chain(&self.long) {
             let overlap = old.from < new.to && new.from < old.to;
             if !overlap || !(old.writes || new.writes) || old.stream == new.stream {
@@ -75,8 +75,8 @@ impl Order {
         before
     }
 
-    fn keep(&mut self, new: Extent) {
-        if parts(&new).count() > LONG {
+    fn keep(&mut self, new: EarlierIo) {
+        if pieces(&new).count() > LONG {
             if self.long.len() == BACK_LONG {
                 self.long.pop_front();
             }
@@ -86,16 +86,16 @@ impl Order {
         if self.recent.len() == BACK
             && let Some(oldest) = self.recent.pop_front()
         {
-            for part in parts(&oldest) {
-                if let Some(extents) = self.parts.get_mut(&part) {
-                    extents.retain(|one| (one.stream, one.nth) != (oldest.stream, oldest.nth));
-                    if extents.is_empty() {
-                        self.parts.remove(&part);
+            for piece in pieces(&oldest) {
+                if let Some(earlier) = self.pieces.get_mut(&piece) {
+                    earlier.retain(|one| (one.stream, one.nth) != (oldest.stream, oldest.nth));
+                    if earlier.is_empty() {
+                        self.pieces.remove(&piece);
                     }
                 }
             }
         }
-        parts(&new).for_each(|part| self.parts.entry(part).or_default().push(new));
+        pieces(&new).for_each(|piece| self.pieces.entry(piece).or_default().push(new));
         self.recent.push_back(new);
     }
 }
@@ -104,23 +104,23 @@ impl Order {
     /// Forgets earlier requests of the same stream that the new one covers: a request that comes
     /// after the new one also comes after them, because a stream is submitted in order. A read does
     /// not replace a write.
-    fn forget_covered(&mut self, new: &Extent) {
-        let covered = |old: &Extent| {
+    fn forget_covered(&mut self, new: &EarlierIo) {
+        let covered = |old: &EarlierIo| {
             old.stream == new.stream
                 && new.from <= old.from
                 && old.to <= new.to
                 && (new.writes || !old.writes)
         };
-        for part in parts(new) {
-            if let Some(extents) = self.parts.get_mut(&part) {
-                extents.retain(|old| !covered(old));
+        for piece in pieces(new) {
+            if let Some(earlier) = self.pieces.get_mut(&piece) {
+                earlier.retain(|old| !covered(old));
             }
         }
     }
 }
 
-fn parts(extent: &Extent) -> impl Iterator<Item = u64> + use<> {
-    extent.from >> PART_BITS..=(extent.to - 1) >> PART_BITS
+fn pieces(io: &EarlierIo) -> impl Iterator<Item = u64> + use<> {
+    io.from >> PIECE_BITS..=(io.to - 1) >> PIECE_BITS
 }
 
 #[cfg(test)]
@@ -150,9 +150,9 @@ mod tests {
             let after = order.next(4096, 4096, true, (nth % 2) as u32);
             assert_eq!(after.is_some(), nth > 1);
         }
-        assert_eq!(order.parts.values().map(Vec::len).sum::<usize>(), 2);
+        assert_eq!(order.pieces.values().map(Vec::len).sum::<usize>(), 2);
         (0..1000).for_each(|nth| drop(order.next(nth << 30, 1 << 30, true, 2)));
-        assert_eq!((order.parts.len(), order.long.len()), (1, BACK_LONG));
+        assert_eq!((order.pieces.len(), order.long.len()), (1, BACK_LONG));
         let after = order.next((999 << 30) + 5, 512, false, 0);
         assert_eq!(after.as_deref(), Some(&[(2, 1000)][..]));
     }

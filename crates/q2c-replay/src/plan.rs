@@ -122,19 +122,19 @@ pub struct Target {
     /// Offsets and lengths are multiples of this number of bytes, a power of two.
     pub align: Bytes,
     /// Devices of the trace whose requests go to this target, by their index in
-    /// [`crate::Facts::devices`].
+    /// [`crate::ReplayFacts::devices`].
     pub devices: Vec<usize>,
 }
 
-/// The plan of a replay. Together with the [`crate::Facts`] of the trace it says everything that
-/// [`crate::replay()`] does.
+/// The plan of a replay. Together with the [`crate::ReplayFacts`] of the trace it says everything
+/// that [`crate::replay()`] does.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The rule that decides when a request is submitted.
     pub mode: Mode,
     /// The targets, each with its own submitting threads.
     pub targets: Vec<Target>,
-    /// What happens to offsets beyond a device's part of the target.
+    /// What happens to offsets beyond a device's region of the target.
     pub fit: Fit,
     /// What happens to writes and discards.
     pub policy: Policy,
@@ -160,8 +160,9 @@ pub struct Plan {
     /// Number of windows into which the expected time of a timed replay is divided; none is shorter
     /// than 1 ms.
     pub windows: usize,
-    /// Replay only requests that start in this part of the trace, counted from its first request.
-    pub part: Option<(Nanos, Nanos)>,
+    /// Replay only requests that start in this range of the trace's time, counted from its first
+    /// request.
+    pub range: Option<(Nanos, Nanos)>,
 }
 
 impl Plan {

@@ -7,11 +7,11 @@ use std::collections::BinaryHeap;
 /// The requests of one device that are in flight in the trace.
 #[derive(Default)]
 pub struct Profile {
-    /// The end and the load of each request in flight, the earliest end first.
+    /// The end in ns and the weight of each request in flight, the earliest end first.
     ends: BinaryHeap<Reverse<(u64, u64)>>,
     load: u64,
-    /// The latest completion so far, ns of the trace; `None` before the first.
-    last_end: Option<u64>,
+    /// The latest completion so far, in the trace's time; `None` before the first.
+    last_end_ns: Option<u64>,
 }
 
 /// The state of a device just before a request.
@@ -21,41 +21,38 @@ pub struct Before {
     pub requests: u32,
     /// Amount in flight, in the unit of [`Count`].
     pub load: u64,
-    /// Time since the latest completion, ns; 0 where something is in flight, or before the first
+    /// Time since the latest completion; 0 where something is in flight, or before the first
     /// completion.
-    pub idle: u64,
+    pub idle_ns: u64,
 }
 
 impl Profile {
-    /// The state before a request that starts at `start`. A request that ends at this time is no
+    /// The state before a request that starts at `start_ns`. A request that ends at this time is no
     /// longer in flight. Starts must not go back.
-    pub fn before(&mut self, start: u64) -> Before {
-        while let Some(Reverse((end, load))) = self
-            .ends
-            .peek()
-            .copied()
-            .filter(|Reverse((end, _))| *end <= start)
+    pub fn before(&mut self, start_ns: u64) -> Before {
+        while let Some(Reverse((end_ns, weight))) = self.ends.peek().copied()
+            && end_ns <= start_ns
         {
             self.ends.pop();
-            self.load -= load;
-            self.last_end = Some(end);
+            self.load -= weight;
+            self.last_end_ns = Some(end_ns);
         }
-        let idle = match (self.ends.len(), self.last_end) {
-            (0, Some(end)) => start - end,
+        let idle_ns = match (self.ends.len(), self.last_end_ns) {
+            (0, Some(end_ns)) => start_ns - end_ns,
             _ => 0,
         };
         Before {
             requests: u32::try_from(self.ends.len()).unwrap_or(u32::MAX - 1),
             load: self.load,
-            idle,
+            idle_ns,
         }
     }
 
-    /// Notes that a request of `bytes` is in flight until `end`.
-    pub fn begin(&mut self, end: u64, count: Count, bytes: u64) {
-        let load = count.of(bytes);
-        self.load += load;
-        self.ends.push(Reverse((end, load)));
+    /// Notes that a request of `bytes` is in flight until `end_ns`.
+    pub fn begin(&mut self, end_ns: u64, count: Count, bytes: u64) {
+        let weight = count.of(bytes);
+        self.load += weight;
+        self.ends.push(Reverse((end_ns, weight)));
     }
 }
 
@@ -67,10 +64,10 @@ mod tests {
     #[test]
     fn counted_by_hand() {
         let mut profile = Profile::default();
-        let before = |requests, load, idle| Before {
+        let before = |requests, load, idle_ns| Before {
             requests,
             load,
-            idle,
+            idle_ns,
         };
         assert_eq!(profile.before(0), before(0, 0, 0));
         profile.begin(10, Count::Bytes, 512);

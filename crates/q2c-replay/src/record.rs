@@ -1,8 +1,9 @@
 //! Records what a replay did, as a trace.
 
 use crate::error::ReplayError;
-use crate::facts::Facts;
-use q2c_engine::engine::Act;
+use crate::facts::ReplayFacts;
+use crate::io::TargetIo;
+use q2c_engine::engine::Operation;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Op, OpFlags, Sectors};
 use q2c_sys::clock::thread_cpu_ns;
 use q2c_trace::Span;
@@ -18,30 +19,27 @@ const SOME: usize = 4096;
 /// lost and counted: a submitting thread does not wait.
 const AHEAD: usize = 256;
 
-/// One completed request. Times are ns from the replay's start.
+/// One completed request. Times are from the replay's start.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    pub index: u64,
-    pub submit: u64,
-    pub submit_end: u64,
-    pub reap: u64,
-    pub offset: u64,
-    pub length: u32,
-    pub act: Act,
-    pub device: u32,
-    pub lane: u32,
+    pub io: TargetIo,
+    /// Begin and end of its submission.
+    pub submit_ns: u64,
+    pub submit_end_ns: u64,
+    pub reap_ns: u64,
+    /// Bytes moved, or a negative errno.
     pub result: i32,
 }
 
 /// A submitting thread's sender of rows.
-pub struct Rows {
+pub struct RowSender {
     to: SyncSender<Vec<Row>>,
     some: Vec<Row>,
     /// Rows that were lost because the channel was full.
     pub lost: u64,
 }
 
-impl Rows {
+impl RowSender {
     #[inline]
     pub(crate) fn push(&mut self, row: Row) {
         self.some.push(row);
@@ -60,9 +58,9 @@ impl Rows {
 }
 
 /// A recording's channel: a sender for each submitting thread, and the recorder's receiver.
-pub fn channel(threads: usize) -> (Vec<Rows>, Receiver<Vec<Row>>) {
+pub fn channel(threads: usize) -> (Vec<RowSender>, Receiver<Vec<Row>>) {
     let (to, from) = sync_channel(AHEAD);
-    let rows = (0..threads).map(|_| Rows {
+    let rows = (0..threads).map(|_| RowSender {
         to: to.clone(),
         some: Vec::with_capacity(SOME),
         lost: 0,
@@ -73,7 +71,7 @@ pub fn channel(threads: usize) -> (Vec<Rows>, Receiver<Vec<Row>>) {
 /// Takes rows until all submitting threads have dropped their senders, then writes them in the
 /// order of their submissions. Returns the recorder's CPU time, ns.
 pub fn record(
-    facts: &Facts,
+    facts: &ReplayFacts,
     rows: &Receiver<Vec<Row>>,
     memory: Bytes,
     folder: &Path,
@@ -89,35 +87,39 @@ pub fn record(
     Ok(thread_cpu_ns())
 }
 
-fn recorded(facts: &Facts, row: &Row) -> Recorded {
-    let (op, flags) = match row.act {
-        Act::Read => (Op::Read, OpFlags::default()),
-        Act::Write => (Op::Write, OpFlags::default()),
-        Act::Durable => (Op::Write, OpFlags::FUA),
-        Act::Flush => (Op::Flush, OpFlags::default()),
-        Act::Discard => (Op::Discard, OpFlags::default()),
+fn recorded(facts: &ReplayFacts, row: &Row) -> Recorded {
+    let io = &row.io;
+    let (op, flags) = match io.operation {
+        Operation::Read => (Op::Read, OpFlags::default()),
+        Operation::Write => (Op::Write, OpFlags::default()),
+        Operation::Durable => (Op::Write, OpFlags::FUA),
+        Operation::Flush => (Op::Flush, OpFlags::default()),
+        Operation::Discard => (Op::Discard, OpFlags::default()),
     };
-    let device = facts.devices.get(row.device as usize);
+    let device = facts.devices.get(io.device as usize);
     let device = device.map_or(DevId::default(), |device| device.dev);
-    let (sector, bytes) = (Sectors(row.offset / 512), Bytes(row.length.into()));
-    let plain = IoRecord::new(row.index, Layer::User, device, op, sector, bytes);
-    let short = row.result >= 0 && row.result != row.length as i32;
+    let (sector, bytes) = (
+        Sectors((io.offset - io.base) / 512),
+        Bytes(io.length.into()),
+    );
+    let plain = IoRecord::new(io.index, Layer::User, device, op, sector, bytes);
+    let short = row.result >= 0 && row.result != io.length as i32;
     Recorded {
         span: Span {
             flags,
-            queue: row.submit,
-            issue: row.submit_end,
-            complete: row.reap,
+            queue: row.submit_ns,
+            issue: row.submit_end_ns,
+            complete: row.reap_ns,
             // A short transfer counts as an I/O error (EIO) too.
             error: if short { -5 } else { row.result.min(0) },
             merged_into: NONE,
             ..Span::of(&plain)
         },
         // Requests that were submitted at the same time stand in the order of the trace.
-        key: row.index,
+        key: io.index,
         lead: 0,
         carries: false,
-        tid: row.lane,
+        tid: io.lane,
         comm: [0; 16],
     }
 }

@@ -6,28 +6,31 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub struct Busy {
     in_flight: AtomicU32,
-    /// `since`: the latest completion, ns. `idle`: sum of the times without requests in flight, ns.
-    since: AtomicU64,
-    idle: AtomicU64,
+    /// Time of the latest completion.
+    since_ns: AtomicU64,
+    /// Sum of the times without requests in flight.
+    idle_ns: AtomicU64,
 }
 
 impl Busy {
-    pub fn begin(&self, now: u64) {
+    /// A request is submitted at `now_ns`.
+    pub fn begin(&self, now_ns: u64) {
         if self.in_flight.fetch_add(1, Ordering::AcqRel) == 0 {
-            let since = self.since.load(Ordering::Acquire);
-            self.idle
-                .fetch_add(now.saturating_sub(since), Ordering::Relaxed);
+            let since_ns = self.since_ns.load(Ordering::Acquire);
+            self.idle_ns
+                .fetch_add(now_ns.saturating_sub(since_ns), Ordering::Relaxed);
         }
     }
 
-    pub fn end(&self, now: u64) {
-        self.since.fetch_max(now, Ordering::AcqRel);
+    /// A request was complete at `now_ns`.
+    pub fn end(&self, now_ns: u64) {
+        self.since_ns.fetch_max(now_ns, Ordering::AcqRel);
         self.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Time from the start without requests in flight, ns.
-    pub fn idle(&self) -> u64 {
-        self.idle.load(Ordering::Relaxed)
+    /// Time from the start without requests in flight.
+    pub fn idle_ns(&self) -> u64 {
+        self.idle_ns.load(Ordering::Relaxed)
     }
 }
 
@@ -45,4 +48,12 @@ pub struct Shared<'a> {
     /// Raised when a request failed that ends the replay, or when a thread failed: no thread
     /// submits any more.
     pub failed: AtomicBool,
+}
+
+impl Shared<'_> {
+    /// Whether the submitting threads are to end before the trace does.
+    #[inline]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
 }

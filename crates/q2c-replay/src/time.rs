@@ -10,9 +10,9 @@ use q2c_sys::thread::sleep_until;
 pub struct Wait {
     /// Time at which the next request is due. The wait returns before it, so that the caller can
     /// submit in time.
-    pub due: Option<u64>,
+    pub due_ns: Option<u64>,
     /// The wait returns at this time at the latest.
-    pub limit: u64,
+    pub limit_ns: u64,
     /// A completion is to be seen at once, so the thread looks and does not sleep.
     pub look: bool,
 }
@@ -21,7 +21,7 @@ pub struct Wait {
 /// time pass as their device says.
 pub trait Time {
     /// The present time; 0 before the start.
-    fn now(&self) -> u64;
+    fn now_ns(&self) -> u64;
 
     /// Waits for a completion. It may return early with `None`; the caller then calls it again.
     ///
@@ -44,53 +44,53 @@ pub trait Time {
 /// learned from how late sleeps ended.
 pub struct Real {
     clock: Clock,
-    start: u64,
+    start_ns: u64,
     spin: bool,
-    margin: u64,
+    margin_ns: u64,
     /// The due time that was waited for last. Each due time narrows the margin at most once.
-    moment: u64,
+    last_due_ns: u64,
 }
 
 impl Real {
-    /// The margin at first, at least and at most, ns.
-    const FIRST: u64 = 60_000;
-    const LEAST: u64 = 25_000;
-    const MOST: u64 = 5_000_000;
-    /// Time before the start at which sleeping ends, ns.
-    const START: u64 = 800_000;
-    /// A shorter sleep than this is not worth its cost, ns.
-    const SHORTEST: u64 = 10_000;
+    /// The margin at first, at least and at most.
+    const FIRST_NS: u64 = 60_000;
+    const LEAST_NS: u64 = 25_000;
+    const MOST_NS: u64 = 5_000_000;
+    /// Time before the start at which sleeping ends.
+    const AWAKE_NS: u64 = 800_000;
+    /// A shorter sleep than this is not worth its cost.
+    const SHORTEST_NS: u64 = 10_000;
 
-    /// `start` on the clock is time 0. With `spin` the thread never sleeps.
-    pub fn new(clock: Clock, start: u64, spin: bool) -> Self {
+    /// `start_ns` on the clock is time 0. With `spin` the thread never sleeps.
+    pub fn new(clock: Clock, start_ns: u64, spin: bool) -> Self {
         Real {
             clock,
-            start,
+            start_ns,
             spin,
-            margin: Self::FIRST,
-            moment: 0,
+            margin_ns: Self::FIRST_NS,
+            last_due_ns: 0,
         }
     }
 
-    /// Adapts the margin: `late` is by how much a sleep ended late, `None` for a due time without a
-    /// sleep. A late wake-up widens the margin by half at most, so that a single very late one does
-    /// not end all sleeping. Everything else narrows it, by so little that about one wake-up in a
-    /// thousand comes too late. The margin narrows also where requests follow each other too
-    /// closely for a sleep; so a sleep is tried again.
-    fn learn(&mut self, late: Option<u64>) {
-        let wanted = late.map_or(0, |late| late + late / 2 + 10_000);
-        self.margin = match wanted > self.margin {
-            true => wanted.min(self.margin + self.margin / 2),
-            false => self.margin - self.margin / 2048,
+    /// Adapts the margin: `late_ns` is by how much a sleep ended late, `None` for a due time
+    /// without a sleep. A late wake-up widens the margin by half at most, so that a single very
+    /// late one does not end all sleeping. Everything else narrows it, by so little that about one
+    /// wake-up in a thousand comes too late. The margin narrows also where requests follow each
+    /// other too closely for a sleep; so a sleep is tried again.
+    fn learn(&mut self, late_ns: Option<u64>) {
+        let wanted_ns = late_ns.map_or(0, |late| late + late / 2 + 10_000);
+        let margin_ns = match wanted_ns > self.margin_ns {
+            true => wanted_ns.min(self.margin_ns + self.margin_ns / 2),
+            false => self.margin_ns - self.margin_ns / 2048,
         };
-        self.margin = self.margin.clamp(Self::LEAST, Self::MOST);
+        self.margin_ns = margin_ns.clamp(Self::LEAST_NS, Self::MOST_NS);
     }
 }
 
 impl Time for Real {
     #[inline]
-    fn now(&self) -> u64 {
-        self.clock.now().saturating_sub(self.start)
+    fn now_ns(&self) -> u64 {
+        self.clock.now().saturating_sub(self.start_ns)
     }
 
     fn wait(
@@ -102,37 +102,38 @@ impl Time for Real {
             std::hint::spin_loop();
             return engine.poll();
         }
-        let now = self.now();
-        let due = wait.due.unwrap_or(u64::MAX);
-        if due.saturating_sub(now) < self.margin + Self::SHORTEST {
+        let now_ns = self.now_ns();
+        let due_ns = wait.due_ns.unwrap_or(u64::MAX);
+        if due_ns.saturating_sub(now_ns) < self.margin_ns + Self::SHORTEST_NS {
             // An overdue request waits for something other than its time, so it tells nothing about
             // the margin.
-            if due > now && self.moment != due {
-                self.moment = due;
+            if due_ns > now_ns && self.last_due_ns != due_ns {
+                self.last_due_ns = due_ns;
                 self.learn(None);
             }
             std::hint::spin_loop();
             return engine.poll();
         }
-        self.moment = due;
-        let until = wait.limit.min(due - self.margin);
-        let sleep = until.saturating_sub(now);
-        let done = engine.wait_until(monotonic_ns() + sleep)?;
+        self.last_due_ns = due_ns;
+        let until_ns = wait.limit_ns.min(due_ns - self.margin_ns);
+        let sleep_ns = until_ns.saturating_sub(now_ns);
+        let done = engine.wait_until(monotonic_ns() + sleep_ns)?;
         if done.is_none() {
-            self.learn(Some(self.now().saturating_sub(now + sleep)));
+            let late_ns = self.now_ns().saturating_sub(now_ns + sleep_ns);
+            self.learn(Some(late_ns));
         }
         Ok(done)
     }
 
     fn before_start(&mut self) -> bool {
-        let left = self.start.saturating_sub(self.clock.now());
-        if left > Self::START {
+        let left_ns = self.start_ns.saturating_sub(self.clock.now());
+        if left_ns > Self::AWAKE_NS {
             if !self.spin {
-                sleep_until(monotonic_ns() + Self::START / 4);
+                sleep_until(monotonic_ns() + Self::AWAKE_NS / 4);
             }
             return true;
         }
-        while self.clock.now() < self.start {
+        while self.clock.now() < self.start_ns {
             std::hint::spin_loop();
         }
         false
@@ -149,18 +150,18 @@ mod tests {
     fn the_margin_follows_and_forgets() {
         let mut time = Real::new(Clock::new(), 0, false);
         time.learn(Some(20_000_000));
-        assert_eq!(time.margin, 90_000, "half wider at most");
+        assert_eq!(time.margin_ns, 90_000, "half wider at most");
         (0..30).for_each(|_| time.learn(Some(150_000)));
         // The margin becomes one and a half times the lateness plus 10 us. A wake-up as late as
         // expected narrows it a little.
         assert!(
-            (234_000..=235_000).contains(&time.margin),
+            (234_000..=235_000).contains(&time.margin_ns),
             "{}",
-            time.margin
+            time.margin_ns
         );
         (0..30).for_each(|_| time.learn(Some(20_000_000)));
-        assert_eq!(time.margin, Real::MOST);
+        assert_eq!(time.margin_ns, Real::MOST_NS);
         (0..12_000).for_each(|_| time.learn(None));
-        assert_eq!(time.margin, Real::LEAST);
+        assert_eq!(time.margin_ns, Real::LEAST_NS);
     }
 }

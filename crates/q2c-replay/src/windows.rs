@@ -1,27 +1,27 @@
-//! Sums over windows: equal parts of a replay's time.
+//! Sums over windows: a replay's time in pieces of equal length.
 
 /// Sums over windows of equal length. When there would be too many windows, their length doubles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Windows {
-    length: u64,
-    parts: Vec<Part>,
+    length_ns: u64,
+    sums: Vec<WindowCounts>,
 }
 
 /// The sums of one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Part {
+pub struct WindowCounts {
     /// Requests that begin in this window.
     pub ios: u64,
-    /// Time in flight within this window, summed over requests, ns.
+    /// Time in flight within this window, summed over requests.
     pub in_flight_ns: u128,
-    /// Largest lateness of the requests that begin in this window, ns.
+    /// Largest lateness of the requests that begin in this window.
     pub latest_ns: u64,
-    /// Sum of the latencies of the requests that begin in this window, ns.
+    /// Sum of the latencies of the requests that begin in this window.
     pub latency_ns: u128,
 }
 
-impl Part {
-    fn add(&mut self, other: &Part) {
+impl WindowCounts {
+    fn add(&mut self, other: &WindowCounts) {
         self.ios += other.ios;
         self.in_flight_ns += other.in_flight_ns;
         self.latest_ns = self.latest_ns.max(other.latest_ns);
@@ -33,85 +33,85 @@ impl Windows {
     /// The most windows that are kept.
     const MOST: usize = 512;
 
-    /// Windows that are `length` ns long at first.
-    pub fn new(length: u64) -> Self {
+    /// Windows that are `length_ns` long at first.
+    pub fn new(length_ns: u64) -> Self {
         Windows {
-            length: length.max(1),
-            parts: Vec::with_capacity(Self::MOST),
+            length_ns: length_ns.max(1),
+            sums: Vec::with_capacity(Self::MOST),
         }
     }
 
-    fn at(&mut self, time: u64) -> usize {
-        while time / self.length >= Self::MOST as u64 {
+    fn at(&mut self, time_ns: u64) -> usize {
+        while time_ns / self.length_ns >= Self::MOST as u64 {
             self.coarsen();
         }
-        let at = (time / self.length) as usize;
-        if at >= self.parts.len() {
-            self.parts.resize(at + 1, Part::default());
+        let at = (time_ns / self.length_ns) as usize;
+        if at >= self.sums.len() {
+            self.sums.resize(at + 1, WindowCounts::default());
         }
         at
     }
 
     /// Doubles the length: two windows become one.
     fn coarsen(&mut self) {
-        self.length *= 2;
-        let pairs = self.parts.chunks(2).map(|pair| {
+        self.length_ns *= 2;
+        let pairs = self.sums.chunks(2).map(|pair| {
             let mut one = pair[0];
             pair[1..].iter().for_each(|other| one.add(other));
             one
         });
-        self.parts = pairs.collect();
+        self.sums = pairs.collect();
     }
 
-    /// Counts a request that begins at `time`, ns from the start, and its lateness.
-    pub fn begin(&mut self, time: u64, lateness: u64) {
-        let at = self.at(time);
-        self.parts[at].ios += 1;
-        self.parts[at].latest_ns = self.parts[at].latest_ns.max(lateness);
+    /// Counts a request that begins at `time_ns` from the start, and its lateness.
+    pub fn begin(&mut self, time_ns: u64, late_ns: u64) {
+        let at = self.at(time_ns);
+        self.sums[at].ios += 1;
+        self.sums[at].latest_ns = self.sums[at].latest_ns.max(late_ns);
     }
 
-    /// Counts the time in flight of a request, from `from` to `to`.
-    pub fn flight(&mut self, from: u64, to: u64) {
-        let last = self.at(to.max(from));
-        let first = self.at(from);
-        self.parts[first].latency_ns += u128::from(to.saturating_sub(from));
+    /// Counts the time in flight of a request, from `from_ns` to `to_ns`.
+    pub fn flight(&mut self, from_ns: u64, to_ns: u64) {
+        let last = self.at(to_ns.max(from_ns));
+        let first = self.at(from_ns);
+        self.sums[first].latency_ns += u128::from(to_ns.saturating_sub(from_ns));
         for at in first..=last {
-            let begin = (at as u64 * self.length).max(from);
-            let end = match at == last {
-                true => to,
-                false => (at as u64 + 1) * self.length,
+            let begin_ns = (at as u64 * self.length_ns).max(from_ns);
+            let end_ns = match at == last {
+                true => to_ns,
+                false => (at as u64 + 1) * self.length_ns,
             };
-            self.parts[at].in_flight_ns += u128::from(end.saturating_sub(begin));
+            self.sums[at].in_flight_ns += u128::from(end_ns.saturating_sub(begin_ns));
         }
     }
 
-    /// Doubles the length until it is at least `length`. Both are the first length times a power of
-    /// two.
-    pub fn coarsen_to(&mut self, length: u64) {
-        while self.length < length {
+    /// Doubles the length until it is at least `length_ns`. Both are the first length times a power
+    /// of two.
+    pub fn coarsen_to(&mut self, length_ns: u64) {
+        while self.length_ns < length_ns {
             self.coarsen();
         }
     }
 
     /// Adds the sums of another thread's windows, which MUST have begun with the same length.
     pub fn merge(&mut self, mut other: Windows) {
-        self.coarsen_to(other.length);
-        other.coarsen_to(self.length);
-        if self.parts.len() < other.parts.len() {
-            self.parts.resize(other.parts.len(), Part::default());
+        self.coarsen_to(other.length_ns);
+        other.coarsen_to(self.length_ns);
+        if self.sums.len() < other.sums.len() {
+            self.sums.resize(other.sums.len(), WindowCounts::default());
         }
-        let each = self.parts.iter_mut().zip(&other.parts);
-        each.for_each(|(part, more)| part.add(more));
+        let each = self.sums.iter_mut().zip(&other.sums);
+        each.for_each(|(sums, more)| sums.add(more));
     }
 
-    /// Length of a window, ns.
-    pub fn length(&self) -> u64 {
-        self.length
+    /// Length of a window.
+    pub fn length_ns(&self) -> u64 {
+        self.length_ns
     }
 
     /// The windows from the start on.
-    pub fn parts(&self) -> &[Part] {
-        &self.parts
+    pub fn sums(&self) -> &[WindowCounts] {
+        &self.sums
     }
 }
 
@@ -123,29 +123,29 @@ mod tests {
     proptest! {
         /// However the time is divided, the sum over all windows is the sum of the latencies.
         #[test]
-        fn nothing_is_lost_between_parts(flights in prop::collection::vec((0u64..1000, 0u64..500), 1..50), length in 1u64..20) {
+        fn nothing_is_lost_between_windows(flights in prop::collection::vec((0u64..1000, 0u64..500), 1..50), length in 1u64..20) {
             let mut windows = Windows::new(length);
             for (from, length) in &flights {
                 windows.begin(*from, *length);
                 windows.flight(*from, from + length);
             }
             let sum: u64 = flights.iter().map(|(_, length)| length).sum();
-            let parts = windows.parts();
-            prop_assert_eq!(parts.iter().map(|p| p.in_flight_ns).sum::<u128>(), u128::from(sum));
-            prop_assert_eq!(parts.iter().map(|p| p.latency_ns).sum::<u128>(), u128::from(sum));
-            prop_assert_eq!(parts.iter().map(|p| p.ios).sum::<u64>(), flights.len() as u64);
-            prop_assert_eq!(parts.iter().map(|p| p.latest_ns).max(), flights.iter().map(|f| f.1).max());
+            let sums = windows.sums();
+            prop_assert_eq!(sums.iter().map(|p| p.in_flight_ns).sum::<u128>(), u128::from(sum));
+            prop_assert_eq!(sums.iter().map(|p| p.latency_ns).sum::<u128>(), u128::from(sum));
+            prop_assert_eq!(sums.iter().map(|p| p.ios).sum::<u64>(), flights.len() as u64);
+            prop_assert_eq!(sums.iter().map(|p| p.latest_ns).max(), flights.iter().map(|f| f.1).max());
         }
     }
 
     #[test]
-    fn a_flight_over_three_parts() {
+    fn a_flight_over_three_windows() {
         let mut windows = Windows::new(10);
         windows.flight(5, 25);
         let sums: Vec<u128> = windows
-            .parts()
+            .sums()
             .iter()
-            .map(|part| part.in_flight_ns)
+            .map(|window| window.in_flight_ns)
             .collect();
         assert_eq!(sums, [5, 10, 5]);
     }

@@ -72,7 +72,7 @@ struct RawExtent {
 
 /// `struct fiemap` with room for a batch of answers.
 #[repr(C)]
-struct Request {
+struct FiemapRequest {
     start: u64,
     length: u64,
     flags: u32,
@@ -105,7 +105,7 @@ pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
 
 /// Makes one call, which returns up to [`BATCH`] extents from byte `start` on.
 fn ask(file: &File, start: u64) -> io::Result<Vec<Extent>> {
-    let mut request = Request {
+    let mut request = FiemapRequest {
         start,
         length: u64::MAX - start,
         flags: 0,
@@ -144,7 +144,7 @@ mod tests {
     fn layout_is_the_kernels() {
         // linux/fiemap.h: a header of 32 bytes, extents of 56.
         assert_eq!(size_of::<RawExtent>(), 56);
-        assert_eq!(std::mem::offset_of!(Request, extents), 32);
+        assert_eq!(std::mem::offset_of!(FiemapRequest, extents), 32);
     }
 
     #[test]

@@ -18,5 +18,8 @@ pub mod vectored;
 pub use aio::{Aio, AioError};
 pub use buffer::Buffers;
 pub use clock::Clock;
-pub use ring::{Act, CommandRing, Done, Ring, RingError, RingFlags, RingOptions, SqPoll, Transfer};
+pub use ring::{
+    CommandRing, Completion, EncodedRing, FileEncoding, NvmeEncoding, Operation, Ring,
+    RingEncoding, RingError, RingOptions, SqPoll, TaskRun, Transfer,
+};
 pub use vectored::{Vectored, VectoredFlags};

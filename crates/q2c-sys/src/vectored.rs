@@ -1,6 +1,6 @@
 //! `preadv2` and `pwritev2`: synchronous calls of one transfer each, with per-call flags.
 
-use crate::{Act, Buffers, Done, Transfer};
+use crate::{Buffers, Completion, Operation, Transfer};
 use rustix::fs::{FallocateFlags, fallocate, fdatasync};
 use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 use std::fs::File;
@@ -57,24 +57,30 @@ impl Vectored {
     }
 
     /// Does one transfer and waits for its end. An error becomes the negative errno in
-    /// [`Done::result`]; a call that a signal interrupted is repeated.
+    /// [`Completion::result`]; a call that a signal interrupted is repeated.
     ///
     /// # Panics
     /// When the slot does not exist or is too small.
     #[inline]
-    pub fn transfer(&mut self, transfer: Transfer) -> Done {
-        let Transfer { act, length, .. } = transfer;
-        let memory = self.buffers.transfer_mut(transfer.slot, act.writes());
+    pub fn transfer(&mut self, transfer: Transfer) -> Completion {
+        let Transfer {
+            operation, length, ..
+        } = transfer;
+        let memory = self.buffers.transfer_mut(transfer.slot, operation.writes());
         let (file, offset, flags) = (&self.file, transfer.offset, self.flags);
         let durable = flags | ReadWriteFlags::DSYNC;
         let moved = loop {
-            let moved = match act {
-                Act::Read => {
+            let moved = match operation {
+                Operation::Read => {
                     let memory = &mut memory[..length as usize];
                     preadv2(file, &mut [IoSliceMut::new(memory)], offset, flags)
                 }
-                Act::Write | Act::Durable => {
-                    let flags = if act == Act::Write { flags } else { durable };
+                Operation::Write | Operation::Durable => {
+                    let flags = if operation == Operation::Write {
+                        flags
+                    } else {
+                        durable
+                    };
                     pwritev2(
                         file,
                         &[IoSlice::new(&memory[..length as usize])],
@@ -82,8 +88,8 @@ impl Vectored {
                         flags,
                     )
                 }
-                Act::Flush => fdatasync(file).map(|()| 0),
-                Act::Discard => {
+                Operation::Flush => fdatasync(file).map(|()| 0),
+                Operation::Discard => {
                     let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
                     fallocate(file, hole, offset, length.into()).map(|()| length as usize)
                 }
@@ -92,7 +98,7 @@ impl Vectored {
                 break moved;
             }
         };
-        Done {
+        Completion {
             slot: transfer.slot,
             result: moved.map_or_else(|errno| -errno.raw_os_error(), |bytes| bytes as i32),
         }
@@ -119,7 +125,7 @@ mod tests {
 
     fn at(write: bool, offset: u64, length: u32) -> Transfer {
         Transfer {
-            act: Act::writing(write),
+            operation: Operation::writing(write),
             offset,
             length,
             slot: 1,

@@ -142,7 +142,7 @@ pub(super) fn measured(
             .map(|busy| (busy - idle_busy_cpus).max(stats.cpu_ns as f64 / stats.wall_ns)),
         switches_per_io: stats.switches_per_io(),
         ios: stats.ios,
-        slept: stats.slept,
+        slept: stats.sleeps.slept,
         unrecorded: watched.unrecorded(),
         interrupts: span.interrupts,
         requests: span.requests,

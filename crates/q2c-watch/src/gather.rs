@@ -146,7 +146,7 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_engine::engine::Facts;
+    use q2c_engine::engine::EngineFacts;
 
     /// The slices of these numbers as one, 10 ns each, of a lane that does one I/O per ns.
     fn slice(lane: usize, numbers: std::ops::RangeInclusive<u64>, order: u64) -> LiveSlice {
@@ -165,7 +165,7 @@ mod tests {
             order,
             span,
             stats,
-            facts: Facts::default(),
+            facts: EngineFacts::default(),
         }
     }
 

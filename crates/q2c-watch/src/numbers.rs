@@ -20,10 +20,10 @@ pub fn numbers(interval: &WatchInterval) -> WatchNumbers {
         rates: Rates {
             iops: Some(front.iops()),
             cpu_pct: Some(front.cpu_pct()),
-            miss_rate: when(front.handled > 0, front.miss_rate()),
-            effective_sleep_ns: when(front.handled > 0, front.effective_sleep_ns()),
+            miss_rate: when(front.sleeps.handled > 0, front.miss_rate()),
+            effective_sleep_ns: when(front.sleeps.handled > 0, front.effective_sleep_ns()),
         },
-        slept_ns: when(front.slept > 0, front.mean_slept_ns()),
+        slept_ns: when(front.sleeps.slept > 0, front.mean_slept_ns()),
         p50_ns: latency(0.50),
         p99_ns: latency(0.99),
         switches_per_io: front.switches_per_io(),
@@ -38,13 +38,13 @@ pub fn mode(method: &LaneMethod, stats: &PhaseStats, means: Option<Means>) -> Mo
     let stayed = stats.switches_per_io() < REALLY_SLEPT;
     let note = match method {
         _ if stats.ios == 0 => return Mode::of(ModeKind::AtRest),
-        LaneMethod::Hybrid(_) if stats.slept == 0 => Some(ModeNote::NeverSlept),
+        LaneMethod::Hybrid(_) if stats.sleeps.slept == 0 => Some(ModeNote::NeverSlept),
         LaneMethod::Interrupt | LaneMethod::Hybrid(_) => stayed.then_some(ModeNote::StayedOnCpu),
         LaneMethod::Poll => None,
     };
     let mode = match method {
         LaneMethod::Interrupt => Mode::of(ModeKind::Interrupt),
-        LaneMethod::Hybrid(_) if stats.slept > 0 => Mode::by(ModeKind::Hybrid, means),
+        LaneMethod::Hybrid(_) if stats.sleeps.slept > 0 => Mode::by(ModeKind::Hybrid, means),
         LaneMethod::Poll | LaneMethod::Hybrid(_) => Mode::by(ModeKind::Poll, means),
     };
     Mode { note, ..mode }
@@ -53,6 +53,7 @@ pub fn mode(method: &LaneMethod, stats: &PhaseStats, means: Option<Means>) -> Mo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_engine::SleepCounts;
 
     /// Two lanes of half a second each: 100 I/Os, of which hybrid polling handled 40; 20 of these
     /// slept and 5 missed.
@@ -63,11 +64,14 @@ mod tests {
             ios: 100,
             cpu_ns: 250_000_000,
             voluntary: 15,
-            handled: 40,
-            slept: 20,
-            misses: 5,
-            asked_ns: 400_000,
-            slept_ns: 500_000,
+            sleeps: SleepCounts {
+                handled: 40,
+                slept: 20,
+                misses: 5,
+                asked_ns: 400_000,
+                slept_ns: 500_000,
+                ..SleepCounts::default()
+            },
             latencies: (1..=100).map(f64::from).collect(),
             ..PhaseStats::default()
         }
@@ -104,10 +108,10 @@ mod tests {
     #[test]
     fn a_mode_is_what_was_done_not_what_was_asked() {
         let rule = "hybrid:mean".parse().unwrap();
-        let with = |slept, voluntary| PhaseStats {
-            slept,
-            voluntary,
-            ..stats()
+        let with = |slept, voluntary| {
+            let mut stats = stats();
+            (stats.sleeps.slept, stats.voluntary) = (slept, voluntary);
+            stats
         };
         let was = |method: &LaneMethod, slept, voluntary| {
             mode(method, &with(slept, voluntary), Some(Means::Ring))

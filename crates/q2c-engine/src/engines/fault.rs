@@ -1,7 +1,7 @@
 //! `fault:` is an engine around any other that spoils one request: it fails with EIO, is short, or
 //! is late.
 
-use crate::engine::{Completion, Engine, EngineError, Facts, Request};
+use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request};
 use q2c_model::Nanos;
 use q2c_sys::clock::monotonic_ns;
 use q2c_sys::thread::sleep_until;
@@ -21,7 +21,7 @@ pub enum FaultKind {
 }
 
 /// The engine: another engine, of which one completion is spoilt.
-pub struct Fault {
+pub struct FaultEngine {
     inner: Box<dyn Engine>,
     kind: FaultKind,
     /// Completions up to and including the spoilt one that are still to come.
@@ -31,10 +31,10 @@ pub struct Fault {
     held: Option<(u64, Completion)>,
 }
 
-impl Fault {
+impl FaultEngine {
     /// Spoils the `nth` completion (from 1) of `inner`.
     pub fn open(inner: Box<dyn Engine>, kind: FaultKind, nth: u64) -> Self {
-        Fault {
+        FaultEngine {
             inner,
             kind,
             countdown: nth,
@@ -66,7 +66,7 @@ impl Fault {
     }
 }
 
-impl Engine for Fault {
+impl Engine for FaultEngine {
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
         self.inner.submit(requests)
     }
@@ -105,7 +105,7 @@ impl Engine for Fault {
         Ok(self.released())
     }
 
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> EngineFacts {
         self.inner.facts()
     }
 }

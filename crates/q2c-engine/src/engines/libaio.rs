@@ -1,10 +1,10 @@
 //! `libaio`: kernel AIO by its system calls. Waiting calls `io_getevents`; polling reads the mapped
-//! completion ring, or calls `io_getevents` too where [`Reap`] says so.
+//! completion ring, or calls `io_getevents` too where [`ReapFrom`] says so.
 
 use super::memory::own;
-use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
+use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request, Waits};
 use q2c_policy::method::Means;
-use q2c_sys::aio::Reap;
+use q2c_sys::aio::ReapFrom;
 use q2c_sys::{Aio, Buffers};
 use std::fs::File;
 
@@ -15,7 +15,7 @@ pub struct Libaio {
 
 impl Libaio {
     /// Opens a context on `file` with these buffers.
-    pub fn open(file: &File, buffers: Buffers, reap: Reap) -> Result<Self, EngineError> {
+    pub fn open(file: &File, buffers: Buffers, reap: ReapFrom) -> Result<Self, EngineError> {
         let aio = Aio::new(own(file)?, buffers, reap)?;
         Ok(Libaio { aio })
     }
@@ -49,11 +49,11 @@ impl Engine for Libaio {
         Ok(self.aio.pop())
     }
 
-    fn facts(&self) -> Facts {
-        Facts {
+    fn facts(&self) -> EngineFacts {
+        EngineFacts {
             polls_by: match self.aio.reap() {
-                Reap::Ring => Means::Ring,
-                Reap::Kernel => Means::IoGetevents,
+                ReapFrom::Ring => Means::Ring,
+                ReapFrom::Kernel => Means::IoGetevents,
             },
             waits: Waits::Asleep,
             flags: "",

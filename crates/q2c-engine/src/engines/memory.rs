@@ -12,12 +12,12 @@ pub struct Memory {
     /// Bytes of the largest request.
     pub size: usize,
     /// Set when slots share buffers; `None` when each has its own.
-    pub shared: Option<Shared>,
+    pub shared: Option<SharedBuffers>,
 }
 
 /// Buffers that slots share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shared {
+pub struct SharedBuffers {
     /// Number of buffers for reads, and as many for writes.
     pub pool: usize,
     /// Share of the written data that compresses to nothing, percent.
@@ -33,7 +33,9 @@ impl Memory {
         } = self;
         let made = match shared {
             None => Buffers::new(slots, size),
-            Some(Shared { pool, compressible }) => Buffers::shared(slots, size, pool, compressible),
+            Some(SharedBuffers { pool, compressible }) => {
+                Buffers::shared(slots, size, pool, compressible)
+            }
         };
         made.map_err(|source| EngineError::Buffers {
             slots,

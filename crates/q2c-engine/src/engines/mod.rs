@@ -11,9 +11,9 @@ mod spec;
 mod uring;
 
 pub use fault::FaultKind;
-pub use memory::{Memory, Shared};
+pub use memory::{Memory, SharedBuffers};
 pub use sim::{Service, SimSpec};
 pub use spec::{ENGINES, EngineKind, EngineSpec, Medium, ParseEngineError};
 // Types of q2c-sys that hold the options of engines.
-pub use q2c_sys::aio::Reap;
-pub use q2c_sys::{RingFlags, RingOptions, SqPoll, VectoredFlags};
+pub use q2c_sys::aio::ReapFrom;
+pub use q2c_sys::{RingOptions, SqPoll, TaskRun, VectoredFlags};

@@ -1,6 +1,6 @@
 //! `null`: every request is complete at once. A run on it measures the harness's own cost.
 
-use crate::engine::{Completion, Engine, EngineError, Facts, Request};
+use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request};
 use q2c_policy::method::Means;
 use q2c_sys::thread::sleep_until;
 
@@ -48,11 +48,11 @@ impl Engine for Null {
         Ok(self.done.pop())
     }
 
-    fn facts(&self) -> Facts {
-        Facts {
+    fn facts(&self) -> EngineFacts {
+        EngineFacts {
             polls_by: Means::Memory,
             sleeps_undisturbed: true,
-            ..Facts::default()
+            ..EngineFacts::default()
         }
     }
 }

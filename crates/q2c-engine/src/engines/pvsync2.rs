@@ -5,7 +5,7 @@
 //! counts as failed, and is not tried again without the flag.
 
 use super::memory::own;
-use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
+use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request, Waits};
 use q2c_policy::method::Means;
 use q2c_sys::{Buffers, Vectored, VectoredFlags};
 use std::fs::File;
@@ -75,8 +75,8 @@ impl Engine for Pvsync2 {
         Ok(done.expect("a request is in flight, as the contract says"))
     }
 
-    fn facts(&self) -> Facts {
-        Facts {
+    fn facts(&self) -> EngineFacts {
+        EngineFacts {
             polls_by: Means::Call,
             waits: Waits::Not,
             flags: names(self.flags),

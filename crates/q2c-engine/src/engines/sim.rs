@@ -1,7 +1,7 @@
 //! `sim:` is a simulated device of known truth: service times from a model, a queue with servers,
 //! in real time.
 
-use crate::engine::{Completion, Engine, EngineError, Facts, Request};
+use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request};
 use q2c_model::Nanos;
 use q2c_policy::method::Means;
 use q2c_stats::Rng;
@@ -117,11 +117,11 @@ impl Engine for Sim {
         self.poll()
     }
 
-    fn facts(&self) -> Facts {
-        Facts {
+    fn facts(&self) -> EngineFacts {
+        EngineFacts {
             polls_by: Means::Memory,
             sleeps_undisturbed: true,
-            ..Facts::default()
+            ..EngineFacts::default()
         }
     }
 }
@@ -129,11 +129,11 @@ impl Engine for Sim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Act;
+    use crate::engine::Operation;
 
     fn request(slot: u16) -> Request {
         Request {
-            act: Act::Read,
+            operation: Operation::Read,
             offset: 0,
             length: 4096,
             slot,

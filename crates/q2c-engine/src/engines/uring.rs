@@ -2,21 +2,30 @@
 //! the lane looks. The options say who submits and how completions are found.
 
 use super::memory::own;
-use crate::engine::{Completion, Engine, EngineError, Facts, Request, Waits};
+use crate::engine::{Completion, Engine, EngineError, EngineFacts, Request, Waits};
 use q2c_policy::method::Means;
-use q2c_sys::{Buffers, Ring, RingOptions};
+use q2c_sys::{Buffers, EncodedRing, FileEncoding, Ring, RingEncoding, RingOptions};
 use std::fs::File;
 
-/// The engine: an open ring on a file or device.
-pub struct Uring {
-    ring: Ring,
+/// The engine: an open ring, whatever its entries are.
+pub struct RingEngine<E: RingEncoding> {
+    ring: EncodedRing<E>,
 }
+
+/// The engine on a file or block device.
+pub type Uring = RingEngine<FileEncoding>;
 
 impl Uring {
     /// Opens a ring on `file` with these buffers.
     pub fn open(file: &File, buffers: Buffers, options: RingOptions) -> Result<Self, EngineError> {
-        let ring = Ring::with(own(file)?, buffers, options)?;
-        Ok(Uring { ring })
+        Ok(Uring::on(Ring::with(own(file)?, buffers, options)?))
+    }
+}
+
+impl<E: RingEncoding> RingEngine<E> {
+    /// The engine on a ring.
+    pub fn on(ring: EncodedRing<E>) -> Self {
+        RingEngine { ring }
     }
 
     /// Takes a completion. Waiting has returned, so there is one, unless the kernel's polling was
@@ -32,7 +41,7 @@ impl Uring {
     }
 }
 
-impl Engine for Uring {
+impl<E: RingEncoding> Engine for RingEngine<E> {
     #[inline]
     fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
         requests
@@ -67,10 +76,10 @@ impl Engine for Uring {
         self.popped()
     }
 
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> EngineFacts {
         let (options, taskrun) = (self.ring.options(), self.ring.flags());
         let helped = options.sqpoll.is_some();
-        Facts {
+        EngineFacts {
             polls_by: match (helped, options.iopoll, options.hybrid) {
                 (_, false, _) => Means::Ring,
                 (false, true, false) => Means::IoPoll,

@@ -6,7 +6,7 @@ use q2c_policy::{Decision, Token};
 
 /// One request in flight.
 #[derive(Clone, Copy)]
-pub(crate) struct Flight {
+pub(crate) struct HybridFlight {
     pub sample: Sample,
     /// Time at which the submission returned, on the run's clock.
     pub submitted: u64,
@@ -18,9 +18,9 @@ pub(crate) struct Flight {
     pub missed: bool,
 }
 
-impl Default for Flight {
+impl Default for HybridFlight {
     fn default() -> Self {
-        Flight {
+        HybridFlight {
             sample: Sample::default(),
             submitted: 0,
             decision: Decision::Poll,
@@ -38,7 +38,7 @@ impl Default for Flight {
 /// MUST be called for a slot that is not in the ring, and [`Flights::remove`] for one that is.
 #[derive(Default)]
 pub(crate) struct Flights {
-    by_slot: Vec<Flight>,
+    by_slot: Vec<HybridFlight>,
     /// The neighbours of each slot in the order of submission. The last entry closes the ring.
     older: Vec<u32>,
     newer: Vec<u32>,
@@ -54,7 +54,7 @@ impl Flights {
         // In an empty ring the last entry is its own neighbour.
         let neighbours = vec![slots as u32; slots + 1];
         Flights {
-            by_slot: vec![Flight::default(); slots],
+            by_slot: vec![HybridFlight::default(); slots],
             older: neighbours.clone(),
             newer: neighbours,
             found: Vec::with_capacity(slots),
@@ -67,7 +67,7 @@ impl Flights {
         self.by_slot.len()
     }
 
-    pub fn add(&mut self, slot: u16, flight: Flight) {
+    pub fn add(&mut self, slot: u16, flight: HybridFlight) {
         let (new, end) = (slot as usize, self.end());
         self.by_slot[new] = flight;
         let newest = self.older[end];
@@ -76,7 +76,7 @@ impl Flights {
         self.older[end] = u32::from(slot);
     }
 
-    pub fn remove(&mut self, slot: u16) -> Flight {
+    pub fn remove(&mut self, slot: u16) -> HybridFlight {
         let gone = slot as usize;
         let (older, newer) = (self.older[gone], self.newer[gone]);
         self.newer[older as usize] = newer;
@@ -95,7 +95,7 @@ impl Flights {
     }
 
     /// The request that was submitted first.
-    pub fn oldest(&mut self) -> Option<&mut Flight> {
+    pub fn oldest(&mut self) -> Option<&mut HybridFlight> {
         let oldest = self.newer[self.end()] as usize;
         self.by_slot.get_mut(oldest)
     }
@@ -105,10 +105,10 @@ impl Flights {
 mod tests {
     use super::*;
 
-    fn at(submitted: u64) -> Flight {
-        Flight {
+    fn at(submitted: u64) -> HybridFlight {
+        HybridFlight {
             submitted,
-            ..Flight::default()
+            ..HybridFlight::default()
         }
     }
 

@@ -13,7 +13,7 @@
 //! one, found it. For a request that was slept for both answers are equal.
 
 use super::Lane;
-use super::flights::Flight;
+use super::flights::HybridFlight;
 use crate::engine::{Completion, EngineError, Waits};
 use crate::sample::{Sample, short};
 use q2c_model::Nanos;
@@ -91,7 +91,7 @@ impl Lane<'_> {
             flags,
             ..Sample::default()
         };
-        let flight = Flight {
+        let flight = HybridFlight {
             sample,
             submitted,
             decision,

@@ -1,7 +1,7 @@
 //! Tests of which engine calls a decision leads to.
 
 use super::*;
-use crate::engine::Facts;
+use crate::engine::EngineFacts;
 use q2c_model::Bytes;
 use q2c_policy::Token;
 use std::cell::Cell;
@@ -55,8 +55,8 @@ impl Engine for Counting {
         Ok(DONE)
     }
 
-    fn facts(&self) -> Facts {
-        Facts::default()
+    fn facts(&self) -> EngineFacts {
+        EngineFacts::default()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::run::{LaneData, PhaseData};
 use crate::sample::Sample;
+use crate::sleeps::SleepCounts;
 use q2c_model::{Latencies, Rates};
 use q2c_stats::{mean, percentile};
 
@@ -22,18 +23,8 @@ pub struct PhaseStats {
     pub voluntary: u64,
     /// Involuntary context switches of all lanes.
     pub involuntary: u64,
-    /// I/Os that hybrid polling handled.
-    pub handled: u64,
-    /// I/Os that slept.
-    pub slept: u64,
-    /// I/Os that the sleep rule left to the interrupt.
-    pub interrupted: u64,
-    /// I/Os that were complete when their sleep ended.
-    pub misses: u64,
-    /// Sum of sleeps asked, ns.
-    pub asked_ns: u64,
-    /// Sum of sleeps from call to return, ns.
-    pub slept_ns: u64,
+    /// The sleeps of hybrid polling in the recorded I/Os.
+    pub sleeps: SleepCounts,
     /// Latencies (U2C) of the recorded I/Os, ns, ascending.
     pub latencies: Vec<f64>,
 }
@@ -78,27 +69,28 @@ impl PhaseStats {
     /// Misses / I/Os that hybrid polling handled; 0 when it handled none.
     #[must_use]
     pub fn miss_rate(&self) -> f64 {
-        ratio(self.misses as f64, self.handled)
+        ratio(self.sleeps.misses as f64, self.sleeps.handled)
     }
 
     /// Sum of sleeps asked / I/Os that hybrid polling handled, ns; 0 when it handled none.
     #[must_use]
     pub fn effective_sleep_ns(&self) -> f64 {
-        ratio(self.asked_ns as f64, self.handled)
+        ratio(self.sleeps.asked_ns as f64, self.sleeps.handled)
     }
 
     /// Mean sleep from call to return, ns; 0 when no I/O slept.
     #[must_use]
     pub fn mean_slept_ns(&self) -> f64 {
-        ratio(self.slept_ns as f64, self.slept)
+        ratio(self.sleeps.slept_ns as f64, self.sleeps.slept)
     }
 
     /// Voluntary switches per I/O that slept, or per I/O when none did; waiting for an interrupt is
     /// one too. Where not every I/O was recorded, the recorded ones stand for all.
     #[must_use]
     pub fn switches_per_io(&self) -> f64 {
-        let slept_share = ratio(self.slept as f64, self.latencies.len() as u64);
-        let share = if self.slept > 0 { slept_share } else { 1.0 };
+        let slept = self.sleeps.slept;
+        let slept_share = ratio(slept as f64, self.latencies.len() as u64);
+        let share = if slept > 0 { slept_share } else { 1.0 };
         ratio(self.voluntary as f64 / share, self.ios)
     }
 }
@@ -130,21 +122,12 @@ pub(crate) fn stats_of(data: &PhaseData, samples: &[Sample]) -> PhaseStats {
         involuntary: end.switches.involuntary - begin.switches.involuntary,
         ..PhaseStats::default()
     };
-    samples.iter().for_each(|sample| count(&mut stats, sample));
+    for sample in samples {
+        stats.latencies.push(sample.u2c().0 as f64);
+        stats.sleeps.count(sample);
+    }
     stats.latencies.sort_unstable_by(f64::total_cmp);
     stats
-}
-
-fn count(stats: &mut PhaseStats, sample: &Sample) {
-    stats.latencies.push(sample.u2c().0 as f64);
-    stats.handled += u64::from(sample.is(Sample::HYBRID));
-    stats.interrupted += u64::from(sample.is(Sample::INTERRUPT));
-    stats.misses += u64::from(sample.is(Sample::MISSED));
-    if sample.is(Sample::SLEPT) {
-        stats.slept += 1;
-        stats.asked_ns += u64::from(sample.asked_ns);
-        stats.slept_ns += u64::from(sample.slept_ns);
-    }
 }
 
 /// The statistics of several lanes in the same phase, as those of one phase.
@@ -175,12 +158,7 @@ fn summed(each: &[PhaseStats]) -> PhaseStats {
         all.helper_cpu_ns += lane.helper_cpu_ns;
         all.voluntary += lane.voluntary;
         all.involuntary += lane.involuntary;
-        all.handled += lane.handled;
-        all.slept += lane.slept;
-        all.interrupted += lane.interrupted;
-        all.misses += lane.misses;
-        all.asked_ns += lane.asked_ns;
-        all.slept_ns += lane.slept_ns;
+        all.sleeps.merge(&lane.sleeps);
         all.latencies.extend_from_slice(&lane.latencies);
     }
     all.latencies.sort_unstable_by(f64::total_cmp);

@@ -3,13 +3,16 @@
 use super::RunError;
 use super::data::LaneData;
 use super::plan::JobPlan;
-use super::start::{LEAD_NS, NEVER, Start};
-use super::thread::{HaltsOnPanic, LaneResult, Lived, Post, lane_thread};
+use super::thread::{Common, LaneResult, PhasesResult, lane_thread};
 use crate::lane::Lane;
+use crate::start::{HaltsOnPanic, Start, Starter};
 use q2c_sys::Clock;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc;
 use std::thread::{Builder, ScopedJoinHandle, scope};
+
+/// Time from the last set-up to the common start.
+const LEAD_NS: u64 = 3_000_000;
 
 /// The results of a crew: the data of the lanes, the result of the work beside them, and the common
 /// start on the run's clock.
@@ -36,27 +39,25 @@ pub(super) fn crew<W, B, T>(
     beside: B,
 ) -> Result<Crewed<T>, RunError>
 where
-    W: FnOnce(&mut Lane<'_>, JobPlan, u64) -> Lived + Send,
+    W: FnOnce(&mut Lane<'_>, JobPlan, u64) -> PhasesResult + Send,
     B: FnOnce(u64, &[u32]) -> T + Send,
     T: Send,
 {
-    let (start, over) = (&Start::default(), &Start::default());
+    let (start, over) = (&Start::of(jobs.len()), &OnceLock::new());
+    let common = Common {
+        clock,
+        halt,
+        start,
+        over,
+    };
     scope(|scope| {
-        let ends = Ends(over);
-        let (ready, setups) = mpsc::channel();
+        let starter = Starter::new(start);
+        let ends = TellsEnd(over);
         let mut threads = Vec::new();
         let mut refused = None;
         for (index, (job, work)) in jobs.into_iter().enumerate() {
             let lane = job.name.clone();
-            let ready = ready.clone();
-            let post = Post {
-                clock,
-                halt,
-                start,
-                over,
-                ready,
-            };
-            let body = move || lane_thread(index, job, post, work);
+            let body = move || lane_thread(index, job, common, work);
             match Builder::new().spawn_scoped(scope, body) {
                 Ok(thread) => threads.push((lane, thread)),
                 Err(source) => {
@@ -65,10 +66,16 @@ where
                 }
             }
         }
-        drop(ready);
-        let tids = collect_setups(&setups, threads.len()).filter(|_| refused.is_none());
+        // A thread that could not be started never reports.
+        let tids = match refused {
+            None => starter.wait_for_all(),
+            Some(_) => None,
+        };
         let start_ns = clock.now() + LEAD_NS;
-        start.tell(if tids.is_some() { start_ns } else { NEVER });
+        match tids {
+            Some(_) => starter.start_at(start_ns),
+            None => drop(starter),
+        }
         // It has a thread of its own, so that its CPU time is not the caller's.
         let beside = tids.map(|tids| {
             let body = move || {
@@ -97,23 +104,12 @@ where
 
 /// Tells the end when it is dropped, so that on every way out the lanes do not wait for it for
 /// ever.
-struct Ends<'a>(&'a Start);
+struct TellsEnd<'a>(&'a OnceLock<()>);
 
-impl Drop for Ends<'_> {
+impl Drop for TellsEnd<'_> {
     fn drop(&mut self) {
-        self.0.tell(0);
+        self.0.set(()).ok();
     }
-}
-
-/// The thread ids of all lanes in the order of the plan; `None` when one of them could not be set
-/// up.
-fn collect_setups(setups: &mpsc::Receiver<(usize, Option<u32>)>, lanes: usize) -> Option<Vec<u32>> {
-    let mut tids = vec![None; lanes];
-    setups
-        .iter()
-        .take(lanes)
-        .for_each(|(lane, tid)| tids[lane] = tid);
-    tids.into_iter().collect()
 }
 
 fn finish(name: String, thread: ScopedJoinHandle<'_, LaneResult>) -> Result<LaneData, RunError> {
@@ -155,7 +151,7 @@ mod tests {
     #[test]
     fn lanes_that_are_done_stay_until_the_end_beside_them() {
         let halt = AtomicBool::new(false);
-        let work = |_: &mut Lane<'_>, _: JobPlan, _: u64| -> Lived { Ok(Vec::new()) };
+        let work = |_: &mut Lane<'_>, _: JobPlan, _: u64| -> PhasesResult { Ok(Vec::new()) };
         let beside = |_, tids: &[u32]| {
             std::thread::sleep(Duration::from_millis(100));
             let there = |tid: &u32| PathBuf::from(format!("/proc/self/task/{tid}")).exists();

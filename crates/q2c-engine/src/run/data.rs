@@ -1,6 +1,6 @@
 //! The data that a run returns.
 
-use crate::engine::Facts;
+use crate::engine::EngineFacts;
 use crate::sample::{Fault, Sample};
 use crate::tally::Tally;
 use q2c_sys::thread::Switches;
@@ -42,7 +42,7 @@ pub struct LaneData {
     /// Name from the plan.
     pub name: String,
     /// The facts that its engine told at the end.
-    pub facts: Facts,
+    pub facts: EngineFacts,
     /// Its phases; fewer than planned when the run was stopped.
     pub phases: Vec<PhaseData>,
     /// Its samples, in the order of reaping.

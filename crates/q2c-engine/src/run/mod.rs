@@ -6,7 +6,6 @@ mod data;
 mod live;
 mod plan;
 mod sampler;
-mod start;
 mod thread;
 
 pub use data::{LaneData, Mark, PhaseData, RunData};

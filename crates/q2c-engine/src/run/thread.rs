@@ -2,20 +2,18 @@
 
 use super::data::{LaneData, Mark, PhaseData};
 use super::plan::{Activity, JobPlan};
-use super::start::{NEVER, Start};
 use crate::engine::EngineError;
 use crate::lane::{Flights, Lane, Pace};
 use crate::pattern::Offsets;
 use crate::sample::Recorder;
+use crate::start::{Member, Start};
 use q2c_model::Nanos;
 use q2c_policy::Wait;
 use q2c_sys::Clock;
 use q2c_sys::clock::{monotonic_ns, thread_cpu_ns};
 use q2c_sys::thread::{cpu_ns_of, least_timer_slack, pin, sleep_until, switches};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::thread;
 
 /// The longest sleep without a look whether to stop, ns.
 pub(super) const NAP_NS: u64 = 50_000_000;
@@ -23,32 +21,20 @@ pub(super) const NAP_NS: u64 = 50_000_000;
 /// Keeps the draws of due times apart from those of offsets.
 const PACE_SEED: u64 = 0x70ac_e000_0000_0000;
 
-/// Raises `halt` when its thread panics, so that the others do not go on to the run's planned end.
-pub(super) struct HaltsOnPanic<'a>(pub &'a AtomicBool);
-
-impl Drop for HaltsOnPanic<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 /// The phases that a lane has gone through.
-pub(super) type Lived = Result<Vec<PhaseData>, EngineError>;
+pub(super) type PhasesResult = Result<Vec<PhaseData>, EngineError>;
 pub(super) type LaneResult = Result<LaneData, EngineError>;
 
-/// The things that each lane's thread of a run gets.
-pub(super) struct Post<'a> {
+/// The parts of a run that all its lanes' threads have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Common<'a> {
     pub clock: Clock,
     /// When it is raised, all lanes end.
     pub halt: &'a AtomicBool,
     pub start: &'a Start,
-    /// Told when the work beside the lanes is over. Until then the engines stay open, so that the
+    /// Set when the work beside the lanes is over. Until then the engines stay open, so that the
     /// CPU of their helpers can be read.
-    pub over: &'a Start,
-    /// Takes the lane's index, and the id of its thread when it is set up.
-    pub ready: mpsc::Sender<(usize, Option<u32>)>,
+    pub over: &'a OnceLock<()>,
 }
 
 /// Sets the lane up, reports, waits for the common start and calls `work` with the lane, its job
@@ -56,28 +42,20 @@ pub(super) struct Post<'a> {
 pub(super) fn lane_thread(
     index: usize,
     job: JobPlan,
-    post: Post<'_>,
-    work: impl FnOnce(&mut Lane<'_>, JobPlan, u64) -> Lived,
+    common: Common<'_>,
+    work: impl FnOnce(&mut Lane<'_>, JobPlan, u64) -> PhasesResult,
 ) -> LaneResult {
-    let halt = post.halt;
-    // Every lane reports, even one whose set-up panics, because the run waits for all reports.
-    let set_up = catch_unwind(AssertUnwindSafe(|| set_up(&job, post.clock, halt)));
-    let tid = matches!(set_up, Ok(Ok(_))).then(q2c_sys::thread::id);
-    // The receiver lives until every lane has reported.
-    let told = post.ready.send((index, tid));
-    told.expect("the run waits for every lane");
-    drop(post.ready);
-    let begin = post.start.hear();
-    let mut lane = set_up.unwrap_or_else(|panic| resume_unwind(panic))?;
-    if begin == NEVER {
+    let member = Member::new(common.start, index, common.halt);
+    let set_up = set_up(&job, common.clock, common.halt);
+    let begin_ns = member.ready(set_up.is_ok());
+    let mut lane = set_up?;
+    let Some(begin_ns) = begin_ns else {
         return Ok(LaneData::default());
-    }
-    let _halts = HaltsOnPanic(halt);
-    // Without this lane the others no longer do what the plan says, so they end too.
+    };
     let name = job.name.clone();
-    let phases =
-        work(&mut lane, job, begin).inspect_err(|_| halt.store(true, Ordering::Relaxed))?;
-    post.over.hear();
+    // Without this lane the others no longer do what the plan says, so they end too.
+    let phases = member.checked(work(&mut lane, job, begin_ns))?;
+    common.over.wait();
     Ok(left_behind(lane, name, phases))
 }
 
@@ -121,23 +99,23 @@ pub(super) fn through_phases(
     job: JobPlan,
     begin: u64,
     phases: &[Nanos],
-) -> Lived {
-    let (mut way, mut end) = (Way::default(), begin);
+) -> PhasesResult {
+    let (mut state, mut end) = (WaitState::default(), begin);
     let mut data = Vec::with_capacity(phases.len());
     rest_until(begin, lane.clock, lane.stop);
     let mut activities = job.activities.into_iter().zip(phases).peekable();
     while let Some((activity, length)) = activities.next() {
         end += length.0;
-        way.take(activity);
+        state.take(activity);
         // If the next phase goes on in the same way, requests stay in flight at its begin: draining
         // them would show in the measurement.
         lane.carries = matches!(activities.peek(), Some((Activity::Continue, _)));
-        data.push(phase(lane, &mut way, end)?);
+        data.push(phase(lane, &mut state, end)?);
         if lane.stop.load(Ordering::Relaxed) {
             break;
         }
     }
-    way.drain(lane)?;
+    state.drain(lane)?;
     Ok(data)
 }
 
@@ -156,14 +134,15 @@ fn left_behind(lane: Lane<'_>, name: String, phases: Vec<PhaseData>) -> LaneData
     }
 }
 
-/// The way in which a lane waits (`None` when it does no I/O), and the one that was in use before.
+/// How a lane waits for completions (`None` when it does no I/O), and the way that was in use
+/// before.
 #[derive(Default)]
-pub(super) struct Way {
+pub(super) struct WaitState {
     wait: Option<Wait>,
     parked: Option<Wait>,
 }
 
-impl Way {
+impl WaitState {
     pub fn take(&mut self, activity: Activity) {
         match activity {
             Activity::Idle => self.wait = None,
@@ -190,9 +169,9 @@ impl Way {
     }
 }
 
-fn phase(lane: &mut Lane<'_>, way: &mut Way, end: u64) -> Result<PhaseData, EngineError> {
+fn phase(lane: &mut Lane<'_>, state: &mut WaitState, end: u64) -> Result<PhaseData, EngineError> {
     let (begin, ios, first) = (mark(lane), lane.recorder.ios(), lane.recorder.recorded());
-    way.go_on(lane, end)?;
+    state.go_on(lane, end)?;
     let data = PhaseData {
         begin,
         end: mark(lane),

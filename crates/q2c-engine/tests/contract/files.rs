@@ -5,7 +5,7 @@ use crate::opening::{Bench, bench, has_content};
 use crate::storm::Storm;
 use crate::{BLOCK, BLOCKS, DEPTH, SIZE, SOUND, plain};
 use q2c_engine::EngineSpec;
-use q2c_engine::engine::{Act, Engine, Request};
+use q2c_engine::engine::{Engine, Operation, Request};
 
 /// Runs `check` on every engine whose target's content can be read back.
 fn for_each_on_data(test: &str, check: impl Fn(&EngineSpec, Bench)) {
@@ -29,7 +29,7 @@ fn for_each_on_a_file(test: &str, check: impl Fn(&EngineSpec, Bench)) {
 
 fn at(write: bool, slot: u16, place: u64) -> Request {
     Request {
-        act: Act::writing(write),
+        operation: Operation::writing(write),
         offset: place * SIZE as u64,
         length: SIZE as u32,
         slot,
@@ -132,15 +132,19 @@ const EOPNOTSUPP: i32 = -95;
 #[test]
 fn flushes_durable_writes_and_discards() {
     for_each_on_a_file("flushes_durable_writes", |spec, mut bench| {
-        let one = |engine: &mut dyn Engine, act, place: u64| {
-            let length = if act == Act::Flush { 0 } else { SIZE as u32 };
-            let offset = if act == Act::Flush {
+        let one = |engine: &mut dyn Engine, operation, place: u64| {
+            let length = if operation == Operation::Flush {
+                0
+            } else {
+                SIZE as u32
+            };
+            let offset = if operation == Operation::Flush {
                 0
             } else {
                 place * SIZE as u64
             };
             let request = Request {
-                act,
+                operation,
                 offset,
                 length,
                 slot: 3,
@@ -151,10 +155,10 @@ fn flushes_durable_writes_and_discards() {
         let engine = bench.engine.as_mut();
         // An engine that polls in its calls refuses operations that cannot be polled.
         if !spec.to_string().contains("iopoll") {
-            assert_eq!(one(engine, Act::Flush, 0), 0, "{spec}: flush");
-            assert_eq!(one(engine, Act::Durable, 1), SIZE as i32, "{spec}");
-            assert_eq!(one(engine, Act::Write, 2), SIZE as i32, "{spec}");
-            let gone = one(engine, Act::Discard, 2);
+            assert_eq!(one(engine, Operation::Flush, 0), 0, "{spec}: flush");
+            assert_eq!(one(engine, Operation::Durable, 1), SIZE as i32, "{spec}");
+            assert_eq!(one(engine, Operation::Write, 2), SIZE as i32, "{spec}");
+            let gone = one(engine, Operation::Discard, 2);
             let there = match gone {
                 EOPNOTSUPP => !spec.to_string().contains("io_uring"),
                 gone => gone == SIZE as i32,

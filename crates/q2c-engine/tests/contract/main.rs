@@ -8,7 +8,7 @@ mod opening;
 mod storm;
 
 use opening::open;
-use q2c_engine::engine::{Act, Engine, Request};
+use q2c_engine::engine::{Engine, Operation, Request};
 use q2c_engine::engines::ENGINES;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_sys::clock::monotonic_ns;
@@ -109,25 +109,32 @@ fn every_request_comes_back_once_however_it_is_taken() {
     comes_back_once("every_request_comes_back_once_however_it_is_taken", By::All);
 }
 
-/// A sleep shows as a voluntary context switch. A poll that slept would do so in nearly all of the
-/// 50 batches; a page of memory that the kernel has to fetch may cost a switch or two.
+/// A sleep shows as a voluntary context switch, so there must be none. A page of memory that the
+/// kernel has to fetch for the first time may cost a switch too; therefore one storm without any
+/// suffices. A poll that sleeps is switched dozens of times in every storm.
 #[test]
 fn poll_never_sleeps() {
     for_each("poll_never_sleeps", |spec, engine| {
-        let mut storm = Storm::new(5);
-        let mut slept = 0;
-        for _ in 0..50 {
-            let (batch, n) = storm.batch();
-            engine.submit(&batch[..n]).expect(SOUND);
-            let before = switches().voluntary;
-            while storm.in_flight() > 0 {
-                storm.reap(engine, By::Poll);
-            }
-            assert_eq!(engine.poll().expect(SOUND), None, "{spec}");
-            slept += switches().voluntary - before;
-        }
-        assert!(slept <= 2, "{spec}: {slept} switches in 50 batches");
+        let sleepless = (0..5).any(|_| switches_in_polls(spec, engine) == 0);
+        assert!(sleepless, "{spec}: every storm was switched");
     });
+}
+
+/// The voluntary context switches of a storm of 50 batches while it polls.
+fn switches_in_polls(spec: &EngineSpec, engine: &mut dyn Engine) -> u64 {
+    let mut storm = Storm::new(5);
+    let mut switched = 0;
+    for _ in 0..50 {
+        let (batch, n) = storm.batch();
+        engine.submit(&batch[..n]).expect(SOUND);
+        let before = switches().voluntary;
+        while storm.in_flight() > 0 {
+            storm.reap(engine, By::Poll);
+        }
+        assert_eq!(engine.poll().expect(SOUND), None, "{spec}");
+        switched += switches().voluntary - before;
+    }
+    switched
 }
 
 /// A poll does not spin until the completion either: a thousand polls are over long before a
@@ -194,7 +201,7 @@ fn a_wait_ends_at_its_deadline_or_with_a_completion() {
         assert_eq!(engine.wait_until(deadline).expect(SOUND), None, "{spec}");
         assert!(monotonic_ns() >= deadline, "{spec}: it came back early");
         let request = Request {
-            act: Act::Read,
+            operation: Operation::Read,
             offset: 0,
             length: BLOCK as u32,
             slot: 7,

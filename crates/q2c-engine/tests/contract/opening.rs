@@ -1,7 +1,7 @@
 //! Opens an engine on a target, or tells why that is not possible here.
 
 use crate::{BLOCK, BLOCKS, DEPTH, SIZE};
-use q2c_engine::engine::{Act, Engine, EngineError, Request};
+use q2c_engine::engine::{Engine, EngineError, Operation, Request};
 use q2c_engine::{EngineSpec, Medium};
 use q2c_sys::RingError;
 use q2c_sys::nvme::NvmeError;
@@ -172,7 +172,7 @@ fn can_poll(
         _ => engine,
     };
     let read = Request {
-        act: Act::Read,
+        operation: Operation::Read,
         offset: 0,
         length: BLOCK as u32,
         slot: 0,

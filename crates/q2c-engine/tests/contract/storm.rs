@@ -1,7 +1,7 @@
 //! A seeded storm: random requests, and the knowledge of what must come back.
 
 use crate::{BLOCK, BLOCKS, DEPTH, SOUND};
-use q2c_engine::engine::{Act, Completion, Engine, Request};
+use q2c_engine::engine::{Completion, Engine, Operation, Request};
 use q2c_stats::Rng;
 
 /// The way in which a storm takes completions.
@@ -45,7 +45,7 @@ impl Storm {
         self.asked[slot] = Some(length);
         self.sent += 1;
         Request {
-            act: Act::writing(self.rng.below(4) == 0),
+            operation: Operation::writing(self.rng.below(4) == 0),
             offset: self.rng.below(BLOCKS - 1) * BLOCK as u64,
             length,
             slot: slot as u16,
@@ -55,7 +55,7 @@ impl Storm {
     /// A batch of requests for some of the free slots, possibly for none, and its length.
     pub fn batch(&mut self) -> ([Request; DEPTH], usize) {
         let empty = Request {
-            act: Act::Read,
+            operation: Operation::Read,
             offset: 0,
             length: 0,
             slot: 0,

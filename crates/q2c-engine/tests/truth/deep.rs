@@ -26,12 +26,17 @@ fn a_lane_sleeps_for_its_oldest_and_loses_nothing() {
     let good = (0..8).any(|_| {
         let (lane, stats) = four("sim:2ms,servers=4", hybrid("fixed:1500us"));
         assert!(lane.samples.iter().all(|s| s.is(Sample::HYBRID)));
-        assert!(stats.slept > 50, "{} of {}", stats.slept, stats.ios);
+        assert!(
+            stats.sleeps.slept > 50,
+            "{} of {}",
+            stats.sleeps.slept,
+            stats.ios
+        );
         // A sleep is a context switch, and there are hardly any others: a request that was not
         // slept for causes none.
         let in_flight = stats.iops() * q2c_stats::mean(&stats.latencies) / 1e9;
         assert!((3.7..4.05).contains(&in_flight), "{in_flight} in flight");
-        let switches = stats.voluntary as f64 / stats.slept as f64;
+        let switches = stats.voluntary as f64 / stats.sleeps.slept as f64;
         stats.iops() > 1_800.0
             && stats.cpu_pct() < 45.0
             && stats.miss_rate() < 0.05
@@ -46,7 +51,10 @@ fn a_lane_sleeps_for_its_oldest_and_loses_nothing() {
 fn whoever_sleeps_too_long_misses() {
     let _machine = alone();
     let (lane, stats) = four("sim:1ms,servers=4", hybrid("fixed:3ms"));
-    assert!(stats.slept > 20 && stats.misses == stats.slept, "{stats:?}");
+    assert!(
+        stats.sleeps.slept > 20 && stats.sleeps.misses == stats.sleeps.slept,
+        "{stats:?}"
+    );
     let slept = lane.samples.iter().filter(|s| s.is(Sample::SLEPT));
     for sample in slept {
         assert!(sample.woke_ns >= 2_990_000 && sample.wait_ns >= sample.woke_ns);
@@ -128,15 +136,15 @@ fn every_answer_is_carried_out() {
     let left = left.count() as u64;
     assert!(left.abs_diff(stats.ios / 3) <= 2, "{left} of {}", stats.ios);
     assert!(
-        stats.slept > stats.ios / 6,
+        stats.sleeps.slept > stats.ios / 6,
         "{} of {}",
-        stats.slept,
+        stats.sleeps.slept,
         stats.ios
     );
     assert!(
-        stats.slept <= stats.ios / 3 + 2,
+        stats.sleeps.slept <= stats.ios / 3 + 2,
         "{} of {}",
-        stats.slept,
+        stats.sleeps.slept,
         stats.ios
     );
 }

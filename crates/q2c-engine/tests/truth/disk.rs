@@ -62,9 +62,9 @@ fn one_switch_per_slept_io() {
     }
     let stats = phase_stats(&lane, 0);
     assert!(
-        stats.slept == stats.ios && stats.ios > 200,
+        stats.sleeps.slept == stats.ios && stats.ios > 200,
         "{} of {}",
-        stats.slept,
+        stats.sleeps.slept,
         stats.ios
     );
     assert!(
@@ -90,7 +90,10 @@ fn a_rule_that_answers_interrupt_waits_in_the_kernel() {
     };
     let stats = phase_stats(&lane, 0);
     assert!(stats.ios > 200, "{}", stats.ios);
-    assert_eq!((stats.interrupted, stats.slept), (stats.ios, 0));
+    assert_eq!(
+        (stats.sleeps.interrupted, stats.sleeps.slept),
+        (stats.ios, 0)
+    );
     let switches = stats.switches_per_io();
     assert!(SWITCHES.contains(&switches), "{switches}");
     assert!(stats.cpu_pct() < 90.0, "{} % CPU", stats.cpu_pct());

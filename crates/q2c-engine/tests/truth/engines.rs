@@ -102,7 +102,7 @@ fn a_sleep_lasts_whatever_completes_meanwhile() {
         };
         assert!(lane.facts.sleeps_undisturbed);
         assert!(
-            stats.slept == stats.ios && stats.ios > 200,
+            stats.sleeps.slept == stats.ios && stats.ios > 200,
             "{engine}: {stats:?}"
         );
         assert!(

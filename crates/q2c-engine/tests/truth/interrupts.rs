@@ -41,7 +41,10 @@ fn runs(lane: &LaneData) -> Vec<(Waited, usize)> {
 /// where the lane lost its CPU until the I/O was complete.
 fn gave_the_cpu_up(lane: &LaneData) {
     let stats = phase_stats(lane, 0);
-    assert_eq!((stats.interrupted, stats.slept), (stats.ios, 0));
+    assert_eq!(
+        (stats.sleeps.interrupted, stats.sleeps.slept),
+        (stats.ios, 0)
+    );
     let switches = stats.switches_per_io();
     assert!((0.8..1.1).contains(&switches), "{switches}");
     assert!(stats.cpu_pct() < 50.0, "{} % CPU", stats.cpu_pct());

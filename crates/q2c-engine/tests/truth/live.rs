@@ -140,13 +140,13 @@ fn an_order_changes_what_is_done_and_is_told_apart() {
             .filter(move |s| s.order == order)
             .map(|s| &s.stats)
     };
-    assert!(under(0).all(|s| s.handled == 0 && s.voluntary >= s.ios));
-    assert!(under(1).all(|s| s.handled == 0 && s.voluntary == 0));
-    assert!(under(2).all(|s| s.slept == s.ios && s.asked_ns == s.ios * 200_000));
-    assert!(under(3).all(|s| s.slept == s.ios && s.asked_ns == s.ios * 1_500_000));
+    assert!(under(0).all(|s| s.sleeps.handled == 0 && s.voluntary >= s.ios));
+    assert!(under(1).all(|s| s.sleeps.handled == 0 && s.voluntary == 0));
+    assert!(under(2).all(|s| s.sleeps.slept == s.ios && s.sleeps.asked_ns == s.ios * 200_000));
+    assert!(under(3).all(|s| s.sleeps.slept == s.ios && s.sleeps.asked_ns == s.ios * 1_500_000));
     assert!(under(3).all(|s| s.miss_rate() == 1.0));
     // On a machine with other work a sleep sometimes ends more than 800 us late.
-    let (missed, ios) = under(2).fold((0, 0), |(m, n), s| (m + s.misses, n + s.ios));
+    let (missed, ios) = under(2).fold((0, 0), |(m, n), s| (m + s.sleeps.misses, n + s.ios));
     assert!(missed * 2 < ios, "{missed} of {ios}");
 }
 
@@ -161,9 +161,9 @@ fn a_rules_miss_rate_is_that_of_its_slices() {
     let (slices, _) = live(vec![first("sim:100us", third)], |live| hear(live, 10)).unwrap();
     let (mut misses, mut handled) = (0, 0);
     for LiveSlice { stats, .. } in &slices {
-        (misses, handled) = (misses + stats.misses, handled + stats.handled);
+        (misses, handled) = (misses + stats.sleeps.misses, handled + stats.sleeps.handled);
         assert_eq!(handled / 3, misses, "the first of all is number 1");
-        assert_eq!(stats.asked_ns, stats.misses * 300_000);
+        assert_eq!(stats.sleeps.asked_ns, stats.sleeps.misses * 300_000);
     }
 }
 

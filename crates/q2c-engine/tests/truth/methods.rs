@@ -51,9 +51,9 @@ fn hybrid_polling_with_room_measures_the_service_time_and_leaves_the_cpu() {
     // After the first window half of each I/O is slept. CPU is charged outside the sleeps, and for
     // going to sleep.
     let stats = phase_stats(&lane, 0);
-    let slept = stats.slept_ns as f64 / stats.wall_ns;
+    let slept = stats.sleeps.slept_ns as f64 / stats.wall_ns;
     assert!((0.3..0.8).contains(&slept), "{slept} of the time slept");
-    let most = stats.wall_ns - stats.slept_ns as f64 + stats.slept as f64 * 100_000.0;
+    let most = stats.wall_ns - stats.sleeps.slept_ns as f64 + stats.sleeps.slept as f64 * 100_000.0;
     assert!(
         (stats.cpu_ns as f64) < most,
         "{} ns of {most}",

@@ -216,17 +216,20 @@ fn a_tally_counts_what_the_samples_say_and_what_they_lack() {
     for (number, phase) in lane.phases.iter().enumerate() {
         let (tally, stats) = (phase.tally.as_ref().unwrap(), phase_stats(&lane, number));
         assert_eq!(tally.latencies.count(), phase.ios);
-        assert_eq!((tally.handled, tally.slept), (stats.handled, stats.slept));
         assert_eq!(
-            (tally.asked_ns, tally.slept_ns),
-            (stats.asked_ns, stats.slept_ns)
+            (tally.sleeps.handled, tally.sleeps.slept),
+            (stats.sleeps.handled, stats.sleeps.slept)
+        );
+        assert_eq!(
+            (tally.sleeps.asked_ns, tally.sleeps.slept_ns),
+            (stats.sleeps.asked_ns, stats.sleeps.slept_ns)
         );
         let mean = q2c_stats::mean(&stats.latencies);
         assert!((tally.latencies.mean() - mean).abs() < 1e-6 * mean);
         let p99 = percentile(&stats.latencies, 0.99);
         assert!((tally.latencies.percentile(0.99) - p99).abs() <= 0.008 * p99);
     }
-    assert_eq!(lane.phases[0].tally.as_ref().unwrap().handled, 0);
+    assert_eq!(lane.phases[0].tally.as_ref().unwrap().sleeps.handled, 0);
     let without_room = run_with(0);
     for phase in &without_room.phases {
         assert_eq!(phase.tally.as_ref().unwrap().latencies.count(), phase.ios);

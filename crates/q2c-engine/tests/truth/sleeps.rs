@@ -37,7 +37,11 @@ fn a_sleep_of_ten_times_the_latency_always_misses() {
     let stats = phase_stats(&lane, 0);
     // The counts are exact: the completion is due 450 us before the earliest wake-up.
     assert_eq!(
-        (stats.handled, stats.slept, stats.misses),
+        (
+            stats.sleeps.handled,
+            stats.sleeps.slept,
+            stats.sleeps.misses
+        ),
         (stats.ios, stats.ios, stats.ios)
     );
     assert_eq!(
@@ -80,7 +84,7 @@ fn a_sleep_is_one_voluntary_switch() {
     for engine in ["sim:50us", "sim:400us"] {
         let stats = phase_stats(&once(engine, hybrid("fixed:200us"), 400), 0);
         let switches = stats.switches_per_io();
-        assert!(stats.slept > 100, "{engine}: {}", stats.slept);
+        assert!(stats.sleeps.slept > 100, "{engine}: {}", stats.sleeps.slept);
         assert!((0.95..1.05).contains(&switches), "{engine}: {switches}");
     }
 }
@@ -113,7 +117,11 @@ fn only_what_slept_counts_as_sleep() {
     let stats = phase_stats(&lane, 0);
     let sleeps = stats.ios.div_ceil(4);
     assert_eq!(
-        (stats.handled, stats.slept, stats.misses),
+        (
+            stats.sleeps.handled,
+            stats.sleeps.slept,
+            stats.sleeps.misses
+        ),
         (stats.ios, sleeps, sleeps)
     );
     assert_eq!(

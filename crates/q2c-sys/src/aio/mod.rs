@@ -3,15 +3,15 @@
 //! Contract: one thread uses an [`Aio`]. Completions become visible through [`Aio::pop`] after
 //! [`Aio::look`], which never sleeps, or [`Aio::wait`], which sleeps until there is one. A look
 //! reads the completion ring that the kernel maps into the process. Where the caller asked for
-//! [`Reap::Kernel`], or the ring's layout is not known, it calls `io_getevents` with a minimum of 0
-//! instead. A wait is `io_getevents` with a minimum of 1; it fetches all other completions that are
-//! there as well. with a minimum of 1: it fetches whatever else is there as well.
+//! [`ReapFrom::Kernel`], or the ring's layout is not known, it calls `io_getevents` with a minimum
+//! of 0 instead. A wait is `io_getevents` with a minimum of 1; it fetches all other completions
+//! that are there as well.
 
 mod abi;
 mod user_ring;
 
 use crate::clock::monotonic_ns;
-use crate::{Act, Buffers, Done, Transfer};
+use crate::{Buffers, Completion, Operation, Transfer};
 use abi::{Context, DSYNC, Event, FDSYNC, Iocb, READ, WRITE};
 use std::fs::File;
 use std::io;
@@ -49,7 +49,7 @@ fn todo(source: &io::Error) -> &'static str {
 
 /// The place where a look finds completions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Reap {
+pub enum ReapFrom {
     /// The mapped ring, read without a system call.
     #[default]
     Ring,
@@ -76,7 +76,7 @@ pub struct Aio {
     next: usize,
     fetched: usize,
     /// Transfers that were refused at the submission. They wait here to be popped with an error.
-    refused: Vec<Done>,
+    refused: Vec<Completion>,
     buffers: Buffers,
     file: File,
 }
@@ -86,13 +86,13 @@ impl Aio {
     ///
     /// # Errors
     /// When the kernel gives no context.
-    pub fn new(file: File, buffers: Buffers, reap: Reap) -> Result<Self, AioError> {
+    pub fn new(file: File, buffers: Buffers, reap: ReapFrom) -> Result<Self, AioError> {
         let slots = buffers.slots();
         let depth = slots as u32;
         let context = Context::new(depth).map_err(|source| AioError::Setup { depth, source })?;
         let ring = match reap {
-            Reap::Ring => UserRing::of(&context),
-            Reap::Kernel => None,
+            ReapFrom::Ring => UserRing::of(&context),
+            ReapFrom::Kernel => None,
         };
         Ok(Aio {
             ring,
@@ -108,13 +108,13 @@ impl Aio {
         })
     }
 
-    /// Where looks find completions: as asked for, or [`Reap::Kernel`] if the ring's layout is not
-    /// known.
+    /// Where looks find completions: as asked for, or [`ReapFrom::Kernel`] if the ring's layout is
+    /// not known.
     #[must_use]
-    pub fn reap(&self) -> Reap {
+    pub fn reap(&self) -> ReapFrom {
         match self.ring {
-            Some(_) => Reap::Ring,
-            None => Reap::Kernel,
+            Some(_) => ReapFrom::Ring,
+            None => ReapFrom::Kernel,
         }
     }
 
@@ -128,12 +128,12 @@ impl Aio {
     /// slots.
     #[inline]
     pub fn queue(&mut self, transfer: Transfer) {
-        if transfer.act == Act::Discard {
+        if transfer.operation == Operation::Discard {
             let (slot, result) = (transfer.slot, -libc::EOPNOTSUPP);
-            return self.refused.push(Done { slot, result });
+            return self.refused.push(Completion { slot, result });
         }
         let slot = transfer.slot as usize;
-        let buffer = self.buffers.of(transfer.slot, transfer.act.writes());
+        let buffer = self.buffers.of(transfer.slot, transfer.operation.writes());
         let fits = transfer.length as usize <= self.buffers.size();
         assert!(fits && self.queued.len() < self.queued.capacity());
         let common = Iocb {
@@ -141,14 +141,18 @@ impl Aio {
             fd: self.file.as_raw_fd() as u32,
             ..Iocb::default()
         };
-        self.blocks[slot] = match transfer.act {
-            Act::Flush => Iocb {
+        self.blocks[slot] = match transfer.operation {
+            Operation::Flush => Iocb {
                 opcode: FDSYNC,
                 ..common
             },
-            act => Iocb {
-                opcode: if act.writes() { WRITE } else { READ },
-                key_and_flags: if act == Act::Durable { DSYNC } else { [0, 0] },
+            operation => Iocb {
+                opcode: if operation.writes() { WRITE } else { READ },
+                key_and_flags: if operation == Operation::Durable {
+                    DSYNC
+                } else {
+                    [0, 0]
+                },
                 buffer: self.buffers.address(buffer) as u64,
                 bytes: u64::from(transfer.length),
                 offset: transfer.offset as i64,
@@ -188,7 +192,7 @@ impl Aio {
         let base = self.blocks.as_ptr() as usize;
         let slot = (self.queued[index] as usize - base) / size_of::<Iocb>();
         let errno = why.and_then(|e| e.raw_os_error()).unwrap_or(libc::EAGAIN);
-        self.refused.push(Done {
+        self.refused.push(Completion {
             slot: slot as u16,
             result: -errno,
         });
@@ -259,13 +263,13 @@ impl Aio {
 
     /// Takes the next finished transfer.
     #[inline]
-    pub fn pop(&mut self) -> Option<Done> {
+    pub fn pop(&mut self) -> Option<Completion> {
         if self.next == self.fetched {
             return self.refused.pop();
         }
         let event = self.events[self.next];
         self.next += 1;
-        Some(Done {
+        Some(Completion {
             slot: event.data as u16,
             result: event.result as i32,
         })

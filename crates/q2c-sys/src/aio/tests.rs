@@ -3,7 +3,7 @@
 use super::*;
 use std::io::Write;
 
-const BOTH: [Reap; 2] = [Reap::Ring, Reap::Kernel];
+const BOTH: [ReapFrom; 2] = [ReapFrom::Ring, ReapFrom::Kernel];
 
 fn file(content: &[u8]) -> File {
     let mut file = tempfile::tempfile().unwrap();
@@ -11,13 +11,13 @@ fn file(content: &[u8]) -> File {
     file
 }
 
-fn aio(file: File, slots: usize, reap: Reap) -> Aio {
+fn aio(file: File, slots: usize, reap: ReapFrom) -> Aio {
     Aio::new(file, Buffers::new(slots, 4096).unwrap(), reap).unwrap()
 }
 
 fn read(offset: u64, slot: u16) -> Transfer {
     Transfer {
-        act: Act::Read,
+        operation: Operation::Read,
         offset,
         length: 4096,
         slot,
@@ -25,7 +25,7 @@ fn read(offset: u64, slot: u16) -> Transfer {
 }
 
 /// Submits, finds the only completion by looks or by waiting, and checks that there is no other.
-fn finish(aio: &mut Aio, look: bool) -> Done {
+fn finish(aio: &mut Aio, look: bool) -> Completion {
     aio.submit();
     match look {
         true => while !aio.look().unwrap() {},
@@ -46,7 +46,7 @@ fn reads_come_into_their_slot_round_and_round() {
             let (block, slot) = (n % 8, (n % 2) as u16);
             aio.queue(read(block * 4096, slot));
             let done = finish(&mut aio, n % 3 == 0);
-            assert_eq!(done, Done { slot, result: 4096 });
+            assert_eq!(done, Completion { slot, result: 4096 });
             let got = aio.buffers.slot_mut(slot as usize);
             assert!(got.iter().all(|&b| u64::from(b) == block));
         }
@@ -57,8 +57,8 @@ fn reads_come_into_their_slot_round_and_round() {
 /// that changes it.
 #[test]
 fn the_ring_is_understood() {
-    assert_eq!(aio(file(&[]), 1, Reap::Ring).reap(), Reap::Ring);
-    assert_eq!(aio(file(&[]), 1, Reap::Kernel).reap(), Reap::Kernel);
+    assert_eq!(aio(file(&[]), 1, ReapFrom::Ring).reap(), ReapFrom::Ring);
+    assert_eq!(aio(file(&[]), 1, ReapFrom::Kernel).reap(), ReapFrom::Kernel);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Read and write commands as the kernel takes them from a ring.
 
 use super::Namespace;
-use crate::{Act, Transfer};
+use crate::{Operation, Transfer};
 
 /// `NVME_URING_CMD_IO`, that is `_IOWR('N', 0x80, struct nvme_uring_cmd)` of 72 bytes
 /// (include/uapi/linux/nvme_ioctl.h).
@@ -24,12 +24,16 @@ pub fn rw_command(namespace: Namespace, transfer: Transfer, address: u64) -> Opt
     let (start, blocks) = (transfer.offset >> shift, transfer.length >> shift);
     let odd = u64::from(namespace.block) - 1;
     let whole = (transfer.offset | u64::from(transfer.length)) & odd == 0;
-    let moves = !matches!(transfer.act, Act::Flush | Act::Discard);
+    let moves = !matches!(transfer.operation, Operation::Flush | Operation::Discard);
     if !moves || !whole || blocks == 0 || blocks > MOST_BLOCKS {
         return None;
     }
     let mut command = [0; 80];
-    command[0] = if transfer.act.writes() { WRITE } else { READ };
+    command[0] = if transfer.operation.writes() {
+        WRITE
+    } else {
+        READ
+    };
     let mut put = |at: usize, bytes: &[u8]| command[at..at + bytes.len()].copy_from_slice(bytes);
     put(4, &namespace.id.to_ne_bytes());
     put(24, &address.to_ne_bytes());
@@ -37,7 +41,7 @@ pub fn rw_command(namespace: Namespace, transfer: Transfer, address: u64) -> Opt
     // Command dwords 10 and 11: starting block; 12: blocks, less one.
     put(40, &(start as u32).to_ne_bytes());
     put(44, &((start >> 32) as u32).to_ne_bytes());
-    let fua = u32::from(transfer.act == Act::Durable) << 30;
+    let fua = u32::from(transfer.operation == Operation::Durable) << 30;
     put(48, &((blocks - 1) | fua).to_ne_bytes());
     Some(command)
 }
@@ -54,7 +58,7 @@ mod tests {
 
     fn transfer(write: bool, offset: u64, length: u32) -> Transfer {
         Transfer {
-            act: Act::writing(write),
+            operation: Operation::writing(write),
             offset,
             length,
             slot: 0,
@@ -102,7 +106,7 @@ mod tests {
     #[cfg(target_endian = "little")]
     fn a_durable_write_has_its_bit() {
         let durable = Transfer {
-            act: Act::Durable,
+            operation: Operation::Durable,
             ..transfer(true, 1024, 512)
         };
         let (plain, durable) = (
@@ -111,7 +115,7 @@ mod tests {
         );
         assert_eq!((plain[51], durable[51], durable[0]), (0, 0x40, 1));
         let flush = Transfer {
-            act: Act::Flush,
+            operation: Operation::Flush,
             ..transfer(true, 0, 512)
         };
         assert_eq!(rw_command(NAMESPACE, flush, 0), None);

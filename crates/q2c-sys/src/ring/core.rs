@@ -1,13 +1,14 @@
 //! Queueing, submitting, looking and waiting, for every kind of ring entry.
 
-use super::options::{RingFlags, RingOptions};
-use super::setup::{Made, build, register_ring, unregister_ring};
+use super::options::{RingOptions, TaskRun};
+use super::setup::{SetUp, build, register_ring, unregister_ring};
 use super::{RingError, helper};
 use crate::clock::monotonic_ns;
 use io_uring::{IoUring, cqueue, squeue, types};
+use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 // IORING_ENTER_* (include/uapi/linux/io_uring.h).
 const GETEVENTS: u32 = 1;
@@ -15,8 +16,7 @@ const SQ_WAKEUP: u32 = 1 << 1;
 const EXT_ARG: u32 = 1 << 3;
 const REGISTERED_RING: u32 = 1 << 4;
 
-/// A ring that one thread uses. [`Ring`](super::Ring) and [`CommandRing`](super::CommandRing) are
-/// built on it.
+/// A ring that one thread uses. [`EncodedRing`](super::EncodedRing) is built on it.
 ///
 /// `in_flight` counts entries that are pushed and not popped, never more than `depth`. The drop
 /// waits until none is in flight, so the owner must drop the ring before the memory that its
@@ -24,7 +24,7 @@ const REGISTERED_RING: u32 = 1 << 4;
 pub(super) struct Core<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
     pub ring: IoUring<S, C>,
     pub options: RingOptions,
-    pub taskrun: RingFlags,
+    pub taskrun: TaskRun,
     pub helper: Option<u32>,
     pub in_flight: u32,
     depth: u32,
@@ -42,7 +42,7 @@ impl<S, C> Core<S, C>
 where
     S: squeue::EntryMarker,
     C: cqueue::EntryMarker,
-    IoUring<S, C>: Made,
+    IoUring<S, C>: SetUp,
 {
     pub fn new(depth: u32, options: RingOptions) -> Result<Self, RingError> {
         // The helper thread gives an entry back only after it has handed it on. Before that the
@@ -73,6 +73,14 @@ where
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
+    /// Registers the file that entries name as number 0. It must stay open as long as the ring.
+    pub fn register_file(&self, file: File) -> Result<OwnedFd, RingError> {
+        let file = OwnedFd::from(file);
+        let registered = self.ring.submitter().register_files(&[file.as_raw_fd()]);
+        registered.map_err(RingError::Register)?;
+        Ok(file)
+    }
+
     /// Queues an entry; [`Core::submit`] hands it to the kernel.
     ///
     /// # Safety
@@ -133,7 +141,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
             return Ok(true);
         }
         let pending = self.options.polls_in_call()
-            || self.taskrun != RingFlags::Default && self.ring.submission().taskrun();
+            || self.taskrun != TaskRun::Default && self.ring.submission().taskrun();
         if !pending {
             return Ok(false);
         }
@@ -156,29 +164,28 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Core<S, C> {
         !self.options.polls_in_call() && self.ring.params().is_feature_ext_arg()
     }
 
-    /// Waits as [`Core::wait`] does, but not beyond `deadline` of CLOCK_MONOTONIC, in nanoseconds.
-    /// Where a wait cannot end by time it looks in a loop.
+    /// Waits as [`Core::wait`] does, but not beyond `deadline_ns` of CLOCK_MONOTONIC. Unless
+    /// `sleeps` is set, for which [`Core::waits_timed`] must hold, it looks in a loop.
     #[inline]
-    pub fn wait_until(&mut self, deadline: u64) -> Result<(), RingError> {
-        let timed = self.waits_timed();
+    pub fn wait_until(&mut self, deadline_ns: u64, sleeps: bool) -> Result<(), RingError> {
         while !self.look()? {
-            let left = deadline.saturating_sub(monotonic_ns());
-            if left == 0 {
+            let left_ns = deadline_ns.saturating_sub(monotonic_ns());
+            if left_ns == 0 {
                 return Ok(());
             }
-            match timed {
-                true => self.wait_for(left)?,
+            match sleeps {
+                true => self.wait_for(left_ns)?,
                 false => std::hint::spin_loop(),
             }
         }
         Ok(())
     }
 
-    /// Sleeps until a completion arrives, `left` nanoseconds have passed, or a signal comes.
-    fn wait_for(&mut self, left: u64) -> Result<(), RingError> {
+    /// Sleeps until a completion arrives, `left_ns` have passed, or a signal comes.
+    fn wait_for(&mut self, left_ns: u64) -> Result<(), RingError> {
         let left = types::Timespec::new()
-            .sec(left / 1_000_000_000)
-            .nsec((left % 1_000_000_000) as u32);
+            .sec(left_ns / 1_000_000_000)
+            .nsec((left_ns % 1_000_000_000) as u32);
         let argument = types::SubmitArgs::new().timespec(&left);
         // With SQPOLL the helper may sleep although entries are in its queue.
         let wakeup = match self.options.sqpoll {

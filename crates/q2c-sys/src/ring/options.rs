@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 /// The completion flags of a ring. They decide when completion work runs, and so whether it
 /// disturbs a timed sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RingFlags {
+pub enum TaskRun {
     /// SINGLE_ISSUER, DEFER_TASKRUN, TASKRUN_FLAG (6.1 and later): completions wait for the lane.
     Deferred,
     /// COOP_TASKRUN, TASKRUN_FLAG (5.19 and later): the kernel interrupts no running lane, but
@@ -23,7 +23,7 @@ pub struct SqPoll {
 }
 
 /// The options a ring is made with. The default is interrupts, no helper thread, and the best
-/// [`RingFlags`] that the kernel has.
+/// [`TaskRun`] that the kernel has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RingOptions {
     /// Completions are found by asking the device (IOPOLL); needs poll queues and direct I/O.
@@ -34,38 +34,34 @@ pub struct RingOptions {
     pub sqpoll: Option<SqPoll>,
     /// The only completion flags to try. With `None` the ring tries them in turn, best first.
     /// Cooperative and deferred flags exclude `sqpoll`, whose thread runs all completion work.
-    pub taskrun: Option<RingFlags>,
+    pub taskrun: Option<TaskRun>,
 }
 
-impl RingFlags {
-    const ORDER: [RingFlags; 3] = [
-        RingFlags::Deferred,
-        RingFlags::Cooperative,
-        RingFlags::Default,
-    ];
+impl TaskRun {
+    const ORDER: [TaskRun; 3] = [TaskRun::Deferred, TaskRun::Cooperative, TaskRun::Default];
 
     /// The kernel's names of these flags, joined by `|`; `none` for the default.
     #[must_use]
     pub const fn names(self) -> &'static str {
         match self {
-            RingFlags::Deferred => "SINGLE_ISSUER|DEFER_TASKRUN|TASKRUN_FLAG",
-            RingFlags::Cooperative => "COOP_TASKRUN|TASKRUN_FLAG",
-            RingFlags::Default => "none",
+            TaskRun::Deferred => "SINGLE_ISSUER|DEFER_TASKRUN|TASKRUN_FLAG",
+            TaskRun::Cooperative => "COOP_TASKRUN|TASKRUN_FLAG",
+            TaskRun::Default => "none",
         }
     }
 
     /// Whether a timed sleep lasts to its end although a request completes meanwhile.
     #[must_use]
     pub const fn sleeps_undisturbed(self) -> bool {
-        matches!(self, RingFlags::Deferred)
+        matches!(self, TaskRun::Deferred)
     }
 
     /// Setup bits (include/uapi/linux/io_uring.h).
     const fn bits(self) -> u32 {
         match self {
-            RingFlags::Deferred => TASKRUN_FLAG | SINGLE_ISSUER | DEFER_TASKRUN,
-            RingFlags::Cooperative => TASKRUN_FLAG | COOP_TASKRUN,
-            RingFlags::Default => 0,
+            TaskRun::Deferred => TASKRUN_FLAG | SINGLE_ISSUER | DEFER_TASKRUN,
+            TaskRun::Cooperative => TASKRUN_FLAG | COOP_TASKRUN,
+            TaskRun::Default => 0,
         }
     }
 }
@@ -93,17 +89,17 @@ const NAMES: [(u32, &str); 8] = [
 
 impl RingOptions {
     /// The sets of completion flags to try, best first.
-    pub(super) fn taskruns(&self) -> &[RingFlags] {
+    pub(super) fn taskruns(&self) -> &[TaskRun] {
         match (&self.taskrun, self.sqpoll) {
             (Some(only), _) => std::slice::from_ref(only),
             // SQPOLL with COOP_TASKRUN or DEFER_TASKRUN is EINVAL.
-            (None, Some(_)) => &[RingFlags::Default],
-            (None, None) => &RingFlags::ORDER,
+            (None, Some(_)) => &[TaskRun::Default],
+            (None, None) => &TaskRun::ORDER,
         }
     }
 
     /// The bits for `io_uring_setup`: those of the options and of `taskrun`.
-    pub(super) fn bits(&self, taskrun: RingFlags) -> u32 {
+    pub(super) fn bits(&self, taskrun: TaskRun) -> u32 {
         let bit = |on: bool, bit: u32| if on { bit } else { 0 };
         let bound = self.sqpoll.is_some_and(|sqpoll| sqpoll.cpu.is_some());
         taskrun.bits()
@@ -121,7 +117,7 @@ impl RingOptions {
 
     /// The kernel's names of all flags in force with `taskrun`; `none` when there are none.
     #[must_use]
-    pub fn names(&self, taskrun: RingFlags) -> &'static str {
+    pub fn names(&self, taskrun: TaskRun) -> &'static str {
         let bits = self.bits(taskrun);
         let known = ALL.iter().find(|(set, _)| *set == bits);
         known.map_or("unknown", |(_, names)| names)
@@ -145,9 +141,9 @@ impl RingOptions {
             None => {}
         }
         match self.taskrun {
-            Some(RingFlags::Deferred) => needs.push("DEFER_TASKRUN needs Linux 6.1".to_owned()),
-            Some(RingFlags::Cooperative) => needs.push("COOP_TASKRUN needs Linux 5.19".to_owned()),
-            Some(RingFlags::Default) | None => {}
+            Some(TaskRun::Deferred) => needs.push("DEFER_TASKRUN needs Linux 6.1".to_owned()),
+            Some(TaskRun::Cooperative) => needs.push("COOP_TASKRUN needs Linux 5.19".to_owned()),
+            Some(TaskRun::Default) | None => {}
         }
         needs.join("; ")
     }
@@ -158,7 +154,7 @@ impl RingOptions {
 static ALL: LazyLock<Vec<(u32, String)>> = LazyLock::new(|| {
     let ways = [0, IOPOLL, HYBRID_IOPOLL, IOPOLL | HYBRID_IOPOLL];
     let helpers = [0, SQPOLL, SQPOLL | SQ_AFF];
-    let sets = RingFlags::ORDER.iter().flat_map(|taskrun| {
+    let sets = TaskRun::ORDER.iter().flat_map(|taskrun| {
         let with = move |way| helpers.map(|helper| taskrun.bits() | way | helper);
         ways.into_iter().flat_map(with)
     });
@@ -181,7 +177,7 @@ mod tests {
     #[test]
     fn names_are_those_of_the_flags_alone_and_together() {
         let plain = RingOptions::default();
-        for taskrun in RingFlags::ORDER {
+        for taskrun in TaskRun::ORDER {
             assert_eq!(plain.names(taskrun), taskrun.names());
         }
         let all = RingOptions {
@@ -190,8 +186,8 @@ mod tests {
             sqpoll: Some(SqPoll { cpu: Some(1) }),
             taskrun: None,
         };
-        assert_eq!(all.taskruns(), [RingFlags::Default]);
+        assert_eq!(all.taskruns(), [TaskRun::Default]);
         let names = "IOPOLL|HYBRID_IOPOLL|SQPOLL|SQ_AFF";
-        assert_eq!(all.names(RingFlags::Default), names);
+        assert_eq!(all.names(TaskRun::Default), names);
     }
 }

@@ -1,8 +1,9 @@
 //! `io_uring_setup` called directly, with any flag that the kernel has: the `io-uring` crate has no
 //! name for HYBRID_IOPOLL.
 
-use super::options::{RingFlags, RingOptions};
-use super::{Buffers, RingError};
+use super::RingError;
+use super::options::{RingOptions, TaskRun};
+use crate::Buffers;
 use io_uring::{IoUring, Parameters, cqueue, squeue};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -49,32 +50,32 @@ fn plain(depth: u32, flags: u32, cpu: Option<u32>) -> io::Result<IoUring> {
 
 /// Ring types that can be set up: those with plain entries, and those with entries that hold a
 /// device's command.
-pub(super) trait Made: Sized {
+pub(super) trait SetUp: Sized {
     /// Sets up a ring of `depth` entries with `options` and one set of completion flags.
-    fn make(depth: u32, options: &RingOptions, taskrun: RingFlags) -> io::Result<Self>;
+    fn set_up(depth: u32, options: &RingOptions, taskrun: TaskRun) -> io::Result<Self>;
 }
 
-impl Made for IoUring {
-    fn make(depth: u32, options: &RingOptions, taskrun: RingFlags) -> io::Result<Self> {
+impl SetUp for IoUring {
+    fn set_up(depth: u32, options: &RingOptions, taskrun: TaskRun) -> io::Result<Self> {
         let cpu = options.sqpoll.and_then(|sqpoll| sqpoll.cpu);
         plain(depth, options.bits(taskrun), cpu)
     }
 }
 
 /// Rings whose entries hold a device's command. They have no helper thread and no HYBRID_IOPOLL.
-impl Made for IoUring<squeue::Entry128, cqueue::Entry32> {
-    fn make(depth: u32, options: &RingOptions, taskrun: RingFlags) -> io::Result<Self> {
+impl SetUp for IoUring<squeue::Entry128, cqueue::Entry32> {
+    fn set_up(depth: u32, options: &RingOptions, taskrun: TaskRun) -> io::Result<Self> {
         let mut builder = IoUring::<squeue::Entry128, cqueue::Entry32>::builder();
         if options.iopoll {
             builder.setup_iopoll();
         }
         match taskrun {
-            RingFlags::Deferred => builder
+            TaskRun::Deferred => builder
                 .setup_single_issuer()
                 .setup_defer_taskrun()
                 .setup_taskrun_flag(),
-            RingFlags::Cooperative => builder.setup_coop_taskrun().setup_taskrun_flag(),
-            RingFlags::Default => &mut builder,
+            TaskRun::Cooperative => builder.setup_coop_taskrun().setup_taskrun_flag(),
+            TaskRun::Default => &mut builder,
         };
         builder.build(depth)
     }
@@ -82,13 +83,13 @@ impl Made for IoUring<squeue::Entry128, cqueue::Entry32> {
 
 /// Makes the ring with the best completion flags that the kernel has. It tries one set after the
 /// other, because older kernels answer EINVAL to flags that they do not know.
-pub(super) fn build<R: Made>(
+pub(super) fn build<R: SetUp>(
     depth: u32,
     options: &RingOptions,
-) -> Result<(R, RingFlags), RingError> {
+) -> Result<(R, TaskRun), RingError> {
     let mut refused = None;
     for &taskrun in options.taskruns() {
-        match R::make(depth, options, taskrun) {
+        match R::set_up(depth, options, taskrun) {
             Ok(ring) => return Ok((ring, taskrun)),
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) => refused = Some((e, taskrun)),
             Err(e) => return Err(other(e, depth, options, taskrun)),
@@ -100,7 +101,7 @@ pub(super) fn build<R: Made>(
 
 /// The error for EINVAL. It names the options if they ask for anything that a kernel may lack, else
 /// the set-up as a whole.
-fn refusal(source: io::Error, depth: u32, options: &RingOptions, taskrun: RingFlags) -> RingError {
+fn refusal(source: io::Error, depth: u32, options: &RingOptions, taskrun: TaskRun) -> RingError {
     let todo = options.needs();
     match todo.is_empty() {
         true => RingError::Setup { depth, source },
@@ -114,7 +115,7 @@ fn refusal(source: io::Error, depth: u32, options: &RingOptions, taskrun: RingFl
 
 /// The error for anything but EINVAL. EPERM means that the user may make no ring at all, or none
 /// with a helper thread; making a plain ring tells which of the two.
-fn other(source: io::Error, depth: u32, options: &RingOptions, taskrun: RingFlags) -> RingError {
+fn other(source: io::Error, depth: u32, options: &RingOptions, taskrun: TaskRun) -> RingError {
     match source.raw_os_error() {
         Some(libc::EPERM) if options.sqpoll.is_some() && plain(1, 0, None).is_ok() => {
             refusal(source, depth, options, taskrun)

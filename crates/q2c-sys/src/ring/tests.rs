@@ -1,6 +1,8 @@
 //! Tests of rings on files.
 
 use super::*;
+use crate::Buffers;
+use std::fs::File;
 use std::io::{Read, Seek, Write};
 
 fn file(content: &[u8]) -> File {
@@ -10,7 +12,7 @@ fn file(content: &[u8]) -> File {
 }
 
 /// Submits and waits for the only transfer in flight.
-fn finish(ring: &mut Ring) -> Done {
+fn finish(ring: &mut Ring) -> Completion {
     ring.submit().unwrap();
     ring.wait().unwrap();
     ring.pop().unwrap()
@@ -21,14 +23,14 @@ fn reads_come_into_their_slot() {
     let content: Vec<u8> = (0..8192u32).map(|i| (i / 4096 + 1) as u8).collect();
     let mut ring = Ring::new(file(&content), Buffers::new(2, 4096).unwrap()).unwrap();
     ring.queue(Transfer {
-        act: Act::Read,
+        operation: Operation::Read,
         offset: 4096,
         length: 4096,
         slot: 1,
     });
     assert_eq!(
         finish(&mut ring),
-        Done {
+        Completion {
             slot: 1,
             result: 4096
         }
@@ -45,7 +47,7 @@ fn writes_reach_the_file() {
     buffers.slot_mut(0).fill(9);
     let mut ring = Ring::new(target, buffers).unwrap();
     ring.queue(Transfer {
-        act: Act::Write,
+        operation: Operation::Write,
         offset: 0,
         length: 4096,
         slot: 0,
@@ -61,7 +63,7 @@ fn writes_reach_the_file() {
 fn a_read_past_the_end_is_short_and_an_odd_one_is_an_errno() {
     let mut ring = Ring::new(file(&[1; 1000]), Buffers::new(1, 4096).unwrap()).unwrap();
     ring.queue(Transfer {
-        act: Act::Read,
+        operation: Operation::Read,
         offset: 0,
         length: 4096,
         slot: 0,
@@ -73,7 +75,7 @@ fn a_read_past_the_end_is_short_and_an_odd_one_is_an_errno() {
         .unwrap();
     let mut ring = Ring::new(write_only, Buffers::new(1, 4096).unwrap()).unwrap();
     ring.queue(Transfer {
-        act: Act::Read,
+        operation: Operation::Read,
         offset: 0,
         length: 512,
         slot: 0,
@@ -86,7 +88,7 @@ fn looking_never_sleeps_and_finds_the_completion_in_the_end() {
     let mut ring = Ring::new(file(&[1; 4096]), Buffers::new(1, 4096).unwrap()).unwrap();
     assert!(!ring.look().unwrap(), "nothing was submitted");
     ring.queue(Transfer {
-        act: Act::Read,
+        operation: Operation::Read,
         offset: 0,
         length: 4096,
         slot: 0,
@@ -95,7 +97,7 @@ fn looking_never_sleeps_and_finds_the_completion_in_the_end() {
     while !ring.look().unwrap() {}
     assert_eq!(
         ring.pop(),
-        Some(Done {
+        Some(Completion {
             slot: 0,
             result: 4096
         })
@@ -104,7 +106,7 @@ fn looking_never_sleeps_and_finds_the_completion_in_the_end() {
 
 fn read(slot: u16) -> Transfer {
     Transfer {
-        act: Act::Read,
+        operation: Operation::Read,
         offset: 0,
         length: 4096,
         slot,
@@ -124,7 +126,7 @@ fn a_helper_takes_submissions_and_is_woken() {
         ..RingOptions::default()
     };
     let mut ring = with(options).unwrap();
-    assert_eq!((ring.flags(), ring.names()), (RingFlags::Default, "SQPOLL"));
+    assert_eq!((ring.flags(), ring.names()), (TaskRun::Default, "SQPOLL"));
     let helper = ring.helper().expect("the kernel tells its helper's thread");
     let before = crate::thread::cpu_ns_of(helper).unwrap();
     for pause_ms in [0, 0, 1_300] {
@@ -194,7 +196,7 @@ fn options_that_exclude_each_other_say_what_they_need() {
     );
     let deferred_helper = RingOptions {
         sqpoll: Some(SqPoll::default()),
-        taskrun: Some(RingFlags::Deferred),
+        taskrun: Some(TaskRun::Deferred),
         ..RingOptions::default()
     };
     let error = with(deferred_helper).err().unwrap().to_string();

@@ -9,7 +9,7 @@ mod text;
 pub use registry::{ENGINES, EngineKind, ParseEngineError};
 
 use super::command::Command;
-use super::fault::{Fault, FaultKind};
+use super::fault::{FaultEngine, FaultKind};
 use super::libaio::Libaio;
 use super::memory::Memory;
 use super::null::Null;
@@ -17,7 +17,7 @@ use super::pvsync2::Pvsync2;
 use super::sim::{Sim, SimSpec};
 use super::uring::Uring;
 use crate::engine::{Engine, EngineError};
-use q2c_sys::aio::Reap;
+use q2c_sys::aio::ReapFrom;
 use q2c_sys::{RingOptions, SqPoll, VectoredFlags};
 use std::fs::File;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub enum EngineSpec {
         iopoll: bool,
     },
     /// Kernel AIO, and how its completions are reaped.
-    Libaio(Reap),
+    Libaio(ReapFrom),
     /// `preadv2` and `pwritev2` with these flags.
     Pvsync2(VectoredFlags),
     /// Completes every request at once.
@@ -122,7 +122,7 @@ impl EngineSpec {
             }
             EngineSpec::Null => Box::new(Null::open(slots)),
             EngineSpec::Sim(spec) => Box::new(Sim::open(spec, slots, seed)),
-            EngineSpec::Fault { kind, nth, inner } => Box::new(Fault::open(
+            EngineSpec::Fault { kind, nth, inner } => Box::new(FaultEngine::open(
                 inner.open_in(medium, memory, seed)?,
                 *kind,
                 *nth,

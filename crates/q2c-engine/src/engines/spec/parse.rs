@@ -4,8 +4,8 @@ use super::super::fault::FaultKind;
 use super::super::sim::{Service, SimSpec};
 use super::{EngineSpec, ParseEngineError};
 use q2c_model::{Nanos, parse_duration};
-use q2c_sys::aio::Reap;
-use q2c_sys::{RingFlags, RingOptions, SqPoll, VectoredFlags};
+use q2c_sys::aio::ReapFrom;
+use q2c_sys::{RingOptions, SqPoll, TaskRun, VectoredFlags};
 
 type Parsed = Result<EngineSpec, String>;
 
@@ -27,9 +27,9 @@ pub(super) fn io_uring(text: &str) -> Parsed {
             None if option == "hybrid" => ring.hybrid = true,
             None if option == "sqpoll" => ring.sqpoll = Some(SqPoll::default()),
             Some(("cpu", n)) => cpu = Some(n.parse().map_err(|_| "cpu=N wants a CPU's number")?),
-            Some(("taskrun", "defer")) => ring.taskrun = Some(RingFlags::Deferred),
-            Some(("taskrun", "coop")) => ring.taskrun = Some(RingFlags::Cooperative),
-            Some(("taskrun", "none")) => ring.taskrun = Some(RingFlags::Default),
+            Some(("taskrun", "defer")) => ring.taskrun = Some(TaskRun::Deferred),
+            Some(("taskrun", "coop")) => ring.taskrun = Some(TaskRun::Cooperative),
+            Some(("taskrun", "none")) => ring.taskrun = Some(TaskRun::Default),
             _ => return unknown(option, KNOWN),
         }
     }
@@ -59,11 +59,11 @@ pub(super) fn io_uring_cmd(text: &str) -> Parsed {
 }
 
 pub(super) fn libaio(text: &str) -> Parsed {
-    let mut reap = Reap::Ring;
+    let mut reap = ReapFrom::Ring;
     for option in options(text) {
         reap = match option {
-            "reap=ring" => Reap::Ring,
-            "reap=kernel" => Reap::Kernel,
+            "reap=ring" => ReapFrom::Ring,
+            "reap=kernel" => ReapFrom::Kernel,
             _ => return unknown(option, "reap=ring, reap=kernel"),
         };
     }

@@ -3,8 +3,8 @@
 use super::super::fault::FaultKind;
 use super::super::sim::{Service, SimSpec};
 use super::EngineSpec;
-use q2c_sys::aio::Reap;
-use q2c_sys::{RingFlags, RingOptions, VectoredFlags};
+use q2c_sys::aio::ReapFrom;
+use q2c_sys::{RingOptions, TaskRun, VectoredFlags};
 use std::fmt::{self, Display, Formatter};
 
 impl Display for EngineSpec {
@@ -15,7 +15,7 @@ impl Display for EngineSpec {
                 named(f, "io_uring_cmd", &switches(&[(*iopoll, "iopoll")]))
             }
             EngineSpec::Libaio(reap) => {
-                let kernel = *reap == Reap::Kernel;
+                let kernel = *reap == ReapFrom::Kernel;
                 named(f, "libaio", &switches(&[(kernel, "reap=kernel")]))
             }
             EngineSpec::Pvsync2(flags) => named(f, "pvsync2", &call(*flags)),
@@ -53,9 +53,9 @@ fn ring(options: &RingOptions) -> Vec<String> {
     let cpu = options.sqpoll.and_then(|sqpoll| sqpoll.cpu);
     words.extend(cpu.map(|cpu| format!("cpu={cpu}")));
     let taskrun = options.taskrun.map(|taskrun| match taskrun {
-        RingFlags::Deferred => "taskrun=defer",
-        RingFlags::Cooperative => "taskrun=coop",
-        RingFlags::Default => "taskrun=none",
+        TaskRun::Deferred => "taskrun=defer",
+        TaskRun::Cooperative => "taskrun=coop",
+        TaskRun::Default => "taskrun=none",
     });
     words.extend(taskrun.map(str::to_owned));
     words

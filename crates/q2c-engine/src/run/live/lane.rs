@@ -1,11 +1,11 @@
 //! A lane that hands over its samples slice by slice.
 
 use super::order::Board;
-use crate::engine::Facts;
+use crate::engine::EngineFacts;
 use crate::lane::Lane;
 use crate::run::data::{Mark, PhaseData};
 use crate::run::plan::{Activity, JobPlan};
-use crate::run::thread::{Lived, Way, mark, rest_until};
+use crate::run::thread::{PhasesResult, WaitState, mark, rest_until};
 use crate::sample::Sample;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -17,14 +17,14 @@ pub(super) struct RawSlice {
     pub order: u64,
     pub data: PhaseData,
     pub samples: Vec<Sample>,
-    pub facts: Facts,
+    pub facts: EngineFacts,
 }
 
 /// A lane's side of the channels to and from the listener.
-pub(super) struct Hand<'a> {
+pub(super) struct LaneChannels<'a> {
     pub lane: usize,
-    /// Length of a slice, ns.
-    pub slice: u64,
+    /// Length of a slice.
+    pub slice_ns: u64,
     /// The channel has room for every buffer that exists, so a lane never waits here.
     pub out: SyncSender<RawSlice>,
     pub spare: Receiver<Vec<Sample>>,
@@ -32,7 +32,7 @@ pub(super) struct Hand<'a> {
 }
 
 /// The begin of the present slice: the lane's state, its I/Os so far, and the order in force.
-struct Open {
+struct SliceBegin {
     at: Mark,
     ios: u64,
     order: u64,
@@ -40,54 +40,68 @@ struct Open {
 
 /// Does I/O slice by slice from `begin` until the lane's `stop` is raised. The slice that is broken
 /// off then is not handed over.
-pub(super) fn in_slices(lane: &mut Lane<'_>, job: JobPlan, begin: u64, hand: &Hand<'_>) -> Lived {
+pub(super) fn in_slices(
+    lane: &mut Lane<'_>,
+    job: JobPlan,
+    begin: u64,
+    channels: &LaneChannels<'_>,
+) -> PhasesResult {
     let facts = lane.engine.facts();
-    let mut way = Way::default();
-    job.activities.into_iter().for_each(|first| way.take(first));
+    let mut state = WaitState::default();
+    job.activities
+        .into_iter()
+        .for_each(|first| state.take(first));
     lane.carries = true;
     rest_until(begin, lane.clock, lane.stop);
     let (at, ios, order) = (mark(lane), 0, 0);
-    let mut open = Open { at, ios, order };
+    let mut open = SliceBegin { at, ios, order };
     while !lane.stop.load(Ordering::Relaxed) {
-        let number = hand.number(lane, begin);
-        way.go_on(lane, begin + (number + 1) * hand.slice)?;
+        let number = channels.number(lane, begin);
+        state.go_on(lane, begin + (number + 1) * channels.slice_ns)?;
         if lane.stop.load(Ordering::Relaxed) {
             break;
         }
         // Without an empty buffer the slice goes on.
-        let Ok(empty) = hand.spare.try_recv() else {
+        let Ok(empty) = channels.spare.try_recv() else {
             continue;
         };
-        let next = hand.number(lane, begin);
-        let news = hand.board.take(hand.lane, open.order, next);
+        let next = channels.number(lane, begin);
+        let news = channels.board.take(channels.lane, open.order, next);
         if !matches!(news, None | Some((_, Activity::Continue))) {
-            way.drain(lane)?;
+            state.drain(lane)?;
         }
-        let now = Open {
+        let now = SliceBegin {
             at: mark(lane),
             ios: lane.recorder.ios(),
             order: news.as_ref().map_or(open.order, |&(order, _)| order),
         };
         let full = lane.recorder.swap(empty);
-        hand.over(&open, &now, begin, full, facts.clone());
+        channels.hand_over(&open, &now, begin, full, facts.clone());
         open = now;
         news.into_iter()
-            .for_each(|(_, activity)| way.take(activity));
+            .for_each(|(_, activity)| state.take(activity));
     }
-    way.drain(lane)?;
+    state.drain(lane)?;
     Ok(Vec::new())
 }
 
-impl Hand<'_> {
+impl LaneChannels<'_> {
     /// Number of the slice that contains the present time.
     fn number(&self, lane: &Lane<'_>, begin: u64) -> u64 {
-        lane.clock.now().saturating_sub(begin) / self.slice
+        lane.clock.now().saturating_sub(begin) / self.slice_ns
     }
 
-    fn over(&self, from: &Open, to: &Open, begin: u64, samples: Vec<Sample>, facts: Facts) {
+    fn hand_over(
+        &self,
+        from: &SliceBegin,
+        to: &SliceBegin,
+        begin: u64,
+        samples: Vec<Sample>,
+        facts: EngineFacts,
+    ) {
         let slice = RawSlice {
             lane: self.lane,
-            number: (to.at.t_ns.saturating_sub(begin) / self.slice).saturating_sub(1),
+            number: (to.at.t_ns.saturating_sub(begin) / self.slice_ns).saturating_sub(1),
             order: from.order,
             data: PhaseData {
                 begin: from.at,

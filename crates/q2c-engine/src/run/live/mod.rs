@@ -14,12 +14,12 @@ mod order;
 use super::crew::crew;
 use super::plan::{Activity, JobPlan, check_activity, check_jobs};
 use super::{RunData, RunError};
-use crate::engine::Facts;
+use crate::engine::EngineFacts;
 use crate::engines::EngineSpec;
 use crate::lane::Lane;
 use crate::measure::{PhaseStats, stats_of};
 use crate::sample::{Sample, touched};
-use lane::{Hand, RawSlice, in_slices};
+use lane::{LaneChannels, RawSlice, in_slices};
 use order::Board;
 use q2c_model::{CpuId, Nanos};
 use q2c_sys::Clock;
@@ -54,8 +54,8 @@ pub struct LiveSlice {
     pub span: (u64, u64),
     /// Counts and latencies of the slice.
     pub stats: PhaseStats,
-    /// Facts about the lane's engine.
-    pub facts: Facts,
+    /// EngineFacts about the lane's engine.
+    pub facts: EngineFacts,
 }
 
 /// The answer of [`Live::hear`].
@@ -78,7 +78,7 @@ pub struct Live<'a> {
     /// Name, engine and depth of each lane.
     plan: Vec<(String, EngineSpec, u16)>,
     clock: Clock,
-    slice: u64,
+    slice_ns: u64,
     start_ns: u64,
     board: &'a Board,
     full: Receiver<RawSlice>,
@@ -113,9 +113,10 @@ pub fn live<T: Send>(
     }
     let halt = AtomicBool::new(false);
     let board = Board::new(plan.jobs.len());
-    let (mut ears, hands) = Live::wired(&plan, &board, stop, &halt);
-    let work = |hand| move |lane: &mut Lane<'_>, job, begin| in_slices(lane, job, begin, &hand);
-    let works = hands.into_iter().map(work);
+    let (mut ears, lanes) = Live::wired(&plan, &board, stop, &halt);
+    let work =
+        |channels| move |lane: &mut Lane<'_>, job, begin| in_slices(lane, job, begin, &channels);
+    let works = lanes.into_iter().map(work);
     let jobs = plan.jobs.into_iter().zip(works).collect();
     let beside = |start_ns, _: &[u32]| {
         if let Some(cpu) = plan.listener_cpu {
@@ -151,11 +152,11 @@ impl<'a> Live<'a> {
         board: &'a Board,
         stop: &'a AtomicBool,
         halt: &'a AtomicBool,
-    ) -> (Self, Vec<Hand<'a>>) {
-        let slice = plan.slice.0;
+    ) -> (Self, Vec<LaneChannels<'a>>) {
+        let slice_ns = plan.slice.0;
         let (out, full) = sync_channel(plan.jobs.len() * BUFFERS);
         let mut empty = Vec::with_capacity(plan.jobs.len());
-        let mut hand = |(lane, job): (usize, &JobPlan)| {
+        let mut wire = |(lane, job): (usize, &JobPlan)| {
             let (give, spare) = sync_channel(BUFFERS);
             for _ in 1..BUFFERS {
                 give.try_send(touched(job.capacity))
@@ -163,20 +164,20 @@ impl<'a> Live<'a> {
             }
             empty.push(give);
             let out = out.clone();
-            Hand {
+            LaneChannels {
                 lane,
-                slice,
+                slice_ns,
                 out,
                 spare,
                 board,
             }
         };
-        let hands = plan.jobs.iter().enumerate().map(&mut hand).collect();
+        let lanes = plan.jobs.iter().enumerate().map(&mut wire).collect();
         let known = |job: &JobPlan| (job.name.clone(), job.engine.clone(), job.depth);
         let live = Live {
             plan: plan.jobs.iter().map(known).collect(),
             clock: plan.clock,
-            slice,
+            slice_ns,
             start_ns: 0,
             board,
             full,
@@ -184,7 +185,7 @@ impl<'a> Live<'a> {
             stop,
             halt,
         };
-        (live, hands)
+        (live, lanes)
     }
 
     /// The common start on the run's clock, ns.
@@ -239,7 +240,7 @@ impl<'a> Live<'a> {
             check_activity(name, engine, *depth, activity)
         })?;
         let soon = self.clock.now() + NOTICE_NS;
-        let from = soon.saturating_sub(self.start_ns) / self.slice + 1;
+        let from = soon.saturating_sub(self.start_ns) / self.slice_ns + 1;
         Ok(self.board.post(from, activities))
     }
 }

@@ -6,10 +6,10 @@ use crate::args::{
     WritesName,
 };
 use q2c_engine::EngineSpec;
-use q2c_engine::engines::{Memory, Shared};
+use q2c_engine::engines::{Memory, SharedBuffers};
 use q2c_model::CpuId;
 use q2c_replay::{
-    Count, Discards, Facts, Fit, LaneBy, Mode, OnError, Plan, Policy, ShareBy, Writes,
+    Count, Discards, Fit, LaneBy, Mode, OnError, Plan, Policy, ReplayFacts, ShareBy, Writes,
 };
 use q2c_result::replay::ReplayJob;
 use q2c_sys::thread;
@@ -90,7 +90,7 @@ pub fn mode(how: &HowArgs) -> Mode {
 }
 
 /// The plan as `q2c_replay` takes it. It has no targets, as they are those of the sites.
-pub fn plan(how: &HowArgs, facts: &Facts, writes: WritesName, cpus: Vec<CpuId>) -> Plan {
+pub fn plan(how: &HowArgs, facts: &ReplayFacts, writes: WritesName, cpus: Vec<CpuId>) -> Plan {
     // A request that begins or ends within a block is widened to whole blocks, so a buffer needs
     // one block (4 KiB) more.
     let size = facts.largest.0.clamp(1, LARGEST).next_multiple_of(4096) as usize + 4096;
@@ -128,7 +128,7 @@ pub fn plan(how: &HowArgs, facts: &Facts, writes: WritesName, cpus: Vec<CpuId>) 
         memory: Memory {
             slots: usize::from(how.in_flight),
             size,
-            shared: Some(Shared {
+            shared: Some(SharedBuffers {
                 pool: (POOL / size).clamp(LEAST, MOST),
                 compressible: how.compress,
             }),
@@ -139,7 +139,7 @@ pub fn plan(how: &HowArgs, facts: &Facts, writes: WritesName, cpus: Vec<CpuId>) 
         },
         seed: how.run.seed,
         windows: WINDOWS,
-        part: how.part.map(|part| (part.from, part.to)),
+        range: how.part.map(|part| (part.from, part.to)),
     }
 }
 

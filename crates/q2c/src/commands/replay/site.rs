@@ -11,7 +11,7 @@ use q2c_host::Roots;
 use q2c_host::block::{Interrupts, Leaf};
 use q2c_host::target::{Wanted, WriteLeave, open};
 use q2c_model::{Bytes, CpuId};
-use q2c_replay::Facts;
+use q2c_replay::ReplayFacts;
 use q2c_result::{Exit, Target};
 use std::fs::File;
 use std::path::Path;
@@ -40,7 +40,7 @@ impl Open {
     pub fn alone(
         how: &HowArgs,
         target: &str,
-        facts: &Facts,
+        facts: &ReplayFacts,
         before: usize,
     ) -> Result<Open, Failure> {
         let mut open = Open::empty(target.to_owned());
@@ -52,7 +52,7 @@ impl Open {
     }
 
     /// The site of `q2c replay`: one target, or the targets of `--map`.
-    pub fn mapped(args: &ReplayArgs, facts: &Facts) -> Result<Open, Failure> {
+    pub fn mapped(args: &ReplayArgs, facts: &ReplayFacts) -> Result<Open, Failure> {
         let usage = |why: String| Failure::new(Exit::Usage, why);
         if let Some(target) = &args.target {
             return Open::alone(&args.how, target, facts, 0);
@@ -118,7 +118,7 @@ impl Open {
         how: &HowArgs,
         target: &str,
         devices: Vec<usize>,
-        facts: &Facts,
+        facts: &ReplayFacts,
     ) -> Result<(), Failure> {
         let engine = named_engine(how.engine.as_ref(), target)?;
         check(&engine)?;
@@ -203,14 +203,14 @@ impl Open {
 
 /// Size of a simulated target that has room for all devices of the trace, so that no offset begins
 /// again at its start.
-fn span(facts: &Facts, align: Bytes) -> Bytes {
+fn span(facts: &ReplayFacts, align: Bytes) -> Bytes {
     let spans = facts.devices.iter();
     let spans = spans.map(|device| device.span.next_multiple_of(align.0));
     Bytes(spans.fold(0, u64::saturating_add).min(1 << 62))
 }
 
 /// Aligns all targets to the largest blocks among them. Otherwise they would not get the same work.
-pub fn align_alike(sites: &mut [Open], facts: &Facts) {
+pub fn align_alike(sites: &mut [Open], facts: &ReplayFacts) {
     let targets = sites.iter().flat_map(|open| &open.site.targets);
     let Some(most) = targets.map(|target| target.align).max() else {
         return;
@@ -274,16 +274,16 @@ mod tests {
     fn the_largest_blocks_hold_for_all() {
         let mut sites: Vec<Open> = [512, 4096, 512].map(|align| site(Bytes(align))).into();
         // Three devices whose ends lie in the middle of a block.
-        let device = |minor| q2c_replay::Device {
+        let device = |minor| q2c_replay::TraceDevice {
             dev: q2c_model::DevId { major: 8, minor },
             requests: 1,
             span: (1 << 20) + 512,
             idle: q2c_model::Nanos(0),
             whole: q2c_model::Nanos(0),
         };
-        let facts = Facts {
+        let facts = ReplayFacts {
             devices: (0..3).map(device).collect(),
-            ..Facts::default()
+            ..ReplayFacts::default()
         };
         align_alike(&mut sites, &facts);
         for site in sites.iter().map(|open| &open.site) {

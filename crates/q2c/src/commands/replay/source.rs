@@ -5,7 +5,7 @@ use crate::commands::trace::{import_exit, trace_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use q2c_model::TraceMeta;
-use q2c_replay::{Facts, ReplayError, check, prepare};
+use q2c_replay::{ReplayError, ReplayFacts, check, prepare};
 use q2c_result::Exit;
 use q2c_trace::import::Input;
 use q2c_trace::{TraceReader, TraceWriter};
@@ -25,7 +25,7 @@ pub struct Source {
     pub name: String,
     /// Format of an imported recording, or the source that q2c's own trace names.
     pub made_by: String,
-    pub facts: Facts,
+    pub facts: ReplayFacts,
     _imported: Option<Imported>,
 }
 
@@ -99,7 +99,7 @@ impl Source {
     }
 }
 
-fn tell(facts: &Facts, seconds: f64) {
+fn tell(facts: &ReplayFacts, seconds: f64) {
     let idle = facts.idle_share().map_or(String::new(), |share| {
         format!(", nothing in flight {:.0} % of the time", share * 100.0)
     });

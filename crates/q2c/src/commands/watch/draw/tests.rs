@@ -1,5 +1,6 @@
 use super::*;
 use crate::commands::watch::keys::Action;
+use q2c_engine::SleepCounts;
 use q2c_engine::measure::PhaseStats;
 use q2c_policy::LaneMethod;
 use q2c_policy::method::Means;
@@ -46,11 +47,14 @@ fn second(session: &mut Session, order: u64, ios: u64, handled: u64) {
             ios,
             cpu_ns: 500_000_000,
             voluntary: handled,
-            handled,
-            slept: handled,
-            misses: handled / 4,
-            asked_ns: handled * 20_000,
-            slept_ns: handled * 25_000,
+            sleeps: SleepCounts {
+                handled,
+                slept: handled,
+                misses: handled / 4,
+                asked_ns: handled * 20_000,
+                slept_ns: handled * 25_000,
+                ..SleepCounts::default()
+            },
             latencies: vec![50_000.0; ios as usize],
             ..PhaseStats::default()
         },

@@ -1,0 +1,55 @@
+//! A request of the trace on its way through a replay: as its target gets it, and as the reader
+//! schedules it.
+
+use q2c_engine::engine::Operation;
+
+/// One request of the trace in the form in which its target gets it. The reader's schedule, the
+/// requests in flight and the rows of the recording all hold it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TargetIo {
+    /// Index in the replayed range of the trace, from 0. Requests that are left out have one too.
+    pub index: u64,
+    /// Offset on the target, bytes.
+    pub offset: u64,
+    /// Offset at which the device's region of the target begins, bytes.
+    pub base: u64,
+    /// Length, bytes.
+    pub length: u32,
+    /// Device of the trace, by its index in [`crate::ReplayFacts::devices`].
+    pub device: u32,
+    /// Number of the lane.
+    pub lane: u32,
+    /// The operation on the target.
+    pub operation: Operation,
+}
+
+/// A request after mapping and scheduling, on its way from the reader to a submitting thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScheduledIo {
+    pub io: TargetIo,
+    /// Recorded time from the replay's start, with the speed applied. Never before the time of the
+    /// request before it.
+    pub due_ns: u64,
+    /// Number of the stream. Requests of one stream are submitted in order.
+    pub stream: u32,
+    /// Requests in flight on its device in the trace just before it; [`ScheduledIo::UNKNOWN`]
+    /// without completions.
+    pub in_flight_before: u32,
+    /// Amount in flight on its device just before it, in the unit of [`crate::Count`].
+    pub load_before: u64,
+    /// Outstanding mode: time since the device's latest completion; 0 where something was in
+    /// flight. Closed mode: think time, or with [`ScheduledIo::after_submission`] the time since
+    /// the lane's last submission.
+    pub think_ns: u64,
+    /// Whether `think_ns` counts from the lane's last submission, because that request has no
+    /// completion.
+    pub after_submission: bool,
+    /// Streams with earlier requests that this one overlaps, each with the number of requests that
+    /// it must have submitted first.
+    pub after: Option<Box<[(u32, u64)]>>,
+}
+
+impl ScheduledIo {
+    /// Value of [`ScheduledIo::in_flight_before`] when it is not known.
+    pub const UNKNOWN: u32 = u32::MAX;
+}

@@ -1,0 +1,221 @@
+//! A replay from its start to its end: the reader, the submitting threads and the recorder.
+
+mod thread;
+
+pub use thread::{leave, spare_cpus};
+
+use crate::change::Change;
+use crate::counts::ReplayCounts;
+use crate::error::ReplayError;
+use crate::facts::ReplayFacts;
+use crate::feed::{self, Fed};
+use crate::outcome::{ReplayOutcome, windows};
+use crate::plan::{LaneBy, Mode, Plan};
+use crate::record::{self, Row, RowSender};
+use crate::shared::{Busy, Shared};
+use crate::windows::Windows;
+use q2c_engine::start::{Start, Starter};
+use q2c_model::Bytes;
+use q2c_sys::Clock;
+use q2c_trace::TraceReader;
+use q2c_trace::import::RecordSink;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::scope;
+use thread::{Setup, join_all, named, spawn};
+
+/// Time between the moment when all threads are ready and the schedule's start.
+const LEAD_NS: u64 = 20_000_000;
+/// First length of a window where the trace does not tell how long the replay will take, and the
+/// shortest length elsewhere.
+const SHORT_NS: u64 = 1_000_000;
+
+/// Where the recording of a replay goes.
+pub struct RecordTo<'a> {
+    /// Takes the records, in the order of their submissions.
+    pub sink: &'a mut (dyn RecordSink + Send),
+    /// Bytes of records that are held in memory at most.
+    pub memory: Bytes,
+    /// Folder for the records that do not fit in memory, until the sink gets them.
+    pub folder: &'a Path,
+}
+
+/// Replays the trace that `facts` describes and returns when all its threads have ended. `read`
+/// counts the records that were taken from the trace; raising `stop` ends the replay early.
+///
+/// The threads are the plan's submitting threads, one reader, and with `record_to` one recorder.
+/// Their order:
+/// 1. Every submitting thread opens its engine and reports whether it could. The reader fills their
+///    channels meanwhile.
+/// 2. When all have reported, the start is set 20 ms ahead, the same for all of them. If one of
+///    them could not open its engine, there is no start, and all of them end.
+/// 3. At the trace's end the reader closes the channels. A submitting thread ends when it has
+///    submitted what it got and nothing of it is in flight.
+/// 4. When the last submitting thread has been joined, the recorder writes the rows to the sink.
+///
+/// A thread that fails or panics makes all others end: it raises `Shared::failed`
+/// ([`q2c_engine::start`] says how no thread waits for ever).
+///
+/// # Errors
+/// The trace cannot be read or lacks what the mode needs, an engine cannot be opened or breaks, or
+/// the recording fails.
+pub fn replay(
+    plan: &Plan,
+    facts: &ReplayFacts,
+    clock: Clock,
+    record_to: Option<RecordTo<'_>>,
+    read: &AtomicU64,
+    stop: &AtomicBool,
+) -> Result<ReplayOutcome, ReplayError> {
+    check(&plan.mode, facts)?;
+    let trace = TraceReader::open(&facts.path)?;
+    let threads = plan.threads();
+    let shared = Shared::new(plan, facts, threads, stop);
+    let (mut rows, recorder_rows) = row_channel(threads, record_to.is_some());
+    let start = Start::of(threads);
+    let window_ns = window_ns(plan, facts);
+    scope(|scope| {
+        let starter = Starter::new(&start);
+        let mut submitting = Vec::new();
+        let mut senders = Vec::new();
+        for (number, rows) in rows.iter_mut().enumerate() {
+            let (sender, deliveries) = sync_channel(feed::AHEAD);
+            senders.push(sender);
+            let setup = Setup {
+                number,
+                plan,
+                deliveries,
+                shared: &shared,
+                counts: ReplayCounts::new(Windows::new(window_ns)),
+                rows: rows.take(),
+                clock,
+                start: &start,
+            };
+            submitting.push(spawn(scope, setup)?);
+        }
+        drop(rows);
+        let recorded = matches!(plan.mode, Mode::Timed { .. }).then(|| Windows::new(window_ns));
+        let (trace, shared) = (&trace, &shared);
+        let reading = named(scope, "reader", move || {
+            leave(plan);
+            let ends = [shared.stop, &shared.failed];
+            shared.checked(feed::feed(
+                plan, facts, trace, recorded, &senders, ends, read,
+            ))
+        })?;
+        let recording = record_to.zip(recorder_rows).map(|(to, rows)| {
+            named(scope, "recorder", move || {
+                leave(plan);
+                shared.checked(record::record(facts, &rows, to.memory, to.folder, to.sink))
+            })
+        });
+        let recording = recording.transpose()?;
+        match starter.wait_for_all() {
+            Some(_) => starter.start_at(clock.now() + LEAD_NS),
+            None => drop(starter),
+        }
+        let submitted = join_all(submitting);
+        let fed = reading.join().map_err(|_| ReplayError::Panic("reading"))?;
+        let recorder_cpu_ns = match recording {
+            Some(recording) => recording
+                .join()
+                .map_err(|_| ReplayError::Panic("recording"))??,
+            None => 0,
+        };
+        Ok(conclude(submitted?, fed?, facts, shared, recorder_cpu_ns))
+    })
+}
+
+/// The senders of rows, one for each thread, and the recorder's receiver. `None` everywhere when no
+/// recording is wanted.
+fn row_channel(
+    threads: usize,
+    wanted: bool,
+) -> (Vec<Option<RowSender>>, Option<Receiver<Vec<Row>>>) {
+    if !wanted {
+        return ((0..threads).map(|_| None).collect(), None);
+    }
+    let (senders, receiver) = record::channel(threads);
+    (senders.into_iter().map(Some).collect(), Some(receiver))
+}
+
+/// Checks that the trace has what the mode needs.
+///
+/// # Errors
+/// [`ReplayError::NoCompletions`] in outstanding mode, when too few requests have a completion.
+/// [`ReplayError::NoKey`] in closed mode, when no request has the pid or the CPU that names its
+/// lane.
+pub fn check(mode: &Mode, facts: &ReplayFacts) -> Result<(), ReplayError> {
+    match mode {
+        Mode::Closed { lane: LaneBy::Pid } if facts.with_pid == 0 => Err(ReplayError::NoKey("pid")),
+        Mode::Closed { lane: LaneBy::Cpu } if facts.with_cpu == 0 => Err(ReplayError::NoKey("CPU")),
+        Mode::Outstanding { .. } if !facts.has_completions() => Err(ReplayError::NoCompletions {
+            completed: facts.completed,
+            requests: facts.requests,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The first length of a window: in timed mode the replay's expected time divided by
+/// [`Plan::windows`].
+fn window_ns(plan: &Plan, facts: &ReplayFacts) -> u64 {
+    match plan.mode {
+        Mode::Timed { speed } => {
+            let whole_ns = (facts.whole().0 as f64 / speed) as u64;
+            whole_ns.div_ceil(plan.windows.max(1) as u64).max(SHORT_NS)
+        }
+        _ => SHORT_NS,
+    }
+}
+
+impl<'a> Shared<'a> {
+    fn new(plan: &Plan, facts: &ReplayFacts, threads: usize, stop: &'a AtomicBool) -> Self {
+        let streams = match plan.mode {
+            Mode::Timed { .. } => threads,
+            Mode::Outstanding { .. } => facts.devices.len(),
+            // There may be as many lanes as requests. Above 2^20 of them lanes share counters,
+            // which can count inversions that are not there.
+            Mode::Closed { .. } => 1 << 20,
+        };
+        Shared {
+            progress: (0..streams).map(|_| AtomicU64::new(0)).collect(),
+            devices: facts.devices.iter().map(|_| Default::default()).collect(),
+            stop,
+            failed: AtomicBool::new(false),
+            in_flight: Busy::default(),
+        }
+    }
+
+    /// Makes the submitting threads end if the work of another thread has failed, and returns its
+    /// result.
+    fn checked<T>(&self, result: Result<T, ReplayError>) -> Result<T, ReplayError> {
+        result.inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
+    }
+}
+
+fn conclude(
+    (mut counts, rows_lost): (ReplayCounts, u64),
+    fed: Fed,
+    facts: &ReplayFacts,
+    shared: &Shared<'_>,
+    recorder_cpu_ns: u64,
+) -> ReplayOutcome {
+    let profiled = facts.has_completions();
+    let done = std::mem::replace(&mut counts.windows, Windows::new(1));
+    let mut changed = fed.changed;
+    if rows_lost > 0 {
+        changed.insert(Change::Unrecorded, rows_lost);
+    }
+    ReplayOutcome {
+        complete: !shared.stopped(),
+        counts,
+        profiled,
+        changed,
+        idle_ns: shared.in_flight.idle_ns(),
+        reader_cpu_ns: fed.cpu_ns + recorder_cpu_ns,
+        rows_lost,
+        windows: windows(done, fed.recorded, profiled),
+    }
+}

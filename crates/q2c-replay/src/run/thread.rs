@@ -1,0 +1,168 @@
+//! A submitting thread of a replay: it opens its engine, waits for the common start, and works.
+
+use crate::counts::ReplayCounts;
+use crate::error::ReplayError;
+use crate::gate::Rule;
+use crate::io::ScheduledIo;
+use crate::plan::Plan;
+use crate::record::RowSender;
+use crate::shared::Shared;
+use crate::time::Real;
+use crate::worker::{Account, Schedule, Submitter, Worker};
+use q2c_engine::EngineSpec;
+use q2c_engine::engine::{Engine, EngineError};
+use q2c_engine::start::{Member, Start};
+use q2c_model::CpuId;
+use q2c_sys::clock::thread_cpu_ns;
+use q2c_sys::{Clock, thread};
+use std::collections::BTreeSet;
+use std::sync::mpsc::Receiver;
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+/// The arguments of a submitting thread.
+pub(super) struct Setup<'a> {
+    pub number: usize,
+    pub plan: &'a Plan,
+    pub deliveries: Receiver<Vec<ScheduledIo>>,
+    pub shared: &'a Shared<'a>,
+    pub counts: ReplayCounts,
+    pub rows: Option<RowSender>,
+    pub clock: Clock,
+    pub start: &'a Start,
+}
+
+/// The results of a submitting thread.
+type Submitted = Result<(ReplayCounts, Option<RowSender>), EngineError>;
+
+pub(super) type SubmittingThread<'s> = ScopedJoinHandle<'s, Submitted>;
+
+/// Starts a submitting thread.
+///
+/// # Errors
+/// The thread cannot be started.
+pub(super) fn spawn<'s, 'e>(
+    scope: &'s Scope<'s, 'e>,
+    setup: Setup<'s>,
+) -> Result<SubmittingThread<'s>, ReplayError> {
+    named(scope, "submitter", move || {
+        submit(setup).map(|(mut counts, rows)| {
+            counts.cpu_ns = thread_cpu_ns();
+            (counts, rows)
+        })
+    })
+}
+
+/// Starts a thread whose name says what it does.
+///
+/// # Errors
+/// The thread cannot be started.
+pub(super) fn named<'s, 'e, T: Send + 's>(
+    scope: &'s Scope<'s, 'e>,
+    name: &str,
+    body: impl FnOnce() -> T + Send + 's,
+) -> Result<ScopedJoinHandle<'s, T>, ReplayError> {
+    let thread = Builder::new().name(format!("q2c-{name}"));
+    thread.spawn_scoped(scope, body).map_err(ReplayError::Spawn)
+}
+
+fn submit(setup: Setup<'_>) -> Submitted {
+    let Setup {
+        number,
+        plan,
+        deliveries,
+        shared,
+        counts,
+        rows,
+        clock,
+        start,
+    } = setup;
+    let member = Member::new(start, number, &shared.failed);
+    let opened = open(plan, number);
+    let begin_ns = member.ready(opened.is_ok());
+    let engine = member.checked(opened)?;
+    let Some(begin_ns) = begin_ns else {
+        return Ok((counts, rows));
+    };
+    let (rule, count) = Rule::of(&plan.mode);
+    let engine_spec = &plan.targets[number / plan.submitters].engine;
+    let may_sleep = matches!(engine_spec, EngineSpec::Libaio(_));
+    let worker = Worker {
+        schedule: Schedule::new(rule, count, deliveries, &shared.progress),
+        submitter: Submitter::new(engine, may_sleep, plan.in_flight),
+        account: Account::new(counts, rows),
+        shared,
+        on_error: plan.on_error,
+        may_look: spare_cpus(plan),
+        time: Real::new(clock, begin_ns, plan.spin),
+    };
+    member.checked(worker.run())
+}
+
+/// Whether each submitting thread can have a CPU to itself and one is left for the other threads. A
+/// thread that looks for completions then takes the CPU from nobody.
+#[must_use]
+pub fn spare_cpus(plan: &Plan) -> bool {
+    let threads = plan.threads();
+    let named: BTreeSet<&CpuId> = plan.cpus.iter().collect();
+    let room = named.is_empty() || named.len() >= threads;
+    room && threads < plan.room
+}
+
+/// Moves the calling thread off the CPUs of the submitting threads, if it may run on others.
+pub fn leave(plan: &Plan) {
+    let taken = &plan.cpus[..plan.cpus.len().min(plan.threads())];
+    let allowed = thread::allowed_cpus().unwrap_or_default();
+    let free: Vec<CpuId> = allowed
+        .into_iter()
+        .filter(|cpu| !taken.contains(cpu))
+        .collect();
+    if !free.is_empty() {
+        // If this is refused, the kernel chooses the CPU.
+        thread::allow(&free).ok();
+    }
+}
+
+fn open(plan: &Plan, number: usize) -> Result<Box<dyn Engine>, EngineError> {
+    if !plan.cpus.is_empty() {
+        let cpu = plan.cpus[number % plan.cpus.len()];
+        thread::pin(cpu).map_err(|source| EngineError::Pin { cpu: cpu.0, source })?;
+    }
+    // With the default timer slack sleeps end up to 50 us late, and the margin that waits learn
+    // would grow by that.
+    thread::least_timer_slack().ok();
+    let target = &plan.targets[number / plan.submitters];
+    target
+        .engine
+        .open_in(&target.medium, plan.memory, plan.seed + number as u64)
+}
+
+/// Waits for all submitting threads. Returns their counts together, and the number of rows that
+/// they lost.
+///
+/// # Errors
+/// That of the first thread, in their order, that failed or panicked.
+pub(super) fn join_all(
+    threads: Vec<SubmittingThread<'_>>,
+) -> Result<(ReplayCounts, u64), ReplayError> {
+    let mut all: Option<ReplayCounts> = None;
+    let mut lost = 0;
+    let mut failed = None;
+    for thread in threads {
+        match thread.join() {
+            Ok(Ok((counts, rows))) => {
+                lost += rows.map_or(0, |rows| rows.lost);
+                match &mut all {
+                    None => all = Some(counts),
+                    Some(all) => all.merge(counts),
+                }
+            }
+            Ok(Err(error)) => failed = failed.or(Some(error.into())),
+            Err(_) => failed = failed.or(Some(ReplayError::Panic("submitting"))),
+        }
+    }
+    match (failed, all) {
+        (Some(error), _) => Err(error),
+        (None, Some(all)) => Ok((all, lost)),
+        (None, None) => Err(ReplayError::Panic("submitting")),
+    }
+}

@@ -1,0 +1,43 @@
+//! Closed mode.
+
+use super::replayed;
+use super::trace::{Traced, drawn, in_folder, requests};
+use crate::plan::Mode;
+use proptest::prelude::*;
+use q2c_model::IoRecord;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_lane_has_one_in_flight_and_thinks_as_recorded(drawn in drawn(), service in 1u64..3000) {
+        let requests = requests(&drawn);
+        let mode = Mode::Closed { lane: crate::LaneBy::Lane };
+        let done = in_folder(&requests, |trace| replayed(trace, mode, vec![service], 256));
+        prop_assert_eq!(done.log.len(), requests.len());
+        for lane in 0..4 {
+            let recorded: Vec<&Traced> = requests.iter().filter(|r| r.lane == lane).collect();
+            let mut records: Vec<&IoRecord> = done.records.iter().filter(|r| r.lane == done_lane(&requests, lane)).collect();
+            records.sort_by_key(|r| r.submit_ns);
+            for (pair, recorded) in records.windows(2).zip(recorded.windows(2)) {
+                let think = recorded[1].start_ns.saturating_sub(recorded[0].start_ns + recorded[0].latency_ns);
+                let gap = pair[1].submit_ns.unwrap().0 - pair[0].reap_ns.unwrap().0;
+                prop_assert_eq!(gap, think);
+            }
+        }
+    }
+}
+
+/// The number that a lane of the trace got: lanes are numbered in the order in which they appear.
+fn done_lane(requests: &[Traced], lane: u32) -> u32 {
+    let mut order: Vec<u32> = Vec::new();
+    for request in requests {
+        if !order.contains(&request.lane) {
+            order.push(request.lane);
+        }
+    }
+    order
+        .iter()
+        .position(|one| *one == lane)
+        .map_or(u32::MAX, |at| at as u32)
+}

@@ -1,0 +1,105 @@
+//! A virtual device, and the virtual time that it drives.
+
+use crate::time::{Time, Wait};
+use q2c_engine::engine::{Completion, Engine, EngineError, EngineFacts, Request};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// The time in ns. It advances only while a thread waits.
+pub type SharedTime = Rc<Cell<u64>>;
+
+/// A clock on that time, and the number of times that the thread looked instead of sleeping.
+pub struct VirtualClock {
+    pub time: SharedTime,
+    pub looks: Rc<Cell<u64>>,
+}
+
+/// Time that passes while the thread looks once.
+const STEP_NS: u64 = 20_000;
+
+impl Time for VirtualClock {
+    fn now_ns(&self) -> u64 {
+        self.time.get()
+    }
+
+    fn wait(
+        &mut self,
+        engine: &mut dyn Engine,
+        wait: Wait,
+    ) -> Result<Option<Completion>, EngineError> {
+        let until = wait.due_ns.unwrap_or(u64::MAX).min(wait.limit_ns);
+        if !wait.look {
+            return engine.wait_until(until);
+        }
+        self.looks.set(self.looks.get() + 1);
+        engine.wait_until(until.min(self.now_ns() + STEP_NS))
+    }
+}
+
+/// The log of the device: for each request its time, its offset, and the requests in flight just
+/// before it.
+pub type Log = Rc<RefCell<Vec<(u64, u64, usize)>>>;
+
+/// A device of several servers. The n-th request takes the n-th of the service times, which repeat.
+pub struct VirtualDevice {
+    time: SharedTime,
+    service_ns: Vec<u64>,
+    /// When each server is free again.
+    free_ns: Vec<u64>,
+    /// The requests in flight, with the times at which they complete.
+    in_flight: Vec<(u64, Completion)>,
+    log: Log,
+}
+
+impl VirtualDevice {
+    pub fn new(time: SharedTime, service_ns: Vec<u64>, servers: usize, log: Log) -> Self {
+        VirtualDevice {
+            time,
+            service_ns,
+            free_ns: vec![0; servers],
+            in_flight: Vec::new(),
+            log,
+        }
+    }
+}
+
+impl Engine for VirtualDevice {
+    fn submit(&mut self, requests: &[Request]) -> Result<(), EngineError> {
+        let now = self.time.get();
+        for request in requests {
+            let nth = self.log.borrow().len();
+            self.log
+                .borrow_mut()
+                .push((now, request.offset, self.in_flight.len()));
+            let server = self.free_ns.iter_mut().min().expect("a server");
+            *server = now.max(*server) + self.service_ns[nth % self.service_ns.len()];
+            let done = Completion {
+                slot: request.slot,
+                result: request.length as i32,
+            };
+            self.in_flight.push((*server, done));
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Result<Option<Completion>, EngineError> {
+        let now = self.time.get();
+        let over = self.in_flight.iter().position(|(at, _)| *at <= now);
+        Ok(over.map(|at| self.in_flight.remove(at).1))
+    }
+
+    fn wait(&mut self) -> Result<Completion, EngineError> {
+        unreachable!("replays wait with an end")
+    }
+
+    fn wait_until(&mut self, at: u64) -> Result<Option<Completion>, EngineError> {
+        let next = self.in_flight.iter().map(|(at, _)| *at).min();
+        self.time
+            .set(next.unwrap_or(at).min(at).max(self.time.get()));
+        self.poll()
+    }
+
+    fn facts(&self) -> EngineFacts {
+        EngineFacts::default()
+    }
+}

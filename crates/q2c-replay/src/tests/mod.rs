@@ -1,0 +1,146 @@
+//! Tests of replays in virtual time, which passes as the device says: nothing is late, and nothing
+//! depends on chance.
+
+mod closed;
+mod device;
+mod extremes;
+mod outstanding;
+mod overlap;
+mod timed;
+mod trace;
+
+use crate::counts::ReplayCounts;
+use crate::gate::Rule;
+use crate::map::Policy;
+use crate::plan::{Mode, OnError, Plan, ShareBy, Target};
+use crate::shared::{Busy, Shared};
+use crate::windows::Windows;
+use crate::worker::{Account, Schedule, Submitter, Worker};
+use crate::{Fit, ReplayFacts, ReplayOutcome, feed, prepare, record};
+use device::{Log, SharedTime, VirtualClock, VirtualDevice};
+use q2c_engine::engines::Memory;
+use q2c_engine::{EngineSpec, Medium};
+use q2c_model::{Bytes, IoRecord};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::mpsc::sync_channel;
+
+const BIG: Bytes = Bytes(1 << 40);
+
+/// A plan for one device on the null engine.
+fn plan(mode: Mode) -> Plan {
+    let memory = Memory {
+        slots: 64,
+        size: 4096,
+        shared: None,
+    };
+    Plan {
+        mode,
+        targets: vec![Target {
+            medium: Medium::None,
+            engine: EngineSpec::Null,
+            size: BIG,
+            align: Bytes(4096),
+            devices: vec![0],
+        }],
+        fit: Fit::Modulo,
+        policy: Policy::default(),
+        submitters: 1,
+        room: 2,
+        spin: false,
+        share: ShareBy::Offset,
+        cpus: Vec::new(),
+        in_flight: 64,
+        memory,
+        on_error: OnError::Stop,
+        seed: 1,
+        windows: 10,
+        range: None,
+    }
+}
+
+/// The results of a replay: the device's log, the counts, the records, and how often the thread
+/// looked.
+struct Replayed {
+    log: Vec<(u64, u64, usize)>,
+    counts: ReplayCounts,
+    records: Vec<IoRecord>,
+    looks: u64,
+}
+
+/// Replays the trace on a virtual device in virtual time.
+fn replayed(trace: &Path, mode: Mode, service_ns: Vec<u64>, servers: usize) -> Replayed {
+    let (plan, stop) = (plan(mode), AtomicBool::new(false));
+    let facts = prepare(trace, None, &stop, |_| {}).unwrap();
+    let reader = q2c_trace::TraceReader::open(trace).unwrap();
+    let (sender, deliveries) = sync_channel(feed::AHEAD);
+    feed::feed(
+        &plan,
+        &facts,
+        &reader,
+        None,
+        &[sender],
+        [&stop, &stop],
+        &AtomicU64::new(0),
+    )
+    .unwrap();
+    let (time, log, looks) = (SharedTime::default(), Log::default(), Rc::default());
+    let device = VirtualDevice::new(time.clone(), service_ns, servers, log.clone());
+    let shared = Shared {
+        progress: (0..64).map(|_| AtomicU64::new(0)).collect(),
+        devices: vec![AtomicU32::new(0)],
+        in_flight: Busy::default(),
+        stop: &stop,
+        failed: AtomicBool::new(false),
+    };
+    let (mut rows, receiver) = record::channel(1);
+    let (rule, count) = Rule::of(&mode);
+    let worker = Worker {
+        schedule: Schedule::new(rule, count, deliveries, &shared.progress),
+        submitter: Submitter::new(Box::new(device), false, plan.in_flight),
+        account: Account::new(ReplayCounts::new(Windows::new(1000)), rows.pop()),
+        shared: &shared,
+        on_error: OnError::Stop,
+        may_look: true,
+        time: VirtualClock {
+            time,
+            looks: Rc::clone(&looks),
+        },
+    };
+    let (counts, rows) = worker.run().unwrap();
+    drop(rows);
+    let mut records: Vec<IoRecord> = Vec::new();
+    let folder = std::env::temp_dir();
+    record::record(&facts, &receiver, Bytes(0), &folder, &mut records).unwrap();
+    Replayed {
+        log: log.borrow().clone(),
+        counts,
+        records,
+        looks: looks.get(),
+    }
+}
+
+/// Replays in real time.
+fn run(
+    plan: &Plan,
+    facts: &ReplayFacts,
+    back: &mut Vec<IoRecord>,
+    stop: &AtomicBool,
+) -> ReplayOutcome {
+    let record_to = crate::RecordTo {
+        sink: back,
+        memory: Bytes(1 << 24),
+        folder: &std::env::temp_dir(),
+    };
+    let clock = q2c_sys::Clock::new();
+    crate::replay(
+        plan,
+        facts,
+        clock,
+        Some(record_to),
+        &AtomicU64::new(0),
+        stop,
+    )
+    .unwrap()
+}

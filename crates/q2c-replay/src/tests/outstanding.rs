@@ -1,0 +1,168 @@
+//! Outstanding mode.
+
+use super::trace::{Traced, drawn, in_folder, requests, write_records};
+use super::{Replayed, plan, replayed};
+use crate::plan::{Count, Mode};
+use crate::prepare;
+use proptest::prelude::*;
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// Requests in flight just before each request, counted over all pairs.
+fn profile(requests: &[Traced]) -> Vec<usize> {
+    let over =
+        |i: usize, j: usize| requests[j].start_ns + requests[j].latency_ns > requests[i].start_ns;
+    (0..requests.len())
+        .map(|i| (0..i).filter(|&j| over(i, j)).count())
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn outstanding_never_exceeds_the_rule(drawn in drawn(), service in prop::collection::vec(1u64..5000, 1..20), servers in 1usize..8, keep: bool) {
+        let requests = requests(&drawn);
+        let allowed = profile(&requests);
+        let mode = Mode::Outstanding { count: Count::Requests, keep_idle: keep };
+        let done = in_folder(&requests, |trace| replayed(trace, mode, service, servers));
+        prop_assert_eq!(done.log.len(), requests.len());
+        for (nth, (request, (_, offset, before))) in requests.iter().zip(&done.log).enumerate() {
+            prop_assert_eq!(*offset, request.block * 4096, "in the order of the trace");
+            // The requests of a batch are submitted at once, and those before a request in its
+            // batch count as in flight.
+            prop_assert!(*before <= allowed[nth], "{} in flight at {}, {} allowed", before, nth, allowed[nth]);
+        }
+    }
+}
+
+/// Counted by hand: requests of 10 ns that overlap, on a device that takes 100 ns for each.
+#[test]
+fn outstanding_counted_by_hand() {
+    let at = |start_ns, block| Traced {
+        start_ns,
+        latency_ns: 10,
+        block,
+        lane: 0,
+    };
+    let requests = [at(0, 0), at(5, 1), at(12, 2), at(1000, 3)];
+    let mode = |keep_idle| Mode::Outstanding {
+        count: Count::Requests,
+        keep_idle,
+    };
+    let (squeezed, kept) = in_folder(&requests, |trace| {
+        (
+            replayed(trace, mode(false), vec![100], 8),
+            replayed(trace, mode(true), vec![100], 8),
+        )
+    });
+    let times = |done: &Replayed| done.log.iter().map(|(at, ..)| *at).collect::<Vec<_>>();
+    // The third request may go when one of the first two is complete, the fourth when nothing is in
+    // flight. When idle time is kept, the fourth waits 978 ns more.
+    assert_eq!(times(&squeezed), [0, 0, 100, 200]);
+    assert_eq!(times(&kept), [0, 0, 100, 200 + 978]);
+    assert_eq!(squeezed.counts.sum_u2c_ns, 400);
+    // In the trace 0, 1, 1 and 0 requests are in flight before each. Here the first two end
+    // together, so none is in flight before the third.
+    assert_eq!(
+        (
+            squeezed.counts.in_flight_off,
+            squeezed.counts.in_flight_recorded
+        ),
+        (1, 2)
+    );
+}
+
+/// On a device like the recorded one, as many requests are in flight before each request as in the
+/// trace.
+#[test]
+fn outstanding_follows_the_profile_of_a_like_device() {
+    let mut rng = q2c_stats::Rng::new(3);
+    let mut start = 0;
+    let one = |_| {
+        start += rng.below(40_000);
+        Traced {
+            start_ns: start,
+            latency_ns: 60_000 + rng.below(40_000),
+            block: rng.below(1 << 20),
+            lane: 0,
+        }
+    };
+    let requests: Vec<Traced> = (0..20_000).map(one).collect();
+    let mode = Mode::Outstanding {
+        count: Count::Requests,
+        keep_idle: false,
+    };
+    let service: Vec<u64> = (0..997).map(|n| 60_000 + n * 7919 % 40_000).collect();
+    let done = in_folder(&requests, |trace| replayed(trace, mode, service, 64));
+    let allowed = profile(&requests);
+    let off: usize = done
+        .log
+        .iter()
+        .zip(&allowed)
+        .map(|((.., before), allowed)| before.abs_diff(*allowed))
+        .sum();
+    let error = off as f64 / allowed.iter().sum::<usize>() as f64;
+    assert!(error < 0.05, "{error}");
+    assert!(
+        (done.counts.in_flight_off as f64 / done.counts.in_flight_recorded as f64 - error).abs()
+            < 1e-12,
+        "as the thread counts it"
+    );
+}
+
+/// The thread looks for a completion for a millisecond, in which each look takes 20 us here, and
+/// then sleeps. All this time counts as waiting.
+#[test]
+fn looking_ends_and_is_no_work() {
+    let at = |n: u64| Traced {
+        start_ns: n * 1000,
+        latency_ns: 900,
+        block: n,
+        lane: 0,
+    };
+    let requests: Vec<Traced> = (0..10).map(at).collect();
+    in_folder(&requests, |trace| {
+        let mode = Mode::Outstanding {
+            count: Count::Requests,
+            keep_idle: false,
+        };
+        let slow = replayed(trace, mode, vec![5_000_000], 1);
+        assert_eq!((slow.looks, slow.counts.end_ns), (500, 50_000_000));
+        let fast = replayed(trace, mode, vec![100_000], 1);
+        assert_eq!((fast.looks, fast.counts.end_ns), (50, 1_000_000));
+        assert_eq!(fast.counts.waited_ns, fast.counts.end_ns);
+    });
+}
+
+#[test]
+fn a_trace_without_completions_says_how_to_get_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.parquet");
+    let plain = IoRecord::new(
+        0,
+        Layer::Block,
+        DevId::default(),
+        Op::Read,
+        Sectors(0),
+        Bytes(512),
+    );
+    let record = IoRecord {
+        queue_ns: Some(Nanos(1)),
+        ..plain
+    };
+    write_records(&path, &[record]);
+    let stop = AtomicBool::new(false);
+    let facts = prepare(&path, None, &stop, |_| {}).unwrap();
+    let mode = Mode::Outstanding {
+        count: Count::Bytes,
+        keep_idle: false,
+    };
+    let clock = q2c_sys::Clock::new();
+    let refused = crate::replay(&plan(mode), &facts, clock, None, &AtomicU64::new(0), &stop);
+    let words = refused.unwrap_err().to_string();
+    assert!(
+        words.contains("found 0 of 1") && words.contains("--record"),
+        "{words}"
+    );
+}

@@ -1,0 +1,73 @@
+//! Timed mode.
+
+use super::replayed;
+use super::trace::{Traced, drawn, in_folder, requests, write_records};
+use crate::plan::Mode;
+use crate::prepare;
+use proptest::prelude::*;
+use q2c_model::Nanos;
+use std::sync::atomic::AtomicBool;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn timed_keeps_every_time_and_speed_divides_it(drawn in drawn(), service in 1u64..3000) {
+        let requests = requests(&drawn);
+        let due: Vec<(u64, u64)> = requests.iter().map(|r| (r.start_ns - requests[0].start_ns, r.block * 4096)).collect();
+        in_folder(&requests, |trace| {
+            // There are as many servers as requests, so nothing waits.
+            let once = replayed(trace, Mode::Timed { speed: 1.0 }, vec![service], 256);
+            if once.counts.capped == 0 {
+                let seen: Vec<(u64, u64)> = once.log.iter().map(|(at, offset, _)| (*at, *offset)).collect();
+                prop_assert_eq!(&seen, &due);
+                prop_assert_eq!(once.counts.lateness_ns.greatest(), 0);
+            }
+            let twice = replayed(trace, Mode::Timed { speed: 2.0 }, vec![1], 256);
+            let half: Vec<u64> = due.iter().map(|(at, _)| at.div_ceil(2)).collect();
+            let seen: Vec<u64> = twice.log.iter().map(|(at, ..)| *at).collect();
+            prop_assert_eq!(seen, half);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn a_replay_of_a_replays_record_has_the_same_schedule(drawn in drawn(), service in 1u64..300) {
+        let requests = requests(&drawn);
+        let first = in_folder(&requests, |trace| replayed(trace, Mode::Timed { speed: 1.0 }, vec![service], 256));
+        let folder = tempfile::tempdir().unwrap();
+        let again = folder.path().join("again.parquet");
+        write_records(&again, &first.records);
+        let second = replayed(&again, Mode::Timed { speed: 1.0 }, vec![service], 256);
+        prop_assert_eq!(first.log, second.log);
+    }
+}
+
+/// A time that goes back becomes the time of the request before; the order stays.
+#[test]
+fn time_never_goes_back() {
+    let at = |start_ns, block| Traced {
+        start_ns,
+        latency_ns: 1,
+        block,
+        lane: 0,
+    };
+    let requests = [
+        at(1000, 0),
+        at(1100, 1),
+        at(1050, 2),
+        at(1100, 3),
+        at(1200, 4),
+    ];
+    in_folder(&requests, |trace| {
+        let facts = prepare(trace, None, &AtomicBool::new(false), |_| {}).unwrap();
+        assert_eq!((facts.back_in_time, facts.length()), (1, Nanos(200)));
+        let done = replayed(trace, Mode::Timed { speed: 1.0 }, vec![1], 8);
+        let seen: Vec<(u64, u64)> = done
+            .log
+            .iter()
+            .map(|(at, offset, _)| (*at, offset / 4096))
+            .collect();
+        assert_eq!(seen, [(0, 0), (100, 1), (100, 2), (100, 3), (200, 4)]);
+    });
+}

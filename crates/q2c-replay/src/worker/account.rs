@@ -1,0 +1,153 @@
+//! The counts of a submitting thread, and the rows of its recording.
+
+use super::submit::{Call, Flight};
+use crate::calls::SubmissionCalls;
+use crate::counts::ReplayCounts;
+use crate::io::{ScheduledIo, TargetIo};
+use crate::record::{Row, RowSender};
+
+/// Counts the requests of one submitting thread: how late they went, how long they took, and how
+/// far the replay was from the trace. Points in time are ns from the replay's start.
+///
+/// The thread tells each event once, in the order of time: a request that joins a batch, its
+/// submission, its completion. Whatever is counted per request is counted in one of these three.
+pub struct Account {
+    counts: ReplayCounts,
+    rows: Option<RowSender>,
+    calls: SubmissionCalls,
+    /// Since when there has been nothing to do but wait for the device; `None` while there is work
+    /// or nothing is in flight.
+    waiting_since_ns: Option<u64>,
+}
+
+impl Account {
+    /// An account that adds to `counts`, and sends a row for each completion to `rows`.
+    pub fn new(counts: ReplayCounts, rows: Option<RowSender>) -> Self {
+        Account {
+            counts,
+            rows,
+            calls: SubmissionCalls::default(),
+            waiting_since_ns: None,
+        }
+    }
+
+    /// A request joins a batch at `now_ns`, when `in_flight` others are in flight on its device.
+    pub fn batched(&mut self, request: &ScheduledIo, in_flight: u32, now_ns: u64) {
+        let counts = &mut self.counts;
+        counts.most_in_flight = counts.most_in_flight.max(u64::from(in_flight) + 1);
+        if request.in_flight_before != ScheduledIo::UNKNOWN {
+            let off = in_flight.abs_diff(request.in_flight_before);
+            counts.in_flight_off += u128::from(off);
+            counts.in_flight_recorded += u128::from(request.in_flight_before);
+        }
+        let drift_ns = (now_ns as i64).saturating_sub_unsigned(request.due_ns);
+        counts.last_drift_ns = counts.last_drift_ns.max(Some((request.io.index, drift_ns)));
+    }
+
+    /// A request was due and the cap of requests in flight was reached.
+    pub fn capped(&mut self) {
+        self.counts.capped += 1;
+    }
+
+    /// A request goes before an earlier one that it overlaps.
+    pub fn inverted(&mut self) {
+        self.counts.inversions += 1;
+    }
+
+    /// The call has submitted a request. Held up requests do not count as late by the replayer's
+    /// own fault.
+    pub fn submitted(&mut self, call: Call, intended_ns: u64, held_up: bool) {
+        let late_ns = call.begin_ns.saturating_sub(intended_ns);
+        let counts = &mut self.counts;
+        counts.issued += 1;
+        counts.lateness_ns.record(late_ns);
+        counts.windows.begin(call.begin_ns, late_ns);
+        if held_up {
+            counts.held_up += 1;
+            counts.held_up_ns += u128::from(late_ns);
+        } else {
+            let in_calls_ns = self.calls.since(intended_ns).min(late_ns);
+            counts.own_lateness_ns.record(late_ns - in_calls_ns);
+        }
+    }
+
+    /// A call is over and all its requests have been counted.
+    pub fn called(&mut self, call: Call) {
+        self.calls.add(call.begin_ns, call.end_ns);
+        self.waited(call.begin_ns);
+        self.counts.blocked += u64::from(call.slept);
+    }
+
+    /// A request was seen complete at `reap_ns`. Returns whether all its bytes were moved.
+    pub fn completed(&mut self, flight: &Flight, reap_ns: u64, result: i32) -> bool {
+        self.waited(reap_ns);
+        let u2c_ns = reap_ns - flight.submit_ns;
+        let from_intended_ns = reap_ns - flight.intended_ns.min(flight.submit_ns);
+        let counts = &mut self.counts;
+        counts.u2c_ns.record(u2c_ns);
+        counts.u2c_intended_ns.record(from_intended_ns);
+        counts.sum_u2c_ns += u128::from(u2c_ns);
+        counts.sum_u2c_intended_ns += u128::from(from_intended_ns);
+        counts.windows.flight(flight.submit_ns, reap_ns);
+        counts.end_ns = counts.end_ns.max(reap_ns);
+        let moved_all = result == flight.io.length as i32;
+        match moved_all {
+            true => counts.bytes += u64::from(flight.io.length),
+            false => self.failed(&flight.io, result),
+        }
+        if let Some(rows) = &mut self.rows {
+            rows.push(Row {
+                io: flight.io,
+                submit_ns: flight.submit_ns,
+                submit_end_ns: flight.submit_end_ns,
+                reap_ns,
+                result,
+            });
+        }
+        moved_all
+    }
+
+    #[cold]
+    fn failed(&mut self, io: &TargetIo, result: i32) {
+        let counts = &mut self.counts;
+        counts.errors += 1;
+        let first = counts.first_error.as_ref();
+        if first.is_none_or(|(index, _)| io.index < *index) {
+            let found = match result {
+                0.. => format!("{result} bytes were moved"),
+                errno => std::io::Error::from_raw_os_error(-errno).to_string(),
+            };
+            let TargetIo {
+                operation,
+                length,
+                offset,
+                index,
+                ..
+            } = io;
+            let words =
+                format!("request {index}, {operation:?} of {length} bytes at {offset}: {found}");
+            counts.first_error = Some((*index, words));
+        }
+    }
+
+    /// From `now_ns` on, unless it does so already, the thread only waits for the device.
+    pub fn waits(&mut self, now_ns: u64) {
+        self.waiting_since_ns.get_or_insert(now_ns);
+    }
+
+    /// Ends a time of waiting for the device at `now_ns`, and counts it.
+    fn waited(&mut self, now_ns: u64) {
+        if let Some(since_ns) = self.waiting_since_ns.take() {
+            self.counts.waited_ns += now_ns.saturating_sub(since_ns);
+        }
+    }
+
+    /// The counts at the end, and the sender of the rows, all of which have been sent.
+    pub fn close(mut self) -> (ReplayCounts, Option<RowSender>) {
+        self.counts.submission_ns = self.calls.total_ns();
+        if let Some(rows) = &mut self.rows {
+            rows.flush();
+        }
+        (self.counts, self.rows)
+    }
+}

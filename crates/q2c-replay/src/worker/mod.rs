@@ -1,0 +1,192 @@
+//! A submitting thread: it waits for each request's moment, submits at once all that is due, reaps
+//! and counts.
+
+mod account;
+mod schedule;
+mod submit;
+
+pub use account::Account;
+pub use schedule::Schedule;
+pub use submit::Submitter;
+
+use crate::counts::ReplayCounts;
+use crate::plan::OnError;
+use crate::record::RowSender;
+use crate::shared::Shared;
+use crate::time::{Time, Wait};
+use q2c_engine::engine::{Completion, EngineError};
+use schedule::{Departure, Precedence};
+use std::sync::atomic::Ordering;
+use submit::Flight;
+
+/// The longest wait. After it the thread looks whether the replay is to stop.
+const LOOK_NS: u64 = 50_000_000;
+/// The longest wait while the reader may still deliver a request that could go.
+const NEXT_NS: u64 = 200_000;
+/// While requests are in flight the thread looks for a completion until this long after the last
+/// submission or completion; then it sleeps. Waking up takes some 20 us, which would count as the
+/// device's time; further requests would complete meanwhile, and fewer would be in flight than in
+/// the trace.
+const EAGER_NS: u64 = 1_000_000;
+
+/// One submitting thread of a replay: the loop that connects its schedule, its engine and its
+/// account.
+///
+/// The thread puts it together when its engine is open, and calls [`Worker::run`] once. Schedule,
+/// submitter and account belong to this thread alone and do not know each other; the counters in
+/// `shared` are common to all threads. The loop keeps them together:
+/// - A request that leaves the schedule goes into the batch at once, and the batch is submitted
+///   before anything else happens. So what has departed is in flight when the next round begins.
+/// - A completion frees its slot, then its stream, then the counters in `shared`, before the thread
+///   looks for further work.
+/// - `shared.devices` and `shared.in_flight` go up when a request joins the batch and down when its
+///   completion is seen.
+pub struct Worker<'a, T> {
+    pub schedule: Schedule<'a>,
+    pub submitter: Submitter,
+    pub account: Account,
+    pub shared: &'a Shared<'a>,
+    pub on_error: OnError,
+    /// Whether the thread has a CPU on which it can look for completions without taking it from
+    /// another thread.
+    pub may_look: bool,
+    pub time: T,
+}
+
+impl<T: Time> Worker<'_, T> {
+    /// Replays until the trace has ended or the replay is to stop. Nothing is in flight when it
+    /// returns.
+    ///
+    /// # Errors
+    /// The engine is broken.
+    pub fn run(mut self) -> Result<(ReplayCounts, Option<RowSender>), EngineError> {
+        // Requests that arrive before the start are in their streams when the schedule begins.
+        while self.time.before_start() {
+            self.schedule.take_ahead();
+        }
+        loop {
+            self.reap()?;
+            let taken = self.schedule.take();
+            let stopped = self.shared.stopped();
+            if !stopped && self.submit()? {
+                continue;
+            }
+            if !self.submitter.in_flight() && (stopped || self.schedule.is_over()) {
+                return Ok(self.account.close());
+            }
+            if !taken {
+                self.wait(stopped)?;
+            }
+        }
+    }
+
+    fn reap(&mut self) -> Result<(), EngineError> {
+        while let Some(done) = self.submitter.engine().poll()? {
+            self.complete(done);
+        }
+        Ok(())
+    }
+
+    /// Submits a batch of requests that are due. False when nothing was submitted.
+    fn submit(&mut self) -> Result<bool, EngineError> {
+        let now_ns = self.time.now_ns();
+        self.submitter.begin_batch(now_ns);
+        while self.submitter.has_room()
+            && let Some(stream) = self.schedule.due(now_ns)
+        {
+            if !self.submitter.has_slot() {
+                if self.submitter.fill_up() {
+                    self.account.capped();
+                }
+                break;
+            }
+            match self.schedule.precedence(stream) {
+                Precedence::Kept => {}
+                Precedence::Inverted => self.account.inverted(),
+                Precedence::Waits => break,
+            }
+            if let Some(departure) = self.schedule.depart(stream, now_ns) {
+                self.add(stream, &departure, now_ns);
+            }
+        }
+        if self.submitter.batch_len() == 0 {
+            return Ok(false);
+        }
+        self.hand_over()?;
+        Ok(true)
+    }
+
+    /// Puts a request that has left the schedule into the batch.
+    fn add(&mut self, stream: u32, departure: &Departure, now_ns: u64) {
+        let request = &departure.request;
+        let device = &self.shared.devices[request.io.device as usize];
+        let in_flight = device.fetch_add(1, Ordering::Relaxed);
+        self.shared.in_flight.begin(now_ns);
+        self.account.batched(request, in_flight, now_ns);
+        self.submitter.add(Flight {
+            io: request.io,
+            stream,
+            weight: departure.weight,
+            intended_ns: departure.intended_ns,
+            submit_ns: now_ns,
+            submit_end_ns: 0,
+        });
+    }
+
+    fn hand_over(&mut self) -> Result<(), EngineError> {
+        let call = self.submitter.submit(&self.time)?;
+        for at in 0..self.submitter.batch_len() {
+            let (flight, held_up) = self.submitter.submitted(at, call);
+            self.schedule.submitted(flight.stream, call.begin_ns);
+            self.account.submitted(call, flight.intended_ns, held_up);
+        }
+        self.account.called(call);
+        if call.slept {
+            self.submitter.woke(call);
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, done: Completion) {
+        let now_ns = self.time.now_ns();
+        let flight = self.submitter.complete(done, now_ns);
+        self.schedule
+            .completed(flight.stream, flight.weight, now_ns);
+        self.shared.devices[flight.io.device as usize].fetch_sub(1, Ordering::Relaxed);
+        self.shared.in_flight.end(now_ns);
+        let moved_all = self.account.completed(&flight, now_ns, done.result);
+        if !moved_all && self.on_error == OnError::Stop {
+            self.shared.failed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until something may have changed: a completion, the due time of the next request, or
+    /// another delivery.
+    fn wait(&mut self, stopped: bool) -> Result<(), EngineError> {
+        let now_ns = self.time.now_ns();
+        if self.submitter.in_flight() {
+            self.account.waits(now_ns);
+        }
+        // The reader may deliver a request of another stream that may go, so the thread asks it
+        // again soon.
+        let soon = self.schedule.expects_delivery();
+        // In timed mode the thread does not sleep while it waits for the reader: the next request
+        // may be due at once.
+        let looks_for_reader = soon && self.schedule.is_timed() && !stopped;
+        let may_submit = !stopped && !self.submitter.is_full();
+        let wait = Wait {
+            due_ns: self.schedule.next_due_ns().filter(|_| may_submit),
+            limit_ns: now_ns + if soon { NEXT_NS } else { LOOK_NS },
+            look: self.may_look && (looks_for_reader || self.expects_completion(now_ns)),
+        };
+        if let Some(done) = self.time.wait(self.submitter.engine(), wait)? {
+            self.complete(done);
+        }
+        Ok(())
+    }
+
+    /// Whether a request in flight may be complete so soon that sleeping would count as its time.
+    fn expects_completion(&self, now_ns: u64) -> bool {
+        self.submitter.in_flight() && now_ns.saturating_sub(self.submitter.last_ns()) < EAGER_NS
+    }
+}

@@ -1,0 +1,241 @@
+//! The requests that a submitting thread still has to submit, and which of them may go.
+
+use crate::gate::{Ready, Rule, Stream};
+use crate::io::ScheduledIo;
+use crate::plan::Count;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError};
+
+/// In timed mode the thread takes a delivery from the reader while fewer requests than this wait in
+/// its streams. Taking a delivery costs time, so the thread keeps enough requests for some time
+/// ahead.
+const ENOUGH_TIMED: usize = 1 << 12;
+/// The same limit in the other modes. There streams do not wait for each other, and the requests
+/// that may go are found among all that wait; so this limit is larger.
+const ENOUGH: usize = 1 << 18;
+
+/// A request that has left the schedule to be submitted.
+pub struct Departure {
+    pub request: ScheduledIo,
+    /// The moment at which the mode wanted it submitted.
+    pub intended_ns: u64,
+    /// Its weight in the load of its stream, in the unit of [`Count`].
+    pub weight: u64,
+}
+
+/// Whether a request keeps the order of the requests that it overlaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precedence {
+    /// Every earlier request that it overlaps has been submitted.
+    Kept,
+    /// One of them has not, and the request goes all the same: an inversion.
+    Inverted,
+    /// One of them has not, and the request waits for it.
+    Waits,
+}
+
+/// The streams of one submitting thread: it takes the reader's deliveries into them, and says which
+/// request may go and when.
+///
+/// The caller asks [`Schedule::due`] for a stream whose first request may go,
+/// [`Schedule::precedence`] whether it may overtake, takes it by [`Schedule::depart`], and tells
+/// when it was submitted and when it was complete. Points in time are ns from the replay's start.
+///
+/// Invariants:
+/// - A stream belongs to one thread, and its requests are submitted in the order in which they
+///   came.
+/// - `ready` holds a stream at most once ([`Stream::lined_up`]), and only while its first request
+///   need not wait for a completion.
+/// - `waiting` is the number of requests in the queues of all streams.
+/// - A stream's counter in `progress` goes up when its submission has returned, not before. A
+///   thread that waits for an overlapping request therefore submits after it.
+pub struct Schedule<'a> {
+    rule: Rule,
+    count: Count,
+    deliveries: Receiver<Vec<ScheduledIo>>,
+    /// The reader has closed the channel: no more deliveries come.
+    ended: bool,
+    streams: Vec<Stream>,
+    /// Indices in `streams` by the numbers of the streams.
+    indices: HashMap<u32, u32>,
+    /// Streams whose first request may go: the time in ns from which it may, and the stream's
+    /// index.
+    ready: BinaryHeap<Reverse<(u64, u32)>>,
+    waiting: usize,
+    /// Requests submitted by all threads: [`crate::shared::Shared::progress`].
+    progress: &'a [AtomicU64],
+}
+
+impl<'a> Schedule<'a> {
+    /// An empty schedule that takes requests from `deliveries`.
+    pub fn new(
+        rule: Rule,
+        count: Count,
+        deliveries: Receiver<Vec<ScheduledIo>>,
+        progress: &'a [AtomicU64],
+    ) -> Self {
+        Schedule {
+            rule,
+            count,
+            deliveries,
+            ended: false,
+            streams: Vec::new(),
+            indices: HashMap::new(),
+            ready: BinaryHeap::new(),
+            waiting: 0,
+            progress,
+        }
+    }
+
+    /// Whether requests go at their recorded times.
+    pub fn is_timed(&self) -> bool {
+        self.rule == Rule::Timed
+    }
+
+    /// Whether every request of the trace has been submitted.
+    pub fn is_over(&self) -> bool {
+        self.ended && self.waiting == 0
+    }
+
+    /// Takes deliveries that are there until enough requests wait for a timed replay.
+    pub fn take_ahead(&mut self) {
+        while self.waiting < ENOUGH_TIMED && self.take() {}
+    }
+
+    /// Takes one delivery of the reader into the streams, unless enough requests wait there. False
+    /// when nothing was taken.
+    pub fn take(&mut self) -> bool {
+        let enough = match self.rule {
+            Rule::Timed => ENOUGH_TIMED,
+            _ => ENOUGH,
+        };
+        if self.ended || self.waiting >= enough {
+            return false;
+        }
+        match self.deliveries.try_recv() {
+            Ok(requests) => {
+                self.waiting += requests.len();
+                requests.into_iter().for_each(|one| self.enqueue(one));
+                return true;
+            }
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => self.ended = true,
+        }
+        false
+    }
+
+    fn enqueue(&mut self, request: ScheduledIo) {
+        let fresh = self.streams.len() as u32;
+        let index = *self.indices.entry(request.stream).or_insert(fresh);
+        if index == fresh {
+            self.streams.push(Stream {
+                number: request.stream,
+                ..Stream::default()
+            });
+        }
+        let stream = &mut self.streams[index as usize];
+        stream.queue.push_back(request);
+        if stream.queue.len() == 1 {
+            self.line_up(index);
+        }
+    }
+
+    /// Puts a stream into `ready`, unless it is there or its first request waits for a completion.
+    fn line_up(&mut self, index: u32) {
+        let stream = &mut self.streams[index as usize];
+        if stream.lined_up {
+            return;
+        }
+        let at_ns = match self.rule.ready(stream) {
+            Some(Ready::At { ns }) => ns,
+            Some(Ready::Now) => 0,
+            Some(Ready::Waits) | None => return,
+        };
+        stream.lined_up = true;
+        self.ready.push(Reverse((at_ns, index)));
+    }
+
+    /// Time from which the first request of some stream may go; `None` while all of them wait.
+    pub fn next_due_ns(&self) -> Option<u64> {
+        self.ready.peek().map(|Reverse((at_ns, _))| *at_ns)
+    }
+
+    /// Whether the reader may soon deliver a request that may go before those that wait here.
+    pub fn expects_delivery(&self) -> bool {
+        let takes = !self.ended && self.waiting < ENOUGH;
+        takes && (self.ready.is_empty() || !self.is_timed())
+    }
+
+    /// Index of a stream whose first request may go at `now_ns`.
+    pub fn due(&self, now_ns: u64) -> Option<u32> {
+        let Reverse((at_ns, index)) = self.ready.peek().copied()?;
+        (at_ns <= now_ns).then_some(index)
+    }
+
+    /// Whether the first request of a stream may go, as to the earlier requests that it overlaps.
+    /// Only timed mode waits for them. In the other modes streams have no order among each other,
+    /// so a request that goes before one of them is an inversion and goes.
+    pub fn precedence(&self, index: u32) -> Precedence {
+        let request = self.streams[index as usize].queue.front();
+        let after = request.and_then(|request| request.after.as_deref());
+        let behind = |(stream, count): &(u32, u64)| self.submitted_count(*stream) < *count;
+        match after.unwrap_or(&[]).iter().any(behind) {
+            false => Precedence::Kept,
+            true if self.is_timed() => Precedence::Waits,
+            true => Precedence::Inverted,
+        }
+    }
+
+    /// Requests of a stream that have been submitted. For a stream of this thread, requests that
+    /// have departed count as submitted.
+    fn submitted_count(&self, stream: u32) -> u64 {
+        match self.indices.get(&stream) {
+            Some(index) => self.streams[*index as usize].count,
+            None => self.progress[stream as usize % self.progress.len()].load(Ordering::Acquire),
+        }
+    }
+
+    /// Takes out the first request of the stream that [`Schedule::due`] has named.
+    pub fn depart(&mut self, index: u32, now_ns: u64) -> Option<Departure> {
+        self.ready.pop();
+        let stream = &mut self.streams[index as usize];
+        stream.lined_up = false;
+        let intended_ns = match self.rule.ready(stream) {
+            Some(Ready::At { ns }) => ns,
+            // It could have gone since the stream's last submission or completion.
+            _ => stream.completed_ns.max(stream.submitted_ns).unwrap_or(0),
+        };
+        let request = stream.queue.pop_front()?;
+        let weight = self.count.of(u64::from(request.io.length));
+        stream.in_flight += 1;
+        stream.load += weight;
+        stream.count += 1;
+        stream.submitted_ns = Some(now_ns);
+        self.waiting -= 1;
+        self.line_up(index);
+        Some(Departure {
+            request,
+            intended_ns,
+            weight,
+        })
+    }
+
+    /// The submission of a departed request has returned; it began at `submit_ns`.
+    pub fn submitted(&mut self, index: u32, submit_ns: u64) {
+        let stream = &mut self.streams[index as usize];
+        stream.submitted_ns = Some(submit_ns);
+        self.progress[stream.number as usize % self.progress.len()]
+            .store(stream.count, Ordering::Release);
+    }
+
+    /// A request of this weight was complete at `now_ns`.
+    pub fn completed(&mut self, index: u32, weight: u64, now_ns: u64) {
+        let stream = &mut self.streams[index as usize];
+        stream.in_flight -= 1;
+        stream.load -= weight;
+        stream.completed_ns = Some(now_ns);
+        self.line_up(index);
+    }
+}

@@ -1,0 +1,186 @@
+//! The engine of a submitting thread, its slots, and the batch that is submitted next.
+
+use crate::io::TargetIo;
+use crate::time::Time;
+use q2c_engine::engine::{Completion, Engine, EngineError, Request};
+use q2c_sys::thread::switches;
+
+/// The most requests that one submission carries.
+const BATCH: usize = 32;
+/// A submission that takes longer than this may have slept in the kernel.
+const LONG_NS: u64 = 1_000_000;
+
+/// A request in the batch or in flight. Points in time are ns from the replay's start.
+#[derive(Clone, Copy, Default)]
+pub struct Flight {
+    pub io: TargetIo,
+    /// Index of its stream in the schedule.
+    pub stream: u32,
+    /// Its weight in the load of the stream.
+    pub weight: u64,
+    /// The moment at which the mode wanted it submitted.
+    pub intended_ns: u64,
+    /// Begin and end of its submission.
+    pub submit_ns: u64,
+    pub submit_end_ns: u64,
+}
+
+/// One call of the engine's submission.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    pub begin_ns: u64,
+    pub end_ns: u64,
+    /// The thread gave up its CPU in the call for a long time: the kernel had no free requests.
+    pub slept: bool,
+}
+
+/// Submits batches of requests and takes their completions.
+///
+/// A batch begins with [`Submitter::begin_batch`], grows by [`Submitter::add`] while
+/// [`Submitter::has_room`] and a slot is free, and goes by [`Submitter::submit`]. The engine
+/// belongs to the thread that has opened it.
+///
+/// Invariants:
+/// - A slot is either in `free` or names the entry of `flights` that is in flight. So something is
+///   in flight exactly while `free` is shorter than `flights`.
+/// - `full` is set from the moment at which a due request found no free slot until the next batch
+///   that finds one.
+pub struct Submitter {
+    engine: Box<dyn Engine>,
+    /// Whether a submission to this engine may sleep in the kernel: true for libaio.
+    may_sleep: bool,
+    flights: Vec<Flight>,
+    free: Vec<u16>,
+    batch: Vec<Request>,
+    full: bool,
+    /// When `full`, or a submission that slept, last ended. A request that was meant for an earlier
+    /// time counts as held up.
+    free_again_ns: u64,
+    last_ns: u64,
+}
+
+impl Submitter {
+    /// A submitter with `slots` slots on an engine that was opened in this thread.
+    pub fn new(engine: Box<dyn Engine>, may_sleep: bool, slots: u16) -> Self {
+        Submitter {
+            engine,
+            may_sleep,
+            flights: vec![Flight::default(); usize::from(slots)],
+            free: (0..slots).rev().collect(),
+            batch: Vec::with_capacity(BATCH),
+            full: false,
+            free_again_ns: 0,
+            last_ns: 0,
+        }
+    }
+
+    pub fn engine(&mut self) -> &mut dyn Engine {
+        self.engine.as_mut()
+    }
+
+    /// Whether a request is in flight.
+    pub fn in_flight(&self) -> bool {
+        self.free.len() < self.flights.len()
+    }
+
+    /// Whether a due request waits for a slot.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// Time of the last submission or completion.
+    pub fn last_ns(&self) -> u64 {
+        self.last_ns
+    }
+
+    pub fn begin_batch(&mut self, now_ns: u64) {
+        self.batch.clear();
+        if self.full && !self.free.is_empty() {
+            self.full = false;
+            self.free_again_ns = now_ns;
+        }
+    }
+
+    /// Whether the batch has room for one more request.
+    pub fn has_room(&self) -> bool {
+        self.batch.len() < BATCH
+    }
+
+    /// Whether a slot is free.
+    pub fn has_slot(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    /// A due request has found no free slot. Returns whether it is the first since one was free.
+    pub fn fill_up(&mut self) -> bool {
+        !std::mem::replace(&mut self.full, true)
+    }
+
+    /// Adds a request to the batch.
+    ///
+    /// # Panics
+    /// No slot is free.
+    pub fn add(&mut self, flight: Flight) {
+        let slot = self.free.pop().expect("the caller has seen a free slot");
+        self.flights[usize::from(slot)] = flight;
+        let TargetIo {
+            operation,
+            offset,
+            length,
+            ..
+        } = flight.io;
+        self.batch.push(Request {
+            operation,
+            offset,
+            length,
+            slot,
+        });
+    }
+
+    /// Number of requests in the batch.
+    pub fn batch_len(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// Submits the batch. All its requests get the same time of submission.
+    ///
+    /// # Errors
+    /// The engine is broken.
+    pub fn submit(&mut self, time: &impl Time) -> Result<Call, EngineError> {
+        let before = self.may_sleep.then(|| switches().voluntary);
+        let begin_ns = time.now_ns();
+        self.engine.submit(&self.batch)?;
+        let end_ns = time.now_ns();
+        self.last_ns = end_ns;
+        let long = end_ns - begin_ns > LONG_NS;
+        let slept = before.is_some_and(|before| long && switches().voluntary > before);
+        Ok(Call {
+            begin_ns,
+            end_ns,
+            slept,
+        })
+    }
+
+    /// Notes the call in request number `at` of the batch that it has submitted, and returns the
+    /// request and whether it was held up: by the cap of requests in flight, or by an earlier
+    /// submission that slept.
+    pub fn submitted(&mut self, at: usize, call: Call) -> (&Flight, bool) {
+        let slot = usize::from(self.batch[at].slot);
+        let flight = &mut self.flights[slot];
+        (flight.submit_ns, flight.submit_end_ns) = (call.begin_ns, call.end_ns);
+        (flight, flight.intended_ns < self.free_again_ns)
+    }
+
+    /// A call that slept has ended: later requests that were meant for a time before its end were
+    /// held up by it.
+    pub fn woke(&mut self, call: Call) {
+        self.free_again_ns = call.end_ns;
+    }
+
+    /// Frees the slot of a completion that was seen at `now_ns`, and returns its request.
+    pub fn complete(&mut self, done: Completion, now_ns: u64) -> Flight {
+        self.last_ns = now_ns;
+        self.free.push(done.slot);
+        self.flights[usize::from(done.slot)]
+    }
+}
