@@ -117,9 +117,12 @@ impl Experiment {
         self.policy.parse().map_err(|e| format!("{e}"))
     }
 
-    /// The background jobs of all phases. Each job runs in the settling stage and in the counted
-    /// stage of its phase, which are the stages 2n and 2n + 1 of phase n.
-    pub(super) fn background(&self, bs: Bytes, cpu: CpuId) -> Result<Vec<BackgroundSpec>, String> {
+    /// The background jobs, each with the index of its phase.
+    pub(super) fn background(
+        &self,
+        bs: Bytes,
+        cpu: CpuId,
+    ) -> Result<Vec<(usize, BackgroundSpec)>, String> {
         let job = |(n, phase): (usize, &PhaseSpec)| {
             let text = phase
                 .background
@@ -128,10 +131,9 @@ impl Experiment {
             Some(
                 text.parse::<BackgroundSpec>()
                     .map_err(|e| e.to_string())
-                    .map(|spec| BackgroundSpec {
-                        stages: vec![2 * n, 2 * n + 1],
-                        cpus: vec![cpu],
-                        ..spec
+                    .map(|spec| {
+                        let cpus = vec![cpu];
+                        (n, BackgroundSpec { cpus, ..spec })
                     }),
             )
         };

@@ -6,7 +6,14 @@ use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_stats::percentile;
-use q2c_workbench::workload::{Stage, Step, Workload};
+use q2c_workbench::workload::{BackgroundSpec, StageId, Stages, Step, Workload};
+
+/// The stages of a phase.
+struct PhaseStages {
+    /// The workload settles here, and nothing is counted.
+    settling: StageId,
+    counted: StageId,
+}
 
 /// An experiment as a plan for the runner, with one cell per block size.
 pub struct PhasePlan<'a> {
@@ -42,22 +49,27 @@ impl<'a> PhasePlan<'a> {
         })
     }
 
-    fn stages(&self) -> Vec<Stage> {
+    /// All stages, and those of each phase.
+    fn stages(&self) -> (Stages, Vec<PhaseStages>) {
         let settle = Nanos::from_secs_f64(self.experiment.settle_s);
-        let step = |first: bool| {
-            if first {
-                Step::By(self.policy.clone().into())
-            } else {
-                Step::Same
-            }
+        let mut stages = Stages::default();
+        let mut step = Step::By(self.policy.clone().into());
+        let mut phase = |_| PhaseStages {
+            settling: stages.then(std::mem::replace(&mut step, Step::Same), settle),
+            counted: stages.then(Step::Same, self.phase),
         };
-        let pair = |n: usize| {
-            [
-                Stage::new(step(n == 0), settle),
-                Stage::new(Step::Same, self.phase),
-            ]
+        let phases = (0..self.experiment.phases.len()).map(&mut phase).collect();
+        (stages, phases)
+    }
+
+    /// The background jobs of all phases. Each job runs in both stages of its phase.
+    fn background(&self, bs: Bytes, phases: &[PhaseStages]) -> Result<Vec<BackgroundSpec>, String> {
+        let jobs = self.experiment.background(bs, self.background_cpu)?;
+        let of_phase = |(n, job): (usize, BackgroundSpec)| BackgroundSpec {
+            stages: vec![phases[n].settling, phases[n].counted],
+            ..job
         };
-        (0..self.experiment.phases.len()).flat_map(pair).collect()
+        Ok(jobs.into_iter().map(of_phase).collect())
     }
 }
 
@@ -66,7 +78,7 @@ impl Plan for PhasePlan<'_> {
     type Outcome = PhaseTrial;
 
     fn cells(&self) -> Vec<CellPlan<Bytes>> {
-        let seconds = self.stages().iter().map(|s| s.length.as_secs_f64()).sum();
+        let seconds = self.stages().0.seconds();
         let cell = |&bs: &Bytes| CellPlan {
             key: bs.0.to_string(),
             label: bs.to_string(),
@@ -85,22 +97,15 @@ impl Plan for PhasePlan<'_> {
         cell: &CellPlan<Bytes>,
         context: &mut Context<'_>,
     ) -> Result<PhaseTrial, CellError> {
-        let background = self
-            .experiment
-            .background(cell.cell, self.background_cpu)
-            .map_err(CellError::Cell)?;
+        let (stages, phases) = self.stages();
+        let background = self.background(cell.cell, &phases);
+        let background = background.map_err(CellError::Cell)?;
         let workload = Workload {
             background,
             ..self.workload.clone()
         };
         let watched = workload
-            .run(
-                cell.cell,
-                &self.stages(),
-                context.seed >> 1,
-                None,
-                context.cancel,
-            )
+            .run(cell.cell, &stages, context.seed >> 1, None, context.cancel)
             .map_err(|e| CellError::Abort(Box::new(e)))?;
         if let Some(fault) = watched.fault {
             return Err(CellError::Abort(fault.into()));
@@ -108,8 +113,8 @@ impl Plan for PhasePlan<'_> {
         if watched.data.stopped || context.cancelled() {
             return Err(CellError::Cancelled);
         }
-        let phase = |n: usize| {
-            let stats = watched.stats(2 * n + 1);
+        let phase = |of: &PhaseStages| {
+            let stats = watched.stats(of.counted);
             PhaseOutcome {
                 rates: stats.rates(),
                 slept_ns: stats.mean_slept_ns(),
@@ -118,7 +123,7 @@ impl Plan for PhasePlan<'_> {
             }
         };
         Ok(PhaseTrial {
-            phases: (0..self.experiment.phases.len()).map(phase).collect(),
+            phases: phases.iter().map(phase).collect(),
         })
     }
 }

@@ -47,9 +47,9 @@ pub struct KernelInterval {
     pub missed: u64,
     /// Requests that were slept for, but of which it is not known whether they were missed.
     pub unknown: u64,
-    /// Polled requests per second; the CPU time of the threads that polled the device and were there
-    /// at both ends of the interval (`None` without one); misses and sleeps asked per polled request
-    /// (`None` without a polled request).
+    /// Polled requests per second; the CPU time of the threads that polled the device and were
+    /// there at both ends of the interval (`None` without one); misses and sleeps asked per polled
+    /// request (`None` without a polled request).
     #[serde(flatten)]
     pub rates: Rates<Option<f64>>,
     /// Mean sleep asked over the requests that were slept for, ns; `None` when there was none.

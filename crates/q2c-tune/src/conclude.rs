@@ -190,8 +190,8 @@ fn kiops_per_core(runs: &CellRuns<CellSpec, TrialOutcome>) -> Vec<f64> {
     runs.outcomes().filter_map(of).collect()
 }
 
-/// The figures about sleeps, one entry per trial: of a trial's own threads, or, for the kernel's own
-/// hybrid polling, of the probe.
+/// The figures about sleeps, one entry per trial: of a trial's own threads, or, for the kernel's
+/// own hybrid polling, of the probe.
 #[derive(Default)]
 struct Sleeps {
     miss_rate: Vec<f64>,

@@ -22,7 +22,7 @@ use q2c_result::mode::{Mode, ModeKind, ModeNote};
 use q2c_result::tune::{Series, Unavailable};
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{CellError, Context};
-use q2c_workbench::workload::{BY_INTERRUPT, REALLY_SLEPT, Site, Stage, Step, Watched, Workload};
+use q2c_workbench::workload::{BY_INTERRUPT, REALLY_SLEPT, Site, Stages, Step, Watched, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -208,19 +208,18 @@ pub(super) fn trial(
         engine: ENGINE.parse::<EngineSpec>().expect("an engine of ours"),
         ..tune.workload.clone()
     };
-    let stages = [
-        Stage::new(Step::POLL, SETTLE),
-        Stage::new(Step::Same, Nanos::from_secs_f64(tune.spec.seconds)),
-    ];
+    let mut stages = Stages::default();
+    stages.then(Step::POLL, SETTLE);
+    let part = stages.then(Step::Same, Nanos::from_secs_f64(tune.spec.seconds));
+    let mut probed = Stages::default();
+    probed.then(Step::POLL, watched_for(tune));
     let seed = context.seed >> 1;
-    let run = |stages: &[Stage]| {
+    let run = |stages: &Stages| {
         let ran = workload.run(cell.bs, stages, seed, Some(iops_hint), context.cancel);
         whole(ran, context.cancel)
     };
-    let outcome = measured(&run(&stages)?, &[1], cell.bs.0, site.idle_busy_cpus);
-    let kernel_sleeps = sleeps(site, || {
-        run(&[Stage::new(Step::POLL, watched_for(tune))]).map(drop)
-    })?;
+    let outcome = measured(&run(&stages)?, &[part], cell.bs.0, site.idle_busy_cpus);
+    let kernel_sleeps = sleeps(site, || run(&probed).map(drop))?;
     Ok(TrialOutcome {
         series: Series {
             // The thread sees no sleeps, so these figures are not known by interval.

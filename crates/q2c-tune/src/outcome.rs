@@ -8,7 +8,7 @@ use q2c_model::{Latencies, Nanos, Rates};
 use q2c_policy::method::Means;
 use q2c_result::tune::{Prediction, Series};
 use q2c_stats::{mean, quantiles};
-use q2c_workbench::workload::{INTERVAL, Watched};
+use q2c_workbench::workload::{INTERVAL, StageId, Watched};
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 
@@ -125,7 +125,7 @@ impl TrialOutcome {
 /// The figures of several stages of a run as one trial, all lanes together.
 pub(super) fn measured(
     watched: &Watched,
-    stages: &[usize],
+    stages: &[StageId],
     bs: u64,
     idle_busy_cpus: f64,
 ) -> TrialOutcome {
@@ -161,10 +161,10 @@ pub(super) fn measured(
     }
 }
 
-/// The series over the given stages, with the time between them left out. The figures of an interval
-/// are of all lanes together: misses and sleeps are sums over the lanes, divided by the lanes' sum
-/// of handled I/Os.
-fn series(watched: &Watched, stages: &[usize]) -> Series {
+/// The series over the given stages, with the time between them left out. The figures of an
+/// interval are of all lanes together: misses and sleeps are sums over the lanes, divided by the
+/// lanes' sum of handled I/Os.
+fn series(watched: &Watched, stages: &[StageId]) -> Series {
     let interval = interval_of(watched, stages);
     let lanes = watched.data.lanes.iter();
     let lanes: Vec<Vec<IntervalStats>> = lanes.map(|lane| joined(lane, stages, interval)).collect();
@@ -199,8 +199,8 @@ fn series(watched: &Watched, stages: &[usize]) -> Series {
 }
 
 /// Length of an interval: the sampler's, or that of the shortest stage where that is less.
-fn interval_of(watched: &Watched, stages: &[usize]) -> Nanos {
-    let wall = |&stage: &usize| watched.wall_ns(stage) as u64;
+fn interval_of(watched: &Watched, stages: &[StageId]) -> Nanos {
+    let wall = |&stage: &StageId| watched.wall_ns(stage) as u64;
     stages
         .iter()
         .map(wall)
@@ -209,11 +209,11 @@ fn interval_of(watched: &Watched, stages: &[usize]) -> Nanos {
 }
 
 /// The intervals of one lane over several stages, as if the stages followed each other directly.
-fn joined(lane: &LaneData, stages: &[usize], interval: Nanos) -> Vec<IntervalStats> {
+fn joined(lane: &LaneData, stages: &[StageId], interval: Nanos) -> Vec<IntervalStats> {
     let mut before = 0.0;
     let mut all = Vec::new();
     for &stage in stages {
-        let of_stage = intervals(lane, stage, interval).into_iter();
+        let of_stage = intervals(lane, stage.index(), interval).into_iter();
         all.extend(of_stage.map(|i| IntervalStats {
             end_s: before + i.end_s,
             ..i

@@ -48,7 +48,7 @@ impl Tune<'_> {
     pub(super) fn trial_seconds(&self, method: &Method, lane_iops: f64) -> f64 {
         OVERHEAD_S
             + match method.lane() {
-                Some(method) => self.timetable(method, lane_iops).seconds(),
+                Some(method) => self.timetable(method, lane_iops).stages.seconds(),
                 None => kernel::seconds(self),
             }
     }

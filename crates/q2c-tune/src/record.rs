@@ -8,7 +8,7 @@ use q2c_policy::Io;
 use q2c_run::run_dir::RunDir;
 use q2c_sim::Recording;
 use q2c_trace::{Scan, TraceReader, TraceWriter};
-use q2c_workbench::workload::{Stage, Step, Watched};
+use q2c_workbench::workload::{StageId, Stages, Step, Watched};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -30,10 +30,9 @@ pub(super) fn recording(
     let path = folder.path().join(name);
     if !path.exists() {
         let length = Nanos::from_secs_f64(seconds);
-        let stages = [
-            Stage::new(Step::POLL, WARM_UP),
-            Stage::new(Step::POLL, length),
-        ];
+        let mut stages = Stages::default();
+        stages.then(Step::POLL, WARM_UP);
+        let recorded = stages.then(Step::POLL, length);
         let watched = tune
             .workload
             .run(bs, &stages, tune.spec.seed, None, tune.stop)?;
@@ -43,7 +42,7 @@ pub(super) fn recording(
         if watched.data.stopped || tune.stop.load(Ordering::Relaxed) {
             return Err(TuneError::Stopped);
         }
-        store(tune, &watched, bs, &path)?;
+        store(tune, &watched, recorded, bs, &path)?;
     }
     let batches: Vec<Vec<IoRecord>> = TraceReader::open(&path)?
         .records(&Scan::new())?
@@ -51,7 +50,13 @@ pub(super) fn recording(
     Ok(Recording::from_records(&batches.concat())?)
 }
 
-fn store(tune: &Tune<'_>, watched: &Watched, bs: Bytes, path: &Path) -> Result<(), TuneError> {
+fn store(
+    tune: &Tune<'_>,
+    watched: &Watched,
+    stage: StageId,
+    bs: Bytes,
+    path: &Path,
+) -> Result<(), TuneError> {
     let since_start = tune.workload.clock.now() - watched.data.start_ns;
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let meta = TraceMeta {
@@ -68,7 +73,7 @@ fn store(tune: &Tune<'_>, watched: &Watched, bs: Bytes, path: &Path) -> Result<(
     let origin = watched.data.start_ns;
     let mut records: Vec<IoRecord> = Vec::new();
     for (lane, data) in watched.data.lanes.iter().enumerate() {
-        let samples = data.phase_samples(1);
+        let samples = data.phase_samples(stage.index());
         records.extend(
             samples
                 .iter()
@@ -139,10 +144,10 @@ fn record(tune: &Tune<'_>, sample: &Sample, origin: u64, bs: Bytes, lane: u32) -
 }
 
 /// The polled I/Os of the given stages of one lane, as a recording that the simulator can replay.
-pub(super) fn of_stages(lane: &LaneData, stages: &[usize], io: Io) -> Recording {
+pub(super) fn of_stages(lane: &LaneData, stages: &[StageId], io: Io) -> Recording {
     let mut recording = Recording::default();
     for &stage in stages {
-        let Some(phase) = lane.phases.get(stage) else {
+        let Some(phase) = lane.phases.get(stage.index()) else {
             continue;
         };
         let samples = &lane.samples[phase.samples.clone()];

@@ -4,7 +4,7 @@
 use q2c_advice::settling;
 use q2c_model::Nanos;
 use q2c_policy::LaneMethod;
-use q2c_workbench::workload::{Stage, Step};
+use q2c_workbench::workload::{StageId, Stages, Step};
 
 /// Time to settle for interrupts and polling. It is short, since these methods learn nothing.
 const SHORT: Nanos = Nanos::from_millis(100);
@@ -43,46 +43,35 @@ impl Lengths {
 /// The stages of a trial: settling, then a slice, then parts and slices in turns.
 #[derive(Default)]
 pub(super) struct Timetable {
-    pub stages: Vec<Stage>,
-    /// Indices of the polled slices in `stages`.
-    pub slices: Vec<usize>,
-    /// Indices of the measured parts in `stages`.
-    pub parts: Vec<usize>,
+    pub stages: Stages,
+    /// The polled slices.
+    pub slices: Vec<StageId>,
+    /// The measured parts.
+    pub parts: Vec<StageId>,
 }
 
 impl Timetable {
     pub fn new(method: &LaneMethod, lengths: &Lengths) -> Self {
         let settle = method.policy().map_or(SHORT, settling);
-        let slice = Stage::new(Step::POLL, Nanos::from_secs_f64(lengths.slice));
+        let slice = Nanos::from_secs_f64(lengths.slice);
         let parts = lengths.parts();
         let part = Nanos::from_secs_f64(lengths.measured / parts as f64);
         let mut timetable = Timetable::default();
         // The first slice comes after the settling, since the thread's first I/Os are not like the
         // others.
-        timetable
-            .stages
-            .push(Stage::new(Step::By(method.clone()), settle));
-        timetable.slice(slice.clone());
+        timetable.stages.then(Step::By(method.clone()), settle);
+        timetable.slice(slice);
         for _ in 0..parts {
-            timetable.measure(Stage::new(Step::Resume, part));
-            timetable.slice(slice.clone());
+            let part = timetable.stages.then(Step::Resume, part);
+            timetable.parts.push(part);
+            timetable.slice(slice);
         }
         timetable
     }
 
-    fn slice(&mut self, stage: Stage) {
-        self.slices.push(self.stages.len());
-        self.stages.push(stage);
-    }
-
-    fn measure(&mut self, stage: Stage) {
-        self.parts.push(self.stages.len());
-        self.stages.push(stage);
-    }
-
-    /// Length of all stages together, when nothing is late.
-    pub fn seconds(&self) -> f64 {
-        self.stages.iter().map(|s| s.length.as_secs_f64()).sum()
+    fn slice(&mut self, length: Nanos) {
+        let slice = self.stages.then(Step::POLL, length);
+        self.slices.push(slice);
     }
 }
 
@@ -101,10 +90,10 @@ mod tests {
     fn slices_stand_on_both_sides_of_every_part() {
         let timetable = Timetable::new(&LaneMethod::Interrupt, &LENGTHS);
         assert_eq!((timetable.parts.len(), timetable.slices.len()), (10, 11));
-        assert!((timetable.seconds() - 1.65).abs() < 1e-9);
-        for &part in &timetable.parts {
-            assert!(timetable.slices.contains(&(part - 1)));
-            assert!(timetable.slices.contains(&(part + 1)));
+        assert!((timetable.stages.seconds() - 1.65).abs() < 1e-9);
+        let slices: Vec<usize> = timetable.slices.iter().map(|s| s.index()).collect();
+        for part in timetable.parts.iter().map(|part| part.index()) {
+            assert!(slices.contains(&(part - 1)) && slices.contains(&(part + 1)));
         }
     }
 

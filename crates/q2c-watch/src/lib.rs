@@ -20,7 +20,7 @@ use q2c_engine::{Activity, Heard, Live, LivePlan, RunError, live};
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::LaneMethod;
 use q2c_policy::method::Means;
-use q2c_workbench::workload::{BackgroundSpec, Step, Workload, activities, first_fault};
+use q2c_workbench::workload::{BackgroundSpec, Stages, Step, Workload, first_fault};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -98,8 +98,11 @@ pub fn watch<T: Send>(
 ) -> Result<(T, WatchEnd), RunError> {
     let (slice, count) = slices(interval);
     let capacity = (slice.as_secs_f64() * MOST_IOPS) as usize + 1;
-    let mut jobs = workload.foreground(bs, &[&Step::By(first.clone())], seed, capacity);
-    jobs.extend(workload.background_jobs(1, seed));
+    // A watched run has one stage, which lasts until the methods change by an order.
+    let mut stages = Stages::default();
+    stages.then(Step::By(first.clone()), slice);
+    let mut jobs = workload.foreground(bs, &stages, seed, capacity);
+    jobs.extend(workload.background_jobs(&stages, seed));
     let plan = LivePlan {
         jobs,
         slice,
@@ -144,7 +147,7 @@ impl Watch<'_, '_> {
     /// # Errors
     /// None is expected, since the foreground can do every method.
     pub fn switch(&mut self, method: &LaneMethod) -> Result<u64, RunError> {
-        let mut all = activities(&Step::By(method.clone()), &self.workload.cpus);
+        let mut all = Step::By(method.clone()).activities(&self.workload.cpus);
         let background = self.background().map(|_| Activity::Continue);
         all.extend(background);
         self.live.order(all)

@@ -14,9 +14,9 @@ mod store;
 
 pub use store::{Store, StoreError, identity};
 
-use crate::workload::{Stage, Step, Watched, Workload};
+use crate::workload::{Stages, Step, Watched, Workload};
 use ladder::Ladder;
-use point::{Interrupted, Levels, Point};
+use point::{BesidePolling, Interrupted, Levels, Point};
 use q2c_engine::RunError;
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::LaneMethod;
@@ -123,49 +123,57 @@ impl Bench<'_> {
     }
 
     fn look(&self, bs: Bytes) -> Result<Levels, CalibrateError> {
-        let watched = self.run(bs, &[Stage::new(Step::POLL, LOOK)])?;
-        Ok(Levels::of(&watched, 0))
+        let mut stages = Stages::default();
+        let polled = stages.then(Step::POLL, LOOK);
+        let watched = self.run(bs, &stages)?;
+        Ok(Levels::of(&watched, polled))
     }
 
     fn points(&self, bs: Bytes, ladder: &Ladder) -> Result<Vec<Point>, CalibrateError> {
-        let poll = || Stage::new(Step::POLL, POLL_SLICE);
         let up = ladder.sleeps.iter().copied();
         let pass = |n: usize| match n % 2 {
             0 => up.clone().collect::<Vec<u64>>(),
             _ => up.clone().rev().collect(),
         };
-        let order: Vec<u64> = (0..PASSES).flat_map(pass).collect();
-        let mut stages = vec![poll()];
-        for &asked in &order {
-            stages.push(Stage::new(
-                Step::By(ladder::fixed(asked).into()),
-                POINT_SLICE,
-            ));
-            stages.push(poll());
+        let mut stages = Stages::default();
+        let mut before = stages.then(Step::POLL, POLL_SLICE);
+        let mut passes: Vec<(u64, BesidePolling)> = Vec::new();
+        for asked in (0..PASSES).flat_map(pass) {
+            let sleep = Step::By(ladder::fixed(asked).into());
+            let stage = stages.then(sleep, POINT_SLICE);
+            let after = stages.then(Step::POLL, POLL_SLICE);
+            let beside = BesidePolling {
+                before,
+                stage,
+                after,
+            };
+            passes.push((asked, beside));
+            before = after;
         }
         let watched = self.run(bs, &stages)?;
         let baseline = self.workload.site.idle_busy_cpus;
         let of_sleep = |asked: u64| {
-            let stages = order.iter().enumerate().filter(|(_, a)| **a == asked);
-            let passes =
-                stages.map(|(n, _)| Point::of(&watched, 2 * n + 1, asked as f64, baseline));
-            Point::joined(passes.collect())
+            let of_it = passes.iter().filter(|(each, _)| *each == asked);
+            let points =
+                of_it.map(|(_, beside)| Point::of(&watched, *beside, asked as f64, baseline));
+            Point::joined(points.collect())
         };
         Ok(up.map(of_sleep).collect())
     }
 
     fn interrupt(&self, bs: Bytes) -> Result<Interrupted, CalibrateError> {
-        let poll = || Stage::new(Step::POLL, LOOK);
-        let stages = [
-            poll(),
-            Stage::new(Step::By(LaneMethod::Interrupt), INTERRUPT_SLICE),
-            poll(),
-        ];
+        let mut stages = Stages::default();
+        let beside = BesidePolling {
+            before: stages.then(Step::POLL, LOOK),
+            stage: stages.then(Step::By(LaneMethod::Interrupt), INTERRUPT_SLICE),
+            after: stages.then(Step::POLL, LOOK),
+        };
         let watched = self.run(bs, &stages)?;
-        Ok(Interrupted::of(&watched, self.workload.site.idle_busy_cpus))
+        let baseline = self.workload.site.idle_busy_cpus;
+        Ok(Interrupted::of(&watched, beside, baseline))
     }
 
-    fn run(&self, bs: Bytes, stages: &[Stage]) -> Result<Watched, CalibrateError> {
+    fn run(&self, bs: Bytes, stages: &Stages) -> Result<Watched, CalibrateError> {
         let watched = self.workload.run(bs, stages, self.seed, None, self.stop)?;
         if let Some(fault) = watched.fault {
             return Err(CalibrateError::Io(fault));

@@ -1,12 +1,20 @@
 //! The measurements of one stage of a calibration.
 
-use crate::workload::Watched;
+use crate::workload::{StageId, Watched};
 use q2c_engine::Sample;
 use q2c_engine::measure::PhaseStats;
 use q2c_model::CpuId;
 use q2c_result::tune::CalibrationPoint;
 use q2c_stats::{mean, median, percentile, sorted};
 use std::borrow::Borrow;
+
+/// A stage and the polled stages just before and after it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BesidePolling {
+    pub before: StageId,
+    pub stage: StageId,
+    pub after: StageId,
+}
 
 /// Share of the largest values that means leave out. They are stalls of the whole machine and no
 /// costs of a sleep.
@@ -28,7 +36,7 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    pub fn of(watched: &Watched, stage: usize) -> Self {
+    pub fn of(watched: &Watched, stage: StageId) -> Self {
         let samples = samples(watched, stage);
         Levels {
             waits: sorted_by(&samples, |s| s.wait_ns.into()),
@@ -41,7 +49,7 @@ impl Levels {
 
     /// The levels of two polled stages: their latencies pooled, and the means of their other
     /// figures.
-    fn both(watched: &Watched, a: usize, b: usize) -> Self {
+    fn both(watched: &Watched, a: StageId, b: StageId) -> Self {
         Levels::of(watched, a).with(&Levels::of(watched, b))
     }
 
@@ -105,9 +113,14 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// The point of stage number `stage`, which has polled stages on either side. `baseline` is the
-    /// number of busy CPUs while nothing is measured.
-    pub fn of(watched: &Watched, stage: usize, asked: f64, baseline: f64) -> Self {
+    /// The point of a stage with a fixed sleep. `baseline` is the number of busy CPUs while nothing
+    /// is measured.
+    pub fn of(watched: &Watched, beside: BesidePolling, asked: f64, baseline: f64) -> Self {
+        let BesidePolling {
+            before,
+            stage,
+            after,
+        } = beside;
         let all = samples(watched, stage);
         let (hit, clear): (Vec<&Sample>, Vec<&Sample>) =
             all.iter().partition(|s| s.is(Sample::MISSED));
@@ -133,10 +146,10 @@ impl Point {
             sleep_cpu: cpu - submit - polling - gap(watched, stage),
             reap_hit: median_of(&hit, polled),
             other_cpu: other_cpu(watched, stage, baseline),
-            poll: Levels::both(watched, stage - 1, stage + 1),
+            poll: Levels::both(watched, before, after),
             // This is set when the passes are joined.
             added_latency: 0.0,
-            other_cpu_poll: other_cpu(watched, stage + 1, baseline),
+            other_cpu_poll: other_cpu(watched, after, baseline),
         }
     }
 
@@ -215,21 +228,24 @@ pub(super) struct Interrupted {
 }
 
 impl Interrupted {
-    /// Compares stage 1 with the polled stages 0 and 2.
-    pub fn of(watched: &Watched, baseline: f64) -> Self {
-        let stats = watched.stats(1);
-        let poll = Levels::both(watched, 0, 2);
+    /// Compares the stage with the polled stages beside it.
+    pub fn of(watched: &Watched, beside: BesidePolling, baseline: f64) -> Self {
+        let stats = watched.stats(beside.stage);
+        let poll = Levels::both(watched, beside.before, beside.after);
+        let at = beside.stage.index();
         let irqs = |n: usize| {
             watched
                 .boundaries
                 .get(n)
                 .and_then(|b| b.interrupts.as_ref())
         };
-        let taken = irqs(1).zip(irqs(2)).map(|(begin, end)| end.since(begin));
+        let taken = irqs(at)
+            .zip(irqs(at + 1))
+            .map(|(begin, end)| end.since(begin));
         Interrupted {
             cpu: cpu_per_io(&stats),
             latency: percentile(&stats.latencies, 0.5) - poll.u2c,
-            other_cpu: other_cpu(watched, 1, baseline),
+            other_cpu: other_cpu(watched, beside.stage, baseline),
             irq_cpu: taken.and_then(|taken| taken.busiest().first().copied()),
         }
     }
@@ -249,25 +265,25 @@ fn cpu_per_io(stats: &PhaseStats) -> f64 {
     stats.cpu_ns as f64 / stats.ios.max(1) as f64
 }
 
-fn samples(watched: &Watched, stage: usize) -> Vec<Sample> {
+fn samples(watched: &Watched, stage: StageId) -> Vec<Sample> {
     watched
         .data
         .lanes
         .iter()
-        .flat_map(|lane| lane.phase_samples(stage))
+        .flat_map(|lane| lane.phase_samples(stage.index()))
         .copied()
         .collect()
 }
 
 /// Median time from a reaping to the same lane's next submission.
-fn gap(watched: &Watched, stage: usize) -> f64 {
+fn gap(watched: &Watched, stage: StageId) -> f64 {
     let between = |pair: &[Sample]| pair[1].submit_ns.saturating_sub(pair[0].reaped_ns()) as f64;
     let lanes = watched.data.lanes.iter();
-    let gaps = lanes.flat_map(|lane| lane.phase_samples(stage).windows(2).map(between));
+    let gaps = lanes.flat_map(|lane| lane.phase_samples(stage.index()).windows(2).map(between));
     percentile(&sorted(&gaps.collect::<Vec<_>>()), 0.5)
 }
 
-fn other_cpu(watched: &Watched, stage: usize, baseline: f64) -> Option<f64> {
+fn other_cpu(watched: &Watched, stage: StageId, baseline: f64) -> Option<f64> {
     let stats = watched.stats(stage);
     let busy = (watched.span(stage).busy_cpus? - baseline) * stats.wall_ns;
     Some((busy - stats.cpu_ns as f64) / stats.ios.max(1) as f64)

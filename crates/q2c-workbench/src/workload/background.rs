@@ -1,5 +1,6 @@
 //! Background jobs as text: `rw=randread,bs=32k,depth=4,jobs=2,cpus=1`.
 
+use super::{StageId, Stages};
 use q2c_engine::{Activity, EngineSpec, Pattern, Wait};
 use q2c_model::{Bytes, CpuId, parse_size};
 use std::fmt;
@@ -23,8 +24,8 @@ pub struct BackgroundSpec {
     pub cpus: Vec<CpuId>,
     /// Whether the jobs poll; else they wait for interrupts.
     pub poll: bool,
-    /// Stages in which the jobs run, counted from 0; empty means all.
-    pub stages: Vec<usize>,
+    /// Stages in which the jobs run; empty means all.
+    pub stages: Vec<StageId>,
 }
 
 /// A text that does not describe background jobs.
@@ -63,13 +64,18 @@ impl BackgroundSpec {
         }
     }
 
-    pub(super) fn activity(&self, stage: usize) -> Activity {
-        let active = |stage: usize| self.stages.is_empty() || self.stages.contains(&stage);
-        match (active(stage), stage > 0 && active(stage - 1)) {
-            (false, _) => Activity::Idle,
-            (true, true) => Activity::Continue,
-            (true, false) => self.at_work(),
-        }
+    pub(super) fn activities(&self, stages: &Stages) -> Vec<Activity> {
+        let mut active = false;
+        let of_stage = |id: StageId| {
+            let before = active;
+            active = self.stages.is_empty() || self.stages.contains(&id);
+            match (active, before) {
+                (false, _) => Activity::Idle,
+                (true, true) => Activity::Continue,
+                (true, false) => self.at_work(),
+            }
+        };
+        stages.iter().map(|(id, _)| id).map(of_stage).collect()
     }
 
     /// The activity with which the jobs begin their work.

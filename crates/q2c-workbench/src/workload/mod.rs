@@ -5,52 +5,18 @@
 //! the stages can be compared. The machine's counters are read at each boundary between them.
 
 mod background;
+mod stages;
 mod watch;
 
 pub use background::{BackgroundSpec, ParseBackgroundError};
+pub use stages::{Stage, StageId, Stages, Step};
 pub use watch::{Boundary, Site, Span, Watched, first_fault};
 
 use q2c_engine::{Activity, EngineSpec, JobPlan, Medium, Pattern, RunError, RunPlan, run};
 use q2c_model::{Bytes, CpuId, Nanos};
-use q2c_policy::LaneMethod;
 use q2c_sys::Clock;
 use std::sync::atomic::AtomicBool;
 use watch::Watcher;
-
-/// The way in which foreground lanes wait for completions in a stage.
-#[derive(Clone, Debug)]
-pub enum Step {
-    /// The lanes wait by this method. A rule begins without state.
-    By(LaneMethod),
-    /// The lanes wait as in the stage before, and a rule keeps its state.
-    Same,
-    /// The lanes wait as before the last [`Step::By`], and the rule of that time keeps its state.
-    Resume,
-    /// The lanes do no I/O.
-    Rest,
-}
-
-impl Step {
-    /// Classic polling.
-    pub const POLL: Step = Step::By(LaneMethod::Poll);
-}
-
-/// A period of time with one way of waiting.
-#[derive(Clone, Debug)]
-pub struct Stage {
-    /// How the foreground lanes wait.
-    pub step: Step,
-    /// Length of the stage.
-    pub length: Nanos,
-}
-
-impl Stage {
-    /// A stage of this step and length.
-    #[must_use]
-    pub fn new(step: Step, length: Nanos) -> Self {
-        Stage { step, length }
-    }
-}
 
 /// The measured workload.
 #[derive(Clone, Debug)]
@@ -98,25 +64,24 @@ impl Workload {
     pub fn run(
         &self,
         bs: Bytes,
-        stages: &[Stage],
+        stages: &Stages,
         seed: u64,
         iops_hint: Option<f64>,
         stop: &AtomicBool,
     ) -> Result<Watched, RunError> {
-        let seconds: f64 = stages.iter().map(|s| s.length.as_secs_f64()).sum();
-        let wanted = seconds * iops_hint.map_or(UNKNOWN_IOPS, |iops| iops * 2.0) + 10_000.0;
+        let wanted =
+            stages.seconds() * iops_hint.map_or(UNKNOWN_IOPS, |iops| iops * 2.0) + 10_000.0;
         let capacity = wanted.min(MOST_SAMPLES) as usize;
-        let steps: Vec<&Step> = stages.iter().map(|stage| &stage.step).collect();
-        let mut jobs = self.foreground(bs, &steps, seed, capacity);
-        jobs.extend(self.background_jobs(stages.len(), seed));
+        let mut jobs = self.foreground(bs, stages, seed, capacity);
+        jobs.extend(self.background_jobs(stages, seed));
         let plan = RunPlan {
-            phases: stages.iter().map(|stage| stage.length).collect(),
+            phases: stages.iter().map(|(_, stage)| stage.length).collect(),
             jobs,
             interval: INTERVAL,
             sampler_cpu: self.sampler_cpu,
             clock: self.clock,
         };
-        let mut watcher = Watcher::new(&self.site, stages.len());
+        let mut watcher = Watcher::new(&self.site, stages.iter().len());
         let mut data = run(plan, &mut watcher, stop)?;
         let fault = first_fault(&data);
         data.lanes.truncate(self.cpus.len());
@@ -139,22 +104,24 @@ impl Workload {
         stop: &AtomicBool,
     ) -> Result<Option<f64>, RunError> {
         let bs = Bytes(SMALL.min(self.span.0));
-        let watched = self.run(bs, &[Stage::new(Step::Rest, length)], seed, None, stop)?;
-        Ok(watched.span(0).busy_cpus)
+        let mut stages = Stages::default();
+        let rest = stages.then(Step::Rest, length);
+        let watched = self.run(bs, &stages, seed, None, stop)?;
+        Ok(watched.span(rest).busy_cpus)
     }
 
-    /// One job per foreground lane, with one activity per step and room for `capacity` samples.
+    /// One job per foreground lane, with one activity per stage and room for `capacity` samples.
     #[must_use]
     pub fn foreground(
         &self,
         bs: Bytes,
-        steps: &[&Step],
+        stages: &Stages,
         seed: u64,
         capacity: usize,
     ) -> Vec<JobPlan> {
         let mut columns: Vec<Vec<Activity>> = self.cpus.iter().map(|_| Vec::new()).collect();
-        for step in steps {
-            let activities = activities(step, &self.cpus);
+        for (_, stage) in stages.iter() {
+            let activities = stage.step.activities(&self.cpus);
             columns
                 .iter_mut()
                 .zip(activities)
@@ -181,9 +148,9 @@ impl Workload {
             .collect()
     }
 
-    /// One job per background lane, with an activity for each of `stages` stages.
+    /// One job per background lane, with an activity for each stage.
     #[must_use]
-    pub fn background_jobs(&self, stages: usize, seed: u64) -> Vec<JobPlan> {
+    pub fn background_jobs(&self, stages: &Stages, seed: u64) -> Vec<JobPlan> {
         let jobs = self
             .background
             .iter()
@@ -198,7 +165,7 @@ impl Workload {
             depth: spec.depth,
             cpu: spec.cpus[n % spec.cpus.len()],
             seed: seed.wrapping_add(104_729 * (n as u64 + 1)),
-            activities: (0..stages).map(|stage| spec.activity(stage)).collect(),
+            activities: spec.activities(stages),
             capacity: 0,
             tally: false,
             rate: None,
@@ -210,19 +177,3 @@ impl Workload {
 
 /// Length of the sampler's intervals.
 pub const INTERVAL: Nanos = Nanos::from_millis(100);
-
-/// One activity per lane. A rule of scope per device is shared among all lanes, a rule of scope per
-/// CPU among the lanes of one CPU.
-#[must_use]
-pub fn activities(step: &Step, cpus: &[CpuId]) -> Vec<Activity> {
-    let lanes = cpus.len();
-    match step {
-        Step::Rest => (0..lanes).map(|_| Activity::Idle).collect(),
-        Step::Same => (0..lanes).map(|_| Activity::Continue).collect(),
-        Step::Resume => (0..lanes).map(|_| Activity::Resume).collect(),
-        Step::By(method) => {
-            let waits = method.build_on(cpus).into_iter();
-            waits.map(Activity::Start).collect()
-        }
-    }
-}

@@ -1,5 +1,6 @@
 //! The machine's counters at the boundaries of stages, and the differences between two boundaries.
 
+use super::StageId;
 use q2c_engine::measure::{PhaseStats, combine, in_turn, phase_stats};
 use q2c_engine::{Fault, Observer, RunData};
 use q2c_host::Roots;
@@ -94,7 +95,7 @@ impl Watched {
     /// # Panics
     /// When the run was stopped before that stage.
     #[must_use]
-    pub fn stats(&self, stage: usize) -> PhaseStats {
+    pub fn stats(&self, stage: StageId) -> PhaseStats {
         self.stats_over(&[stage])
     }
 
@@ -103,8 +104,12 @@ impl Watched {
     /// # Panics
     /// When the run was stopped before that stage.
     #[must_use]
-    pub fn wall_ns(&self, stage: usize) -> f64 {
-        let phases = self.data.lanes.iter().map(|lane| &lane.phases[stage]);
+    pub fn wall_ns(&self, stage: StageId) -> f64 {
+        let phases = self
+            .data
+            .lanes
+            .iter()
+            .map(|lane| &lane.phases[stage.index()]);
         let walls: Vec<f64> = phases.map(|p| (p.end.t_ns - p.begin.t_ns) as f64).collect();
         mean(&walls)
     }
@@ -115,9 +120,9 @@ impl Watched {
     /// # Panics
     /// When the run was stopped before one of those stages.
     #[must_use]
-    pub fn stats_over(&self, stages: &[usize]) -> PhaseStats {
+    pub fn stats_over(&self, stages: &[StageId]) -> PhaseStats {
         let of_lane = |lane| {
-            let each = stages.iter().map(|&stage| phase_stats(lane, stage));
+            let each = stages.iter().map(|&stage| phase_stats(lane, stage.index()));
             in_turn(&each.collect::<Vec<_>>())
         };
         combine(&self.data.lanes.iter().map(of_lane).collect::<Vec<_>>())
@@ -126,7 +131,7 @@ impl Watched {
     /// The machine's activity in several stages together: busy CPUs are averaged by the stages'
     /// lengths, counts are summed. A figure that is unknown in one stage is unknown.
     #[must_use]
-    pub fn span_over(&self, stages: &[usize]) -> Span {
+    pub fn span_over(&self, stages: &[StageId]) -> Span {
         let spans: Vec<(Span, f64)> = stages
             .iter()
             .map(|&stage| (self.span(stage), self.wall_ns(stage)))
@@ -152,8 +157,9 @@ impl Watched {
     /// The machine's activity in one stage; all figures are unknown when the run was stopped before
     /// its end.
     #[must_use]
-    pub fn span(&self, stage: usize) -> Span {
-        let (Some(begin), Some(end)) = (self.boundaries.get(stage), self.boundaries.get(stage + 1))
+    pub fn span(&self, stage: StageId) -> Span {
+        let boundary = |n: usize| self.boundaries.get(n);
+        let (Some(begin), Some(end)) = (boundary(stage.index()), boundary(stage.index() + 1))
         else {
             return Span::default();
         };

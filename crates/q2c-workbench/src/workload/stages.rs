@@ -1,0 +1,87 @@
+//! The stages of a run, in order of time.
+
+use q2c_engine::Activity;
+use q2c_model::{CpuId, Nanos};
+use q2c_policy::LaneMethod;
+
+/// The way in which foreground lanes wait for completions in a stage.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// The lanes wait by this method. A rule begins without state.
+    By(LaneMethod),
+    /// The lanes wait as in the stage before, and a rule keeps its state.
+    Same,
+    /// The lanes wait as before the last [`Step::By`], and the rule of that time keeps its state.
+    Resume,
+    /// The lanes do no I/O.
+    Rest,
+}
+
+impl Step {
+    /// Classic polling.
+    pub const POLL: Step = Step::By(LaneMethod::Poll);
+
+    /// One activity per lane. A rule of scope per device is shared among all lanes, a rule of scope
+    /// per CPU among the lanes of one CPU.
+    #[must_use]
+    pub fn activities(&self, cpus: &[CpuId]) -> Vec<Activity> {
+        let each = |activity: fn() -> Activity| cpus.iter().map(|_| activity()).collect();
+        match self {
+            Step::Rest => each(|| Activity::Idle),
+            Step::Same => each(|| Activity::Continue),
+            Step::Resume => each(|| Activity::Resume),
+            Step::By(method) => {
+                let waits = method.build_on(cpus).into_iter();
+                waits.map(Activity::Start).collect()
+            }
+        }
+    }
+}
+
+/// A period of time with one way of waiting.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// How the foreground lanes wait.
+    pub step: Step,
+    /// Length of the stage.
+    pub length: Nanos,
+}
+
+/// Names a stage of [`Stages`], and its figures in [`Watched`](super::Watched).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StageId(usize);
+
+impl StageId {
+    /// The number of the stage, from 0. It is also the number of the engine's phase.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// The stages of a run in order of time. Whoever adds a stage keeps its id, and asks for its
+/// figures by it.
+#[derive(Clone, Debug, Default)]
+pub struct Stages {
+    all: Vec<Stage>,
+}
+
+impl Stages {
+    /// Adds a stage at the end.
+    pub fn then(&mut self, step: Step, length: Nanos) -> StageId {
+        self.all.push(Stage { step, length });
+        StageId(self.all.len() - 1)
+    }
+
+    /// The stages with their ids.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (StageId, &Stage)> {
+        let numbered = self.all.iter().enumerate();
+        numbered.map(|(n, stage)| (StageId(n), stage))
+    }
+
+    /// Length of all stages together, seconds, when nothing is late.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.all.iter().map(|s| s.length.as_secs_f64()).sum()
+    }
+}
