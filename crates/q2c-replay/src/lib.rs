@@ -27,6 +27,7 @@ mod plan;
 mod profile;
 mod record;
 mod run;
+mod schedule;
 mod shared;
 mod tally;
 mod time;
@@ -40,6 +41,7 @@ pub use map::{Fit, Policy};
 pub use outcome::{Outcome, WindowSum};
 pub use plan::{Count, Discards, LaneBy, Mode, OnError, Plan, ShareBy, Target, Writes};
 pub use run::{Into, check, leave, replay, spare_cpus};
+pub use schedule::{NoSchedule, keeps_schedule};
 pub use tally::Tally;
 
 #[cfg(test)]

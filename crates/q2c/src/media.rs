@@ -3,13 +3,13 @@
 
 use crate::failure::{Fails, Failure};
 use crate::output::say;
-use crate::workbench::Workbench;
 use q2c_bench::interface::Interface;
 use q2c_bench::media::{Commands, Media, NoCommands, SpdkSite};
 use q2c_engine::Medium;
 use q2c_host::block::pci_address;
 use q2c_host::target::TargetError;
 use q2c_result::Exit;
+use q2c_workbench::workbench::Workbench;
 use q2c_workbench::workload::Site;
 use std::sync::Arc;
 

@@ -5,6 +5,7 @@ use crate::args::SteerArgs;
 use crate::commands::restore;
 use crate::failure::{Fails, Failure};
 use crate::output::{print_json, print_while_read, say};
+use crate::requests::poll::steer_policy;
 use q2c_host::block::Leaf;
 use q2c_host::{Roots, block};
 use q2c_policy::PolicySpec;
@@ -24,7 +25,7 @@ const PULSE: Duration = Duration::from_secs(1);
 /// setting back.
 pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
-    let policy = args.policy().or_exit(Exit::Usage)?;
+    let policy = steer_policy(args).or_exit(Exit::Usage)?;
     let leaf = device(&roots, &args.device)?;
     let journal = restore::folder(args.journal.as_deref())?;
     let log = open_log(args, &policy, &leaf)?;

@@ -9,15 +9,16 @@ mod session;
 use crate::args::WatchArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
-use crate::workbench::Workbench;
+use crate::requests::watch::WatchRequest;
+use crate::workbench::open_new_without_rest;
 use draw::Head;
 use face::Face;
 use keys::Action;
 use q2c_model::{Bytes, Nanos};
-use q2c_policy::LaneMethod;
 use q2c_result::Exit;
 use q2c_result::watch::{SCHEMA, WatchJob, WatchResult};
 use q2c_watch::{Seen, Watch, WatchEnd};
+use q2c_workbench::workbench::Workbench;
 use session::{Order, Session};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -27,46 +28,28 @@ const PATIENCE: Duration = Duration::from_millis(40);
 
 /// Watches a workload, and prints the medians of its methods at the end.
 pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let (bs, methods) = checked(args)?;
-    let bench = Workbench::without_rest("poll watch", &args.workload, stop)?;
-    let first = methods[0].clone();
+    let request = WatchRequest::of(args)?;
+    let bench = open_new_without_rest("poll watch", &args.workload, stop)?;
+    let bs = request.bs;
+    let first = request.methods[0].clone();
     let mut watcher = Watcher {
-        args,
-        session: Session::new(methods, !args.workload.background.is_empty()),
+        request: &request,
+        session: Session::new(
+            request.methods.clone(),
+            !args.workload.background.is_empty(),
+        ),
         head: head(args, bs, &bench),
         face: Face::open(args.plain, args.workload.run.json)?,
     };
     let seed = args.workload.run.seed;
     let workload = &bench.workload;
     let follow = |watch: &mut Watch<'_, '_>| watcher.follow(watch);
-    let (left, end) = q2c_watch::watch(workload, bs, &first, args.interval, seed, stop, follow)
+    let (left, end) = q2c_watch::watch(workload, bs, &first, request.interval, seed, stop, follow)
         .or_exit(Exit::Environment)?;
     let Watcher { session, face, .. } = watcher;
     // The terminal is given back before anything is printed.
     drop(face);
     conclude(args, bs, &bench, session, Ended::of(left?, end))
-}
-
-/// Checks the arguments. Returns the one block size and the methods to choose among.
-fn checked(args: &WatchArgs) -> Result<(Bytes, Vec<LaneMethod>), Failure> {
-    let wrong = |why: String| Err(Failure::new(Exit::Usage, format!("watch {why}")));
-    let [bs] = args.workload.bs[..] else {
-        let all: Vec<String> = args.workload.bs.iter().map(Bytes::to_string).collect();
-        let all = all.join(", ");
-        return wrong(format!(
-            "one block size: expected one for --bs, found {all}"
-        ));
-    };
-    if args
-        .seconds
-        .is_some_and(|s| s < args.interval.as_secs_f64())
-    {
-        return wrong(format!(
-            "one interval at least: expected --seconds of {} or more, or a shorter --interval",
-            args.interval
-        ));
-    }
-    Ok((bs, args.methods().or_exit(Exit::Usage)?))
 }
 
 fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
@@ -87,9 +70,9 @@ fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
     }
 }
 
-/// The arguments, state and output of a watch that runs.
+/// The request, state and output of a watch that runs.
 struct Watcher<'a> {
-    args: &'a WatchArgs,
+    request: &'a WatchRequest,
     session: Session,
     head: Head,
     face: Face,
@@ -115,14 +98,13 @@ impl Watcher<'_> {
                 Seen::Interval(interval) => {
                     self.session.see(&interval);
                     fresh = true;
-                    let over = self
-                        .args
-                        .seconds
-                        .is_some_and(|s| reached(interval.span.1, s));
+                    let seconds = self.request.seconds;
+                    let over = seconds.is_some_and(|s| reached(interval.span.1, s));
                     if !self.face.tell(&self.session)? || over {
                         return Ok(Left::Asked);
                     }
-                    if self.args.every.is_some_and(|each| self.session.over(each)) {
+                    let every = self.request.every;
+                    if every.is_some_and(|each| self.session.over(each)) {
                         self.act(Action::Method { next: true }, watch)?;
                     }
                 }

@@ -1,22 +1,23 @@
 //! The commands `q2c replay` and `q2c compare`.
 
-mod job;
-mod site;
-mod source;
-
-use super::session;
-use crate::args::{CompareArgs, HowArgs, ReplayArgs};
+use super::run_folder;
+use crate::args::{CompareArgs, HowArgs, ReplayArgs, temporary};
+use crate::commands::trace::{import_exit, trace_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
-use q2c_compare::{self, Asked, Ran, Replaying, Site};
+use crate::requests::replay::request;
+use q2c_compare::{
+    self, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, ReplaySite, Replaying, RunStart,
+    SiteError, SourceError, SourceRequest, TraceSource, align_alike,
+};
 use q2c_host::Roots;
+use q2c_host::topology::CpuChoiceError;
 use q2c_model::Bytes;
+use q2c_replay::{Facts, ReplayError};
 use q2c_result::Exit;
 use q2c_result::replay::ReplayTrial;
-use q2c_run::{Identity, RunDir, RunState, runner};
+use q2c_run::{RunDir, RunState, runner};
 use q2c_sys::Clock;
-use site::{Open, align_alike};
-use source::Source;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -42,24 +43,26 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         );
         return Err(Failure::new(Exit::Usage, why));
     }
-    let source = Source::open(&args.trace, &args.how, stop)?;
-    let open = Open::mapped(args, &source.facts)?;
+    let request = request(&args.how);
+    let source = source(&args.trace, &args.how, &request, stop)?;
+    let open = site(args, &request, &source.facts)?;
     let run = Run {
         name: "replay",
-        how: &args.how,
+        out: &args.how.run.out,
+        request: &request,
         trials: args.trials,
         repeats: 0,
         record: args.record.as_deref(),
         sites: vec![open],
     };
-    let (asked, sites, ran, folder) = run.go(&source, stop)?;
+    let (start, sites, ran, folder) = run.go(&source, stop)?;
     let path = folder.path().to_owned();
-    let result = q2c_compare::replay(&asked, &source.facts, &sites[0], &ran);
+    let result = q2c_compare::replay(&start, &source.facts, &sites[0], &ran);
     let Some(result) = result else {
         return Err(nothing(&ran, &sites));
     };
     let page = q2c_report::html::replay(&result).or_exit(Exit::Internal)?;
-    session::publish(folder, ran.state(), &result, &page)?;
+    run_folder::publish(folder, ran.state(), &result, &page)?;
     match args.how.run.json {
         true => print_json(&result)?,
         false => print(&q2c_report::terminal::replay(&result, screen()))?,
@@ -67,46 +70,49 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     if let Some(record) = &args.record {
         say(&format!("recorded: {}", record.display()));
     }
-    session::tell_report(&path);
+    run_folder::tell_report(&path);
     Ok(exit(ran.state(), result.trials.iter()))
 }
 
 /// Replays a trace on several devices in turns.
 pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let source = Source::open(&args.trace, &args.how, stop)?;
+    let request = request(&args.how);
+    let source = source(&args.trace, &args.how, &request, stop)?;
     let opens = args.targets.iter().enumerate().map(|(nth, target)| {
         let before = args.targets[..nth].iter().filter(|other| *other == target);
-        Open::alone(&args.how, target, &source.facts, before.count())
+        OpenSite::of_one(&request, target, &source.facts, before.count())
     });
-    let mut opens: Vec<Open> = opens.collect::<Result<_, _>>()?;
+    let opens: Result<Vec<OpenSite>, SiteError> = opens.collect();
+    let mut opens = opens.or_exit_of(SiteError::exit)?;
     align_alike(&mut opens, &source.facts);
     let run = Run {
         name: "compare",
-        how: &args.how,
+        out: &args.how.run.out,
+        request: &request,
         trials: args.trials,
         repeats: REPEATS,
         record: None,
         sites: opens,
     };
-    let (asked, sites, ran, folder) = run.go(&source, stop)?;
+    let (start, sites, ran, folder) = run.go(&source, stop)?;
     let path = folder.path().to_owned();
     if sites.iter().all(|site| ran.of(&site.name).0.is_empty()) {
         return Err(nothing(&ran, &sites));
     }
-    let result = q2c_compare::compare(&asked, &source.facts, &sites, &ran);
+    let result = q2c_compare::compare(&start, &source.facts, &sites, &ran);
     let page = q2c_report::html::compare(&result).or_exit(Exit::Internal)?;
-    session::publish(folder, ran.state(), &result, &page)?;
+    run_folder::publish(folder, ran.state(), &result, &page)?;
     match args.how.run.json {
         true => print_json(&result)?,
         false => print(&q2c_report::terminal::compare(&result, screen()))?,
     }
-    session::tell_report(&path);
+    run_folder::tell_report(&path);
     let trials = result.devices.iter().flat_map(|device| &device.trials);
     Ok(exit(ran.state(), trials))
 }
 
 /// The reason why there is no number at all, as a failure.
-fn nothing(ran: &Ran, sites: &[Site]) -> Failure {
+fn nothing(ran: &Ran, sites: &[ReplaySite]) -> Failure {
     if let Some(why) = ran.aborted() {
         return Failure::new(Exit::Device, format!("replay on {why}"));
     }
@@ -143,65 +149,129 @@ fn exit<'a>(state: RunState, trials: impl Iterator<Item = &'a ReplayTrial>) -> E
     }
 }
 
+/// Opens the trace, and tells the user about what takes long.
+fn source(
+    path: &Path,
+    how: &HowArgs,
+    request: &ReplayRequest,
+    stop: &AtomicBool,
+) -> Result<TraceSource, Failure> {
+    let asked = SourceRequest {
+        path,
+        format: how.format.as_deref(),
+        import: &how.recording.options(how.bs),
+        temporary: &temporary(),
+    };
+    TraceSource::open(&asked, request, stop, &say).or_exit_of(source_exit)
+}
+
+fn source_exit(error: &SourceError) -> Exit {
+    match error {
+        SourceError::Import(error) => import_exit(error),
+        SourceError::Write(error) => trace_exit(error),
+        SourceError::Stopped => Exit::Interrupted,
+        SourceError::Unfit(ReplayError::TooSmall { .. }) => Exit::Target,
+        SourceError::Read(_)
+        | SourceError::Empty { .. }
+        | SourceError::Unfit(ReplayError::NoCompletions { .. } | ReplayError::NoKey(_)) => {
+            Exit::Input
+        }
+        SourceError::Unfit(_) => Exit::Environment,
+    }
+}
+
+/// Opens the one target, or the targets of `--map`.
+fn site(args: &ReplayArgs, request: &ReplayRequest, facts: &Facts) -> Result<OpenSite, Failure> {
+    let open = match &args.target {
+        Some(target) => OpenSite::of_one(request, target, facts, 0),
+        None if args.map.is_empty() => {
+            let why = "replay: name a <TARGET>, or one for each device with --map";
+            return Err(Failure::new(Exit::Usage, why));
+        }
+        None => {
+            let maps: Vec<DeviceMap> = args.map.iter().map(|map| map.0.clone()).collect();
+            OpenSite::of_maps(request, &maps, facts)
+        }
+    };
+    open.or_exit_of(SiteError::exit)
+}
+
 /// The part of a replay that both commands share.
 struct Run<'a> {
     name: &'static str,
-    how: &'a HowArgs,
+    out: &'a Path,
+    request: &'a ReplayRequest,
     trials: u32,
     repeats: u32,
     record: Option<&'a Path>,
-    sites: Vec<Open>,
+    sites: Vec<OpenSite>,
 }
 
 impl Run<'_> {
     fn go(
         self,
-        source: &Source,
+        source: &TraceSource,
         stop: &AtomicBool,
-    ) -> Result<(Asked, Vec<Site>, Ran, RunDir), Failure> {
+    ) -> Result<(RunStart, Vec<ReplaySite>, Ran, RunDir), Failure> {
         let Run {
             name,
-            how,
+            out,
+            request,
             trials,
             repeats,
             record,
             sites,
         } = self;
         let facts = &source.facts;
-        let cpus = site::cpus(how, &sites)?;
-        let writes = job::writes(how, &sites);
-        let job = job::job(how, &sites, writes, &cpus, trials);
-        let plan = job::plan(how, facts, writes, cpus);
-        let asked = Asked::new(job, &source.name, &source.made_by);
-        let mut identity = Identity::default();
-        for open in &sites {
-            identity = identity.with(&open.site.name, &open.id);
-        }
-        let mut folder =
-            RunDir::create(&how.run.out, name, &asked.job, &identity).or_exit(Exit::Device)?;
+        let ready = PreparedReplay::new(request, facts, &sites, trials);
+        let PreparedReplay {
+            plan,
+            job,
+            identity,
+        } = ready.or_exit_of(CpuChoiceError::exit)?;
+        let start = RunStart::new(job, &source.name, &source.made_by);
+        let mut folder = RunDir::create(out, name, &start.job, &identity).or_exit(Exit::Device)?;
         say(&format!("run folder {}", folder.path().display()));
-        let (held, sites): (Vec<_>, Vec<Site>) =
-            sites.into_iter().map(|open| (open.held, open.site)).unzip();
+        let (held_open, sites): (Vec<_>, Vec<ReplaySite>) = sites
+            .into_iter()
+            .map(|open| (open.held_open, open.site))
+            .unzip();
         let replaying = Replaying {
             plan,
             facts,
             sites: &sites,
             trials,
             repeats,
-            max_lateness: how.max_lateness,
-            capture: how.capture.then_some(how.by),
-            precondition: how.precondition,
+            max_lateness: request.max_lateness,
+            capture: request.capture,
+            precondition: request.precondition,
             record,
             memory: MEMORY,
-            spill: crate::args::temporary(),
+            spill: temporary(),
             roots: Roots::live(),
             clock: Clock::new(),
             stop,
             partial: None,
         };
         let mut progress = runner::progress::on_stderr();
-        let ran = replaying.run(how.run.seed, &mut folder, progress.as_mut());
-        drop(held);
-        Ok((asked, sites, ran.or_exit(Exit::Device)?, folder))
+        let ran = replaying.run(request.seed, &mut folder, progress.as_mut());
+        drop(held_open);
+        Ok((start, sites, ran.or_exit(Exit::Device)?, folder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_trace::TraceReader;
+
+    #[test]
+    fn a_trace_that_cannot_be_read_is_a_bad_input() {
+        let folder = tempfile::tempdir().unwrap();
+        let cut = folder.path().join("cut.parquet");
+        std::fs::write(&cut, b"PAR1 and no more").unwrap();
+        let error = TraceReader::open(&cut).err().expect("a refusal");
+        assert_eq!(source_exit(&SourceError::Read(error)), Exit::Input);
+        assert_eq!(source_exit(&SourceError::Stopped), Exit::Interrupted);
     }
 }
