@@ -5,7 +5,7 @@ use super::request::ReplayRequest;
 use q2c_engine::engines::ParseEngineError;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_host::Roots;
-use q2c_host::block::Leaf;
+use q2c_host::block::TargetDisk;
 use q2c_host::target::{OpenTarget, TargetError, Wanted, WriteLeave, open, simulated};
 use q2c_model::{Bytes, DevId};
 use q2c_replay::{Discards, Facts, NoSchedule, keeps_schedule};
@@ -26,7 +26,7 @@ pub struct OpenSite {
     /// The site.
     pub site: ReplaySite,
     /// The disks behind the targets, whose interrupts decide on the CPUs of the submitting threads.
-    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) target_disks: Vec<TargetDisk>,
     /// Tells the targets from others of the same names.
     pub(crate) id: String,
     /// Block devices, held open so that nobody else may write them until the replay is over.
@@ -140,7 +140,7 @@ impl OpenSite {
                 facts: Vec::new(),
                 disks: Vec::new(),
             },
-            leaves: Vec::new(),
+            target_disks: Vec::new(),
             id: String::new(),
             held_open: Vec::new(),
         }
@@ -163,13 +163,13 @@ impl OpenSite {
             return Ok(());
         }
         let opened = opened(request, target)?;
-        for disk in opened.leaf.iter().flat_map(Leaf::disks) {
+        for disk in opened.target_disk.iter().flat_map(TargetDisk::disks) {
             if !self.site.disks.iter().any(|known| known.dev == disk.dev) {
                 self.site.disks.push(disk.clone());
             }
         }
-        self.leaves.extend(opened.leaf);
-        self.held_open.extend(opened.claim);
+        self.target_disks.extend(opened.target_disk);
+        self.held_open.extend(opened.held_device);
         self.id += &opened.id.to_string();
         let medium = Medium::File(Arc::new(opened.file));
         let align = opened.alignment.offset;

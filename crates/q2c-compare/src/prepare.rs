@@ -45,7 +45,7 @@ impl PreparedReplay {
         trials: u32,
     ) -> Result<Self, CpuChoiceError> {
         let allowed = AllowedCpus::read()?;
-        let disks = sites.iter().flat_map(|open| &open.leaves);
+        let disks = sites.iter().flat_map(|open| &open.target_disks);
         let interrupted = interrupted_cpus(&Roots::live(), disks);
         let named = request.cpus.as_deref();
         let cpus = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
@@ -62,8 +62,8 @@ impl PreparedReplay {
     }
 }
 
-/// What happens to writes: as asked. Without a wish they are written where every target is simulated
-/// or may be written, and are read otherwise.
+/// What happens to writes: as asked. Where nothing was asked for, they are written if every target
+/// is simulated or may be written, and are read otherwise.
 fn writes(request: &ReplayRequest, sites: &[OpenSite]) -> Writes {
     let mut targets = sites.iter().flat_map(|open| &open.site.facts).peekable();
     let some = targets.peek().is_some();

@@ -2,7 +2,7 @@
 
 use q2c_engine::floor;
 use q2c_host::Roots;
-use q2c_host::doctor::{self, RingProbe, Scene, ToolCosts};
+use q2c_host::doctor::{self, DoctorFacts, RingProbe, ToolCosts};
 use q2c_host::topology::AllowedCpus;
 use q2c_model::CpuId;
 use q2c_result::{DoctorReport, Target};
@@ -17,10 +17,12 @@ pub fn examine(
     jobs: &[CpuId],
     clock: Clock,
 ) -> DoctorReport {
-    let scene = Scene::new(roots, target).with_ring(ring()).with_jobs(jobs);
+    let facts = DoctorFacts::new(roots, target)
+        .with_ring(ring())
+        .with_jobs(jobs);
     doctor::run(&match costs(jobs, clock) {
-        Some(costs) => scene.with_costs(costs),
-        None => scene,
+        Some(costs) => facts.with_costs(costs),
+        None => facts,
     })
 }
 

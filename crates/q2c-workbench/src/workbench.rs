@@ -184,7 +184,7 @@ impl Workbench {
             sampler_cpu: cpus.spare,
             site: Site {
                 roots: roots.clone(),
-                leaf: target.leaf,
+                target_disk: target.target_disk,
                 idle_busy_cpus: 0.0,
             },
             clock: Clock::new(),
@@ -229,8 +229,10 @@ impl Workbench {
     /// # Errors
     /// The target is not a whole namespace, or its character device cannot be opened.
     pub fn namespace(&self) -> Result<OpenNamespace, TargetError> {
-        let Site { roots, leaf, .. } = &self.workload.site;
-        open_character_device(roots, &self.target, &self.file, leaf.as_ref())
+        let Site {
+            roots, target_disk, ..
+        } = &self.workload.site;
+        open_character_device(roots, &self.target, &self.file, target_disk.as_ref())
     }
 
     /// The CPUs of a curve over jobs: as named, else by the machine's topology.
@@ -238,9 +240,11 @@ impl Workbench {
     /// # Errors
     /// A CPU was named that may not be used, or one was named twice.
     pub fn cpus_by_topology(&self, named: Option<&[CpuId]>) -> Result<ChosenCpus, CpuChoiceError> {
-        let Site { roots, leaf, .. } = &self.workload.site;
-        let node = match leaf {
-            Some(leaf) => device_node(roots, leaf),
+        let Site {
+            roots, target_disk, ..
+        } = &self.workload.site;
+        let node = match target_disk {
+            Some(target_disk) => device_node(roots, target_disk),
             None => pci_node(roots, &self.target.path),
         };
         let topology = Topology::read(roots);
@@ -293,7 +297,7 @@ impl ForegroundAndSpare {
     ) -> Result<Self, CpuChoiceError> {
         let allowed = AllowedCpus::read()?;
         let named = Some(request.cpus.as_slice()).filter(|named| !named.is_empty());
-        let interrupted = interrupted_cpus(roots, &target.leaf);
+        let interrupted = interrupted_cpus(roots, &target.target_disk);
         let chosen = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
         let foreground = chosen.first(request.jobs as usize);
         let background = request.background.iter().flat_map(|job| &job.cpus);

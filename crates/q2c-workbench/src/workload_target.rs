@@ -4,7 +4,7 @@
 use crate::workbench::{WorkbenchError, WorkloadRequest};
 use q2c_engine::{EngineSpec, Medium};
 use q2c_host::Roots;
-use q2c_host::block::Leaf;
+use q2c_host::block::TargetDisk;
 use q2c_host::target::{
     FileId, OpenNamespace, SIMULATED_SIZE, Scratch, TargetError, Wanted, WriteLeave, open,
     open_namespace, simulated,
@@ -26,7 +26,7 @@ pub(crate) struct FileBehind {
     id: Option<FileId>,
     write: bool,
     /// The block device, held open so that nobody else may write it meanwhile.
-    _claim: Option<File>,
+    _held_device: Option<File>,
 }
 
 /// An open target, with the facts that are known of it.
@@ -36,7 +36,7 @@ pub(crate) struct WorkloadTarget {
     pub(crate) facts: Target,
     /// Bytes of the target that the workload uses.
     pub(crate) span: Bytes,
-    pub(crate) leaf: Option<Leaf>,
+    pub(crate) target_disk: Option<TargetDisk>,
     /// Tells the target from another one of the same name.
     pub(crate) id: String,
     pub(crate) file: FileBehind,
@@ -50,11 +50,11 @@ pub(crate) fn open_character_device(
     roots: &Roots,
     target: &Target,
     file: &FileBehind,
-    leaf: Option<&Leaf>,
+    target_disk: Option<&TargetDisk>,
 ) -> Result<OpenNamespace, TargetError> {
     let path = Path::new(&target.path);
     match file.id {
-        Some(id) => open_namespace(roots, path, id, leaf, file.write),
+        Some(id) => open_namespace(roots, path, id, target_disk, file.write),
         None => Err(TargetError::NoNamespace {
             path: path.to_owned(),
         }),
@@ -80,12 +80,12 @@ impl WorkloadTarget {
             medium: Medium::File(Arc::new(target.file)),
             span: target.facts.size,
             facts: target.facts,
-            leaf: target.leaf,
+            target_disk: target.target_disk,
             id: target.id.to_string(),
             file: FileBehind {
                 id: Some(target.id),
                 write: wanted.write,
-                _claim: target.claim,
+                _held_device: target.held_device,
             },
             character_device: None,
         })
@@ -105,9 +105,13 @@ impl WorkloadTarget {
                 engine: engine.clone(),
             }),
             (false, true) => {
-                let open =
-                    open_character_device(roots, &self.facts, &self.file, self.leaf.as_ref())?;
-                self.character_device = Some(open.generic.path().to_owned());
+                let open = open_character_device(
+                    roots,
+                    &self.facts,
+                    &self.file,
+                    self.target_disk.as_ref(),
+                )?;
+                self.character_device = Some(open.character_device.path().to_owned());
                 self.medium = Medium::File(Arc::new(open.file));
                 Ok(self)
             }
@@ -143,7 +147,7 @@ impl WorkloadTarget {
         WorkloadTarget {
             medium: Medium::None,
             span,
-            leaf: None,
+            target_disk: None,
             id: facts.path.clone(),
             facts,
             file: FileBehind::default(),

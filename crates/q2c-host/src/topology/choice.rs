@@ -2,7 +2,7 @@
 
 use super::{Border, CpuOrder, Topology, cpu_order};
 use crate::Roots;
-use crate::block::{Interrupts, Leaf};
+use crate::block::{Interrupts, TargetDisk};
 use q2c_model::CpuId;
 use q2c_result::Exit;
 use std::io;
@@ -203,7 +203,7 @@ impl ChosenCpus {
 #[must_use]
 pub fn interrupted_cpus<'a>(
     roots: &Roots,
-    disks: impl IntoIterator<Item = &'a Leaf>,
+    disks: impl IntoIterator<Item = &'a TargetDisk>,
 ) -> Vec<CpuId> {
     let busiest = |disk| Some(*Interrupts::read(roots, disk).ok()?.busiest().first()?);
     disks.into_iter().filter_map(busiest).collect()

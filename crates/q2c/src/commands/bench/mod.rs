@@ -206,8 +206,8 @@ const KERNEL_HYBRID: std::ops::RangeInclusive<(u32, u32)> = (4, 10)..=(5, 18);
 
 fn abilities(place: &Workbench, media: &Media) -> Abilities {
     let device = place.target.device.as_ref();
-    let leaf = place.workload.site.leaf.as_ref();
-    let delay = leaf.map(|leaf| leaf.disk.dir.join("queue/io_poll_delay"));
+    let target_disk = place.workload.site.target_disk.as_ref();
+    let delay = target_disk.map(|target_disk| target_disk.disk.dir.join("queue/io_poll_delay"));
     let mut parts = place.machine.kernel.split(['.', '-']);
     let mut number = || parts.next().and_then(|part| part.parse().ok()).unwrap_or(0);
     let kernel: (u32, u32) = (number(), number());
