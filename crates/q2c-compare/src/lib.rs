@@ -1,13 +1,14 @@
 //! Trials of a trace replay: on one set of targets, or on several devices that are compared. Both
 //! are plans of the runner ([`q2c_run::runner`]), with one cell for each [`ReplaySite`].
 //!
-//! The order of calls: a [`ReplayRequest`] says how to replay. [`TraceSource::open`] reads the facts
-//! of the trace, [`OpenSite`] opens and checks the targets, [`PreparedReplay::new`] makes the plan,
-//! and [`Replaying::run`] runs the trials. [`replay()`] and [`compare()`] make the results.
+//! The order of calls: a [`ReplayRequest`] says how to replay. [`TraceSource::open`] reads the
+//! facts of the trace, [`OpenSite`] opens and checks the targets, [`PreparedReplay::new`] makes the
+//! plan, and [`Replaying::run`] runs the trials. [`replay()`] and [`compare()`] make the results.
 
 mod answer;
 mod capture;
 mod compare;
+mod names;
 mod open_site;
 mod precondition;
 mod prepare;

@@ -7,7 +7,10 @@ pub mod calibrate;
 mod examine;
 pub mod lane_file;
 pub mod workbench;
+mod workbench_error;
 pub mod workload;
+mod workload_cpus;
+mod workload_request;
 mod workload_target;
 
 pub use examine::examine;

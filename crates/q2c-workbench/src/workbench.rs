@@ -2,47 +2,25 @@
 //! facts of the machine.
 
 use crate::examine::examine;
-use crate::workload::{BackgroundSpec, Site, Workload};
+use crate::workload::{Site, Workload};
+use crate::workload_cpus::WorkloadCpus;
 use crate::workload_target::{FileBehind, WorkloadTarget, open_character_device};
-use q2c_engine::engines::ParseEngineError;
-use q2c_engine::{EngineSpec, Pattern, RunError};
+use q2c_engine::EngineSpec;
 use q2c_host::Roots;
 use q2c_host::block::{is_pci_address, pci_node};
 use q2c_host::target::{OpenNamespace, Scratch, TargetError};
 use q2c_host::topology::{
-    AllowedCpus, ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, device_node, interrupted_cpus,
+    AllowedCpus, ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, device_node,
 };
-use q2c_model::{Bytes, CpuId, Nanos};
-use q2c_result::{DoctorReport, Exit, Machine, Target};
+use q2c_model::{CpuId, Nanos};
+use q2c_result::{DoctorReport, Machine, Target};
 use q2c_run::Identity;
 use q2c_sys::Clock;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use thiserror::Error;
 
-/// The workload that a command asks for.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WorkloadRequest {
-    /// The path of a file or device, or the text of a simulated device.
-    pub target: String,
-    /// Engine of the foreground jobs; `None` takes the one that the target's text names, else
-    /// io_uring.
-    pub engine: Option<EngineSpec>,
-    /// Access pattern of the foreground jobs.
-    pub pattern: Pattern,
-    /// All block sizes of the foreground jobs.
-    pub sizes: Vec<Bytes>,
-    /// Number of foreground jobs.
-    pub jobs: u32,
-    /// CPUs of the foreground jobs, in turn; empty when q2c chooses.
-    pub cpus: Vec<CpuId>,
-    /// Background jobs. A job without CPUs gets one that has no foreground job.
-    pub background: Vec<BackgroundSpec>,
-    /// Files and devices that may be written.
-    pub allow_write: Vec<PathBuf>,
-    /// Seed of the offsets.
-    pub seed: u64,
-}
+pub use crate::workbench_error::WorkbenchError;
+pub use crate::workload_request::WorkloadRequest;
 
 /// Everything that a measuring command needs: the workload, the facts of machine and target, and
 /// the doctor's report. The scratch file, if there is one, is removed with the workbench, unless
@@ -68,48 +46,6 @@ pub struct Workbench {
     seed: u64,
     file: FileBehind,
     scratch: Option<Scratch>,
-}
-
-/// Why a workbench could not be opened. Its text reads well after "failed to".
-#[derive(Debug, Error)]
-pub enum WorkbenchError {
-    /// The target is unfit, or may not be written.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// The target's text begins like a simulated device, and is none.
-    #[error(transparent)]
-    Engine(#[from] ParseEngineError),
-    /// The target takes NVMe commands only, and the engine sends none.
-    #[error(
-        "use {path} with {engine}: it takes NVMe commands alone; name the namespace's block device, or use \
-         --engine io_uring_cmd"
-    )]
-    CommandsAlone {
-        /// The target's path.
-        path: String,
-        /// The engine.
-        engine: EngineSpec,
-    },
-    /// The CPUs could not be chosen.
-    #[error(transparent)]
-    Cpus(#[from] CpuChoiceError),
-    /// The machine could not be watched at rest.
-    #[error(transparent)]
-    AtRest(#[from] RunError),
-}
-
-impl WorkbenchError {
-    /// The exit code of a command that this error ends.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            WorkbenchError::Target(error) => error.exit(),
-            WorkbenchError::Engine(_) => Exit::Usage,
-            WorkbenchError::CommandsAlone { .. } => Exit::Target,
-            WorkbenchError::Cpus(error) => error.exit(),
-            WorkbenchError::AtRest(_) => Exit::Environment,
-        }
-    }
 }
 
 /// Length of one look at the machine at rest.
@@ -173,7 +109,7 @@ impl Workbench {
         roots: Roots,
         scratch: Option<Scratch>,
     ) -> Result<Self, WorkbenchError> {
-        let cpus = ForegroundAndSpare::choose(request, &roots, &target)?;
+        let cpus = WorkloadCpus::choose(request, &roots, target.target_disk.as_ref())?;
         let workload = Workload {
             engine,
             medium: target.medium,
@@ -276,47 +212,6 @@ impl Workbench {
     #[must_use]
     pub fn keep_scratch(self) -> Option<PathBuf> {
         self.scratch.map(Scratch::keep)
-    }
-}
-
-/// The CPUs of a workload.
-struct ForegroundAndSpare {
-    /// CPU of each foreground job.
-    foreground: Vec<CpuId>,
-    /// A CPU without a foreground job, for the sampler and for background jobs that name no CPU.
-    /// A CPU without a background job is preferred. `None` when every allowed CPU has a foreground
-    /// job.
-    spare: Option<CpuId>,
-}
-
-impl ForegroundAndSpare {
-    fn choose(
-        request: &WorkloadRequest,
-        roots: &Roots,
-        target: &WorkloadTarget,
-    ) -> Result<Self, CpuChoiceError> {
-        let allowed = AllowedCpus::read()?;
-        let named = Some(request.cpus.as_slice()).filter(|named| !named.is_empty());
-        let interrupted = interrupted_cpus(roots, &target.target_disk);
-        let chosen = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
-        let foreground = chosen.first(request.jobs as usize);
-        let background = request.background.iter().flat_map(|job| &job.cpus);
-        let background: Vec<CpuId> = background.copied().collect();
-        Ok(ForegroundAndSpare {
-            spare: allowed.spare(&foreground, &background),
-            foreground,
-        })
-    }
-
-    /// The background jobs, each with CPUs.
-    fn background(&self, request: &WorkloadRequest) -> Vec<BackgroundSpec> {
-        let placed = request.background.iter().cloned().map(|mut job| {
-            if job.cpus.is_empty() {
-                job.cpus = vec![self.spare.unwrap_or(self.foreground[0])];
-            }
-            job
-        });
-        placed.collect()
     }
 }
 

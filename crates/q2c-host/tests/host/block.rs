@@ -37,6 +37,11 @@ fn dev(major: u32, minor: u32) -> DevId {
     DevId { major, minor }
 }
 
+/// Names of the disks below a stacked disk.
+fn below(disk: &block::TargetDisk) -> Vec<&str> {
+    disk.below.iter().map(|d| d.name.as_str()).collect()
+}
+
 #[test]
 fn a_partition_leads_to_its_disk() {
     let tree = Tree::new(PCI);
@@ -105,14 +110,7 @@ fn stacked_disks_say_what_is_not_proved() {
     let roots = tree.roots();
     let target_disk = block::of_device(&roots, dev(252, 0)).unwrap();
     assert_eq!(target_disk.disk.name, "dm-0");
-    assert_eq!(
-        target_disk
-            .below
-            .iter()
-            .map(|d| d.name.as_str())
-            .collect::<Vec<_>>(),
-        ["vda"]
-    );
+    assert_eq!(below(&target_disk), ["vda"]);
     assert!(
         target_disk.unproved[0].contains("dm-0 stands on vda"),
         "{:?}",
@@ -140,14 +138,7 @@ fn nvme_multipath_heads_stand_on_their_paths() {
         ",
     );
     let target_disk = block::of_disk_name(&tree.roots(), "nvme0n1").unwrap();
-    assert_eq!(
-        target_disk
-            .below
-            .iter()
-            .map(|d| d.name.as_str())
-            .collect::<Vec<_>>(),
-        ["nvme0c1n1"]
-    );
+    assert_eq!(below(&target_disk), ["nvme0c1n1"]);
     assert_eq!(
         Interrupts::read(&tree.roots(), &target_disk)
             .unwrap()
