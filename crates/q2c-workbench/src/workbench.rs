@@ -71,7 +71,7 @@ impl Workbench {
                 .for_engine(&roots, &engine)?,
             false => WorkloadTarget::simulated(&request.target),
         };
-        Self::around(request, engine, target, roots, scratch)
+        Self::around(request, engine, target, &roots, scratch)
     }
 
     /// As [`Workbench::open`], for a command that has interfaces of its own to choose among. The
@@ -99,17 +99,17 @@ impl Workbench {
             "nvme-generic" | "pci" => EngineSpec::Null,
             _ => engine,
         };
-        Self::around(request, engine, target, roots, scratch)
+        Self::around(request, engine, target, &roots, scratch)
     }
 
     fn around(
         request: &WorkloadRequest,
         engine: EngineSpec,
         target: WorkloadTarget,
-        roots: Roots,
+        roots: &Roots,
         scratch: Option<Scratch>,
     ) -> Result<Self, WorkbenchError> {
-        let cpus = WorkloadCpus::choose(request, &roots, target.target_disk.as_ref())?;
+        let cpus = WorkloadCpus::choose(request, roots, target.target_disk.as_ref())?;
         let workload = Workload {
             engine,
             medium: target.medium,
@@ -128,8 +128,8 @@ impl Workbench {
         // The kernel knows nothing of a controller that it does not drive.
         let known = Some(&target.facts).filter(|facts| facts.kind != "pci");
         Ok(Workbench {
-            machine: q2c_host::machine::read(&roots),
-            doctor: examine(&roots, known, &workload.cpus, workload.clock),
+            machine: q2c_host::machine::read(roots),
+            doctor: examine(roots, known, &workload.cpus, workload.clock),
             calibration_target: calibration_target(&target.facts, scratch.is_some()),
             target: target.facts,
             target_id: target.id,

@@ -270,7 +270,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cut = folder.path().join("cut.parquet");
         std::fs::write(&cut, b"PAR1 and no more").unwrap();
-        let error = TraceReader::open(&cut).err().expect("a refusal");
+        let Err(error) = TraceReader::open(&cut) else {
+            panic!("a file without a trace was opened");
+        };
         assert_eq!(source_exit(&SourceError::Read(error)), Exit::Input);
         assert_eq!(source_exit(&SourceError::Stopped), Exit::Interrupted);
     }
