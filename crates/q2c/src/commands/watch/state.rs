@@ -18,8 +18,8 @@ pub enum Order {
 
 /// The state of a watch. [`WatchState::act`] turns the action of a key into an order. The caller
 /// gives the order to the workload, and then calls [`WatchState::ordered`] with the number that the
-/// workload gave to it. Intervals come with [`WatchState::see`]; each has the number of the order in
-/// force.
+/// workload gave to it. Intervals come with [`WatchState::see`]; each has the number of the order
+/// in force.
 pub struct WatchState {
     /// The methods to choose among. Keys change the ratio of the selected one.
     pub methods: Vec<LaneMethod>,
