@@ -1,5 +1,4 @@
 //! Tests of opening a workbench: on simulated devices, on a scratch file, and on what is refused.
-#![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
 
 use q2c_engine::{EngineSpec, Medium, Pattern};
 use q2c_host::target::{SIMULATED_SIZE, Scratch};

@@ -74,7 +74,7 @@ fn a_job_names_what_its_mode_has() {
 }
 
 #[test]
-fn unnamed_sites_are_told_apart_by_their_identity() {
+fn sites_of_one_name_are_told_apart_by_a_number() {
     let asked = request();
     let twice = OpenSite::of_one(&asked, "null", &facts(4096), 1).unwrap();
     let sites = [simulated(&asked), twice];

@@ -91,13 +91,13 @@ impl Watcher<'_> {
     fn follow(&mut self, watch: &mut Watch<'_, '_>) -> Result<Left, Failure> {
         self.display.draw(&self.state, &self.head)?;
         loop {
-            let mut fresh = false;
+            let mut changed = false;
             match watch.see(PATIENCE) {
                 Seen::End => return Ok(Left::After),
                 Seen::Nothing => {}
                 Seen::Interval(interval) => {
                     self.state.see(&interval);
-                    fresh = true;
+                    changed = true;
                     let seconds = self.request.seconds;
                     let over = seconds.is_some_and(|s| reached(interval.span.1, s));
                     if !self.display.tell(&self.state)? || over {
@@ -115,9 +115,9 @@ impl Watcher<'_> {
                     Action::Interrupt => return Ok(Left::Interrupted),
                     _ => self.act(action, watch)?,
                 }
-                fresh = true;
+                changed = true;
             }
-            if fresh {
+            if changed {
                 self.display.draw(&self.state, &self.head)?;
             }
         }
