@@ -7,9 +7,12 @@ use q2c_workbench::workload::Site;
 
 /// Why the target cannot be measured any more; `None` when it is as it was.
 pub(super) fn gone(media: &Media, span: Bytes, site: &Site) -> Option<String> {
-    let leaf = site.leaf.as_ref().filter(|leaf| !leaf.disk.dir.exists());
-    if let Some(leaf) = leaf {
-        return Some(format!("the device {} is gone", leaf.disk.name));
+    let target_disk = site
+        .target_disk
+        .as_ref()
+        .filter(|target_disk| !target_disk.disk.dir.exists());
+    if let Some(target_disk) = target_disk {
+        return Some(format!("the device {} is gone", target_disk.disk.name));
     }
     let Ok(Medium::File(file)) = &media.plain else {
         return None;

@@ -39,9 +39,9 @@ impl BenchPlan<'_> {
         let engine = spot.way.interface.engine();
         let hipri = matches!(engine, Some(EngineSpec::Pvsync2(flags)) if flags.hipri);
         let delay = site
-            .leaf
+            .target_disk
             .as_ref()
-            .map(|leaf| leaf.disk.dir.join("queue/io_poll_delay"));
+            .map(|target_disk| target_disk.disk.dir.join("queue/io_poll_delay"));
         let Some(delay) = delay.filter(|file| hipri && file.exists()) else {
             return Ok(None);
         };

@@ -110,11 +110,12 @@ struct Moments<'a> {
 
 impl Observer for Moments<'_> {
     fn boundary(&mut self, _phase: usize) {
-        let (roots, leaf) = (&self.site.roots, self.site.leaf.as_ref());
+        let (roots, target_disk) = (&self.site.roots, self.site.target_disk.as_ref());
         self.all.push(Moment {
             cpu: CpuTimes::read(roots).ok(),
-            interrupts: leaf.and_then(|leaf| Interrupts::read(roots, leaf).ok()),
-            disk: leaf.and_then(|leaf| DiskStats::read(&leaf.disk.dir).ok()),
+            interrupts: target_disk
+                .and_then(|target_disk| Interrupts::read(roots, target_disk).ok()),
+            disk: target_disk.and_then(|target_disk| DiskStats::read(&target_disk.disk.dir).ok()),
             helpers: helpers(roots).unwrap_or_default(),
         });
     }

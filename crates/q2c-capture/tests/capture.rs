@@ -37,8 +37,10 @@ impl Scene {
         let turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let disk = match of_path(&Roots::live(), folder.path()) {
-            Ok(leaf) if leaf.below.is_empty() => leaf.disk,
-            Ok(leaf) => return skipped(test, &format!("{} stands on others", leaf.disk.name)),
+            Ok(target_disk) if target_disk.below.is_empty() => target_disk.disk,
+            Ok(target_disk) => {
+                return skipped(test, &format!("{} stands on others", target_disk.disk.name));
+            }
             Err(error) => return skipped(test, &error.to_string()),
         };
         let path = folder.path().join("blocks");

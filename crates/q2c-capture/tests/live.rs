@@ -18,9 +18,9 @@ const BLOCK: u32 = 256 << 10;
 /// disk.
 fn disk(test: &str, folder: &Path) -> Option<Disk> {
     match of_path(&Roots::live(), folder) {
-        Ok(leaf) if leaf.below.is_empty() => Some(leaf.disk),
-        Ok(leaf) => {
-            let why = format!("{} stands on other disks", leaf.disk.name);
+        Ok(target_disk) if target_disk.below.is_empty() => Some(target_disk.disk),
+        Ok(target_disk) => {
+            let why = format!("{} stands on other disks", target_disk.disk.name);
             q2c_testkit::skip(test, &why);
             None
         }

@@ -1,7 +1,7 @@
 //! The result of a replay on one site.
 
 use super::trial::median;
-use super::{Ran, Site, words};
+use super::{Ran, ReplaySite, words};
 use q2c_host::machine;
 use q2c_replay::{Change, ReplayFacts};
 use q2c_result::Warning;
@@ -9,7 +9,7 @@ use q2c_result::replay::{ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFact
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The facts of a run that are known when it begins.
-pub struct Asked {
+pub struct RunStart {
     /// How the trace is replayed.
     pub job: ReplayJob,
     /// The path of the trace as the user gave it.
@@ -20,12 +20,12 @@ pub struct Asked {
     pub started_unix_s: u64,
 }
 
-impl Asked {
+impl RunStart {
     /// Facts of a run that begins now.
     #[must_use]
     pub fn new(job: ReplayJob, path: &str, source: &str) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        Asked {
+        RunStart {
             job,
             path: path.to_owned(),
             source: source.to_owned(),
@@ -48,7 +48,12 @@ impl Asked {
 /// Makes the result of one site from its trials; `None` when there is no trial with figures. The
 /// trial with the median sum of U2C is the one that is shown.
 #[must_use]
-pub fn replay(asked: &Asked, facts: &ReplayFacts, site: &Site, ran: &Ran) -> Option<ReplayResult> {
+pub fn replay(
+    start: &RunStart,
+    facts: &ReplayFacts,
+    site: &ReplaySite,
+    ran: &Ran,
+) -> Option<ReplayResult> {
     let (trials, failures) = ran.of(&site.name);
     let shown = median(&trials, |trial| trial.sum_u2c_s)?.clone();
     let mut warnings = warnings(facts, &shown);
@@ -56,11 +61,11 @@ pub fn replay(asked: &Asked, facts: &ReplayFacts, site: &Site, ran: &Ran) -> Opt
     Some(ReplayResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: asked.started_unix_s,
-        seconds: asked.seconds(),
-        complete: trials.iter().all(|trial| trial.whole) && trials.len() as u32 >= asked.job.trials,
-        job: asked.job.clone(),
-        trace: asked.trace(facts),
+        started_unix_s: start.started_unix_s,
+        seconds: start.seconds(),
+        complete: trials.iter().all(|trial| trial.whole) && trials.len() as u32 >= start.job.trials,
+        job: start.job.clone(),
+        trace: start.trace(facts),
         machine: machine::read(&q2c_host::Roots::live()),
         targets: site.facts.clone(),
         trial: shown,

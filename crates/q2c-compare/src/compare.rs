@@ -1,9 +1,9 @@
 //! Compares devices by the trials of a replay: which one serves the trace better, by which metric,
 //! and whether the trials can tell.
 
-use super::answer::{Asked, warnings};
+use super::answer::{RunStart, warnings};
 use super::trial::median;
-use super::{Ran, Site};
+use super::{Ran, ReplaySite};
 use q2c_host::machine;
 use q2c_replay::ReplayFacts;
 use q2c_result::Warning;
@@ -20,12 +20,17 @@ const U2C: &str = "sum of U2C";
 /// Makes the result of a comparison from all sites. Each site has one target; the first site is the
 /// one that the others are compared with.
 #[must_use]
-pub fn compare(asked: &Asked, facts: &ReplayFacts, sites: &[Site], ran: &Ran) -> CompareResult {
+pub fn compare(
+    start: &RunStart,
+    facts: &ReplayFacts,
+    sites: &[ReplaySite],
+    ran: &Ran,
+) -> CompareResult {
     let runs: Vec<DeviceRun> = sites.iter().map(|site| device(site, ran)).collect();
     let by_q2c = runs.iter().all(|run| run.sum_q2c_s.is_some());
     let sum = if by_q2c { Q2C } else { U2C };
-    let separations = separations(&runs, sum, asked.job.seed);
-    let verdict = verdict(asked, facts, &runs, &separations, sum);
+    let separations = separations(&runs, sum, start.job.seed);
+    let verdict = verdict(start, facts, &runs, &separations, sum);
     let shown = runs.iter().filter_map(|run| run.shown.as_ref());
     let mut warned: Vec<Warning> = Vec::new();
     for warning in shown.flat_map(|trial| warnings(facts, trial)) {
@@ -36,12 +41,12 @@ pub fn compare(asked: &Asked, facts: &ReplayFacts, sites: &[Site], ran: &Ran) ->
     CompareResult {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_s: asked.started_unix_s,
-        seconds: asked.seconds(),
+        started_unix_s: start.started_unix_s,
+        seconds: start.seconds(),
         complete: ran.partial.is_none()
             && matches!(ran.summary.end, q2c_run::runner::End::Complete),
-        job: asked.job.clone(),
-        trace: asked.trace(facts),
+        job: start.job.clone(),
+        trace: start.trace(facts),
         machine: machine::read(&q2c_host::Roots::live()),
         devices: runs.into_iter().map(slim).collect(),
         sum: sum.to_owned(),
@@ -51,7 +56,7 @@ pub fn compare(asked: &Asked, facts: &ReplayFacts, sites: &[Site], ran: &Ran) ->
     }
 }
 
-fn device(site: &Site, ran: &Ran) -> DeviceRun {
+fn device(site: &ReplaySite, ran: &Ran) -> DeviceRun {
     let (trials, failures) = ran.of(&site.name);
     let valid: Vec<&ReplayTrial> = trials.iter().filter(|trial| trial.valid).collect();
     let interval = |number: fn(&ReplayTrial) -> f64| {
@@ -131,14 +136,14 @@ fn separations(runs: &[DeviceRun], sum: &str, seed: u64) -> Vec<Separation> {
 }
 
 fn verdict(
-    asked: &Asked,
+    start: &RunStart,
     facts: &ReplayFacts,
     runs: &[DeviceRun],
     separations: &[Separation],
     sum: &str,
 ) -> Vec<String> {
     let mut says = Vec::new();
-    let timed = asked.job.mode == "timed";
+    let timed = start.job.mode == "timed";
     for (run, pair) in runs.iter().skip(1).zip(separations.chunks(2)) {
         let [by_sum, by_time] = pair else {
             continue;
@@ -150,9 +155,9 @@ fn verdict(
         says.push(better(by_sum));
         says.push(time(by_time, by_sum, runs, timed));
     }
-    if asked.job.mode == "outstanding" {
+    if start.job.mode == "outstanding" {
         let idle = facts.idle_share_of_devices().unwrap_or(0.0) * 100.0;
-        let left_out = asked.job.idle.as_deref() == Some("squeeze");
+        let left_out = start.job.idle.as_deref() == Some("squeeze");
         says.push(match left_out {
             true => format!(
                 "outstanding replay does not reproduce a trace that idles: its devices have nothing in flight {idle:.0} % of their time, \

@@ -1,16 +1,29 @@
 //! Trials of a trace replay: on one set of targets, or on several devices that are compared. Both
-//! are plans of the runner ([`q2c_run::runner`]), with one cell for each [`Site`].
+//! are plans of the runner ([`q2c_run::runner`]), with one cell for each [`ReplaySite`].
+//!
+//! The order of calls: a [`ReplayRequest`] says how to replay. [`TraceSource::open`] reads the
+//! facts of the trace, [`OpenSite`] opens and checks the targets, [`PreparedReplay::new`] makes the
+//! plan, and [`Replaying::run`] runs the trials. [`replay()`] and [`compare()`] make the results.
 
 mod answer;
 mod capture;
 mod compare;
+mod names;
+mod open_site;
 mod precondition;
+mod prepare;
+mod request;
+mod trace_source;
 mod trial;
 mod words;
 
-pub use answer::{Asked, replay};
+pub use answer::{RunStart, replay};
 pub use compare::compare;
+pub use open_site::{DeviceMap, OpenSite, SiteError, align_alike};
 pub use precondition::Precondition;
+pub use prepare::PreparedReplay;
+pub use request::ReplayRequest;
+pub use trace_source::{SourceError, SourceRequest, TraceSource};
 pub use trial::median;
 
 use q2c_capture::By;
@@ -31,7 +44,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// A set of targets that the trace is replayed on: one cell of the runner.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub struct ReplaySite {
     /// Unique name among the sites, such as the path of the device.
     pub name: String,
     /// Targets, with the devices of the trace that each of them stands for.
@@ -50,7 +63,7 @@ pub struct Replaying<'a> {
     /// Facts of the trace that is replayed, and its path.
     pub facts: &'a ReplayFacts,
     /// Where it is replayed.
-    pub sites: &'a [Site],
+    pub sites: &'a [ReplaySite],
     /// Number of trials on each site.
     pub trials: u32,
     /// How often a trial is repeated in which the replayer was late by its own fault.
@@ -168,7 +181,7 @@ impl Replaying<'_> {
     }
 
     /// Runs one trial on a site: precondition, then the replay with its capture.
-    fn trial(&self, site: &Site) -> Result<ReplayTrial, CellError> {
+    fn trial(&self, site: &ReplaySite) -> Result<ReplayTrial, CellError> {
         let plan = q2c_replay::Plan {
             targets: site.targets.clone(),
             ..self.plan.clone()
@@ -189,12 +202,12 @@ impl Replaying<'_> {
         let captured = captured.map(capture::Capture::end).transpose();
         let captured = captured.map_err(|e| CellError::Trial(format!("failed to {e}")))?;
         let stopped = self.stop.load(std::sync::atomic::Ordering::Relaxed);
-        let asked = trial::Asked {
+        let inputs = trial::TrialInputs {
             facts: self.facts,
             plan: &plan,
             max_lateness: self.max_lateness,
         };
-        Ok(trial::trial(&asked, &outcome, captured, stopped))
+        Ok(trial::trial(&inputs, &outcome, captured, stopped))
     }
 
     /// Replays the trace, and records the replay if `record` is set.
@@ -230,7 +243,7 @@ impl Plan for Replaying<'_> {
     type Outcome = ReplayTrial;
 
     fn cells(&self) -> Vec<CellPlan<String>> {
-        let cell = |site: &Site| CellPlan {
+        let cell = |site: &ReplaySite| CellPlan {
             key: site.name.clone(),
             label: format!("replay on {}", site.name),
             seconds: self.expected_s(),

@@ -14,7 +14,7 @@ const BEHIND_S: f64 = 0.05;
 const LATE: &str = "late";
 
 /// The inputs of one trial.
-pub struct Asked<'a> {
+pub struct TrialInputs<'a> {
     pub facts: &'a ReplayFacts,
     /// The plan with the targets of the trial's site.
     pub plan: &'a Plan,
@@ -23,7 +23,7 @@ pub struct Asked<'a> {
 }
 
 pub fn trial(
-    run: &Asked<'_>,
+    run: &TrialInputs<'_>,
     outcome: &ReplayOutcome,
     captured: Option<Captured>,
     stopped: bool,
@@ -85,7 +85,7 @@ fn share(part: f64, whole: f64) -> f64 {
     }
 }
 
-fn saturated(run: &Asked<'_>, outcome: &ReplayOutcome) -> bool {
+fn saturated(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
     let limit = run.max_lateness.0 as f64;
     // Requests were late, and not by the replayer's own fault: submissions took so long.
     let slow = outcome.counts.lateness_ns.percentile(0.99) > limit
@@ -103,7 +103,7 @@ fn saturated(run: &Asked<'_>, outcome: &ReplayOutcome) -> bool {
 }
 
 fn invalid(
-    run: &Asked<'_>,
+    run: &TrialInputs<'_>,
     outcome: &ReplayOutcome,
     own: &Lateness,
     captured: Option<&Captured>,
@@ -152,7 +152,7 @@ fn invalid(
     why
 }
 
-fn late(p99_ns: f64, run: &Asked<'_>) -> String {
+fn late(p99_ns: f64, run: &TrialInputs<'_>) -> String {
     let spare = q2c_replay::spare_cpus(run.plan);
     let todo = match (spare, run.plan.spin) {
         (true, false) => "use --spin, more --submitters, free CPUs or a lower speed",
@@ -167,7 +167,7 @@ fn late(p99_ns: f64, run: &Asked<'_>) -> String {
 }
 
 /// Whether an outstanding replay ran on a device that is faster than the replayer.
-fn idle_device(run: &Asked<'_>, outcome: &ReplayOutcome) -> bool {
+fn idle_device(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
     let counts = &outcome.counts;
     let threads = run.plan.threads() as f64;
     let busy = (counts.waited_ns as f64) < 0.05 * threads * counts.end_ns as f64;
@@ -181,7 +181,11 @@ fn idle_device(run: &Asked<'_>, outcome: &ReplayOutcome) -> bool {
 
 /// Says so when the capture saw fewer I/Os than were submitted: its sum would be of something else.
 /// Flushes and discards are not expected, since they need not reach the block layer as such.
-fn partly_seen(run: &Asked<'_>, outcome: &ReplayOutcome, captured: &Captured) -> Option<String> {
+fn partly_seen(
+    run: &TrialInputs<'_>,
+    outcome: &ReplayOutcome,
+    captured: &Captured,
+) -> Option<String> {
     let count = |op: &str| run.facts.ops.get(op).copied().unwrap_or(0);
     let data = outcome
         .counts
@@ -231,7 +235,7 @@ fn spread(histogram: &Histogram) -> Spread {
     }
 }
 
-fn in_flight(run: &Asked<'_>, outcome: &ReplayOutcome, completion_s: f64) -> InFlight {
+fn in_flight(run: &TrialInputs<'_>, outcome: &ReplayOutcome, completion_s: f64) -> InFlight {
     let facts = run.facts;
     let whole = facts.whole().as_secs_f64();
     let recorded = facts.latency_sum_ns as f64 / 1e9;

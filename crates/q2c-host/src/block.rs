@@ -1,16 +1,16 @@
 //! Block devices: finding the disk of a path, and the disk's facts, statistics and interrupts.
 
+mod character_device;
 mod device;
-mod generic;
 mod interrupts;
-mod leaf;
 mod pci;
 mod stats;
+mod target_disk;
 
+pub use character_device::{CharacterDevice, NoCharacterDevice};
 pub use device::read as device;
-pub use generic::{Generic, NoGeneric};
 pub use interrupts::{Interrupts, IrqLine};
-pub(crate) use leaf::parse_dev;
-pub use leaf::{Disk, Leaf, NoLeaf, device_number, of_device, of_disk_name, of_path};
 pub use pci::{is_pci_address, pci_address, pci_node};
 pub use stats::{DiskStats, OpStats, StatsError};
+pub(crate) use target_disk::parse_dev;
+pub use target_disk::{Disk, NoDisk, TargetDisk, device_number, of_device, of_disk_name, of_path};

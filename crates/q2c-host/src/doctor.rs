@@ -7,6 +7,7 @@
 
 mod build;
 mod cpu;
+mod facts;
 mod finding;
 mod idle;
 mod irq;
@@ -15,10 +16,9 @@ mod numa;
 mod nvme;
 mod queue;
 mod registry;
-mod scene;
 mod target;
 mod thermal;
 mod tool;
 
+pub use facts::{DoctorFacts, RingProbe, ToolCosts};
 pub use registry::run;
-pub use scene::{RingProbe, Scene, ToolCosts};

@@ -18,18 +18,18 @@ mod error;
 mod guard;
 mod journal;
 mod lock;
-mod object;
 mod owner;
+mod setting_file;
 mod sweep;
 
 use std::path::{Path, PathBuf};
 
 pub use entry::Change;
 pub use error::RestoreError;
-pub use guard::{Guard, Setting};
+pub use guard::{Guard, SetOutcome};
 pub use journal::Fault;
-pub use object::Outcome;
 pub use owner::Owner;
+pub use setting_file::Outcome;
 pub use sweep::{Item, Report, pending, restore_all};
 
 /// The usual journal folder: `/var/lib/q2c/restore` for root, else below `$XDG_STATE_HOME` or

@@ -13,6 +13,7 @@ mod namespace;
 mod occupied;
 mod open;
 mod scratch;
+mod simulated;
 mod written;
 pub(crate) use written::UNASKED;
 
@@ -23,3 +24,4 @@ pub use namespace::{OpenNamespace, open_namespace};
 pub use occupied::refuse_occupied;
 pub use open::{OpenTarget, Wanted, open};
 pub use scratch::Scratch;
+pub use simulated::{SIMULATED_SIZE, simulated};

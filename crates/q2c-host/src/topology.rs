@@ -1,8 +1,10 @@
 //! The machine's cores, hardware threads, sockets and NUMA nodes, and the order in which jobs are
 //! given CPUs.
 
+mod choice;
 mod order;
 mod read;
 
+pub use choice::{AllowedCpus, ChosenCpus, CpuChoiceError, UnnamedCpus, interrupted_cpus};
 pub use order::{Border, CpuOrder, Placed, cpu_order};
 pub use read::{Node, Topology, TopologyCpu, device_node};

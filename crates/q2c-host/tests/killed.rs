@@ -45,10 +45,10 @@ fn main() {
 }
 
 /// The owner: changes the setting, prints `changed`, and runs until a signal asks it to stop.
-fn own(journal: &Path, object: &Path, value: &str) {
+fn own(journal: &Path, file: &Path, value: &str) {
     let signals = Signals::install().unwrap();
     let mut guard = Guard::new(&Roots::live(), journal).unwrap();
-    guard.set(object, value).unwrap();
+    guard.set(file, value).unwrap();
     println!("changed");
     while !signals.stopped() {
         std::thread::sleep(Duration::from_millis(2));
@@ -57,20 +57,20 @@ fn own(journal: &Path, object: &Path, value: &str) {
     std::process::exit(signals.received().unwrap());
 }
 
-fn every_signal(object: &Path, value: &str) {
+fn every_signal(file: &Path, value: &str) {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
-        asked_to_stop(object, value, signal);
+        asked_to_stop(file, value, signal);
     }
-    killed(object, value);
+    killed(file, value);
 }
 
 /// An owner that a signal asked to stop has put the setting back when it ends.
-fn asked_to_stop(object: &Path, value: &str, signal: Signal) {
-    let old = read(object);
-    let mut owner = Owner::start(object, value);
-    assert_ne!(read(object), old);
+fn asked_to_stop(file: &Path, value: &str, signal: Signal) {
+    let old = read(file);
+    let mut owner = Owner::start(file, value);
+    assert_ne!(read(file), old);
     assert_eq!(owner.end(signal).code(), Some(signal.as_raw()));
-    assert_eq!(read(object), old, "after {signal:?}");
+    assert_eq!(read(file), old, "after {signal:?}");
     let left = fs::read_dir(&owner.journal)
         .unwrap()
         .filter(|e| e.as_ref().unwrap().path().is_file());
@@ -79,19 +79,19 @@ fn asked_to_stop(object: &Path, value: &str, signal: Signal) {
 
 /// An owner that was killed leaves the setting changed, and `restore_all` puts it back, but never
 /// while the owner lives.
-fn killed(object: &Path, value: &str) {
-    let old = read(object);
-    let mut owner = Owner::start(object, value);
-    let ours = read(object);
+fn killed(file: &Path, value: &str) {
+    let old = read(file);
+    let mut owner = Owner::start(file, value);
+    let ours = read(file);
     let alive = restore_all(&Roots::live(), &owner.journal).unwrap();
     assert_eq!(alive.items[0].outcome, Outcome::OwnerAlive);
-    assert_eq!(read(object), ours);
+    assert_eq!(read(file), ours);
     owner.end(Signal::KILL);
-    assert_eq!(read(object), ours);
+    assert_eq!(read(file), ours);
     let report = restore_all(&Roots::live(), &owner.journal).unwrap();
     assert!(report.is_complete(), "{report:?}");
     assert_eq!(report.items[0].outcome, Outcome::Restored);
-    assert_eq!(read(object), old);
+    assert_eq!(read(file), old);
     assert!(
         restore_all(&Roots::live(), &owner.journal)
             .unwrap()
@@ -100,8 +100,8 @@ fn killed(object: &Path, value: &str) {
     );
 }
 
-fn read(object: &Path) -> String {
-    fs::read_to_string(object).unwrap().trim().to_owned()
+fn read(file: &Path) -> String {
+    fs::read_to_string(file).unwrap().trim().to_owned()
 }
 
 struct Owner {
@@ -111,13 +111,13 @@ struct Owner {
 }
 
 impl Owner {
-    fn start(object: &Path, value: &str) -> Owner {
+    fn start(file: &Path, value: &str) -> Owner {
         let dir = tempfile::tempdir().unwrap();
         let journal = dir.path().join("restore");
         let mut command = Command::new(env::current_exe().unwrap());
         command
             .arg("own")
-            .args([&journal, object])
+            .args([&journal, file])
             .arg(value)
             .stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();

@@ -28,6 +28,7 @@ mod plan;
 mod profile;
 mod record;
 mod run;
+mod schedule;
 mod shared;
 mod time;
 mod windows;
@@ -41,6 +42,7 @@ pub use map::{Fit, Policy};
 pub use outcome::{ReplayOutcome, WindowSum};
 pub use plan::{Count, Discards, LaneBy, Mode, OnError, Plan, ShareBy, Target, Writes};
 pub use run::{RecordTo, check, leave, replay, spare_cpus};
+pub use schedule::{NoSchedule, keeps_schedule};
 
 #[cfg(test)]
 mod tests;

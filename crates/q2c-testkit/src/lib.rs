@@ -26,6 +26,20 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
+/// 1 MiB of pseudo-random bytes, the same in every call: the content of a file that is fit as a
+/// target.
+#[must_use]
+pub fn random_mib() -> Vec<u8> {
+    let mut x = 1_u64;
+    let words = (0..1 << 17).flat_map(|_| {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        x.to_le_bytes()
+    });
+    words.collect()
+}
+
 /// The path of a file of the public sample data. Where the file is absent, `test` is skipped and
 /// counted, and the result is `None`. `Q2C_SHARED_DATA` names the folder of the data. Without that
 /// variable the data is looked for beside the checkout.

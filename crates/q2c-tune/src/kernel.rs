@@ -115,11 +115,11 @@ pub(super) fn unavailable(
 
 fn why_not(tune: &Tune<'_>) -> Option<String> {
     let site = &tune.workload.site;
-    let Some(leaf) = &site.leaf else {
+    let Some(target_disk) = &site.target_disk else {
         return Some("no block device stands under the target".to_owned());
     };
-    if !leaf.below.is_empty() {
-        let disk = &leaf.disk.name;
+    if !target_disk.below.is_empty() {
+        let disk = &target_disk.disk.name;
         return Some(format!(
             "{disk} stands on other disks, and is not polled itself"
         ));
@@ -149,13 +149,13 @@ fn of_kernel(release: &str) -> Option<String> {
 /// Switches the kernel's polling on with this delay, until the guard is dropped. The error is the
 /// reason in words.
 fn hold(site: &Site, journal: Option<&Path>, delay: Delay) -> Result<Guard, String> {
-    let Some(leaf) = &site.leaf else {
+    let Some(target_disk) = &site.target_disk else {
         return Err("no block device stands under the target".to_owned());
     };
     let nowhere =
         "there is no folder for the journal of settings: neither XDG_STATE_HOME nor HOME is set";
     let journal = journal.ok_or_else(|| nowhere.to_owned())?;
-    let queue = leaf.disk.dir.join("queue");
+    let queue = target_disk.disk.dir.join("queue");
     let mut guard = Guard::new(&site.roots, journal).map_err(|e| e.to_string())?;
     set(&mut guard, &queue.join("io_poll"), "1").map_err(|why| {
         format!("{why}; the device has no poll queues (for NVMe: nvme.poll_queues=N on the kernel's command line, or as an option of the module)")
@@ -255,11 +255,11 @@ fn sleeps(
     site: &Site,
     run: impl FnOnce() -> Result<(), CellError>,
 ) -> Result<KernelSleeps, CellError> {
-    let Some(leaf) = &site.leaf else {
+    let Some(target_disk) = &site.target_disk else {
         return Ok(KernelSleeps::Unseen("no device".to_owned()));
     };
     let unseen = |error: ProbeError| Ok(KernelSleeps::Unseen(error.to_string()));
-    let probe = match KernelHybrid::attach(&site.roots, &leaf.disk) {
+    let probe = match KernelHybrid::attach(&site.roots, &target_disk.disk) {
         Ok(probe) => probe,
         Err(error) => return unseen(error),
     };
@@ -289,7 +289,7 @@ pub(super) fn was(ios: u64, interrupts: Option<u64>, switches_per_io: f64) -> Mo
 mod tests {
     use super::*;
     use q2c_host::Roots;
-    use q2c_host::block::{Disk, Leaf};
+    use q2c_host::block::{Disk, TargetDisk};
     use q2c_model::DevId;
     use std::fs;
 
@@ -317,7 +317,7 @@ mod tests {
         }
         Site {
             roots: Roots::live(),
-            leaf: Some(Leaf {
+            target_disk: Some(TargetDisk {
                 disk: Disk {
                     name: "nvme0n1".to_owned(),
                     dev: DevId::default(),

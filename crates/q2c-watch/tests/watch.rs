@@ -46,7 +46,7 @@ fn workload(engine: &str, background: &[&str]) -> Workload {
         sampler_cpu: Some(cpu(1)),
         site: Site {
             roots: Roots::live(),
-            leaf: None,
+            target_disk: None,
             idle_busy_cpus: 0.0,
         },
         clock: Clock::new(),

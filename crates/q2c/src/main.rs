@@ -5,8 +5,8 @@ mod args;
 mod commands;
 mod failure;
 mod media;
-mod opened;
 mod output;
+mod requests;
 mod workbench;
 
 use args::{Cli, Command};

@@ -3,13 +3,13 @@
 
 use crate::failure::{Fails, Failure};
 use crate::output::say;
-use crate::workbench::Workbench;
 use q2c_bench::interface::Interface;
 use q2c_bench::media::{Commands, Media, NoCommands, SpdkSite};
 use q2c_engine::Medium;
 use q2c_host::block::pci_address;
 use q2c_host::target::TargetError;
 use q2c_result::Exit;
+use q2c_workbench::workbench::Workbench;
 use q2c_workbench::workload::Site;
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ fn character_device(place: &Workbench) -> Result<(Medium, String), TargetError> 
         return Ok((place.workload.medium.clone(), target.path.clone()));
     }
     let open = place.namespace()?;
-    let name = open.generic.path().display().to_string();
+    let name = open.character_device.path().display().to_string();
     say(&format!(
         "io_uring_cmd: NVMe commands go to {name}, the character device of {}, past the block layer",
         target.path
@@ -76,10 +76,12 @@ fn character_device(place: &Workbench) -> Result<(Medium, String), TargetError> 
 }
 
 fn spdk(place: &Workbench) -> Result<SpdkSite, String> {
-    let Site { roots, leaf, .. } = &place.workload.site;
+    let Site {
+        roots, target_disk, ..
+    } = &place.workload.site;
     let address = match place.target.kind.as_str() {
         "pci" => Some(place.target.path.clone()),
-        _ => leaf.as_ref().and_then(pci_address),
+        _ => target_disk.as_ref().and_then(pci_address),
     };
     SpdkSite::find(roots, address.as_deref())
 }

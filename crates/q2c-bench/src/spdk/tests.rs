@@ -78,7 +78,7 @@ fn a_program_is_run_watched_and_read() {
     assert!(why[2].contains("one thread on each CPU"), "{why:?}");
     let site = Site {
         roots: stand.roots,
-        leaf: None,
+        target_disk: None,
         idle_busy_cpus: 0.0,
     };
     let place = Place {

@@ -1,6 +1,6 @@
 //! The interrupt lines of a disk and the CPUs that take them.
 
-use super::{Disk, Leaf};
+use super::{Disk, TargetDisk};
 use crate::{Roots, attr};
 use q2c_model::CpuId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,11 +32,11 @@ impl Interrupts {
     /// an empty list; then it cannot be proved that polling was not interrupted.
     /// # Errors
     /// `/proc/interrupts` cannot be read or has no header.
-    pub fn read(roots: &Roots, leaf: &Leaf) -> io::Result<Interrupts> {
+    pub fn read(roots: &Roots, target_disk: &TargetDisk) -> io::Result<Interrupts> {
         let text = fs::read_to_string(roots.proc("interrupts"))?;
         let all = parse(&text).ok_or_else(|| io::Error::other("no CPU header in interrupts"))?;
         let mut chosen: BTreeSet<u32> = BTreeSet::new();
-        for disk in leaf.disks() {
+        for disk in target_disk.disks() {
             chosen.extend(lines_of(roots, disk, &all));
         }
         let lines = all

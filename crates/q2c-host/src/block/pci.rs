@@ -1,6 +1,6 @@
 //! PCI addresses: domain, bus, device and function, as in `0000:04:00.0`.
 
-use super::Leaf;
+use super::TargetDisk;
 use crate::{Roots, attr};
 use std::path::Path;
 
@@ -23,13 +23,13 @@ pub fn is_pci_address(text: &str) -> bool {
 /// without an address of its own it is that of the first disk below that has one. `None` for disks
 /// that are not on PCI.
 #[must_use]
-pub fn pci_address(leaf: &Leaf) -> Option<String> {
+pub fn pci_address(target_disk: &TargetDisk) -> Option<String> {
     let of = |dir: &Path| {
         let names = dir.ancestors().map(attr::name);
         names.into_iter().find(|name| is_pci_address(name))
     };
-    let below = leaf.below.iter().find_map(|disk| of(&disk.dir));
-    of(&leaf.disk.dir).or(below)
+    let below = target_disk.below.iter().find_map(|disk| of(&disk.dir));
+    of(&target_disk.disk.dir).or(below)
 }
 
 /// The NUMA node of a PCI device; `None` where the machine has no nodes or does not tell.

@@ -1,7 +1,7 @@
 //! Checks of the kernel's build options, command line and limits.
 
+use super::facts::DoctorFacts;
 use super::finding::{Finding, write_line};
-use super::scene::Scene;
 use crate::kernel_config::KernelConfig;
 
 /// Build options that check every memory access or lock. They multiply the cost of an I/O.
@@ -28,8 +28,8 @@ fn no_config() -> &'static str {
 }
 
 /// Whether the kernel was built with the debugging checks of its developers, which slow every I/O.
-pub(super) fn debug(scene: &Scene) -> Option<Finding> {
-    let Some(config) = &scene.config else {
+pub(super) fn debug(facts: &DoctorFacts) -> Option<Finding> {
+    let Some(config) = &facts.config else {
         return Some(Finding::unknown(
             no_config(),
             "whether it checks itself at every I/O cannot be told",
@@ -54,8 +54,8 @@ pub(super) fn debug(scene: &Scene) -> Option<Finding> {
 }
 
 /// The rate of the tick, which interrupts polling threads and samples where CPU time went.
-pub(super) fn tick(scene: &Scene) -> Option<Finding> {
-    let Some(config) = &scene.config else {
+pub(super) fn tick(facts: &DoctorFacts) -> Option<Finding> {
+    let Some(config) = &facts.config else {
         return Some(Finding::unknown(
             no_config(),
             "how often the tick interrupts a busy CPU is not known",
@@ -76,8 +76,8 @@ pub(super) fn tick(scene: &Scene) -> Option<Finding> {
 }
 
 /// Whether the kernel measures the time in interrupts and softirqs, or only samples it.
-pub(super) fn irq_time(scene: &Scene) -> Option<Finding> {
-    let Some(config) = &scene.config else {
+pub(super) fn irq_time(facts: &DoctorFacts) -> Option<Finding> {
+    let Some(config) = &facts.config else {
         return Some(Finding::unknown(
             no_config(),
             "whether interrupt time is measured or sampled is not known",
@@ -97,8 +97,8 @@ pub(super) fn irq_time(scene: &Scene) -> Option<Finding> {
 }
 
 /// The preemption model: when a thread in the kernel may lose its CPU.
-pub(super) fn preempt(scene: &Scene) -> Option<Finding> {
-    let Some(model) = model(scene) else {
+pub(super) fn preempt(facts: &DoctorFacts) -> Option<Finding> {
+    let Some(model) = model(facts) else {
         return Some(Finding::unknown(
             "the kernel does not tell",
             "which preemption model is in force is not known",
@@ -126,8 +126,8 @@ pub(super) fn preempt(scene: &Scene) -> Option<Finding> {
 /// The preemption model in force. For a kernel that can change it (PREEMPT_DYNAMIC) and shows no
 /// debugfs, it is the one on the command line, or else the one the kernel was built with; a later
 /// change by root is not seen.
-fn model(scene: &Scene) -> Option<String> {
-    let told = scene.machine.preempt.clone()?;
+fn model(facts: &DoctorFacts) -> Option<String> {
+    let told = facts.machine.preempt.clone()?;
     if told != "PREEMPT_DYNAMIC" {
         return Some(told);
     }
@@ -141,14 +141,14 @@ fn model(scene: &Scene) -> Option<String> {
         let (_, model) = options.into_iter().find(|(name, _)| config.has(name))?;
         Some(model.to_owned())
     };
-    let booted = scene.command_line("preempt");
-    let built = || scene.config.as_ref().and_then(built);
+    let booted = facts.command_line("preempt");
+    let built = || facts.config.as_ref().and_then(built);
     Some(booted.or_else(built).unwrap_or(told))
 }
 
 /// Items of the kernel's command line that change measured results.
-pub(super) fn command_line(scene: &Scene) -> Option<Finding> {
-    let items = scene.machine.other.iter().filter_map(|(key, value)| {
+pub(super) fn command_line(facts: &DoctorFacts) -> Option<Finding> {
+    let items = facts.machine.other.iter().filter_map(|(key, value)| {
         let key = key.strip_prefix("command line ")?;
         Some(match value.is_empty() {
             true => key.to_owned(),
@@ -160,7 +160,7 @@ pub(super) fn command_line(scene: &Scene) -> Option<Finding> {
         true => "nothing that changes what is measured".to_owned(),
         false => items.join(" "),
     };
-    Some(match scene.command_line("idle").as_deref() {
+    Some(match facts.command_line("idle").as_deref() {
         Some("poll") => Finding::warn(
             found,
             "idle CPUs spin and never sleep: interrupts look faster than elsewhere, siblings are slowed",
@@ -173,8 +173,8 @@ pub(super) fn command_line(scene: &Scene) -> Option<Finding> {
 }
 
 /// Whether huge pages are set aside, which SPDK needs.
-pub(super) fn hugepages(scene: &Scene) -> Option<Finding> {
-    let text = scene.proc("meminfo")?;
+pub(super) fn hugepages(facts: &DoctorFacts) -> Option<Finding> {
+    let text = facts.proc("meminfo")?;
     let line = text
         .lines()
         .find_map(|l| l.strip_prefix("HugePages_Total:"))?;
@@ -192,10 +192,10 @@ pub(super) fn hugepages(scene: &Scene) -> Option<Finding> {
 }
 
 /// Whether libaio contexts find room below the limit that all contexts of the machine share.
-pub(super) fn aio(scene: &Scene) -> Option<Finding> {
+pub(super) fn aio(facts: &DoctorFacts) -> Option<Finding> {
     /// Requests of 128 jobs at depth 128, twice.
     const ENOUGH: u64 = 32_768;
-    let number = |name: &str| scene.proc(&format!("sys/fs/{name}"))?.parse::<u64>().ok();
+    let number = |name: &str| facts.proc(&format!("sys/fs/{name}"))?.parse::<u64>().ok();
     let (used, limit) = (number("aio-nr")?, number("aio-max-nr")?);
     let found = format!("{used} of {limit} libaio requests are set aside");
     Some(match limit.saturating_sub(used) >= ENOUGH {

@@ -1,19 +1,19 @@
 //! Checks of the CPUs: frequency, SMT, isolation, and other load.
 
+use super::facts::DoctorFacts;
 use super::finding::{Finding, write_line};
-use super::scene::Scene;
 use crate::cpu_list;
 
 /// The frequency governor. One that follows the load favours polling, whose load is constant.
-pub(super) fn governor(scene: &Scene) -> Option<Finding> {
+pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
     const ALL: &str = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
-    let Some(governor) = &scene.machine.governor else {
+    let Some(governor) = &facts.machine.governor else {
         return Some(Finding::unknown(
             "no cpufreq driver",
             "the frequency is set elsewhere (firmware or hypervisor) and cannot be told",
         ));
     };
-    if let Some(clock) = fixed_clock(scene) {
+    if let Some(clock) = fixed_clock(facts) {
         return Some(Finding::pass(
             format!("{governor}, and every CPU is held at {clock} kHz"),
             "the frequency cannot follow the load",
@@ -30,18 +30,18 @@ pub(super) fn governor(scene: &Scene) -> Option<Finding> {
 
 /// The only frequency, in kHz, that the limits of all CPUs allow; `None` when they allow more than
 /// one.
-fn fixed_clock(scene: &Scene) -> Option<String> {
+fn fixed_clock(facts: &DoctorFacts) -> Option<String> {
     let [least, most] =
-        ["min", "max"].map(|end| scene.of_cpus(&format!("cpufreq/scaling_{end}_freq")));
+        ["min", "max"].map(|end| facts.of_cpus(&format!("cpufreq/scaling_{end}_freq")));
     let first = least.first()?.clone();
-    let complete = least.len() == scene.online().len() && most.len() == least.len();
+    let complete = least.len() == facts.online().len() && most.len() == least.len();
     (complete && least.iter().chain(&most).all(|f| *f == first)).then_some(first)
 }
 
 /// The hint by which the processor itself chooses its clock. Not every governor overrules it.
-pub(super) fn preference(scene: &Scene) -> Option<Finding> {
+pub(super) fn preference(facts: &DoctorFacts) -> Option<Finding> {
     const ALL: &str = "/sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference";
-    let mut hints = scene.of_cpus("cpufreq/energy_performance_preference");
+    let mut hints = facts.of_cpus("cpufreq/energy_performance_preference");
     hints.sort();
     hints.dedup();
     let found = hints.join(", ");
@@ -58,14 +58,14 @@ pub(super) fn preference(scene: &Scene) -> Option<Finding> {
 
 /// Frequency boost. It lasts only while few cores are busy, so throughput may fall over many jobs
 /// because the clock falls.
-pub(super) fn boost(scene: &Scene) -> Option<Finding> {
+pub(super) fn boost(facts: &DoctorFacts) -> Option<Finding> {
     const INTEL: &str = "devices/system/cpu/intel_pstate/no_turbo";
     const OTHERS: &str = "devices/system/cpu/cpufreq/boost";
-    let intel = scene
+    let intel = facts
         .sys(INTEL)
         .map(|v| (v == "0", write_line("1", &format!("/sys/{INTEL}"))));
     let others = || {
-        scene
+        facts
             .sys(OTHERS)
             .map(|v| (v == "1", write_line("0", &format!("/sys/{OTHERS}"))))
     };
@@ -81,12 +81,12 @@ pub(super) fn boost(scene: &Scene) -> Option<Finding> {
 }
 
 /// SMT: jobs on siblings share a core.
-pub(super) fn smt(scene: &Scene) -> Option<Finding> {
-    Some(match scene.machine.threads_per_core {
+pub(super) fn smt(facts: &DoctorFacts) -> Option<Finding> {
+    Some(match facts.machine.threads_per_core {
         None => Finding::unknown("the kernel does not tell", "whether jobs share a core is not known"),
         Some(1) => Finding::pass("one thread per core", "jobs do not share a core"),
-        Some(n) if apart(scene) => Finding::pass(
-            format!("{n} threads per core; the jobs' CPUs {} are on cores of their own", cpu_list::show(&scene.jobs)),
+        Some(n) if apart(facts) => Finding::pass(
+            format!("{n} threads per core; the jobs' CPUs {} are on cores of their own", cpu_list::show(&facts.jobs)),
             "jobs do not share a core with each other; other tasks may run on the siblings",
         ),
         Some(n) => Finding::warn(
@@ -97,19 +97,19 @@ pub(super) fn smt(scene: &Scene) -> Option<Finding> {
 }
 
 /// Whether jobs' CPUs are named and no two of them are on one core.
-fn apart(scene: &Scene) -> bool {
+fn apart(facts: &DoctorFacts) -> bool {
     let lone = |job: &q2c_model::CpuId| {
-        let cpu = scene.topology.cpu(*job)?;
-        let on_core = scene.jobs.iter().filter(|j| cpu.siblings.contains(j));
+        let cpu = facts.topology.cpu(*job)?;
+        let on_core = facts.jobs.iter().filter(|j| cpu.siblings.contains(j));
         Some(on_core.count() == 1)
     };
-    !scene.jobs.is_empty() && scene.jobs.iter().all(|j| lone(j) == Some(true))
+    !facts.jobs.is_empty() && facts.jobs.iter().all(|j| lone(j) == Some(true))
 }
 
 /// Isolated and tickless CPUs, which do not compare with the others.
-pub(super) fn isolated(scene: &Scene) -> Option<Finding> {
+pub(super) fn isolated(facts: &DoctorFacts) -> Option<Finding> {
     let list = |name: &str| {
-        let text = scene
+        let text = facts
             .sys(&format!("devices/system/cpu/{name}"))
             .filter(|t| t != "(null)");
         text.and_then(|t| cpu_list::parse(&t)).unwrap_or_default()
@@ -139,8 +139,8 @@ fn shown(cpus: &[q2c_model::CpuId]) -> String {
 }
 
 /// The load of the last minute. Work of others counts as that of the jobs in whole-machine CPU.
-pub(super) fn load(scene: &Scene) -> Option<Finding> {
-    let text = scene.proc("loadavg")?;
+pub(super) fn load(facts: &DoctorFacts) -> Option<Finding> {
+    let text = facts.proc("loadavg")?;
     let one_minute: f64 = text.split_whitespace().next()?.parse().ok()?;
     let found = format!("load of the last minute: {one_minute:.2}");
     Some(match one_minute < 0.5 {
@@ -153,8 +153,8 @@ pub(super) fn load(scene: &Scene) -> Option<Finding> {
 }
 
 /// The share of CPU time since boot that the hypervisor gave to others.
-pub(super) fn steal(scene: &Scene) -> Option<Finding> {
-    let text = scene.proc("stat")?;
+pub(super) fn steal(facts: &DoctorFacts) -> Option<Finding> {
+    let text = facts.proc("stat")?;
     let line = text.lines().find_map(|l| l.strip_prefix("cpu "))?;
     let counts: Vec<u64> = line
         .split_whitespace()

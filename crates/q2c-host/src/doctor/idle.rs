@@ -1,7 +1,7 @@
 //! Checks of idle states and of how idle time is counted.
 
+use super::facts::DoctorFacts;
 use super::finding::Finding;
-use super::scene::Scene;
 use crate::attr;
 
 /// Microseconds. Exit latencies up to this are small compared with the time of the fastest device.
@@ -9,15 +9,15 @@ const SHALLOW: u64 = 10;
 
 /// The deepest idle state. Deep states lengthen every wake-up, which costs interrupts and sleeps,
 /// but never polling.
-pub(super) fn states(scene: &Scene) -> Option<Finding> {
-    let states = &scene.machine.idle_states;
+pub(super) fn states(facts: &DoctorFacts) -> Option<Finding> {
+    let states = &facts.machine.idle_states;
     if states.is_empty() {
         return Some(Finding::unknown(
             "no cpuidle states",
             "how deep an idle CPU sleeps is set elsewhere and cannot be told",
         ));
     }
-    let off = switched_off(scene);
+    let off = switched_off(facts);
     let open = states.iter().filter(|(name, _)| !off.contains(name));
     let Some((deepest, latency)) = open.max_by_key(|(_, latency)| *latency) else {
         return Some(Finding::pass(
@@ -37,14 +37,14 @@ pub(super) fn states(scene: &Scene) -> Option<Finding> {
 }
 
 /// Names of the states that are switched off on every CPU.
-fn switched_off(scene: &Scene) -> Vec<String> {
-    let folder = |cpu| attr::entries(&scene.roots.cpu(cpu, "cpuidle"));
+fn switched_off(facts: &DoctorFacts) -> Vec<String> {
+    let folder = |cpu| attr::entries(&facts.roots.cpu(cpu, "cpuidle"));
     let off = |cpu| {
         let states = folder(cpu).into_iter();
         let off = states.filter(|s| attr::text(&s.join("disable")).is_some_and(|v| v != "0"));
         off.filter_map(|s| attr::text(&s.join("name"))).collect()
     };
-    let mut cpus = scene.online().iter().map(|&cpu| off(cpu));
+    let mut cpus = facts.online().iter().map(|&cpu| off(cpu));
     let first: Vec<String> = cpus.next().unwrap_or_default();
     cpus.fold(first, |both, one: Vec<String>| {
         both.into_iter().filter(|name| one.contains(name)).collect()
@@ -52,9 +52,9 @@ fn switched_off(scene: &Scene) -> Vec<String> {
 }
 
 /// The governor that chooses the idle state, and whether it spins before the CPU sleeps.
-pub(super) fn governor(scene: &Scene) -> Option<Finding> {
-    let spin_ns = scene.sys("module/haltpoll/parameters/guest_halt_poll_ns");
-    let Some(governor) = scene.machine.idle_governor.as_deref() else {
+pub(super) fn governor(facts: &DoctorFacts) -> Option<Finding> {
+    let spin_ns = facts.sys("module/haltpoll/parameters/guest_halt_poll_ns");
+    let Some(governor) = facts.machine.idle_governor.as_deref() else {
         return Some(Finding::unknown(
             "no cpuidle governor",
             "who chooses idle states cannot be told",
@@ -76,15 +76,15 @@ pub(super) fn governor(scene: &Scene) -> Option<Finding> {
 }
 
 /// Whether idle time in `/proc/stat` is exact, which the CPU accounting needs.
-pub(super) fn accounting(scene: &Scene) -> Option<Finding> {
-    if scene.command_line("nohz").is_some_and(|v| v == "off") {
+pub(super) fn accounting(facts: &DoctorFacts) -> Option<Finding> {
+    if facts.command_line("nohz").is_some_and(|v| v == "off") {
         return Some(Finding::invalidates(
             &["cpu", "kiops-per-core"],
             "nohz=off on the kernel command line",
             "idle time in /proc/stat is counted by ticks: work between ticks is missed, and KIOPS/core is wrong",
         ).fix("remove nohz=off from the kernel command line and reboot"));
     }
-    let driver = scene.machine.idle_driver.as_deref().unwrap_or("none");
+    let driver = facts.machine.idle_driver.as_deref().unwrap_or("none");
     Some(Finding::pass(
         format!("tickless idle, cpuidle driver {driver}"),
         "busy CPU comes from /proc/stat idle, exact to 10 ms per CPU and window",

@@ -1,23 +1,23 @@
 //! Checks of the device's interrupts and of where completions run.
 
+use super::facts::DoctorFacts;
 use super::finding::Finding;
-use super::scene::Scene;
 use crate::block::{Interrupts, IrqLine};
 use crate::{attr, cpu_list};
 use q2c_model::CpuId;
 
 /// The CPUs that take the device's interrupts.
-pub(super) fn placement(scene: &Scene) -> Option<Finding> {
-    let leaf = scene.leaf.as_ref()?;
-    let name = &leaf.disk.name;
-    let read = Interrupts::read(scene.roots, leaf).ok();
+pub(super) fn placement(facts: &DoctorFacts) -> Option<Finding> {
+    let target_disk = facts.target_disk.as_ref()?;
+    let name = &target_disk.disk.name;
+    let read = Interrupts::read(facts.roots, target_disk).ok();
     let Some(lines) = read.filter(|i| !i.lines.is_empty()) else {
         return Some(Finding::unknown(
             format!("no interrupt line of {name} was found"),
             "whether polled I/O was interrupted cannot be proved by counting",
         ));
     };
-    let (cpus, how) = routed(scene, &lines);
+    let (cpus, how) = routed(facts, &lines);
     let found = format!(
         "{} of {name} {how} {}",
         shown(&lines),
@@ -27,7 +27,7 @@ pub(super) fn placement(scene: &Scene) -> Option<Finding> {
             format!("CPUs {}", cpu_list::show(&cpus))
         }
     );
-    Some(one_or_many(scene, &cpus, found))
+    Some(one_or_many(facts, &cpus, found))
 }
 
 fn shown(lines: &Interrupts) -> String {
@@ -37,13 +37,13 @@ fn shown(lines: &Interrupts) -> String {
 
 /// The CPUs of the lines in use: those to which the kernel routes them now, or, if it does not
 /// tell, those that took their interrupts so far; and the verb for the sentence.
-fn routed(scene: &Scene, lines: &Interrupts) -> (Vec<CpuId>, &'static str) {
+fn routed(facts: &DoctorFacts, lines: &Interrupts) -> (Vec<CpuId>, &'static str) {
     let used = lines
         .lines
         .iter()
         .filter(|l| l.counts.values().any(|&n| n > 0));
     let route = |line: &IrqLine| {
-        let list = scene.proc(&format!("irq/{}/effective_affinity_list", line.irq))?;
+        let list = facts.proc(&format!("irq/{}/effective_affinity_list", line.irq))?;
         cpu_list::parse(&list)
     };
     let routes: Option<Vec<Vec<CpuId>>> = used.map(route).collect();
@@ -56,9 +56,9 @@ fn routed(scene: &Scene, lines: &Interrupts) -> (Vec<CpuId>, &'static str) {
     (cpus, how)
 }
 
-fn one_or_many(scene: &Scene, cpus: &[CpuId], found: String) -> Finding {
+fn one_or_many(facts: &DoctorFacts, cpus: &[CpuId], found: String) -> Finding {
     match cpus {
-        [one] if scene.online().len() > 1 => Finding::warn(
+        [one] if facts.online().len() > 1 => Finding::warn(
             found,
             &format!(
                 "all interrupts go to {one}: a job there runs at another speed than elsewhere; calibrate, record and \
@@ -70,8 +70,8 @@ fn one_or_many(scene: &Scene, cpus: &[CpuId], found: String) -> Finding {
 }
 
 /// Whether irqbalance runs: it moves interrupts in the middle of a run.
-pub(super) fn balancer(scene: &Scene) -> Option<Finding> {
-    let processes = std::fs::read_dir(&scene.roots.proc).ok()?;
+pub(super) fn balancer(facts: &DoctorFacts) -> Option<Finding> {
+    let processes = std::fs::read_dir(&facts.roots.proc).ok()?;
     let is_it =
         |dir: std::path::PathBuf| attr::text(&dir.join("comm")).is_some_and(|c| c == "irqbalance");
     let running = processes.filter_map(|e| Some(e.ok()?.path())).any(is_it);
@@ -86,8 +86,8 @@ pub(super) fn balancer(scene: &Scene) -> Option<Finding> {
 
 /// Where completions run, by `rq_affinity`: with 0 on the CPU of the interrupt, with 1 near the
 /// submitter, with 2 on the submitter's CPU.
-pub(super) fn completion(scene: &Scene) -> Option<Finding> {
-    let (_, value) = scene.queue("rq_affinity")?;
+pub(super) fn completion(facts: &DoctorFacts) -> Option<Finding> {
+    let (_, value) = facts.queue("rq_affinity")?;
     let place = match value.as_str() {
         "0" => "on the CPU that takes the interrupt",
         "1" => "on a CPU that shares a cache with the submitter's",
@@ -107,11 +107,11 @@ pub(super) fn completion(scene: &Scene) -> Option<Finding> {
 
 /// Whether the kernel manages the lines' CPUs itself. Other lines may be moved by a balancer or a
 /// user.
-pub(super) fn managed(scene: &Scene) -> Option<Finding> {
-    let lines = used_lines(scene)?;
+pub(super) fn managed(facts: &DoctorFacts) -> Option<Finding> {
+    let lines = used_lines(facts)?;
     let state = |line: &IrqLine| {
         let path = format!("kernel/debug/irq/irqs/{}", line.irq);
-        Some(scene.sys(&path)?.contains("IRQD_AFFINITY_MANAGED"))
+        Some(facts.sys(&path)?.contains("IRQD_AFFINITY_MANAGED"))
     };
     let told: Option<Vec<bool>> = lines.iter().map(state).collect();
     Some(match told {
@@ -131,8 +131,8 @@ pub(super) fn managed(scene: &Scene) -> Option<Finding> {
 }
 
 /// Whether other devices share the lines: such a line counts the interrupts of all of them.
-pub(super) fn shared(scene: &Scene) -> Option<Finding> {
-    let lines = used_lines(scene)?;
+pub(super) fn shared(facts: &DoctorFacts) -> Option<Finding> {
+    let lines = used_lines(facts)?;
     let shared: Vec<String> = lines
         .iter()
         .filter(|l| l.name.contains(", "))
@@ -153,8 +153,8 @@ pub(super) fn shared(scene: &Scene) -> Option<Finding> {
 
 /// The device's lines that took at least one interrupt; `None` where there is no device or no such
 /// line.
-fn used_lines(scene: &Scene) -> Option<Vec<IrqLine>> {
-    let all = Interrupts::read(scene.roots, scene.leaf.as_ref()?).ok()?;
+fn used_lines(facts: &DoctorFacts) -> Option<Vec<IrqLine>> {
+    let all = Interrupts::read(facts.roots, facts.target_disk.as_ref()?).ok()?;
     let used: Vec<IrqLine> = all
         .lines
         .into_iter()

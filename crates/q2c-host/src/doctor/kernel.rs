@@ -1,21 +1,21 @@
 //! Checks of what the kernel allows and offers.
 
+use super::facts::{DoctorFacts, RingProbe};
 use super::finding::{Finding, write_line};
-use super::scene::{RingProbe, Scene};
 
 /// Whether rings can be made. A sysctl may forbid io_uring, or a container's filter may refuse it,
 /// which only a try shows.
-pub(super) fn io_uring(scene: &Scene) -> Option<Finding> {
+pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
     const GONE: &str =
         "no io_uring method can run: interrupt, poll, hybrid and sqpoll on io_uring are left out";
     const URING: &[&str] = &["io_uring", "io_uring_cmd"];
     const SYSCTL: &str = "/proc/sys/kernel/io_uring_disabled";
-    let sysctl = scene.proc("sys/kernel/io_uring_disabled");
+    let sysctl = facts.proc("sys/kernel/io_uring_disabled");
     let shown = sysctl
         .as_deref()
         .map_or("no sysctl".to_owned(), |v| format!("io_uring_disabled={v}"));
     let forbidden = |found| Finding::invalidates(URING, found, GONE).fix(write_line("0", SYSCTL));
-    Some(match (&scene.ring, sysctl.as_deref()) {
+    Some(match (&facts.ring, sysctl.as_deref()) {
         (Some(RingProbe::Works), _) => Finding::pass(
             format!("a ring came up ({shown})"),
             "io_uring methods can run",
@@ -35,19 +35,19 @@ pub(super) fn io_uring(scene: &Scene) -> Option<Finding> {
         (None, Some("0")) => {
             Finding::pass(shown, "the kernel allows io_uring; a ring was not tried")
         }
-        (None, _) if scene.version() >= (5, 1) => Finding::unknown(
+        (None, _) if facts.version() >= (5, 1) => Finding::unknown(
             shown,
             "the kernel is new enough for io_uring; a ring was not tried",
         ),
-        (None, _) => Finding::invalidates(URING, format!("kernel {}", scene.machine.kernel), GONE),
+        (None, _) => Finding::invalidates(URING, format!("kernel {}", facts.machine.kernel), GONE),
     })
 }
 
 /// The limit of locked memory. Registered buffers, and rings before Linux 5.12, count against it.
-pub(super) fn memlock(scene: &Scene) -> Option<Finding> {
+pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
     /// Enough for 1024 buffers of 64 KiB.
     const ENOUGH: u64 = 64 << 20;
-    let limits = scene.proc("self/limits")?;
+    let limits = facts.proc("self/limits")?;
     let line = limits
         .lines()
         .find_map(|l| l.strip_prefix("Max locked memory"))?;
@@ -67,9 +67,9 @@ pub(super) fn memlock(scene: &Scene) -> Option<Finding> {
 }
 
 /// Whether the kernel has hybrid polling by `io_poll_delay`, with preadv2 and RWF_HIPRI.
-pub(super) fn hybrid_kernel(scene: &Scene) -> Option<Finding> {
-    let found = format!("kernel {}", scene.machine.kernel);
-    Some(match scene.version() {
+pub(super) fn hybrid_kernel(facts: &DoctorFacts) -> Option<Finding> {
+    let found = format!("kernel {}", facts.machine.kernel);
+    Some(match facts.version() {
         (0, 0) => Finding::unknown(found, "whether hybrid-kernel exists is not known"),
         (4, 10..) | (5, 0..=18) => Finding::pass(
             found,
@@ -90,9 +90,9 @@ pub(super) fn hybrid_kernel(scene: &Scene) -> Option<Finding> {
 }
 
 /// Whether the kernel has hybrid polling in io_uring (IORING_SETUP_HYBRID_IOPOLL).
-pub(super) fn hybrid_uring(scene: &Scene) -> Option<Finding> {
-    let found = format!("kernel {}", scene.machine.kernel);
-    Some(match scene.version() {
+pub(super) fn hybrid_uring(facts: &DoctorFacts) -> Option<Finding> {
+    let found = format!("kernel {}", facts.machine.kernel);
+    Some(match facts.version() {
         (0, 0) => Finding::unknown(found, "whether hybrid-uring exists is not known"),
         version if version >= (6, 13) => {
             Finding::pass(found, "hybrid-uring exists (IORING_SETUP_HYBRID_IOPOLL)")
@@ -102,9 +102,9 @@ pub(super) fn hybrid_uring(scene: &Scene) -> Option<Finding> {
 }
 
 /// Whether the kernel has DEFER_TASKRUN. Without it a completion wakes the sleeping thread early.
-pub(super) fn defer_taskrun(scene: &Scene) -> Option<Finding> {
-    let found = format!("kernel {}", scene.machine.kernel);
-    Some(match scene.version() {
+pub(super) fn defer_taskrun(facts: &DoctorFacts) -> Option<Finding> {
+    let found = format!("kernel {}", facts.machine.kernel);
+    Some(match facts.version() {
         (0, 0) => Finding::unknown(found, "whether completions can be deferred is not known"),
         version if version >= (6, 1) => Finding::pass(
             found,
@@ -120,8 +120,8 @@ pub(super) fn defer_taskrun(scene: &Scene) -> Option<Finding> {
 
 /// The mitigations in force. They make system calls and context switches slower, which costs
 /// interrupts more than polling.
-pub(super) fn mitigations(scene: &Scene) -> Option<Finding> {
-    let named = scene
+pub(super) fn mitigations(facts: &DoctorFacts) -> Option<Finding> {
+    let named = facts
         .machine
         .other
         .iter()

@@ -1,17 +1,17 @@
 //! Checks of NUMA: where the device is, seen from the CPUs.
 
+use super::facts::DoctorFacts;
 use super::finding::{Finding, write_line};
-use super::scene::Scene;
 use crate::cpu_list;
 use crate::topology::device_node;
 use q2c_model::CpuId;
 
 /// Whether the jobs' CPUs are on the device's node.
-pub(super) fn node(scene: &Scene) -> Option<Finding> {
-    let leaf = scene.leaf.as_ref()?;
-    let name = &leaf.disk.name;
-    if scene.topology.nodes.len() < 2 {
-        return Some(match scene.topology.nodes.is_empty() {
+pub(super) fn node(facts: &DoctorFacts) -> Option<Finding> {
+    let target_disk = facts.target_disk.as_ref()?;
+    let name = &target_disk.disk.name;
+    if facts.topology.nodes.len() < 2 {
+        return Some(match facts.topology.nodes.is_empty() {
             true => Finding::unknown(
                 "the kernel tells no nodes",
                 "whether memory is remote cannot be told",
@@ -22,51 +22,51 @@ pub(super) fn node(scene: &Scene) -> Option<Finding> {
             ),
         });
     }
-    let Some(node) = device_node(scene.roots, leaf) else {
+    let Some(node) = device_node(facts.roots, target_disk) else {
         return Some(Finding::unknown(
             format!("the node of {name} is not told"),
             "jobs cannot be placed near to it: take CPUs of one node and compare with the other",
         ));
     };
-    let far: Vec<CpuId> = scene
+    let remote: Vec<CpuId> = facts
         .jobs
         .iter()
         .copied()
-        .filter(|&c| !on(scene, c, node))
+        .filter(|&c| !on(facts, c, node))
         .collect();
-    let near: Vec<CpuId> = scene
+    let local: Vec<CpuId> = facts
         .online()
         .iter()
         .copied()
-        .filter(|&c| on(scene, c, node))
+        .filter(|&c| on(facts, c, node))
         .collect();
-    let found = format!("{name} is on node {node} (CPUs {})", cpu_list::show(&near));
-    Some(match far.is_empty() {
+    let found = format!("{name} is on node {node} (CPUs {})", cpu_list::show(&local));
+    Some(match remote.is_empty() {
         true => Finding::pass(
             found,
             "jobs there reach it without crossing sockets; further ones do",
         ),
         false => Finding::warn(
-            format!("{found}; jobs on CPUs {}", cpu_list::show(&far)),
+            format!("{found}; jobs on CPUs {}", cpu_list::show(&remote)),
             "those jobs reach device and buffers over the link between nodes: higher latency, less bandwidth",
         ),
     })
 }
 
-fn on(scene: &Scene, cpu: CpuId, node: u32) -> bool {
-    scene
+fn on(facts: &DoctorFacts, cpu: CpuId, node: u32) -> bool {
+    facts
         .topology
         .cpu(cpu)
         .is_some_and(|c| c.node == Some(node))
 }
 
 /// NUMA balancing: the kernel moves memory between nodes during a run.
-pub(super) fn balancing(scene: &Scene) -> Option<Finding> {
+pub(super) fn balancing(facts: &DoctorFacts) -> Option<Finding> {
     const SWITCH: &str = "sys/kernel/numa_balancing";
-    if scene.topology.nodes.len() < 2 {
+    if facts.topology.nodes.len() < 2 {
         return None;
     }
-    let value = scene.proc(SWITCH)?;
+    let value = facts.proc(SWITCH)?;
     let found = format!("numa_balancing={value}");
     Some(match value.as_str() {
         "0" => Finding::pass(found, "memory stays where it was allocated"),

@@ -1,41 +1,41 @@
 //! Checks of the settings of the NVMe driver and the drive. They are left out where the disk is no
 //! NVMe namespace.
 
+use super::facts::DoctorFacts;
 use super::finding::{Finding, write_line};
 use super::queue::POLLED;
-use super::scene::Scene;
 use crate::attr;
 use std::path::PathBuf;
 
 const ON_BOOT: &str = "on the kernel command line, and reboot";
 
-fn disk<'a>(scene: &'a Scene) -> Option<&'a str> {
-    let name = scene.leaf.as_ref()?.disk.name.as_str();
+fn disk<'a>(facts: &'a DoctorFacts) -> Option<&'a str> {
+    let name = facts.target_disk.as_ref()?.disk.name.as_str();
     name.starts_with("nvme").then_some(name)
 }
 
-fn parameter(scene: &Scene, module: &str, name: &str) -> Option<String> {
-    scene.sys(&format!("module/{module}/parameters/{name}"))
+fn parameter(facts: &DoctorFacts, module: &str, name: &str) -> Option<String> {
+    facts.sys(&format!("module/{module}/parameters/{name}"))
 }
 
 /// The controller's folder: the nearest one above the namespace that has a `state`.
-fn controller(scene: &Scene) -> Option<PathBuf> {
-    let dirs = scene.device_dirs();
+fn controller(facts: &DoctorFacts) -> Option<PathBuf> {
+    let dirs = facts.device_dirs();
     dirs.into_iter().find(|d| d.join("state").is_file())
 }
 
 /// Hardware queues that the driver reserves for polling and for writes.
-pub(super) fn queues(scene: &Scene) -> Option<Finding> {
-    let disk = disk(scene)?;
-    let Some(poll) = parameter(scene, "nvme", "poll_queues") else {
+pub(super) fn queues(facts: &DoctorFacts) -> Option<Finding> {
+    let disk = disk(facts)?;
+    let Some(poll) = parameter(facts, "nvme", "poll_queues") else {
         return Some(Finding::unknown(
             "the driver tells no poll_queues",
             "whether it has poll queues shows io_poll alone",
         ));
     };
-    let write = parameter(scene, "nvme", "write_queues").unwrap_or_else(|| "not told".to_owned());
+    let write = parameter(facts, "nvme", "write_queues").unwrap_or_else(|| "not told".to_owned());
     let found = format!("nvme.poll_queues={poll}, write_queues={write}");
-    let polls = scene.queue("io_poll").is_some_and(|(_, v)| v == "1");
+    let polls = facts.queue("io_poll").is_some_and(|(_, v)| v == "1");
     Some(match (poll.as_str(), polls) {
         ("0", false) => Finding::invalidates(
             POLLED,
@@ -60,25 +60,25 @@ pub(super) fn queues(scene: &Scene) -> Option<Finding> {
             "1",
             &format!(
                 "/sys/class/nvme/{}/reset_controller",
-                controller_name(scene, disk)
+                controller_name(facts, disk)
             ),
         )),
     })
 }
 
-fn controller_name(scene: &Scene, disk: &str) -> String {
-    match controller(scene) {
+fn controller_name(facts: &DoctorFacts, disk: &str) -> String {
+    match controller(facts) {
         Some(dir) => attr::name(&dir),
         None => disk.rsplit_once('n').map_or(disk, |(c, _)| c).to_owned(),
     }
 }
 
 /// Autonomous power states, in which a drive may sleep between requests.
-pub(super) fn power(scene: &Scene) -> Option<Finding> {
-    disk(scene)?;
+pub(super) fn power(facts: &DoctorFacts) -> Option<Finding> {
+    disk(facts)?;
     let own =
-        controller(scene).and_then(|d| attr::text(&d.join("power/pm_qos_latency_tolerance_us")));
-    let default = parameter(scene, "nvme_core", "default_ps_max_latency_us");
+        controller(facts).and_then(|d| attr::text(&d.join("power/pm_qos_latency_tolerance_us")));
+    let default = parameter(facts, "nvme_core", "default_ps_max_latency_us");
     let Some(us) = own.or(default) else {
         return Some(Finding::unknown(
             "the driver tells no latency tolerance",
@@ -97,9 +97,9 @@ pub(super) fn power(scene: &Scene) -> Option<Finding> {
 }
 
 /// The controller's state. While it resets, connects or is removed, measured numbers are worthless.
-pub(super) fn state(scene: &Scene) -> Option<Finding> {
-    disk(scene)?;
-    let state = attr::text(&controller(scene)?.join("state"))?;
+pub(super) fn state(facts: &DoctorFacts) -> Option<Finding> {
+    disk(facts)?;
+    let state = attr::text(&controller(facts)?.join("state"))?;
     Some(match state.as_str() {
         "live" => Finding::pass(state, "the controller is in service"),
         _ => Finding::invalidates(

@@ -1,7 +1,7 @@
 //! Checks of the request queue of the target's disk.
 
+use super::facts::DoctorFacts;
 use super::finding::{Finding, write_line};
-use super::scene::Scene;
 use crate::attr;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,15 +15,15 @@ fn path(disk: &str, attribute: &str) -> String {
 
 /// Whether the disk has poll queues. Without them "polled" requests are completed by interrupts or
 /// refused.
-pub(super) fn poll_queues(scene: &Scene) -> Option<Finding> {
-    let (disk, value) = scene.queue("io_poll")?;
+pub(super) fn poll_queues(facts: &DoctorFacts) -> Option<Finding> {
+    let (disk, value) = facts.queue("io_poll")?;
     if value == "1" {
         return Some(Finding::pass(
             format!("{disk}: io_poll=1"),
             "requests can be polled in the kernel",
         ));
     }
-    let means = match scene.version() {
+    let means = match facts.version() {
         v if v >= (6, 12) => {
             "IOPOLL fails with EOPNOTSUPP: poll and hybrid spin on the completion ring, and the device \
                               still interrupts; results say so"
@@ -66,9 +66,9 @@ fn driver_option(disk: &str) -> Option<&'static str> {
 
 /// The I/O scheduler. It costs a lock per request; for a disk with one hardware queue the kernel
 /// selects one by itself.
-pub(super) fn scheduler(scene: &Scene) -> Option<Finding> {
-    let disk = &scene.leaf.as_ref()?.disk.name;
-    let Some(name) = scene
+pub(super) fn scheduler(facts: &DoctorFacts) -> Option<Finding> {
+    let disk = &facts.target_disk.as_ref()?.disk.name;
+    let Some(name) = facts
         .target
         .and_then(|t| t.device.as_ref()?.scheduler.clone())
     else {
@@ -87,8 +87,8 @@ pub(super) fn scheduler(scene: &Scene) -> Option<Finding> {
 }
 
 /// Merging. The search for requests to merge costs CPU, and random I/O gains nothing from it.
-pub(super) fn nomerges(scene: &Scene) -> Option<Finding> {
-    let (disk, value) = scene.queue("nomerges")?;
+pub(super) fn nomerges(facts: &DoctorFacts) -> Option<Finding> {
+    let (disk, value) = facts.queue("nomerges")?;
     let found = format!("{disk}: nomerges={value}");
     Some(match value.as_str() {
         "2" => Finding::pass(found, "no merging: the device sees each request as submitted"),
@@ -100,8 +100,8 @@ pub(super) fn nomerges(scene: &Scene) -> Option<Finding> {
 }
 
 /// The device's request counters, which prove that I/O happened, at a small cost per request.
-pub(super) fn iostats(scene: &Scene) -> Option<Finding> {
-    let (disk, value) = scene.queue("iostats")?;
+pub(super) fn iostats(facts: &DoctorFacts) -> Option<Finding> {
+    let (disk, value) = facts.queue("iostats")?;
     Some(match value.as_str() {
         "1" => Finding::pass(
             format!("{disk}: iostats=1"),
@@ -116,8 +116,8 @@ pub(super) fn iostats(scene: &Scene) -> Option<Finding> {
 }
 
 /// Write-back throttling, which holds back buffered writes in favour of reads.
-pub(super) fn write_throttling(scene: &Scene) -> Option<Finding> {
-    let (disk, value) = scene.queue("wbt_lat_usec")?;
+pub(super) fn write_throttling(facts: &DoctorFacts) -> Option<Finding> {
+    let (disk, value) = facts.queue("wbt_lat_usec")?;
     Some(match value.as_str() {
         "0" => Finding::pass(format!("{disk}: off"), "writes are not throttled"),
         us => Finding::warn(
@@ -128,10 +128,10 @@ pub(super) fn write_throttling(scene: &Scene) -> Option<Finding> {
 }
 
 /// The number of requests that a hardware queue takes.
-pub(super) fn nr_requests(scene: &Scene) -> Option<Finding> {
+pub(super) fn nr_requests(facts: &DoctorFacts) -> Option<Finding> {
     /// The smallest number with which a queue does not run empty in q2c's sweeps.
     const FEW: u64 = 64;
-    let (disk, value) = scene.queue("nr_requests")?;
+    let (disk, value) = facts.queue("nr_requests")?;
     let found = format!("{disk}: nr_requests={value}");
     let Ok(number) = value.parse::<u64>() else {
         return Some(Finding::unknown(
@@ -149,8 +149,8 @@ pub(super) fn nr_requests(scene: &Scene) -> Option<Finding> {
 }
 
 /// Read-ahead. It fetches more than asked for, for buffered readers only.
-pub(super) fn read_ahead(scene: &Scene) -> Option<Finding> {
-    let (disk, value) = scene.queue("read_ahead_kb")?;
+pub(super) fn read_ahead(facts: &DoctorFacts) -> Option<Finding> {
+    let (disk, value) = facts.queue("read_ahead_kb")?;
     Some(Finding::pass(
         format!("{disk}: read_ahead_kb={value}"),
         "direct I/O is not touched by it; buffered readers fetch up to so much more than they ask for",
@@ -158,15 +158,15 @@ pub(super) fn read_ahead(scene: &Scene) -> Option<Finding> {
 }
 
 /// The number of hardware queues. A single one makes all CPUs share a lock.
-pub(super) fn hardware_queues(scene: &Scene) -> Option<Finding> {
-    let disk = &scene.leaf.as_ref()?.disk;
+pub(super) fn hardware_queues(facts: &DoctorFacts) -> Option<Finding> {
+    let disk = &facts.target_disk.as_ref()?.disk;
     let queues = attr::entries(&disk.dir.join("mq"));
-    let cpus = scene.online().len();
+    let cpus = facts.online().len();
     let found = format!(
         "{}: {}{}",
         disk.name,
         counted(&queues),
-        types(scene, &queues)
+        types(facts, &queues)
     );
     Some(match queues.len() {
         0 => Finding::warn(
@@ -203,13 +203,13 @@ fn counted(queues: &[PathBuf]) -> String {
 
 /// The number of queues of each type, in words, from debugfs (root only); empty where debugfs
 /// cannot be read.
-fn types(scene: &Scene, queues: &[PathBuf]) -> String {
-    let Some(leaf) = &scene.leaf else {
+fn types(facts: &DoctorFacts, queues: &[PathBuf]) -> String {
+    let Some(target_disk) = &facts.target_disk else {
         return String::new();
     };
     let kind = |queue: &PathBuf| {
-        let (disk, number) = (&leaf.disk.name, attr::name(queue));
-        scene.sys(&format!("kernel/debug/block/{disk}/hctx{number}/type"))
+        let (disk, number) = (&target_disk.disk.name, attr::name(queue));
+        facts.sys(&format!("kernel/debug/block/{disk}/hctx{number}/type"))
     };
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for kind in queues.iter().filter_map(kind) {

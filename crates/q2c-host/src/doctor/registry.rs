@@ -1,15 +1,15 @@
 //! The list of all checks, in the order of the report, and the function that runs them.
 
+use super::facts::DoctorFacts;
 use super::finding::Finding;
-use super::scene::Scene;
 use super::{build, cpu, idle, irq, kernel, numa, nvme, queue, target, thermal, tool};
 use q2c_result::{Check, DoctorReport};
 
 /// The function of a check. It returns `None` where the check does not apply.
-type Look = fn(&Scene) -> Option<Finding>;
+type CheckFn = fn(&DoctorFacts) -> Option<Finding>;
 
 /// Group, stable name and function of each check.
-const REGISTRY: &[(&str, &str, Look)] = &[
+const REGISTRY: &[(&str, &str, CheckFn)] = &[
     ("kernel", "io-uring", kernel::io_uring),
     ("kernel", "memlock", kernel::memlock),
     ("kernel", "hybrid-kernel", kernel::hybrid_kernel),
@@ -69,11 +69,11 @@ const REGISTRY: &[(&str, &str, Look)] = &[
     ("tool", "restore-pending", tool::restore_pending),
 ];
 
-/// Runs every check on `scene`. Checks that do not apply are not in the report.
+/// Runs every check on `facts`. Checks that do not apply are not in the report.
 #[must_use]
-pub fn run(scene: &Scene) -> DoctorReport {
-    let check = |(group, id, look): &(&str, &str, Look)| {
-        let found = look(scene)?;
+pub fn run(facts: &DoctorFacts) -> DoctorReport {
+    let check = |(group, id, look): &(&str, &str, CheckFn)| {
+        let found = look(facts)?;
         Some(Check {
             id: (*id).to_owned(),
             group: (*group).to_owned(),

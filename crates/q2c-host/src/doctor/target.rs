@@ -1,14 +1,14 @@
 //! Checks of the target itself. Whether it is fit at all was decided when it was opened.
 
+use super::facts::DoctorFacts;
 use super::finding::Finding;
 use super::queue::POLLED;
-use super::scene::Scene;
 use crate::attr;
 use crate::target::UNASKED;
 
 /// The kind of target. I/O on a file includes the work of its file system.
-pub(super) fn kind(scene: &Scene) -> Option<Finding> {
-    let target = scene.target?;
+pub(super) fn kind(facts: &DoctorFacts) -> Option<Finding> {
+    let target = facts.target?;
     let system = target.file_system.as_deref();
     Some(match (target.kind.as_str(), system) {
         ("block", _) => Finding::pass(
@@ -36,8 +36,8 @@ pub(super) fn kind(scene: &Scene) -> Option<Finding> {
 }
 
 /// Whether the counters of one device can prove the target's I/O.
-pub(super) fn proved(scene: &Scene) -> Option<Finding> {
-    let target = scene.target?;
+pub(super) fn proved(facts: &DoctorFacts) -> Option<Finding> {
+    let target = facts.target?;
     Some(match (target.unproved.as_slice(), &target.device) {
         ([], Some(device)) => Finding::pass(
             format!("its I/O goes to {}", device.name),
@@ -56,10 +56,10 @@ pub(super) fn proved(scene: &Scene) -> Option<Finding> {
 }
 
 /// The target's size. A target that fits into the device's own cache is served from it.
-pub(super) fn size(scene: &Scene) -> Option<Finding> {
+pub(super) fn size(facts: &DoctorFacts) -> Option<Finding> {
     /// Bytes; larger than the DRAM on consumer and most data-centre drives.
     const LARGE: u64 = 4 << 30;
-    let target = scene.target?;
+    let target = facts.target?;
     let found = format!("{}: {}", target.path, target.size);
     Some(match target.size.0 >= LARGE {
         true => Finding::pass(found, "larger than what a device keeps in its cache"),
@@ -72,8 +72,8 @@ pub(super) fn size(scene: &Scene) -> Option<Finding> {
 
 /// Whether reads find written data. Reads of blocks that were never written are answered without
 /// the medium.
-pub(super) fn written(scene: &Scene) -> Option<Finding> {
-    let target = scene.target?;
+pub(super) fn written(facts: &DoctorFacts) -> Option<Finding> {
+    let target = facts.target?;
     let doubt = target.unproved.iter().find(|u| u.starts_with(UNASKED));
     Some(match (target.kind.as_str(), doubt) {
         ("file", None) => Finding::pass(
@@ -96,13 +96,13 @@ pub(super) fn written(scene: &Scene) -> Option<Finding> {
 
 /// Whether a file system of the measured device is mounted. Its own I/O would mix with that of the
 /// jobs.
-pub(super) fn mounted(scene: &Scene) -> Option<Finding> {
-    let target = scene
+pub(super) fn mounted(facts: &DoctorFacts) -> Option<Finding> {
+    let target = facts
         .target
         .filter(|t| matches!(t.kind.as_str(), "block" | "nvme-generic"))?;
-    let leaf = scene.leaf.as_ref()?;
-    let table = scene.proc("self/mountinfo")?;
-    let numbers = numbers(scene);
+    let target_disk = facts.target_disk.as_ref()?;
+    let table = facts.proc("self/mountinfo")?;
+    let numbers = numbers(facts);
     // The fields of a line: id, parent, device number, root, mount point.
     let places: Vec<&str> = table
         .lines()
@@ -114,7 +114,7 @@ pub(super) fn mounted(scene: &Scene) -> Option<Finding> {
         .collect();
     Some(match places.is_empty() {
         true => Finding::pass(
-            format!("no file system of {} is mounted", leaf.disk.name),
+            format!("no file system of {} is mounted", target_disk.disk.name),
             "the device serves nobody else",
         ),
         false => Finding::warn(
@@ -125,21 +125,21 @@ pub(super) fn mounted(scene: &Scene) -> Option<Finding> {
 }
 
 /// Device numbers of the target's disk and its partitions.
-fn numbers(scene: &Scene) -> Vec<String> {
-    let Some(leaf) = &scene.leaf else {
+fn numbers(facts: &DoctorFacts) -> Vec<String> {
+    let Some(target_disk) = &facts.target_disk else {
         return Vec::new();
     };
-    let partitions = attr::entries(&leaf.disk.dir)
+    let partitions = attr::entries(&target_disk.disk.dir)
         .into_iter()
         .filter(|dir| dir.join("partition").exists());
-    let dirs = std::iter::once(leaf.disk.dir.clone()).chain(partitions);
+    let dirs = std::iter::once(target_disk.disk.dir.clone()).chain(partitions);
     dirs.filter_map(|dir| attr::text(&dir.join("dev")))
         .collect()
 }
 
 /// The device's write cache. A volatile cache acknowledges writes before they are safe.
-pub(super) fn write_cache(scene: &Scene) -> Option<Finding> {
-    let (disk, value) = scene.queue("write_cache")?;
+pub(super) fn write_cache(facts: &DoctorFacts) -> Option<Finding> {
+    let (disk, value) = facts.queue("write_cache")?;
     let found = format!("{disk}: {value}");
     Some(match value.as_str() {
         "write through" => Finding::pass(
@@ -155,9 +155,9 @@ pub(super) fn write_cache(scene: &Scene) -> Option<Finding> {
 }
 
 /// Compares the unit in which the medium works with the unit in which it is addressed.
-pub(super) fn block_size(scene: &Scene) -> Option<Finding> {
-    let (disk, logical) = scene.queue("logical_block_size")?;
-    let (_, physical) = scene.queue("physical_block_size")?;
+pub(super) fn block_size(facts: &DoctorFacts) -> Option<Finding> {
+    let (disk, logical) = facts.queue("logical_block_size")?;
+    let (_, physical) = facts.queue("physical_block_size")?;
     let found = format!("{disk}: {logical} B blocks on {physical} B");
     let (logical, physical): (u64, u64) = (logical.parse().ok()?, physical.parse().ok()?);
     Some(match logical < physical {
@@ -171,8 +171,8 @@ pub(super) fn block_size(scene: &Scene) -> Option<Finding> {
 
 /// Compares the target with the machine's memory. A target that fits into memory may be served from
 /// a cache there.
-pub(super) fn memory(scene: &Scene) -> Option<Finding> {
-    let (target, memory) = (scene.target?, scene.machine.memory?);
+pub(super) fn memory(facts: &DoctorFacts) -> Option<Finding> {
+    let (target, memory) = (facts.target?, facts.machine.memory?);
     let found = format!("{} of target, {memory} of memory", target.size);
     Some(match target.size > memory {
         true => Finding::pass(found, "no cache in memory holds it all"),

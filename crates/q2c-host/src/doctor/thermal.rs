@@ -1,7 +1,7 @@
 //! Checks of heat, and of the PCIe link.
 
+use super::facts::DoctorFacts;
 use super::finding::Finding;
-use super::scene::Scene;
 use crate::attr;
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 const NEAR_LIMIT: i64 = 5;
 
 /// Throttle events of the CPUs since boot.
-pub(super) fn throttling(scene: &Scene) -> Option<Finding> {
-    let cores = scene.of_cpus("thermal_throttle/core_throttle_count");
-    let packages = scene.of_cpus("thermal_throttle/package_throttle_count");
+pub(super) fn throttling(facts: &DoctorFacts) -> Option<Finding> {
+    let cores = facts.of_cpus("thermal_throttle/core_throttle_count");
+    let packages = facts.of_cpus("thermal_throttle/package_throttle_count");
     if cores.is_empty() && packages.is_empty() {
         return Some(Finding::unknown(
             "the kernel counts none (a virtual machine, or not an Intel processor)",
@@ -31,9 +31,9 @@ pub(super) fn throttling(scene: &Scene) -> Option<Finding> {
 }
 
 /// The device's temperature, compared with the limit that it names.
-pub(super) fn device(scene: &Scene) -> Option<Finding> {
-    let name = &scene.leaf.as_ref()?.disk.name;
-    let dirs = scene.device_dirs();
+pub(super) fn device(facts: &DoctorFacts) -> Option<Finding> {
+    let name = &facts.target_disk.as_ref()?.disk.name;
+    let dirs = facts.device_dirs();
     let Some(sensor) = dirs.iter().flat_map(|dir| sensors(dir)).next() else {
         return Some(Finding::unknown(
             format!("{name} tells no temperature"),
@@ -76,8 +76,8 @@ fn sensors(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Speed and width of the device's own PCIe link, compared with the best it could have.
-pub(super) fn link(scene: &Scene) -> Option<Finding> {
-    let dirs = scene.device_dirs();
+pub(super) fn link(facts: &DoctorFacts) -> Option<Finding> {
+    let dirs = facts.device_dirs();
     let dir = dirs
         .iter()
         .find(|d| d.join("current_link_speed").exists())?;

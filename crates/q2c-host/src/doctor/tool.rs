@@ -1,16 +1,16 @@
 //! Checks of what q2c itself needs: clocks, its own cost, settings that an earlier run left
 //! changed.
 
+use super::facts::DoctorFacts;
 use super::finding::{Finding, write_line};
-use super::scene::Scene;
 use crate::machine;
 use crate::restore;
 
 /// The kernel's clock source. A clock that is read by a system call or from an emulated device
 /// costs as much as a fast I/O.
-pub(super) fn clock(scene: &Scene) -> Option<Finding> {
+pub(super) fn clock(facts: &DoctorFacts) -> Option<Finding> {
     const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let Some(clock) = &scene.machine.clocksource else {
+    let Some(clock) = &facts.machine.clocksource else {
         return Some(Finding::unknown(
             "the kernel does not tell",
             "what a time stamp costs is not known",
@@ -34,7 +34,7 @@ pub(super) fn clock(scene: &Scene) -> Option<Finding> {
         clock.as_str(),
         "every time stamp is a system call and a slow read (about 1 us): IOPS fall and latencies grow",
     );
-    let available = machine::clocksource(scene.roots, "available").unwrap_or_default();
+    let available = machine::clocksource(facts.roots, "available").unwrap_or_default();
     Some(match available.split(' ').any(|c| c == "tsc") {
         true => slow.fix(write_line("tsc", CURRENT)),
         false => slow,
@@ -42,8 +42,8 @@ pub(super) fn clock(scene: &Scene) -> Option<Finding> {
 }
 
 /// Whether the TSC is invariant: only then it measures time.
-pub(super) fn tsc(scene: &Scene) -> Option<Finding> {
-    Some(match scene.machine.tsc_invariant? {
+pub(super) fn tsc(facts: &DoctorFacts) -> Option<Finding> {
+    Some(match facts.machine.tsc_invariant? {
         true => Finding::pass(
             "invariant",
             "the TSC measures time on every CPU and in every idle state",
@@ -56,11 +56,11 @@ pub(super) fn tsc(scene: &Scene) -> Option<Finding> {
 }
 
 /// The cost of a time stamp.
-pub(super) fn clock_cost(scene: &Scene) -> Option<Finding> {
+pub(super) fn clock_cost(facts: &DoctorFacts) -> Option<Finding> {
     /// Nanoseconds per stamp. A loop at depth 1 takes three per I/O, together 1 % of an I/O of 10
     /// us.
     const CHEAP: f64 = 33.0;
-    let ns = scene.costs?.clock_ns;
+    let ns = facts.costs?.clock_ns;
     let found = format!("{ns:.0} ns per time stamp");
     Some(match ns <= CHEAP {
         true => Finding::pass(
@@ -76,10 +76,10 @@ pub(super) fn clock_cost(scene: &Scene) -> Option<Finding> {
 
 /// The cost of q2c's loop without a device. No device that is faster than this loop can be
 /// measured.
-pub(super) fn empty_loop(scene: &Scene) -> Option<Finding> {
+pub(super) fn empty_loop(facts: &DoctorFacts) -> Option<Finding> {
     /// The engine's budget, nanoseconds per I/O with recording on.
     const BUDGET: f64 = 40.0;
-    let ns = scene.costs?.empty_loop_ns;
+    let ns = facts.costs?.empty_loop_ns;
     let found = format!(
         "{ns:.0} ns of CPU per empty I/O, {:.1} M/s per core",
         1e3 / ns.max(f64::MIN_POSITIVE)
@@ -94,9 +94,9 @@ pub(super) fn empty_loop(scene: &Scene) -> Option<Finding> {
 }
 
 /// Settings that a killed run left changed.
-pub(super) fn restore_pending(scene: &Scene) -> Option<Finding> {
-    let dir = scene.journal.as_ref()?;
-    Some(match restore::pending(scene.roots, dir) {
+pub(super) fn restore_pending(facts: &DoctorFacts) -> Option<Finding> {
+    let dir = facts.journal.as_ref()?;
+    Some(match restore::pending(facts.roots, dir) {
         Err(e) => Finding::unknown(
             e.to_string(),
             "whether a killed run left settings changed is not known",
@@ -107,7 +107,7 @@ pub(super) fn restore_pending(scene: &Scene) -> Option<Finding> {
         Ok(left) => {
             let names: Vec<String> = left
                 .iter()
-                .map(|(c, _)| c.object.display().to_string())
+                .map(|(c, _)| c.file.display().to_string())
                 .collect();
             Finding::warn(
                 format!("changed by a killed run: {}", names.join(", ")),

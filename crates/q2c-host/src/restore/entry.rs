@@ -13,8 +13,9 @@ pub struct Change {
     /// The process that makes the change.
     #[serde(flatten)]
     pub owner: Owner,
-    /// The setting's file, with links resolved.
-    pub object: PathBuf,
+    /// The setting's file, with links resolved. Journals name it `object`.
+    #[serde(rename = "object")]
+    pub file: PathBuf,
     /// The value before the change.
     pub old: String,
     /// The value that the owner writes.
@@ -37,15 +38,8 @@ pub(super) enum Line {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Change {
-            object,
-            old,
-            written,
-            ..
+            file, old, written, ..
         } = self;
-        write!(
-            f,
-            "{} from {old:?}, changed to {written:?}",
-            object.display()
-        )
+        write!(f, "{} from {old:?}, changed to {written:?}", file.display())
     }
 }

@@ -25,7 +25,7 @@ pub enum RestoreError {
     },
     /// The setting could not be read or written.
     #[error("{what} the setting {}: {source}", path.display())]
-    Object {
+    Setting {
         /// What was tried: `find`, `read`, or `write VALUE to`.
         what: String,
         /// The setting's file.

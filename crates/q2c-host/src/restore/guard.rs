@@ -2,8 +2,8 @@
 
 use super::entry::{Change, Line};
 use super::journal::Journal;
-use super::lock::ObjectLock;
-use super::{Outcome, Owner, RestoreError, object, sweep};
+use super::lock::SettingLock;
+use super::{Outcome, Owner, RestoreError, setting_file, sweep};
 use crate::Roots;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub struct Guard {
     /// The changes that are not undone, in the order in which they were made.
     applied: Vec<Applied>,
     /// Settings that [`Guard::hold`] locked, with their locks.
-    held: Vec<(PathBuf, ObjectLock)>,
+    held: Vec<(PathBuf, SettingLock)>,
     /// The number of the next change.
     next: u64,
 }
@@ -36,12 +36,12 @@ struct Applied {
     /// Further values that this guard wrote, or that the kernel made of a written one.
     others: Vec<String>,
     /// `None` when `held` or an earlier change of the same setting has the lock.
-    _lock: Option<ObjectLock>,
+    _lock: Option<SettingLock>,
 }
 
 /// How [`Guard::set`] left a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct SetOutcome {
     /// The value before the call.
     pub old: String,
     /// The value that was to be set.
@@ -69,41 +69,41 @@ impl Guard {
         })
     }
 
-    /// Locks the setting `object` without changing it: until [`Guard::undo`] or the drop no other
+    /// Locks the setting in `file` without changing it: until [`Guard::undo`] or the drop no other
     /// run can change it.
     ///
     /// # Errors
     /// Another run holds the setting, or a killed run left it changed.
-    pub fn hold(&mut self, object: &Path) -> Result<(), RestoreError> {
-        let object = find(object)?;
-        if let Some(lock) = self.lock(&object)? {
-            self.held.push((object, lock));
+    pub fn hold(&mut self, file: &Path) -> Result<(), RestoreError> {
+        let file = find(file)?;
+        if let Some(lock) = self.lock(&file)? {
+            self.held.push((file, lock));
         }
         Ok(())
     }
 
-    /// Sets the setting `object` to `value`. If it has that value already, nothing is written, not
+    /// Sets the setting in `file` to `value`. If it has that value already, nothing is written, not
     /// even to the journal.
     ///
     /// # Errors
     /// Another run holds the setting, a killed run left it changed, the journal cannot be written,
     /// or the kernel refuses the value: the setting is then as before. If the journal's disk fails
     /// right after the change, the call fails, and the change is undone with the others.
-    pub fn set(&mut self, object: &Path, value: &str) -> Result<Setting, RestoreError> {
-        let object = find(object)?;
-        let lock = self.lock(&object)?;
+    pub fn set(&mut self, file: &Path, value: &str) -> Result<SetOutcome, RestoreError> {
+        let file = find(file)?;
+        let lock = self.lock(&file)?;
         // Read under the lock: until then another run may have been putting its old value back.
-        let old = object::read(&object)?;
-        let setting = |now: &str| Setting {
+        let old = setting_file::read(&file)?;
+        let outcome = |now: &str| SetOutcome {
             old: old.clone(),
             asked: value.into(),
             now: now.into(),
         };
         if old == value {
-            return Ok(setting(&old));
+            return Ok(outcome(&old));
         }
-        let change = self.announce(&object, &old, value)?;
-        if let Err(refused) = object::write(&object, value) {
+        let change = self.announce(&file, &old, value)?;
+        if let Err(refused) = setting_file::write(&file, value) {
             self.log(&Line::Undone { seq: change.seq })?;
             return Err(refused);
         }
@@ -112,22 +112,22 @@ impl Guard {
             others: Vec::new(),
             _lock: lock,
         });
-        let now = object::read(&object)?;
+        let now = setting_file::read(&file)?;
         self.settle(&now, value)?;
-        Ok(setting(&now))
+        Ok(outcome(&now))
     }
 
-    /// Sets the setting `object` to `value`, for callers that do so again and again. The journal
+    /// Sets the setting in `file` to `value`, for callers that do so again and again. The journal
     /// grows only when a value is used for the first time. The value before the first change is the
     /// one that is put back. Only the first value is read back.
     ///
     /// # Errors
     /// As [`Guard::set`].
-    pub fn vary(&mut self, object: &Path, value: &str) -> Result<(), RestoreError> {
-        let found = find(object)?;
-        let same = |a: &Applied| a.change.object == found;
+    pub fn vary(&mut self, file: &Path, value: &str) -> Result<(), RestoreError> {
+        let found = find(file)?;
+        let same = |a: &Applied| a.change.file == found;
         let Some(at) = self.applied.iter().position(same) else {
-            return self.set(object, value).map(drop);
+            return self.set(file, value).map(drop);
         };
         let Applied { change, others, .. } = &self.applied[at];
         if change.written != value && !others.iter().any(|other| other == value) {
@@ -138,7 +138,7 @@ impl Guard {
             self.log(&line)?;
             self.applied[at].others.push(value.to_owned());
         }
-        object::write(&found, value)
+        setting_file::write(&found, value)
     }
 
     /// Undoes all changes, the last first, and releases the locks. The journal is removed when
@@ -148,7 +148,7 @@ impl Guard {
         let mut all_final = true;
         while let Some(applied) = self.applied.pop() {
             let Change {
-                object,
+                file,
                 old,
                 written,
                 seq,
@@ -156,14 +156,14 @@ impl Guard {
             } = applied.change;
             let mut ours = vec![written.as_str()];
             ours.extend(applied.others.iter().map(String::as_str));
-            let outcome = object::put_back(&object, &old, &ours);
+            let outcome = setting_file::put_back(&file, &old, &ours);
             if outcome.is_final() {
                 // If this line cannot be written, a later restore finds the old value and does
                 // nothing.
                 let _ = self.log(&Line::Undone { seq });
             }
             all_final &= outcome.is_final();
-            outcomes.push((object, outcome));
+            outcomes.push((file, outcome));
         }
         self.held.clear();
         if all_final && let Some(journal) = self.journal.take() {
@@ -176,16 +176,16 @@ impl Guard {
 
     /// Locks a setting; `None` when this guard has the lock already. A change that a killed run
     /// left is an error.
-    fn lock(&self, object: &Path) -> Result<Option<ObjectLock>, RestoreError> {
-        let held = self.held.iter().any(|(path, _)| path == object);
-        if held || self.applied.iter().any(|a| a.change.object == object) {
+    fn lock(&self, file: &Path) -> Result<Option<SettingLock>, RestoreError> {
+        let held = self.held.iter().any(|(path, _)| path == file);
+        if held || self.applied.iter().any(|a| a.change.file == file) {
             return Ok(None);
         }
-        let lock = ObjectLock::take(&self.dir, object)?;
+        let lock = SettingLock::take(&self.dir, file)?;
         let left = sweep::pending(&self.roots, &self.dir)?;
-        match left.into_iter().find(|(change, _)| change.object == object) {
+        match left.into_iter().find(|(change, _)| change.file == file) {
             Some((change, journal)) => Err(RestoreError::Pending {
-                path: change.object,
+                path: change.file,
                 journal,
             }),
             None => Ok(Some(lock)),
@@ -193,11 +193,11 @@ impl Guard {
     }
 
     /// Writes a change to the journal before it is made.
-    fn announce(&mut self, object: &Path, old: &str, value: &str) -> Result<Change, RestoreError> {
+    fn announce(&mut self, file: &Path, old: &str, value: &str) -> Result<Change, RestoreError> {
         let change = Change {
             seq: self.next,
             owner: self.owner.clone(),
-            object: object.to_owned(),
+            file: file.to_owned(),
             old: old.to_owned(),
             written: value.to_owned(),
         };
@@ -230,10 +230,10 @@ impl Guard {
 }
 
 /// Resolves the links of a setting's path, so that one setting has one name.
-fn find(object: &Path) -> Result<PathBuf, RestoreError> {
-    fs::canonicalize(object).map_err(|source| RestoreError::Object {
+fn find(file: &Path) -> Result<PathBuf, RestoreError> {
+    fs::canonicalize(file).map_err(|source| RestoreError::Setting {
         what: "find".into(),
-        path: object.to_owned(),
+        path: file.to_owned(),
         source,
     })
 }

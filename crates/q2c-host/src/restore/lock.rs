@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 
 /// The lock of one setting. It is held until this value is dropped or the process ends in any way.
 #[derive(Debug)]
-pub(super) struct ObjectLock {
+pub(super) struct SettingLock {
     _file: File,
 }
 
-impl ObjectLock {
-    /// Takes the lock of the setting `object`, a path with links resolved, in the journal folder
+impl SettingLock {
+    /// Takes the lock of the file `setting`, a path with links resolved, in the journal folder
     /// `dir`. It does not wait.
-    pub fn take(dir: &Path, object: &Path) -> Result<ObjectLock, RestoreError> {
-        let path = lock_path(dir, object);
+    pub fn take(dir: &Path, setting: &Path) -> Result<SettingLock, RestoreError> {
+        let path = lock_path(dir, setting);
         let journal = |source| RestoreError::Journal {
             path: path.clone(),
             source,
@@ -37,14 +37,14 @@ impl ObjectLock {
             Err(TryLockError::WouldBlock) => {
                 let holder = attr::text(&path).unwrap_or_else(|| "unknown".into());
                 return Err(RestoreError::Busy {
-                    path: object.to_owned(),
+                    path: setting.to_owned(),
                     holder,
                 });
             }
             Err(TryLockError::Error(source)) => return Err(journal(source)),
         }
         sign(&mut file).map_err(journal)?;
-        Ok(ObjectLock { _file: file })
+        Ok(SettingLock { _file: file })
     }
 }
 
@@ -58,11 +58,11 @@ fn sign(file: &mut File) -> io::Result<()> {
 /// The lock file of a setting. Its name is a hash of the path, because paths can be longer than a
 /// name may be, and the path's last part, for human readers. Two paths with one hash would merely
 /// exclude each other.
-fn lock_path(dir: &Path, object: &Path) -> PathBuf {
-    let name = attr::name(object);
+fn lock_path(dir: &Path, setting: &Path) -> PathBuf {
+    let name = attr::name(setting);
     dir.join("locks").join(format!(
         "{:016x}-{name}.lock",
-        fnv1a(object.as_os_str().as_bytes())
+        fnv1a(setting.as_os_str().as_bytes())
     ))
 }
 

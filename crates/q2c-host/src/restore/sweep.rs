@@ -2,8 +2,8 @@
 
 use super::entry::Change;
 use super::journal::{self, Contents, Fault};
-use super::lock::ObjectLock;
-use super::{Outcome, RestoreError, object};
+use super::lock::SettingLock;
+use super::{Outcome, RestoreError, setting_file};
 use crate::{Roots, attr};
 use std::fs::{self, File};
 use std::io::ErrorKind::NotFound;
@@ -130,14 +130,14 @@ fn undo(roots: &Roots, dir: &Path, change: &Change, others: &[String]) -> Outcom
     if !change.owner.of_this_boot(roots) {
         return Outcome::OtherBoot;
     }
-    let _lock = match ObjectLock::take(dir, &change.object) {
+    let _lock = match SettingLock::take(dir, &change.file) {
         Ok(lock) => lock,
         Err(RestoreError::Busy { holder, .. }) => return Outcome::Busy { holder },
         Err(e) => return Outcome::Failed { why: e.to_string() },
     };
     let mut ours = vec![change.written.as_str()];
     ours.extend(others.iter().map(String::as_str));
-    object::put_back(&change.object, &change.old, &ours)
+    setting_file::put_back(&change.file, &change.old, &ours)
 }
 
 fn put_aside(path: &Path) -> std::io::Result<()> {

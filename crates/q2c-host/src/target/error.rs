@@ -1,6 +1,6 @@
 //! The errors of checking and opening a target.
 
-use crate::block::NoGeneric;
+use crate::block::NoCharacterDevice;
 use q2c_model::Bytes;
 use q2c_result::Exit;
 use q2c_sys::nvme::NvmeError;
@@ -42,7 +42,7 @@ pub enum TargetError {
     },
     /// NVMe commands were asked for on a disk that has no character device for them.
     #[error(transparent)]
-    NoGeneric(#[from] NoGeneric),
+    NoCharacterDevice(#[from] NoCharacterDevice),
     /// The character device is no namespace that can be used.
     #[error("use {} for NVMe commands; failed to {source}", path.display())]
     Nvme {

@@ -3,6 +3,7 @@
 use super::TargetError;
 use crate::block::device_number;
 use q2c_model::DevId;
+use std::fmt;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,20 @@ pub enum FileId {
         /// Inode number.
         ino: u64,
     },
+}
+
+/// The text by which a run's folder knows its target. It must stay as it is: a run that was begun by
+/// an earlier version is resumed only if the text is the same.
+impl fmt::Display for FileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let device =
+            |DevId { major, minor }: &DevId| format!("DevId {{ major: {major}, minor: {minor} }}");
+        match self {
+            FileId::Device(dev) => write!(f, "Device({})", device(dev)),
+            FileId::Character(dev) => write!(f, "Character({})", device(dev)),
+            FileId::File { dev, ino } => write!(f, "File {{ dev: {dev}, ino: {ino} }}"),
+        }
+    }
 }
 
 impl FileId {
@@ -88,5 +103,32 @@ impl WriteLeave {
     #[must_use]
     pub fn covers(&self, id: FileId) -> bool {
         self.granted.contains(&id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identities_keep_the_text_of_earlier_versions() {
+        let dev = DevId {
+            major: 259,
+            minor: 3,
+        };
+        let texts = [
+            FileId::Device(dev),
+            FileId::Character(dev),
+            FileId::File { dev: 64, ino: 12 },
+        ]
+        .map(|id| id.to_string());
+        assert_eq!(
+            texts,
+            [
+                "Device(DevId { major: 259, minor: 3 })",
+                "Character(DevId { major: 259, minor: 3 })",
+                "File { dev: 64, ino: 12 }"
+            ]
+        );
     }
 }

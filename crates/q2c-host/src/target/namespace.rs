@@ -7,7 +7,7 @@
 //! is open for writing.
 
 use super::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
-use crate::block::{self, Generic, Leaf};
+use crate::block::{self, CharacterDevice, TargetDisk};
 use crate::{Roots, attr};
 use q2c_model::{Bytes, DevId};
 use q2c_sys::nvme::{Namespace, namespace};
@@ -22,12 +22,12 @@ pub struct OpenNamespace {
     /// The character device, open for commands.
     pub file: File,
     /// Names and numbers of the character device and its block device.
-    pub generic: Generic,
+    pub character_device: CharacterDevice,
     /// The namespace's id and format, as the controller tells them.
     pub namespace: Namespace,
     /// The block device, held exclusively. `None` when the namespace is only read, or when the
     /// caller holds the block device itself ([`open_namespace`]).
-    pub claim: Option<File>,
+    pub held_device: Option<File>,
 }
 
 impl OpenNamespace {
@@ -46,16 +46,16 @@ impl OpenNamespace {
 pub(super) fn of_path(
     roots: &Roots,
     wanted: &Wanted,
-    generic: Generic,
+    character_device: CharacterDevice,
     leave: &WriteLeave,
 ) -> Result<OpenNamespace, TargetError> {
     let path = &wanted.path;
-    let claim = match wanted.write {
-        true => Some(claim(roots, path, &generic, leave)?),
+    let held_device = match wanted.write {
+        true => Some(hold_exclusively(roots, path, &character_device, leave)?),
         false => None,
     };
-    let file = open_device(path, wanted.write, generic.dev)?;
-    checked(roots, path, file, generic, claim)
+    let file = open_device(path, wanted.write, character_device.dev)?;
+    checked(roots, path, file, character_device, held_device)
 }
 
 /// Opens the character device of a namespace whose block device `id` is open as the target already.
@@ -68,38 +68,44 @@ pub fn open_namespace(
     roots: &Roots,
     path: &Path,
     id: FileId,
-    leaf: Option<&Leaf>,
+    target_disk: Option<&TargetDisk>,
     write: bool,
 ) -> Result<OpenNamespace, TargetError> {
-    let leaf = match (id, leaf) {
-        (FileId::Device(_), Some(leaf)) => leaf,
+    let target_disk = match (id, target_disk) {
+        (FileId::Device(_), Some(target_disk)) => target_disk,
         _ => return Err(TargetError::NoNamespace { path: path.into() }),
     };
-    let generic = Generic::of_disk(leaf)?;
-    let file = open_device(&generic.path(), write, generic.dev)?;
-    checked(roots, &generic.path(), file, generic, None)
+    let character_device = CharacterDevice::of_disk(target_disk)?;
+    let file = open_device(&character_device.path(), write, character_device.dev)?;
+    checked(
+        roots,
+        &character_device.path(),
+        file,
+        character_device,
+        None,
+    )
 }
 
 /// Does the checks that [`open()`] makes of a block device to be written, on the namespace's block
 /// device, and holds it exclusively.
-fn claim(
+fn hold_exclusively(
     roots: &Roots,
     path: &Path,
-    generic: &Generic,
+    character_device: &CharacterDevice,
     leave: &WriteLeave,
 ) -> Result<File, TargetError> {
     let unknown = || TargetError::NoSibling {
         path: path.to_owned(),
     };
-    let (name, dev) = generic.block.clone().ok_or_else(unknown)?;
+    let (name, dev) = character_device.block.clone().ok_or_else(unknown)?;
     let id = FileId::Device(dev);
-    if !leave.covers(FileId::Character(generic.dev)) && !leave.covers(id) {
+    if !leave.covers(FileId::Character(character_device.dev)) && !leave.covers(id) {
         return Err(TargetError::NoLeave {
             path: path.to_owned(),
         });
     }
     refuse_occupied(roots, path, id)?;
-    open::claim(&Path::new("/dev").join(name), path, id)
+    open::hold_exclusively(&Path::new("/dev").join(name), path, id)
 }
 
 fn open_device(path: &Path, write: bool, dev: DevId) -> Result<File, TargetError> {
@@ -125,8 +131,8 @@ fn checked(
     roots: &Roots,
     path: &Path,
     file: File,
-    generic: Generic,
-    claim: Option<File>,
+    character_device: CharacterDevice,
+    held_device: Option<File>,
 ) -> Result<OpenNamespace, TargetError> {
     let namespace = namespace(&file).map_err(|source| TargetError::Nvme {
         path: path.to_owned(),
@@ -134,9 +140,9 @@ fn checked(
     })?;
     let open = OpenNamespace {
         file,
-        generic,
+        character_device,
         namespace,
-        claim,
+        held_device,
     };
     match difference(roots, &open) {
         None => Ok(open),
@@ -150,7 +156,7 @@ fn checked(
 /// How the namespace and its block device differ; `None` when they agree. Facts that sysfs does not
 /// tell are not compared.
 fn difference(roots: &Roots, open: &OpenNamespace) -> Option<String> {
-    let (name, dev) = open.generic.block.as_ref()?;
+    let (name, dev) = open.character_device.block.as_ref()?;
     let dir = roots.sys(&format!("dev/block/{dev}"));
     let id: Option<u32> = attr::value(&dir.join("nsid"));
     let sectors: Option<u64> = attr::value(&dir.join("size"));
@@ -169,7 +175,7 @@ fn difference(roots: &Roots, open: &OpenNamespace) -> Option<String> {
 }
 
 /// The disk of the namespace's block device, for counters and facts.
-pub(super) fn leaf(roots: &Roots, generic: &Generic) -> Option<Leaf> {
-    let (_, dev) = generic.block.as_ref()?;
+pub(super) fn target_disk(roots: &Roots, character_device: &CharacterDevice) -> Option<TargetDisk> {
+    let (_, dev) = character_device.block.as_ref()?;
     block::of_device(roots, *dev).ok()
 }

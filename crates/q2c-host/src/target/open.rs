@@ -3,7 +3,7 @@
 use super::{
     Alignment, FileId, TargetError, WriteLeave, direct, namespace, refuse_occupied, written,
 };
-use crate::block::{self, Generic, Leaf, device_number};
+use crate::block::{self, CharacterDevice, TargetDisk, device_number};
 use crate::{Roots, attr};
 use q2c_model::Bytes;
 use q2c_result::Target;
@@ -41,11 +41,11 @@ pub struct OpenTarget {
     /// The alignment that direct I/O needs.
     pub alignment: Alignment,
     /// The target's disk; `None` where none was found.
-    pub leaf: Option<Leaf>,
+    pub target_disk: Option<TargetDisk>,
     /// The identity of the file or device.
     pub id: FileId,
     /// The block device of a namespace that commands will write, held exclusively; else `None`.
-    pub claim: Option<File>,
+    pub held_device: Option<File>,
 }
 
 /// Checks a target and opens it.
@@ -58,8 +58,8 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
     // devices has effects.
     let looked = look(path)?;
     let id = FileId::of(&looked);
-    if let Some(generic) = generic(roots, id) {
-        return open_namespace(roots, wanted, generic, leave);
+    if let Some(character_device) = character_device(roots, id) {
+        return open_namespace(roots, wanted, character_device, leave);
     }
     let kind = kind(path, &looked)?;
     if wanted.write {
@@ -85,16 +85,16 @@ pub fn open(roots: &Roots, wanted: &Wanted, leave: &WriteLeave) -> Result<OpenTa
         file,
         facts,
         alignment,
-        leaf: disk.ok(),
+        target_disk: disk.ok(),
         id,
-        claim: None,
+        held_device: None,
     })
 }
 
 /// The NVMe namespace of a character device; `None` when the target is something else.
-fn generic(roots: &Roots, id: FileId) -> Option<Generic> {
+fn character_device(roots: &Roots, id: FileId) -> Option<CharacterDevice> {
     match id {
-        FileId::Character(dev) => Generic::of_number(roots, dev),
+        FileId::Character(dev) => CharacterDevice::of_number(roots, dev),
         _ => None,
     }
 }
@@ -102,10 +102,10 @@ fn generic(roots: &Roots, id: FileId) -> Option<Generic> {
 fn open_namespace(
     roots: &Roots,
     wanted: &Wanted,
-    generic: Generic,
+    character_device: CharacterDevice,
     leave: &WriteLeave,
 ) -> Result<OpenTarget, TargetError> {
-    let open = namespace::of_path(roots, wanted, generic, leave)?;
+    let open = namespace::of_path(roots, wanted, character_device, leave)?;
     check_size(wanted, open.size())?;
     let block = Bytes(open.namespace.block.into());
     let alignment = Alignment {
@@ -114,7 +114,7 @@ fn open_namespace(
         told: true,
     };
     check_block(wanted, alignment)?;
-    let leaf = namespace::leaf(roots, &open.generic);
+    let target_disk = namespace::target_disk(roots, &open.character_device);
     let missing =
         || "that its counters are known: sysfs shows no block device beside it".to_owned();
     let facts = Target {
@@ -122,19 +122,21 @@ fn open_namespace(
         kind: "nvme-generic".into(),
         size: open.size(),
         file_system: None,
-        device: leaf.as_ref().map(|leaf| block::device(roots, leaf)),
-        unproved: match &leaf {
-            Some(leaf) => leaf.unproved.clone(),
+        device: target_disk
+            .as_ref()
+            .map(|target_disk| block::device(roots, target_disk)),
+        unproved: match &target_disk {
+            Some(target_disk) => target_disk.unproved.clone(),
             None => vec![missing()],
         },
     };
     Ok(OpenTarget {
-        id: FileId::Character(open.generic.dev),
+        id: FileId::Character(open.character_device.dev),
         file: open.file,
         facts,
         alignment,
-        leaf,
-        claim: open.claim,
+        target_disk,
+        held_device: open.held_device,
     })
 }
 
@@ -216,7 +218,11 @@ fn open_direct(wanted: &Wanted, kind: Kind) -> Result<File, TargetError> {
 }
 
 /// Opens a block device exclusively, to keep others away; `target` is the path that messages name.
-pub(super) fn claim(device: &Path, target: &Path, id: FileId) -> Result<File, TargetError> {
+pub(super) fn hold_exclusively(
+    device: &Path,
+    target: &Path,
+    id: FileId,
+) -> Result<File, TargetError> {
     let flags = OFlags::CLOEXEC | OFlags::EXCL;
     let mut options = OpenOptions::new();
     options
@@ -283,7 +289,7 @@ fn check_block(wanted: &Wanted, alignment: Alignment) -> Result<(), TargetError>
     }
 }
 
-fn disk(roots: &Roots, meta: &Metadata) -> Result<Leaf, block::NoLeaf> {
+fn disk(roots: &Roots, meta: &Metadata) -> Result<TargetDisk, block::NoDisk> {
     let raw = match meta.file_type().is_block_device() {
         true => meta.rdev(),
         false => meta.dev(),
@@ -296,16 +302,19 @@ fn facts(
     wanted: &Wanted,
     kind: Kind,
     size: Bytes,
-    disk: &Result<Leaf, block::NoLeaf>,
+    disk: &Result<TargetDisk, block::NoDisk>,
 ) -> Target {
     Target {
         path: wanted.path.display().to_string(),
         kind: if kind == Kind::Block { "block" } else { "file" }.into(),
         size,
         file_system: None,
-        device: disk.as_ref().ok().map(|leaf| block::device(roots, leaf)),
+        device: disk
+            .as_ref()
+            .ok()
+            .map(|target_disk| block::device(roots, target_disk)),
         unproved: match disk {
-            Ok(leaf) => leaf.unproved.clone(),
+            Ok(target_disk) => target_disk.unproved.clone(),
             Err(why) => vec![format!("that I/O reaches a device; failed to {why}")],
         },
     }

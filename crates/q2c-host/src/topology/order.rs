@@ -60,8 +60,8 @@ pub fn cpu_order(topology: &Topology, device_node: Option<u32>, allowed: &[CpuId
         })
         .collect();
     cpus.sort_by_key(|p| {
-        let far = far(topology, device_node, p.node);
-        (p.sibling, far, p.node, p.package, p.cpu)
+        let distance = distance(topology, device_node, p.node);
+        (p.sibling, distance, p.node, p.package, p.cpu)
     });
     let groups: Vec<&[Placed]> = cpus.chunk_by(same_kind).collect();
     let words = words(&groups, device_node, topology);
@@ -89,7 +89,7 @@ fn earlier_siblings(cpu: &TopologyCpu, usable: &[&TopologyCpu]) -> u32 {
 
 /// The distance of `node` from the device's node, with 0 for that node itself. When the device's
 /// node is not known, all nodes have 0.
-fn far(topology: &Topology, device_node: Option<u32>, node: Option<u32>) -> u32 {
+fn distance(topology: &Topology, device_node: Option<u32>, node: Option<u32>) -> u32 {
     match (device_node, node) {
         (None, _) => 0,
         (Some(device), Some(own)) if device == own => 0,

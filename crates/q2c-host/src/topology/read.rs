@@ -1,6 +1,6 @@
 //! Reads the topology from sysfs.
 
-use crate::block::Leaf;
+use crate::block::TargetDisk;
 use crate::{Roots, attr, cpu_list, machine};
 use q2c_model::CpuId;
 use std::collections::BTreeMap;
@@ -81,8 +81,8 @@ impl Topology {
 /// it is the node that all disks below share. `None` for virtual devices, disks on different nodes,
 /// and firmware that does not tell (-1).
 #[must_use]
-pub fn device_node(roots: &Roots, leaf: &Leaf) -> Option<u32> {
-    let disks = leaf.disks();
+pub fn device_node(roots: &Roots, target_disk: &TargetDisk) -> Option<u32> {
+    let disks = target_disk.disks();
     let devices = std::fs::canonicalize(roots.sys("devices")).ok()?;
     let node = |dir: &std::path::Path| {
         let ancestors = dir.ancestors().take_while(|d| d.starts_with(&devices));

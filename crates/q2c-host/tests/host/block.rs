@@ -2,7 +2,7 @@
 
 use crate::tree::Tree;
 use q2c_host::Roots;
-use q2c_host::block::{self, DiskStats, Interrupts, NoLeaf};
+use q2c_host::block::{self, DiskStats, Interrupts, NoDisk};
 use q2c_model::{Bytes, CpuId, DevId};
 
 const PCI: &str = "
@@ -37,24 +37,35 @@ fn dev(major: u32, minor: u32) -> DevId {
     DevId { major, minor }
 }
 
+/// Names of the disks below a stacked disk.
+fn below(disk: &block::TargetDisk) -> Vec<&str> {
+    disk.below.iter().map(|d| d.name.as_str()).collect()
+}
+
 #[test]
 fn a_partition_leads_to_its_disk() {
     let tree = Tree::new(PCI);
-    let leaf = block::of_device(&tree.roots(), dev(254, 1)).unwrap();
+    let target_disk = block::of_device(&tree.roots(), dev(254, 1)).unwrap();
     assert_eq!(
-        (leaf.disk.name.as_str(), leaf.disk.dev),
+        (target_disk.disk.name.as_str(), target_disk.disk.dev),
         ("vda", dev(254, 0))
     );
-    assert_eq!(leaf.partition.as_deref(), Some("vda1"));
-    assert!(leaf.unproved.is_empty() && leaf.below.is_empty());
-    assert_eq!(DiskStats::read(&leaf.disk.dir).unwrap().write.requests, 5);
+    assert_eq!(target_disk.partition.as_deref(), Some("vda1"));
+    assert!(target_disk.unproved.is_empty() && target_disk.below.is_empty());
+    assert_eq!(
+        DiskStats::read(&target_disk.disk.dir)
+            .unwrap()
+            .write
+            .requests,
+        5
+    );
 }
 
 #[test]
 fn facts_of_a_disk() {
     let tree = Tree::new(PCI);
-    let leaf = block::of_device(&tree.roots(), dev(254, 0)).unwrap();
-    let facts = block::device(&tree.roots(), &leaf);
+    let target_disk = block::of_device(&tree.roots(), dev(254, 0)).unwrap();
+    let facts = block::device(&tree.roots(), &target_disk);
     assert_eq!(facts.size, Some(Bytes(2048 * 512)));
     assert_eq!(facts.logical_block, Some(Bytes(512)));
     assert_eq!(facts.scheduler.as_deref(), Some("mq-deadline"));
@@ -74,8 +85,8 @@ fn facts_of_a_disk() {
 fn interrupts_by_adapter_and_by_name() {
     let tree = Tree::new(PCI);
     let roots = tree.roots();
-    let leaf = block::of_disk_name(&roots, "vda").unwrap();
-    let lines = Interrupts::read(&roots, &leaf).unwrap();
+    let target_disk = block::of_disk_name(&roots, "vda").unwrap();
+    let lines = Interrupts::read(&roots, &target_disk).unwrap();
     assert_eq!(
         lines.lines.iter().map(|l| l.irq).collect::<Vec<_>>(),
         [36, 37]
@@ -83,10 +94,13 @@ fn interrupts_by_adapter_and_by_name() {
     assert_eq!(lines.total(), 7101);
     // Without message-signalled interrupts the lines are found by the names that the driver gives.
     std::fs::remove_dir_all(tree.path("sys/devices/pci0/0000:02/msi_irqs")).unwrap();
-    assert_eq!(Interrupts::read(&roots, &leaf).unwrap().total(), 7101);
+    assert_eq!(
+        Interrupts::read(&roots, &target_disk).unwrap().total(),
+        7101
+    );
     // A line in the adapter's `irq` file comes before the names.
     tree.add("sys/devices/pci0/0000:02/virtio1/irq = 35");
-    assert_eq!(Interrupts::read(&roots, &leaf).unwrap().total(), 18);
+    assert_eq!(Interrupts::read(&roots, &target_disk).unwrap().total(), 18);
 }
 
 #[test]
@@ -94,22 +108,19 @@ fn stacked_disks_say_what_is_not_proved() {
     let tree = Tree::new(PCI);
     tree.add(DM);
     let roots = tree.roots();
-    let leaf = block::of_device(&roots, dev(252, 0)).unwrap();
-    assert_eq!(leaf.disk.name, "dm-0");
-    assert_eq!(
-        leaf.below
-            .iter()
-            .map(|d| d.name.as_str())
-            .collect::<Vec<_>>(),
-        ["vda"]
-    );
+    let target_disk = block::of_device(&roots, dev(252, 0)).unwrap();
+    assert_eq!(target_disk.disk.name, "dm-0");
+    assert_eq!(below(&target_disk), ["vda"]);
     assert!(
-        leaf.unproved[0].contains("dm-0 stands on vda"),
+        target_disk.unproved[0].contains("dm-0 stands on vda"),
         "{:?}",
-        leaf.unproved
+        target_disk.unproved
     );
-    assert_eq!(Interrupts::read(&roots, &leaf).unwrap().total(), 7101);
-    assert_eq!(block::device(&roots, &leaf).hw_queues, None);
+    assert_eq!(
+        Interrupts::read(&roots, &target_disk).unwrap().total(),
+        7101
+    );
+    assert_eq!(block::device(&roots, &target_disk).hw_queues, None);
 }
 
 #[test]
@@ -126,15 +137,14 @@ fn nvme_multipath_heads_stand_on_their_paths() {
         proc/interrupts = CPU0\\n 50: 12 PCI-MSI 1-edge nvme1q1
         ",
     );
-    let leaf = block::of_disk_name(&tree.roots(), "nvme0n1").unwrap();
+    let target_disk = block::of_disk_name(&tree.roots(), "nvme0n1").unwrap();
+    assert_eq!(below(&target_disk), ["nvme0c1n1"]);
     assert_eq!(
-        leaf.below
-            .iter()
-            .map(|d| d.name.as_str())
-            .collect::<Vec<_>>(),
-        ["nvme0c1n1"]
+        Interrupts::read(&tree.roots(), &target_disk)
+            .unwrap()
+            .total(),
+        12
     );
-    assert_eq!(Interrupts::read(&tree.roots(), &leaf).unwrap().total(), 12);
 }
 
 #[test]
@@ -142,10 +152,10 @@ fn numbers_without_a_disk() {
     let tree = Tree::new(PCI);
     let anonymous = block::of_device(&tree.roots(), dev(0, 45)).unwrap_err();
     assert!(
-        matches!(anonymous, NoLeaf::Anonymous { .. }) && anonymous.to_string().contains("0:45")
+        matches!(anonymous, NoDisk::Anonymous { .. }) && anonymous.to_string().contains("0:45")
     );
     let unknown = block::of_device(&tree.roots(), dev(8, 0)).unwrap_err();
-    assert!(matches!(unknown, NoLeaf::NotInSysfs { .. }));
+    assert!(matches!(unknown, NoDisk::NotInSysfs { .. }));
 }
 
 #[test]

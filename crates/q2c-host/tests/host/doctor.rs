@@ -5,7 +5,7 @@ mod groups;
 use crate::tree::Tree;
 use Verdict::{Invalidates, Pass, Unknown, Warn};
 use q2c_host::Roots;
-use q2c_host::doctor::{RingProbe, Scene, ToolCosts, run};
+use q2c_host::doctor::{DoctorFacts, RingProbe, ToolCosts, run};
 use q2c_host::restore::Owner;
 use q2c_model::Bytes;
 use q2c_result::{Check, Device, Target, Verdict};
@@ -103,12 +103,12 @@ const NEVER_WELL: [&str; 2] = ["hybrid-kernel", "target-written"];
 
 fn report(tree: &Tree, target: &Target, ring: Option<RingProbe>) -> Vec<Check> {
     let roots = tree.roots();
-    let scene = Scene::new(&roots, Some(target))
+    let facts = DoctorFacts::new(&roots, Some(target))
         .with_journal(&tree.path("journal"))
         .with_costs(CHEAP);
     let report = match ring {
-        Some(ring) => run(&scene.with_ring(ring)),
-        None => run(&scene),
+        Some(ring) => run(&facts.with_ring(ring)),
+        None => run(&facts),
     };
     assert_eq!(report.schema, "q2c.doctor/1");
     report.checks
@@ -537,7 +537,7 @@ fn targets() {
 #[test]
 fn without_a_target_its_checks_are_left_out() {
     let tree = Tree::new(GOOD);
-    let groups: BTreeSet<String> = run(&Scene::new(&tree.roots(), None))
+    let groups: BTreeSet<String> = run(&DoctorFacts::new(&tree.roots(), None))
         .checks
         .into_iter()
         .map(|c| c.group)
@@ -579,7 +579,7 @@ fn settings_left_by_a_killed_run() {
 
 #[test]
 fn this_machine_can_be_asked() {
-    let report = run(&Scene::new(&Roots::live(), None));
+    let report = run(&DoctorFacts::new(&Roots::live(), None));
     assert!(report.checks.len() > 10);
     assert!(
         report

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test")]
 
 mod block;
+mod character_device;
 mod doctor;
-mod generic;
 mod loop_device;
 mod machine;
 mod occupied;

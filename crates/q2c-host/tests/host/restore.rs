@@ -42,11 +42,11 @@ impl Bench {
     /// Writes a journal as an owner that was killed would have left it.
     fn leave(&self, owner: &Owner, changes: &[(&str, &str, &str)], tail: &str) -> PathBuf {
         let line = |(seq, (name, old, written)): (usize, &(&str, &str, &str))| {
-            let object = fs::canonicalize(self.tree.path(name)).unwrap();
+            let file = fs::canonicalize(self.tree.path(name)).unwrap();
             let change = Change {
                 seq: seq as u64,
                 owner: owner.clone(),
-                object,
+                file,
                 old: (*old).into(),
                 written: (*written).into(),
             };
@@ -208,12 +208,12 @@ fn what_a_dead_owner_left_is_undone_last_first() {
     let bench = Bench::new();
     bench.leave(&dead(), &[("sys/a", "1", "2"), ("sys/a", "2", "3")], "");
     fs::write(bench.tree.path("sys/a"), "3").unwrap();
-    let object = fs::canonicalize(bench.tree.path("sys/a")).unwrap();
+    let file = fs::canonicalize(bench.tree.path("sys/a")).unwrap();
     assert_eq!(
-        pending(&Roots::live(), &bench.journal).unwrap()[0].0.object,
-        object
+        pending(&Roots::live(), &bench.journal).unwrap()[0].0.file,
+        file
     );
-    let refused = bench.guard().set(&object, "5").unwrap_err();
+    let refused = bench.guard().set(&file, "5").unwrap_err();
     assert!(matches!(refused, RestoreError::Pending { .. }), "{refused}");
     assert_eq!(bench.outcomes(), [Outcome::Restored, Outcome::Restored]);
     assert_eq!(bench.value("sys/a"), "1");

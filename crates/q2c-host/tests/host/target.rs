@@ -50,7 +50,10 @@ fn scratch_files_are_fit_targets() {
     assert!(target.facts.file_system.is_some());
     // If something cannot be proved, there is a reason: no disk was found, it is stacked, or there
     // is no FIEMAP.
-    let plain = target.leaf.as_ref().is_some_and(|l| l.unproved.is_empty());
+    let plain = target
+        .target_disk
+        .as_ref()
+        .is_some_and(|l| l.unproved.is_empty());
     let known = matches!(target.facts.file_system.as_deref(), Some("ext4" | "xfs"));
     assert_eq!(
         target.facts.unproved.is_empty(),

@@ -77,8 +77,8 @@ fn one_socket_without_smt() {
 #[test]
 fn two_sockets_with_smt_and_a_device_on_the_second() {
     let tree = server();
-    let leaf = block::of_disk_name(&tree.roots(), "nvme0n1").unwrap();
-    let node = device_node(&tree.roots(), &leaf);
+    let target_disk = block::of_disk_name(&tree.roots(), "nvme0n1").unwrap();
+    let node = device_node(&tree.roots(), &target_disk);
     assert_eq!(node, Some(1));
     let found = order(&tree, node, &[0, 1, 2, 3, 4, 5, 6, 7]);
     // The order is: cores of node 1, cores of node 0, siblings of node 1, siblings of node 0.

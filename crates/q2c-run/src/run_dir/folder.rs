@@ -108,7 +108,7 @@ impl RunDir {
     ///
     /// # Errors
     /// A failed flush.
-    pub fn settle(&self) -> Result<(), RunDirError> {
+    pub fn flush_log(&self) -> Result<(), RunDirError> {
         self.log.sync()
     }
 
@@ -126,8 +126,8 @@ impl RunDir {
     /// # Errors
     /// A full disk or a failed write.
     pub fn finish(mut self, state: RunState) -> Result<(), RunDirError> {
-        self.log(&format!("run ended: {state:?}").to_lowercase())?;
-        self.settle()?;
+        self.log(&format!("run ended: {state}"))?;
+        self.flush_log()?;
         self.mark(state)
     }
 

@@ -1,7 +1,7 @@
 //! `cells.jsonl`: one JSON value per line. Each line is on the disk before the next one is begun.
 
 use super::error::RunDirError;
-use super::lock::Held;
+use super::lock::LockedFile;
 use serde::de::IgnoredAny;
 use std::fmt;
 use std::io;
@@ -27,7 +27,7 @@ impl fmt::Display for Torn {
 }
 
 /// The storage of a journal: a file, or in tests a disk that runs full or fails.
-pub(super) trait Tape {
+pub(super) trait JournalStorage {
     /// Appends `bytes` at the end. A failed call may have written a part of them.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Returns when everything that was appended is on the disk.
@@ -39,29 +39,29 @@ pub(super) trait Tape {
 /// The open journal. `len` is the length of its whole lines in bytes. `broken` is set when a failed
 /// line could not be cut off; after that every append is refused, since a new line would be glued
 /// to the half line.
-pub(super) struct Journal<T = Held> {
-    tape: T,
+pub(super) struct Journal<T = LockedFile> {
+    storage: T,
     path: PathBuf,
     len: u64,
     broken: bool,
 }
 
-impl<T: Tape> Journal<T> {
-    /// Opens the journal on `tape`, whose content is `text`. A torn last line is cut off.
+impl<T: JournalStorage> Journal<T> {
+    /// Opens the journal on `storage`, whose content is `text`. A torn last line is cut off.
     pub(super) fn open(
-        mut tape: T,
+        mut storage: T,
         path: &Path,
         text: &[u8],
     ) -> Result<(Self, Option<Torn>), RunDirError> {
         let (whole, torn) = scan(path, text)?;
         let len = whole.iter().map(|line| line.len() as u64 + 1).sum();
         if torn.is_some() {
-            let cut = tape.cut(len).and_then(|()| tape.sync());
+            let cut = storage.cut(len).and_then(|()| storage.sync());
             cut.map_err(|e| RunDirError::io("cut the torn last line off", path, e))?;
         }
         let path = path.to_path_buf();
         let journal = Journal {
-            tape,
+            storage,
             path,
             len,
             broken: false,
@@ -77,8 +77,8 @@ impl<T: Tape> Journal<T> {
             return Err(RunDirError::Broken { path });
         }
         let line = format!("{json}\n");
-        let written = self.tape.append(line.as_bytes());
-        match written.and_then(|()| self.tape.sync()) {
+        let written = self.storage.append(line.as_bytes());
+        match written.and_then(|()| self.storage.sync()) {
             Ok(()) => {
                 self.len += line.len() as u64;
                 Ok(())
@@ -90,7 +90,10 @@ impl<T: Tape> Journal<T> {
     /// Cuts off what a failed append may have written, so that the next line is never glued to half
     /// a line.
     fn give_up(&mut self, error: io::Error) -> RunDirError {
-        let cut = self.tape.cut(self.len).and_then(|()| self.tape.sync());
+        let cut = self
+            .storage
+            .cut(self.len)
+            .and_then(|()| self.storage.sync());
         self.broken = cut.is_err();
         RunDirError::io("append to", &self.path, error)
     }

@@ -11,7 +11,7 @@ struct Small {
     cut_fails: bool,
 }
 
-impl Tape for Small {
+impl JournalStorage for Small {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let fits = bytes.len().min(self.room - self.bytes.len());
         self.bytes.extend_from_slice(&bytes[..fits]);
@@ -35,8 +35,8 @@ impl Tape for Small {
     }
 }
 
-fn on(tape: Small) -> Journal<Small> {
-    Journal::open(tape, Path::new("cells.jsonl"), b"")
+fn on(storage: Small) -> Journal<Small> {
+    Journal::open(storage, Path::new("cells.jsonl"), b"")
         .unwrap()
         .0
 }
@@ -62,7 +62,7 @@ fn every_size_of_disk_keeps_whole_lines_only() {
             assert!(matches!(error, RunDirError::DiskFull { .. }), "{error}");
         }
         let expected: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        assert_eq!(journal.tape.bytes, &expected.as_bytes()[..whole(room)]);
+        assert_eq!(journal.storage.bytes, &expected.as_bytes()[..whole(room)]);
     }
 }
 
@@ -73,9 +73,9 @@ fn space_that_comes_back_is_used() {
         ..Small::default()
     });
     assert!(journal.append("[1,2,3]").is_err());
-    journal.tape.room = 100;
+    journal.storage.room = 100;
     journal.append("[1,2,3]").unwrap();
-    assert_eq!(journal.tape.bytes, b"[1,2,3]\n");
+    assert_eq!(journal.storage.bytes, b"[1,2,3]\n");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_line_whose_flush_failed_does_not_count() {
         ..Small::default()
     });
     assert!(journal.append("[1]").is_err());
-    assert!(journal.tape.bytes.is_empty());
+    assert!(journal.storage.bytes.is_empty());
 }
 
 #[test]
@@ -97,25 +97,25 @@ fn nothing_is_glued_to_a_half_line_that_stays() {
         ..Small::default()
     });
     assert!(journal.append("[1]").is_err());
-    journal.tape.room = 100;
+    journal.storage.room = 100;
     assert!(matches!(
         journal.append("[2]"),
         Err(RunDirError::Broken { .. })
     ));
-    assert_eq!(journal.tape.bytes, b"[1");
+    assert_eq!(journal.storage.bytes, b"[1");
 }
 
 #[test]
 fn zeros_at_the_end_are_torn_and_cut() {
     let text = b"[1]\n\0\0\0\0";
-    let tape = Small {
+    let storage = Small {
         bytes: text.to_vec(),
         room: 100,
         ..Small::default()
     };
-    let (journal, torn) = Journal::open(tape, Path::new("cells.jsonl"), text).unwrap();
+    let (journal, torn) = Journal::open(storage, Path::new("cells.jsonl"), text).unwrap();
     assert_eq!(torn, Some(Torn { line: 2, bytes: 4 }));
-    assert_eq!(journal.tape.bytes, b"[1]\n");
+    assert_eq!(journal.storage.bytes, b"[1]\n");
 }
 
 #[test]

@@ -3,18 +3,18 @@
 
 use super::error::RunDirError;
 use super::files::read_record;
-use super::journal::Tape;
+use super::journal::JournalStorage;
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 
 /// The journal's file, opened for appending and locked for this process.
-pub(super) struct Held(File);
+pub(super) struct LockedFile(File);
 
-impl Held {
+impl LockedFile {
     pub(super) fn lock(file: File, path: &Path) -> Result<Self, RunDirError> {
         match file.try_lock() {
-            Ok(()) => Ok(Held(file)),
+            Ok(()) => Ok(LockedFile(file)),
             Err(TryLockError::WouldBlock) => Err(RunDirError::Busy {
                 path: path.to_path_buf(),
                 owner: read_record(path).ok().map(|record| record.pid),
@@ -27,14 +27,14 @@ impl Held {
 /// Unlocks before the file is closed. A child process that is being started shares the open file
 /// until it runs its program, so closing the file here would leave the lock with the child for that
 /// moment.
-impl Drop for Held {
+impl Drop for LockedFile {
     fn drop(&mut self) {
         // An error is ignored: the file is closed next, which frees the lock too, only later.
         let _ = self.0.unlock();
     }
 }
 
-impl Tape for Held {
+impl JournalStorage for LockedFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.write_all(bytes)
     }
@@ -50,7 +50,7 @@ impl Tape for Held {
 pub(super) fn is_held(file: File, path: &Path) -> Result<bool, RunDirError> {
     match file.try_lock_shared() {
         Ok(()) => {
-            drop(Held(file));
+            drop(LockedFile(file));
             Ok(false)
         }
         Err(TryLockError::WouldBlock) => Ok(true),

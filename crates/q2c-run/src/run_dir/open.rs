@@ -5,7 +5,7 @@ use super::files::{JOURNAL, PLAN, encode, missing_or_io, read, read_record};
 use super::folder::RunDir;
 use super::identity::Identity;
 use super::journal::{Journal, Torn};
-use super::lock::{Held, is_held};
+use super::lock::{LockedFile, is_held};
 use super::log::Log;
 use super::publish::{check_name, publish, sweep, sync_folder};
 use super::record::{RunRecord, RunState, SCHEMA, Status};
@@ -52,20 +52,24 @@ impl RunDir {
 
     fn furnish(path: &Path, plan: &str, record: RunRecord) -> Result<RunDir, RunDirError> {
         let file = open_journal(path, OpenOptions::new().create_new(true))?;
-        let file = Held::lock(file, path)?;
+        let file = LockedFile::lock(file, path)?;
         let (journal, _) = Journal::open(file, &path.join(JOURNAL), b"")?;
         publish(path, PLAN, |out| out.write_all(plan.as_bytes()))?;
+        let mut folder = Self::with_log(path, journal, record)?;
+        folder.log(&format!("run {} started", folder.record.name))?;
+        folder.write_record()?;
+        Ok(folder)
+    }
+
+    fn with_log(path: &Path, journal: Journal, record: RunRecord) -> Result<RunDir, RunDirError> {
         let log = Log::open(path)?;
         let path = path.to_path_buf();
-        let mut folder = RunDir {
+        Ok(RunDir {
             path,
             journal,
             log,
             record,
-        };
-        folder.log(&format!("run {} started", folder.record.name))?;
-        folder.write_record()?;
-        Ok(folder)
+        })
     }
 
     /// Opens an interrupted or crashed run to go on with it. Returns the line that a crash had
@@ -76,7 +80,7 @@ impl RunDir {
     /// is damaged.
     pub fn resume(path: &Path, identity: &Identity) -> Result<(RunDir, Option<Torn>), RunDirError> {
         let file = open_journal(path, &mut OpenOptions::new())?;
-        let file = Held::lock(file, path)?;
+        let file = LockedFile::lock(file, path)?;
         let mut record = read_record(path)?;
         check_resumable(path, &record, identity)?;
         let (journal, torn) = Journal::open(file, &path.join(JOURNAL), &read(path, JOURNAL)?)?;
@@ -84,14 +88,7 @@ impl RunDir {
         record.state = RunState::Running;
         record.sessions += 1;
         record.pid = std::process::id();
-        let log = Log::open(path)?;
-        let path = path.to_path_buf();
-        let mut folder = RunDir {
-            path,
-            journal,
-            log,
-            record,
-        };
+        let mut folder = Self::with_log(path, journal, record)?;
         folder.write_record()?;
         folder.log_resume(torn)?;
         Ok((folder, torn))

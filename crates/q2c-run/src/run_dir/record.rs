@@ -2,6 +2,7 @@
 
 use super::identity::Identity;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Schema of `state.json`. A folder with another schema is refused.
 pub(super) const SCHEMA: &str = "q2c.run/1";
@@ -16,6 +17,16 @@ pub enum RunState {
     Complete,
     /// The run was stopped early. The trials in its journal are valid.
     Interrupted,
+}
+
+impl fmt::Display for RunState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RunState::Running => "running",
+            RunState::Complete => "complete",
+            RunState::Interrupted => "interrupted",
+        })
+    }
 }
 
 /// State of a run as it really is: [`RunState`] together with the folder's lock.

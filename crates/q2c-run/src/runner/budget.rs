@@ -64,17 +64,17 @@ impl fmt::Display for Forecast {
     }
 }
 
-/// The forecast of the rest of a run that has spent `elapsed_s` of its budget. `fresh` is as in
-/// [`sentinel_runs`].
+/// The forecast of the rest of a run that has spent `elapsed_s` of its budget. `sentinel_ran` is as
+/// in [`sentinel_runs`].
 pub(super) fn forecast<C: Serialize + Clone, O>(
     ledger: &Ledger<C, O>,
     settings: &Settings,
     elapsed_s: f64,
-    fresh: bool,
+    sentinel_ran: bool,
 ) -> Forecast {
     let cost = |trials: u32| {
         let counts = (0..ledger.cells.len()).map(|cell| (cell, ledger.missing(cell, trials)));
-        cost(ledger, settings, counts, fresh)
+        cost(ledger, settings, counts, sentinel_ran)
     };
     let budget_s = settings.budget.map(|budget| budget.as_secs_f64());
     let fits = |trials: u32| budget_s.is_none_or(|budget| elapsed_s + cost(trials) <= budget);
@@ -97,7 +97,7 @@ pub(super) fn cost<C: Serialize + Clone, O>(
     ledger: &Ledger<C, O>,
     settings: &Settings,
     counts: impl Iterator<Item = (usize, u32)>,
-    fresh: bool,
+    sentinel_ran: bool,
 ) -> f64 {
     let (mut trials, mut seconds) = (0, 0.0);
     for (cell, count) in counts {
@@ -111,25 +111,26 @@ pub(super) fn cost<C: Serialize + Clone, O>(
         trials,
         settings.sentinel_every,
         ledger.since_sentinel,
-        fresh,
+        sentinel_ran,
     );
     seconds + f64::from(runs) * ledger.estimate.of(Slot::Sentinel)
 }
 
 /// How often the sentinel runs around the next `trials` trials: at the start of the session unless
-/// it already ran in it (`fresh`), before a trial that finds `every` trials since the sentinel's
-/// last run, and after the last trial. `since` counts the trials since the last run so far.
-fn sentinel_runs(trials: u32, every: u32, since: u32, fresh: bool) -> u32 {
+/// it already ran in it (`sentinel_ran`), before a trial that finds `every` trials since the
+/// sentinel's last run, and after the last trial. `since` counts the trials since the last run so
+/// far.
+fn sentinel_runs(trials: u32, every: u32, since: u32, sentinel_ran: bool) -> u32 {
     if trials == 0 {
         return u32::from(since > 0);
     }
-    let first = if fresh {
+    let first = if sentinel_ran {
         every.saturating_sub(since)
     } else {
         0
     };
     let before = match every {
-        0 => u32::from(!fresh),
+        0 => u32::from(!sentinel_ran),
         _ if trials > first => 1 + (trials - 1 - first) / every,
         _ => 0,
     };
@@ -157,9 +158,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn sentinel_runs_as_counted_one_by_one(
-            trials in 0u32..60, every in 0u32..9, since in 0u32..9, fresh: bool,
+            trials in 0u32..60, every in 0u32..9, since in 0u32..9, sentinel_ran: bool,
         ) {
-            let (mut runs, mut behind, mut ran) = (0, since, fresh);
+            let (mut runs, mut behind, mut ran) = (0, since, sentinel_ran);
             for _ in 0..trials {
                 if !ran || (every > 0 && behind >= every) {
                     (runs, behind, ran) = (runs + 1, 0, true);
@@ -167,7 +168,7 @@ mod tests {
                 behind += 1;
             }
             runs += u32::from(behind > 0);
-            proptest::prop_assert_eq!(sentinel_runs(trials, every, since, fresh), runs);
+            proptest::prop_assert_eq!(sentinel_runs(trials, every, since, sentinel_ran), runs);
         }
     }
 }

@@ -68,7 +68,7 @@ impl Runner<'_> {
         let session = Session {
             start_s: self.clock.monotonic().as_secs_f64(),
             spent_before_s: ledger.spent_s,
-            fresh: false,
+            sentinel_ran: false,
             round: 0,
             left: Vec::new(),
             warnings: Vec::new(),
@@ -98,7 +98,7 @@ pub(super) struct Session<'a, P: Plan> {
     pub(super) start_s: f64,
     pub(super) spent_before_s: f64,
     /// Whether the sentinel has run in this session.
-    pub(super) fresh: bool,
+    pub(super) sentinel_ran: bool,
     /// The present round, and the cells that still have to run in it.
     pub(super) round: u32,
     pub(super) left: Vec<usize>,

@@ -24,7 +24,7 @@ impl<P: Plan> Session<'_, P> {
     /// since it did.
     pub(super) fn sentinel_if_due(&mut self) -> Result<(), Halt> {
         let every = self.settings.sentinel_every;
-        let due = !self.fresh || (every > 0 && self.ledger.since_sentinel >= every);
+        let due = !self.sentinel_ran || (every > 0 && self.ledger.since_sentinel >= every);
         if due { self.sentinel() } else { Ok(()) }
     }
 
@@ -41,7 +41,7 @@ impl<P: Plan> Session<'_, P> {
             return Ok(());
         }
         self.step(Slot::Sentinel, self.ledger.sentinel.len() as u32)?;
-        self.fresh = true;
+        self.sentinel_ran = true;
         Ok(())
     }
 
@@ -56,7 +56,7 @@ impl<P: Plan> Session<'_, P> {
             sentinel: slot == Slot::Sentinel,
         };
         self.tell(&Event::Begins(subject.clone(), self.position()))?;
-        self.folder.settle()?;
+        self.folder.flush_log()?;
         let (outcome, seconds, notes) = self.trial(&cell, &subject);
         // The trial is recorded before its notes are written, so that a full disk does not lose the
         // measurement.

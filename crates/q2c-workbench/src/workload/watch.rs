@@ -4,7 +4,7 @@ use super::StageId;
 use q2c_engine::measure::{PhaseStats, combine, in_turn, phase_stats};
 use q2c_engine::{Fault, Observer, RunData};
 use q2c_host::Roots;
-use q2c_host::block::{DiskStats, Interrupts, Leaf};
+use q2c_host::block::{DiskStats, Interrupts, TargetDisk};
 use q2c_host::cpu_time::CpuTimes;
 use q2c_stats::mean;
 
@@ -14,7 +14,7 @@ pub struct Site {
     /// Root folders of sysfs and procfs.
     pub roots: Roots,
     /// The disk under the target; `None` when the target has none.
-    pub leaf: Option<Leaf>,
+    pub target_disk: Option<TargetDisk>,
     /// Number of busy CPUs while nothing is measured.
     pub idle_busy_cpus: f64,
 }
@@ -35,11 +35,12 @@ impl Boundary {
     /// Reads the counters now.
     #[must_use]
     pub fn read(site: &Site) -> Self {
-        let leaf = site.leaf.as_ref();
+        let target_disk = site.target_disk.as_ref();
         Boundary {
             cpu: CpuTimes::read(&site.roots).ok(),
-            interrupts: leaf.and_then(|leaf| Interrupts::read(&site.roots, leaf).ok()),
-            disk: leaf.and_then(|leaf| DiskStats::read(&leaf.disk.dir).ok()),
+            interrupts: target_disk
+                .and_then(|target_disk| Interrupts::read(&site.roots, target_disk).ok()),
+            disk: target_disk.and_then(|target_disk| DiskStats::read(&target_disk.disk.dir).ok()),
         }
     }
 }

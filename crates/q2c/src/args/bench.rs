@@ -2,7 +2,6 @@
 
 use super::RunArgs;
 use clap::Args;
-use q2c_bench::asked::Asked;
 use q2c_bench::interface::Interface;
 use q2c_engine::Pattern;
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
@@ -78,31 +77,6 @@ pub struct BenchArgs {
     /// Place of the run.
     #[command(flatten)]
     pub run: RunArgs,
-}
-
-impl BenchArgs {
-    /// What the flags ask for; a field is `None` where its flag was not given.
-    pub fn asked(&self) -> Asked {
-        fn texts<T: ToString>(list: &[T]) -> Vec<String> {
-            list.iter().map(ToString::to_string).collect()
-        }
-        let counts = |counts: &Counts| counts.0.iter().map(|&n| n.into()).collect();
-        Asked {
-            target: self.target.clone(),
-            scratch: self.scratch.is_some(),
-            engines: self.engine.as_ref().map(|engines| texts(&engines.0)),
-            methods: self.method.as_ref().map(|methods| methods.0.clone()),
-            jobs: self.jobs.as_ref().map(counts),
-            depths: self.depth.as_ref().map(|depths| depths.0.clone()),
-            sizes: self.bs.clone(),
-            patterns: self.rw.as_deref().map(texts),
-            seconds: self.seconds,
-            warm_up_seconds: self.warm_up,
-            rate: self.rate,
-            cpus: self.cpus.clone(),
-            ..Asked::default()
-        }
-    }
 }
 
 /// Splits names at commas, where a name may contain commas itself. A part with which no name begins

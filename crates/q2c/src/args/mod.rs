@@ -26,7 +26,7 @@ pub use calibrate::CalibrateArgs;
 pub use common::{RunArgs, WorkloadArgs};
 pub use doctor::DoctorArgs;
 pub use goal::GoalArgs;
-pub use poll::{PollArgs, PollCommand, SimArgs, SweepArgs};
+pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
 pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};
 pub use replay::{
@@ -38,7 +38,7 @@ pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;
 pub use rule::RuleArgs;
 pub use source::{CostArgs, SourceArgs};
-pub use steer::SteerArgs;
+pub use steer::{RuleArg, SteerArgs};
 pub use trace::{ExportArgs, ImportArgs, TraceArgs, TraceCommand};
 pub use tune::TuneArgs;
 pub use watch::WatchArgs;
@@ -128,9 +128,55 @@ fn exit_codes() -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    fn command(words: &str) -> Command {
+        let words = std::iter::once("q2c").chain(words.split_whitespace());
+        let cli = Cli::try_parse_from(words);
+        cli.unwrap_or_else(|error| panic!("{error}")).command
+    }
+
+    /// The arguments of `q2c calibrate`, split at blanks.
+    pub fn calibrate(words: &str) -> WorkloadArgs {
+        match command(&format!("calibrate {words}")) {
+            Command::Calibrate(args) => args.workload,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The arguments of `q2c tune`, split at blanks.
+    pub fn tune(words: &str) -> TuneArgs {
+        match command(&format!("tune {words}")) {
+            Command::Tune(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The arguments of `q2c bench`, split at blanks.
+    pub fn bench(words: &str) -> BenchArgs {
+        match command(&format!("bench {words}")) {
+            Command::Bench(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The arguments of `q2c replay`, split at blanks.
+    pub fn replay(words: &str) -> ReplayArgs {
+        match command(&format!("replay {words}")) {
+            Command::Replay(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The arguments of a command of `q2c poll`, split at blanks.
+    pub fn poll(words: &str) -> PollCommand {
+        match command(&format!("poll {words}")) {
+            Command::Poll(args) => args.command,
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
     fn the_command_line_is_sound() {

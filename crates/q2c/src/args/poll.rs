@@ -4,7 +4,6 @@ use super::{CostArgs, GoalArgs, RuleArgs, SourceArgs, SteerArgs, WatchArgs};
 use clap::{Args, Subcommand};
 use q2c_model::{Nanos, parse_duration};
 use q2c_policy::{Family, PolicySpec};
-use q2c_sim::Arrival;
 use std::path::PathBuf;
 
 /// Hybrid polling: simulated, watched at work, or steered in the kernel.
@@ -32,14 +31,9 @@ pub enum PollCommand {
     Steer(SteerArgs),
 }
 
-/// Which rules on which trace, at which costs.
+/// Arguments of every simulation.
 #[derive(Clone, Debug, Args)]
-pub struct SimArgs {
-    /// Trace of classic polling: a run's trace-BS.parquet, or an imported one
-    pub trace: PathBuf,
-    /// Sleep rule, such as mean or min:70%,10ms (may be given again)
-    #[arg(long, required_unless_present = "rule", value_name = "POLICY")]
-    pub policy: Vec<PolicySpec>,
+pub struct SimulatedArgs {
     /// Own rules.
     #[command(flatten)]
     pub own: RuleArgs,
@@ -49,6 +43,19 @@ pub struct SimArgs {
     /// Costs.
     #[command(flatten)]
     pub cost: CostArgs,
+}
+
+/// Which rules on which trace, at which costs.
+#[derive(Clone, Debug, Args)]
+pub struct SimArgs {
+    /// Trace of classic polling: a run's trace-BS.parquet, or an imported one
+    pub trace: PathBuf,
+    /// Sleep rule, such as mean or min:70%,10ms (may be given again)
+    #[arg(long, required_unless_present = "rule", value_name = "POLICY")]
+    pub policy: Vec<PolicySpec>,
+    /// Own rules, the reading of the trace, and costs.
+    #[command(flatten)]
+    pub simulated: SimulatedArgs,
     /// Simulated time before anything counts
     #[arg(long, value_name = "DURATION", default_value = "400ms", value_parser = parse_duration)]
     pub warm_up: Nanos,
@@ -68,20 +75,6 @@ pub struct SimArgs {
     pub json: bool,
 }
 
-impl SimArgs {
-    /// When submissions come: as recorded with `--open`, else after the recorded think time.
-    pub fn arrival(&self) -> Arrival {
-        arrival(self.open)
-    }
-}
-
-fn arrival(open: bool) -> Arrival {
-    match open {
-        true => Arrival::Recorded,
-        false => Arrival::Think,
-    }
-}
-
 /// What is swept on what, and what counts as best.
 #[derive(Clone, Debug, Args)]
 pub struct SweepArgs {
@@ -94,15 +87,9 @@ pub struct SweepArgs {
     /// other rule as it comes, and fixed sleeps up to the median latency]
     #[arg(long, value_name = "FAMILY")]
     pub policy: Vec<Family>,
-    /// Own rules.
+    /// Own rules, the reading of the traces, and costs.
     #[command(flatten)]
-    pub own: RuleArgs,
-    /// What the traces do not say themselves.
-    #[command(flatten)]
-    pub source: SourceArgs,
-    /// Costs.
-    #[command(flatten)]
-    pub cost: CostArgs,
+    pub simulated: SimulatedArgs,
     /// What is best.
     #[command(flatten)]
     pub goal: GoalArgs,
@@ -137,13 +124,6 @@ pub struct SweepArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-impl SweepArgs {
-    /// When submissions come: as recorded with `--open`, else after the recorded think time.
-    pub fn arrival(&self) -> Arrival {
-        arrival(self.open)
-    }
 }
 
 fn families() -> String {

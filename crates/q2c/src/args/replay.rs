@@ -4,7 +4,7 @@ use super::{RecordingArgs, RunArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use q2c_capture::By;
-use q2c_compare::Precondition;
+use q2c_compare::{DeviceMap, Precondition};
 use q2c_engine::EngineSpec;
 use q2c_model::{Bytes, DevId, Nanos, parse_duration, parse_size};
 use q2c_trace::import::FORMATS;
@@ -138,12 +138,7 @@ pub struct HowArgs {
 
 /// The value of `--map`, such as `8:16=/dev/sdb`.
 #[derive(Clone, Debug)]
-pub struct Map {
-    /// The device in the trace.
-    pub device: DevId,
-    /// The target to which the device's requests are sent.
-    pub target: String,
-}
+pub struct Map(pub DeviceMap);
 
 impl FromStr for Map {
     type Err = String;
@@ -157,7 +152,7 @@ impl FromStr for Map {
                 minor: minor.parse().ok()?,
             };
             let target = target.to_owned();
-            Some(Map { device, target })
+            Some(Map(DeviceMap { device, target }))
         };
         parsed().ok_or_else(|| {
             format!("expected MAJOR:MINOR=TARGET, such as 8:16=/dev/sdb, found `{text}`")
@@ -172,13 +167,6 @@ macro_rules! names {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
         pub enum $name {
             $($(#[$each])* $variant),*
-        }
-
-        impl $name {
-            /// The value as it is typed.
-            pub fn name(self) -> String {
-                self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
-            }
         }
     )*};
 }

@@ -3,7 +3,7 @@
 use super::{RuleArgs, WorkloadArgs};
 use clap::Args;
 use q2c_model::{Nanos, parse_duration};
-use q2c_policy::{LaneMethod, PolicySpec, SpecError};
+use q2c_policy::{LaneMethod, SpecError};
 use std::str::FromStr;
 
 /// Watch a workload while it runs.
@@ -53,26 +53,6 @@ impl FromStr for MethodArg {
             _ => LaneMethod::Hybrid(rule.parse()?),
         }))
     }
-}
-
-impl WatchArgs {
-    /// The methods to choose among, the first of which runs at the start.
-    pub fn methods(&self) -> Result<Vec<LaneMethod>, SpecError> {
-        let own = self.own.policies()?.into_iter().map(LaneMethod::Hybrid);
-        let named = self.policy.iter().map(|method| method.0.clone());
-        let all: Vec<LaneMethod> = named.chain(own).collect();
-        Ok(if all.is_empty() { standard() } else { all })
-    }
-}
-
-/// The methods without `--policy` and `--rule`: the baselines, Linux's rule, and the best published
-/// rules: `min`, which has windows, and `pas`, which learns from every completion.
-fn standard() -> Vec<LaneMethod> {
-    let rule = |text: &str| -> PolicySpec { text.parse().expect("a known rule") };
-    let rules = ["mean:50%,100ms", "min:70%,10ms", "pas"].map(rule);
-    let mut all = vec![LaneMethod::Poll, LaneMethod::Interrupt];
-    all.extend(rules.map(LaneMethod::Hybrid));
-    all
 }
 
 fn interval(text: &str) -> Result<Nanos, String> {

@@ -3,12 +3,12 @@
 use crate::args::DoctorArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, screen};
-use crate::workbench::examine;
 use q2c_host::Roots;
 use q2c_host::target::{Wanted, WriteLeave, open};
 use q2c_model::Bytes;
 use q2c_result::{Exit, Target};
 use q2c_sys::Clock;
+use q2c_workbench::examine;
 
 /// Examines the machine, and the target when one is named.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {

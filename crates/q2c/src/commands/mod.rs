@@ -11,7 +11,7 @@ pub mod replay;
 pub mod report;
 pub mod reproduce;
 pub mod restore;
-mod session;
+mod run_folder;
 pub mod trace;
 pub mod tune;
 pub mod watch;

@@ -3,7 +3,7 @@
 use crate::args::ReproduceArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say};
-use crate::workbench::Workbench;
+use crate::workbench::open_new;
 use q2c_model::{Bytes, Nanos};
 use q2c_reproduce::{Experiment, PhasePlan, PhaseTrial, ReproduceResult, table};
 use q2c_result::Exit;
@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 /// Runs an experiment, and prints its figures beside the published ones.
 pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let experiment = experiment(&args.name)?;
-    let bench = Workbench::for_command("reproduce", &args.workload, stop)?;
+    let bench = open_new("reproduce", &args.workload, stop)?;
     let spare = bench.workload.sampler_cpu.ok_or_else(|| {
         Failure::new(
             Exit::Environment,

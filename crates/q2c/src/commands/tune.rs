@@ -1,11 +1,13 @@
 //! The command `q2c tune`.
 
-use super::session;
-use crate::args::{RunArgs, TuneArgs, WorkloadArgs};
+use super::run_folder;
+use crate::args::TuneArgs;
 use crate::commands::restore;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
-use crate::workbench::{Workbench, engine, named, scratch};
+use crate::requests::tune::{new_job, stored_workload};
+use crate::requests::workload::{target, workload};
+use crate::workbench::{self, scratch};
 use q2c_host::target::Scratch;
 use q2c_result::tune::TuneResult;
 use q2c_result::{DoctorReport, Exit, Verdict};
@@ -13,38 +15,30 @@ use q2c_run::run_dir::read_plan;
 use q2c_run::{RunDir, RunState, runner};
 use q2c_tune::{Tune, TuneSpec};
 use q2c_workbench::calibrate::Store;
+use q2c_workbench::workbench::WorkloadRequest;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Lengths of a trial's parts and of the polled slices between them, seconds. They are short
-/// against the drift of the device, and no multiples of the 10 ms in which CPU times are printed
-/// (docs/journal/2026-11-22-verdicts.md).
-const PART_S: f64 = 0.0613;
-const SLICE_S: f64 = 0.0417;
-/// Length of the first recording, in trials.
-const RECORD_TRIALS: f64 = 2.0;
 const PLAN: &str = "plan.toml";
 
 /// Tunes: begins a new run, or goes on with an interrupted one.
 pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let session = match &args.resume {
-        Some(folder) => resumed(folder, args)?,
-        None => fresh(args, stop)?,
-    };
-    let Session {
+    let TuneRun {
         mut spec,
-        workload_args,
+        workload,
         scratch,
         folder,
-    } = session;
-    let bench = Workbench::open(&workload_args, &spec.target, scratch, stop)?;
+    } = match &args.resume {
+        Some(folder) => resumed(folder, args)?,
+        None => new(args, stop)?,
+    };
+    let bench = workbench::open(&workload, scratch, stop)?;
     say(&doctor_in_a_line(&bench.doctor));
-    let cpus: Vec<u32> = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
-    let identity = session::identity(&bench, &cpus);
+    let identity = bench.identity(&bench.workload.cpus, &run_folder::program());
     if folder.is_none() {
         // The CPUs and the background that q2c chose become part of the plan. Otherwise a later
         // session could choose others.
-        spec.cpus = cpus;
+        spec.cpus = bench.workload.cpus.iter().map(|cpu| cpu.0).collect();
         spec.background = bench
             .workload
             .background
@@ -53,12 +47,12 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             .collect();
     }
     let mut folder = match folder {
-        Some(path) => session::resumed(&path, &identity)?,
-        None => RunDir::create(&workload_args.run.out, "tune", &spec, &identity)
+        Some(path) => run_folder::resumed(&path, &identity)?,
+        None => RunDir::create(&args.workload.run.out, "tune", &spec, &identity)
             .or_exit(Exit::Device)?,
     };
     say(&format!("run folder {}", folder.path().display()));
-    let floor = session::floor(bench.workload.clock, bench.workload.cpus[0])?;
+    let floor = run_folder::floor(bench.workload.clock, bench.workload.cpus[0])?;
     let store = store();
     let restore_dir = restore::folder(None).ok();
     let tune = Tune {
@@ -80,16 +74,16 @@ pub fn run(args: &TuneArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let (result, state) = match tuned {
         Ok(done) => done,
         Err(error) => {
-            session::keep_for_resume(bench, folder.path());
+            run_folder::keep_for_resume(bench, folder.path());
             return Err(Failure::new(error.exit(), error));
         }
     };
     let path = folder.path().to_owned();
     if let Err(failure) = conclude(&result, folder, state, args.workload.run.json) {
-        session::keep_for_resume(bench, &path);
+        run_folder::keep_for_resume(bench, &path);
         return Err(failure);
     }
-    Ok(session::end(state, bench, &path))
+    Ok(run_folder::end(state, bench, &path))
 }
 
 /// How many checks passed, and the names of those that did not.
@@ -117,93 +111,39 @@ fn doctor_in_a_line(report: &DoctorReport) -> String {
     )
 }
 
-struct Session {
+/// A run that begins or goes on.
+struct TuneRun {
     spec: TuneSpec,
-    workload_args: WorkloadArgs,
+    workload: WorkloadRequest,
     scratch: Option<Scratch>,
+    /// The folder of the run that goes on; `None` for a new run.
     folder: Option<PathBuf>,
 }
 
-fn fresh(args: &TuneArgs, stop: &AtomicBool) -> Result<Session, Failure> {
-    let scratch = scratch(&args.workload, stop)?;
-    let target = named("tune", &args.workload, scratch.as_ref())?;
-    Ok(Session {
-        spec: spec(args, target)?,
-        workload_args: args.workload.clone(),
+fn new(args: &TuneArgs, stop: &AtomicBool) -> Result<TuneRun, Failure> {
+    let scratch = scratch(args.workload.scratch, &args.workload.run, stop)?;
+    let target = target("tune", args.workload.target.as_deref(), scratch.as_ref())?;
+    let spec = new_job(args, target)?;
+    Ok(TuneRun {
+        workload: workload(&args.workload, spec.target.clone()),
+        spec,
         scratch,
         folder: None,
     })
 }
 
-/// Takes the job from the plan of the run in `folder`. What the command line says of the job does
-/// not count.
-fn resumed(folder: &Path, args: &TuneArgs) -> Result<Session, Failure> {
+/// Takes the job from the plan of the run in `folder`.
+fn resumed(folder: &Path, args: &TuneArgs) -> Result<TuneRun, Failure> {
     let spec: TuneSpec = read_plan(folder).or_exit(Exit::Input)?;
-    let bad = |what: &str| {
-        Failure::new(
-            Exit::Input,
-            format!("understand {what} in {}/{PLAN}", folder.display()),
-        )
-    };
-    let workload_args = WorkloadArgs {
-        target: Some(spec.target.clone()),
-        rw: spec.rw.parse().map_err(|_| bad("rw"))?,
-        bs: spec.sizes.clone(),
-        jobs: spec.cpus.len() as u32,
-        cpu: spec.cpus.clone(),
-        background: spec
-            .background
-            .iter()
-            .map(|b| b.parse())
-            .collect::<Result<_, _>>()
-            .map_err(|_| bad("background"))?,
-        engine: Some(spec.engine.parse().map_err(|_| bad("engine"))?),
-        run: RunArgs {
-            seed: spec.seed,
-            ..args.workload.run.clone()
-        },
-        ..args.workload.clone()
-    };
-    Ok(Session {
+    let workload = stored_workload(&spec, args).map_err(|field| {
+        let why = format!("understand {field} in {}/{PLAN}", folder.display());
+        Failure::new(Exit::Input, why)
+    })?;
+    Ok(TuneRun {
         spec,
-        workload_args,
+        workload,
         scratch: None,
         folder: Some(folder.to_owned()),
-    })
-}
-
-fn spec(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
-    let workload = &args.workload;
-    let own = args.own.policies().or_exit(Exit::Usage)?;
-    let limits = args.goal.limits();
-    Ok(TuneSpec {
-        engine: engine(workload, &target)?.to_string(),
-        target,
-        rw: workload.rw.to_string(),
-        sizes: workload.bs.clone(),
-        cpus: workload.cpu.clone(),
-        background: workload
-            .background
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
-        rules: args
-            .policy
-            .iter()
-            .chain(&own)
-            .map(ToString::to_string)
-            .collect(),
-        seconds: args.seconds,
-        part_seconds: PART_S,
-        slice_seconds: SLICE_S,
-        record_seconds: args.seconds * RECORD_TRIALS,
-        trials: args.trials,
-        objective: args.goal.objective.to_string(),
-        min_iops: limits.min_iops.map(|min| min.to_string()),
-        max_p99_ns: limits.max_p99_ns,
-        max_cpu_pct: limits.max_cpu_pct,
-        budget_s: args.budget.map(|b| b.as_secs_f64()),
-        seed: workload.run.seed,
     })
 }
 
@@ -228,11 +168,11 @@ fn conclude(
 ) -> Result<(), Failure> {
     let path = folder.path().to_owned();
     let page = q2c_report::html::tune(result).or_exit(Exit::Internal)?;
-    session::publish(folder, state, result, &page)?;
+    run_folder::publish(folder, state, result, &page)?;
     match json {
         true => print_json(result)?,
         false => print(&q2c_report::terminal::tune(result, screen()))?,
     }
-    session::tell_report(&path);
+    run_folder::tell_report(&path);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::program::{number, q2c};
 use serde_json::Value;
 
-fn bench(more: &[&str]) -> crate::program::Ended {
+fn bench(more: &[&str]) -> crate::program::Finished {
     let folder = tempfile::tempdir().unwrap();
     let short = ["--seconds", "1", "--warm-up", "0.25", "--trials", "2"];
     q2c(folder.path(), &[&["bench"], more, &short[..]].concat())

@@ -1,10 +1,11 @@
 //! Tests of `q2c bench --fio`.
 
 use crate::program::{number, q2c};
+use q2c_testkit::random_mib;
 use std::fs;
 use std::path::Path;
 
-fn with(folder: &Path, job: &str, more: &[&str]) -> crate::program::Ended {
+fn with(folder: &Path, job: &str, more: &[&str]) -> crate::program::Finished {
     fs::write(folder.join("job.fio"), job).unwrap();
     let short = ["bench", "--fio", "job.fio", "--trials", "1"];
     q2c(folder, &[&short[..], more].concat())
@@ -36,14 +37,7 @@ fn sections_are_the_points_and_flags_win() {
 #[test]
 fn a_file_with_a_real_target() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let mut x = 1u64;
-    let random = (0..1 << 17).flat_map(|_| {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        x.to_le_bytes()
-    });
-    fs::write(folder.path().join("target"), random.collect::<Vec<u8>>()).unwrap();
+    fs::write(folder.path().join("target"), random_mib()).unwrap();
     fs::File::open(folder.path().join("target"))
         .unwrap()
         .sync_all()

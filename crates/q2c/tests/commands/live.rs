@@ -1,7 +1,7 @@
 //! Tests of `q2c analyze --live`. Refusals are tested everywhere. A capture is tested where it is
 //! permitted, and is a counted skip elsewhere.
 
-use crate::program::{number, q2c};
+use crate::program::{number, q2c, refuses};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -19,8 +19,7 @@ fn file(folder: &Path) {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let folder = tempfile::tempdir().unwrap();
-    for (status, words, said) in [
+    refuses(&[
         (5, "analyze --live nvme9n9", "nvme9n9"),
         (2, "analyze t --by tracefs", "--live"),
         (2, "analyze t --interval 2s", "--live"),
@@ -28,10 +27,7 @@ fn what_is_wrong_is_said() {
         (2, "analyze --live t --format msr", "--format"),
         (2, "analyze --live t --interval 1ms", "10ms"),
         (2, "analyze --live t --by magic", "tracefs"),
-    ] {
-        let words: Vec<&str> = words.split(' ').collect();
-        q2c(folder.path(), &words).refused(status, &[said]);
-    }
+    ]);
 }
 
 /// By BPF and by tracefs: lines are printed while a command runs, and then the analysis of the

@@ -1,6 +1,6 @@
 //! Tests of `q2c poll sim`.
 
-use crate::program::{close, number, q2c, shared_data};
+use crate::program::{close, entry, number, q2c, shared_data};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -18,9 +18,7 @@ fn three_reads(folder: &Path) {
 }
 
 fn method<'a>(result: &'a Value, name: &str) -> &'a Value {
-    let methods = result["methods"].as_array().unwrap();
-    let found = methods.iter().find(|m| m["method"] == name);
-    found.unwrap_or_else(|| panic!("no {name} in {result}"))
+    entry(result, "methods", "method", name)
 }
 
 /// Sleeps of 20 us end at 22 us, so 8 us are polled. The oracle polls for 1 ns.

@@ -1,12 +1,11 @@
 //! Tests of `q2c poll watch --kernel` and `q2c poll steer` where there is nothing to watch or
 //! steer. Tests in guests cover the rest.
 
-use crate::program::q2c;
+use crate::program::refuses;
 
 #[test]
 fn what_is_wrong_is_said() {
-    let folder = tempfile::tempdir().unwrap();
-    for (status, words, said) in [
+    refuses(&[
         (2, "poll watch --kernel", "expected a device"),
         (2, "poll watch --kernel nvme9n9 --policy poll", "--policy"),
         (5, "poll watch --kernel nvme9n9 --seconds 1", "nvme9n9"),
@@ -20,8 +19,5 @@ fn what_is_wrong_is_said() {
             "poll steer nvme9n9 --rule 0.7*min --period 5ms",
             "nvme9n9",
         ),
-    ] {
-        let words: Vec<&str> = words.split(' ').collect();
-        q2c(folder.path(), &words).refused(status, &[said]);
-    }
+    ]);
 }

@@ -1,19 +1,19 @@
 //! Runs q2c and reads its output.
 
+pub use q2c_testkit::shared_data;
 use serde_json::Value;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// How a command ended.
-pub struct Ended {
+pub struct Finished {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl Ended {
+impl Finished {
     /// Checks that the command succeeded, and returns its stdout.
     #[track_caller]
     pub fn done(self) -> String {
@@ -40,7 +40,7 @@ impl Ended {
 }
 
 /// Runs q2c in `folder`, which also stands for the user's home.
-pub fn q2c(folder: &Path, arguments: &[&str]) -> Ended {
+pub fn q2c(folder: &Path, arguments: &[&str]) -> Finished {
     let output = Command::new(env!("CARGO_BIN_EXE_q2c"))
         .args(arguments)
         .current_dir(folder)
@@ -51,7 +51,7 @@ pub fn q2c(folder: &Path, arguments: &[&str]) -> Ended {
         .output()
         .unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended {
+    Finished {
         code: output.status.code().unwrap_or(-1),
         stdout: text(output.stdout),
         stderr: text(output.stderr),
@@ -72,30 +72,22 @@ pub fn close(got: f64, wanted: f64) {
     assert!(error <= 1e-6 * wanted.abs(), "{got}, expected {wanted}");
 }
 
-/// The path of a file of the shared sample data. When it is absent, the skip is printed and
-/// counted, and `None` is returned.
-pub fn shared_data(test: &str, name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("Q2C_SHARED_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    let path = folder.join(name);
-    if path.exists() {
-        return Some(path);
+/// Checks that q2c refuses each command with its exit code and names the word.
+#[track_caller]
+pub fn refuses(commands: &[(i32, &str, &str)]) {
+    let folder = tempfile::tempdir().unwrap();
+    for (code, words, said) in commands {
+        let words: Vec<&str> = words.split(' ').collect();
+        q2c(folder.path(), &words).refused(*code, &[said]);
     }
-    let line = format!("skipped: {test}: no {name} (Q2C_SHARED_DATA names its folder)\n");
-    print!("{line}");
-    if let Some(log) = std::env::var_os("Q2C_SKIP_LOG") {
-        let mut log = std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(log)
-            .expect("the skip log can be opened");
-        // One write, so that lines of tests that run at the same time stay whole.
-        log.write_all(line.as_bytes())
-            .expect("the skip log can be written");
-    }
-    None
+}
+
+/// The object of the array `list` whose `key` is `name`.
+#[track_caller]
+pub fn entry<'a>(result: &'a Value, list: &str, key: &str, name: &str) -> &'a Value {
+    let entries = result[list].as_array().expect("an array");
+    let found = entries.iter().find(|entry| entry[key] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {result}"))
 }
 
 /// The only run in `folder`.

@@ -1,6 +1,6 @@
 //! Tests of `q2c poll sweep`.
 
-use crate::program::{close, number, q2c, shared_data};
+use crate::program::{close, entry, number, q2c, shared_data};
 use serde_json::Value;
 use std::fs;
 
@@ -12,9 +12,7 @@ fn two_lists(folder: &std::path::Path) {
 }
 
 fn cell<'a>(result: &'a Value, policy: &str) -> &'a Value {
-    let cells = result["cells"].as_array().expect("cells");
-    let found = cells.iter().find(|cell| cell["policy"] == policy);
-    found.unwrap_or_else(|| panic!("no {policy} in {result}"))
+    entry(result, "cells", "policy", policy)
 }
 
 /// The device always takes 30 us, and sleeps end 2 us late. Worked out by hand: a sleep of 20 us

@@ -1,6 +1,6 @@
 //! Tests of `q2c poll watch`, without a terminal and in one.
 
-use crate::program::{Ended, number, q2c};
+use crate::program::{Finished, number, q2c};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -21,7 +21,7 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// Watches a simulated device of 1 ms.
-fn watch(more: &[&str]) -> Ended {
+fn watch(more: &[&str]) -> Finished {
     let folder = tempfile::tempdir().unwrap();
     let watch = ["poll", "watch", "sim:1ms", "--interval", "100ms"];
     q2c(folder.path(), &[&watch[..], more].concat())

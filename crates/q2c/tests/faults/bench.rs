@@ -1,6 +1,7 @@
 //! A folder of its own for each test, and the program run in it.
 
 use q2c_result::Exit;
+use q2c_testkit::random_mib;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -45,14 +46,7 @@ impl Bench {
 
     /// Writes 1 MiB of random data, which is fit as a target, and returns the path.
     pub fn target(&self) -> String {
-        let mut x = 1u64;
-        let random = (0..1 << 17).flat_map(|_| {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            x.to_le_bytes()
-        });
-        self.file("target", &random.collect::<Vec<u8>>())
+        self.file("target", &random_mib())
     }
 
     pub fn command(&self, program: &str, args: &[&str]) -> Command {

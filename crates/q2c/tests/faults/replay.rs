@@ -25,6 +25,21 @@ const HOW: [&str; 6] = [
     "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op",
 ];
 
+/// A trace that cannot be read is a bad input for every command.
+#[test]
+fn an_unreadable_trace_is_a_bad_input() {
+    let bench = Bench::new();
+    let cut = bench.file("cut.parquet", b"PAR1 and no more");
+    for words in [
+        &["trace", "info", &cut][..],
+        &["replay", &cut, "null"],
+        &["compare", &cut, "null", "null"],
+    ] {
+        bench.q2c(words).exits(Exit::Input);
+    }
+    bench.left_nothing();
+}
+
 #[test]
 fn a_stopped_replay_keeps_what_was_done() {
     let bench = Bench::new();

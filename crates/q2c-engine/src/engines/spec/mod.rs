@@ -4,6 +4,7 @@
 mod parse;
 mod refuse;
 mod registry;
+mod target;
 mod text;
 
 pub use registry::{ENGINES, EngineKind, ParseEngineError};

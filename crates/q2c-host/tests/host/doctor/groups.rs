@@ -4,7 +4,7 @@
 use super::{CHEAP, Case, GOOD, find, good_target, report};
 use crate::tree::Tree;
 use Verdict::{Invalidates, Pass, Unknown, Warn};
-use q2c_host::doctor::{Scene, ToolCosts, run};
+use q2c_host::doctor::{DoctorFacts, ToolCosts, run};
 use q2c_model::{Bytes, CpuId};
 use q2c_result::{Target, Verdict};
 
@@ -430,7 +430,7 @@ fn jobs_far_from_the_device_and_on_one_core() {
     let (roots, target) = (tree.roots(), good_target());
     let with = |jobs: &[u32], id: &str| {
         let jobs: Vec<CpuId> = jobs.iter().copied().map(CpuId).collect();
-        let report = run(&Scene::new(&roots, Some(&target)).with_jobs(&jobs));
+        let report = run(&DoctorFacts::new(&roots, Some(&target)).with_jobs(&jobs));
         let check = find(&report.checks, id);
         (check.verdict, check.found.clone())
     };
@@ -501,7 +501,7 @@ fn the_tools_own_costs() {
     let tree = Tree::new(GOOD);
     let roots = tree.roots();
     let with = |costs: ToolCosts, id: &str| {
-        let report = run(&Scene::new(&roots, None).with_costs(costs));
+        let report = run(&DoctorFacts::new(&roots, None).with_costs(costs));
         let check = find(&report.checks, id);
         (check.verdict, check.found.clone())
     };
@@ -519,7 +519,7 @@ fn the_tools_own_costs() {
         [with(dear, "empty-loop").0, with(dear, "clock-cost").0],
         [Warn, Warn]
     );
-    let unmeasured = run(&Scene::new(&roots, None)).checks;
+    let unmeasured = run(&DoctorFacts::new(&roots, None)).checks;
     assert!(
         unmeasured
             .iter()

@@ -57,24 +57,19 @@ impl Progress for BarProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::Subject;
+    use crate::runner::progress::tests::polled;
 
     #[test]
     fn shows_where_the_run_is() {
         assert!(ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}").is_ok());
         let mut progress = BarProgress::on(ProgressDrawTarget::hidden());
-        let subject = Subject {
-            label: "4 KiB poll".to_owned(),
-            trial: 1,
-            sentinel: false,
-        };
         let position = Position {
             finished: 3,
             total: 8,
             elapsed_s: 9.0,
             left_s: 200.0,
         };
-        progress.event(&Event::Begins(subject, position));
+        progress.event(&Event::Begins(polled(1), position));
         assert_eq!(
             (progress.bar.position(), progress.bar.length()),
             (3, Some(8))

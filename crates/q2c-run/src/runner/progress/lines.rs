@@ -51,14 +51,10 @@ impl<W: Write> Progress for LineProgress<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::{Position, Subject, TrialFacts};
+    use crate::runner::progress::tests::polled;
+    use crate::runner::{Position, TrialFacts};
 
     fn done(elapsed_s: f64) -> Event {
-        let subject = Subject {
-            label: "4 KiB poll".to_owned(),
-            trial: 0,
-            sentinel: false,
-        };
         let position = Position {
             finished: 1,
             total: 4,
@@ -69,7 +65,7 @@ mod tests {
             seconds: 0.5,
             metric: 2.0,
         };
-        Event::Done(subject, position, facts)
+        Event::Done(polled(0), position, facts)
     }
 
     #[test]

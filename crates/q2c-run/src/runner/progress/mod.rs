@@ -33,3 +33,17 @@ pub fn on_stderr() -> Box<dyn Progress> {
         false => Box::new(LineProgress::new(stderr(), 1.0)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::runner::Subject;
+
+    /// A trial of the cell `4 KiB poll`.
+    pub(super) fn polled(trial: u32) -> Subject {
+        Subject {
+            label: "4 KiB poll".to_owned(),
+            trial,
+            sentinel: false,
+        }
+    }
+}

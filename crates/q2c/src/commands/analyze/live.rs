@@ -3,7 +3,7 @@
 
 use super::{Feed, show};
 use crate::args::AnalyzeArgs;
-use crate::commands::capture::{Child, Ended, Session, Target, Watch, recording_exit};
+use crate::commands::capture::{CaptureEnd, Child, RunningCapture, Target, Watch, recording_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{print_while_read, say, screen};
 use q2c_analyze::Analyzer;
@@ -31,7 +31,7 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let name = args.trace.to_string_lossy();
     let target = Target::find(&roots, &name)?;
     let capture = args.capture();
-    let mut session = Session::begin(&roots, &target, &capture)?;
+    let mut session = RunningCapture::begin(&roots, &target, &capture)?;
     let told = target.told(&capture, session.by(), args.command.is_empty());
     session.run(Child::start(&args.command)?);
     let interval = Duration::from_nanos(args.interval.0);
@@ -53,8 +53,8 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         show(args, &feed.result(path, described.meta(origin))?)?;
     }
     Ok(match ended {
-        Ended::Asked => Exit::Done,
-        Ended::Stopped => Exit::Interrupted,
+        CaptureEnd::Asked => Exit::Done,
+        CaptureEnd::Stopped => Exit::Interrupted,
     })
 }
 

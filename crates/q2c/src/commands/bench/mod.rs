@@ -1,44 +1,43 @@
 //! The command `q2c bench`.
 
 mod fio;
-mod order;
 
-use super::{restore, session};
-use crate::args::{BenchArgs, RunArgs, WorkloadArgs};
+use super::{restore, run_folder};
+use crate::args::BenchArgs;
 use crate::failure::{Fails, Failure};
 use crate::media::media;
-use crate::opened::LEAST_BLOCKS;
 use crate::output::{print, print_json, say, screen};
-use crate::workbench::{Workbench, named, scratch};
-use order::Order;
+use crate::requests::bench::{asked, opened_with, plan, span, strongest, workload};
+use crate::requests::workload::target;
+use crate::workbench::{open_for_interfaces, scratch};
 use q2c_bench::asked::Asked;
 use q2c_bench::media::Media;
 use q2c_bench::way::Abilities;
 use q2c_bench::{Bench, BenchSpec, Done};
-use q2c_engine::Pattern;
-use q2c_model::{Bytes, CpuId};
-use q2c_policy::Method;
+use q2c_host::topology::{AllowedCpus, Border, ChosenCpus, CpuChoiceError};
+use q2c_model::CpuId;
+use q2c_result::Exit;
 use q2c_result::bench::{BenchPoint, BenchResult};
-use q2c_result::{Exit, Target};
 use q2c_run::run_dir::read_plan;
 use q2c_run::{RunDir, RunState, runner};
+use q2c_workbench::workbench::Workbench;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Benchmarks: begins a new run, or goes on with an interrupted one.
 pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let Session {
+    let BenchRun {
         spec,
         place,
-        order,
+        borders,
         mut folder,
     } = match &args.resume {
         Some(path) => resumed(path, args, stop)?,
-        None => fresh(args, stop)?,
+        None => new(args, stop)?,
     };
     let path = folder.path().to_owned();
     say(&format!("run folder {}", path.display()));
-    let done = bench(&spec, &place, &order, &mut folder, stop);
+    let done = bench(&spec, &place, &borders, &mut folder, stop);
     let Done {
         result,
         state,
@@ -46,20 +45,20 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     } = match done {
         Ok(done) => done,
         Err(failure) => {
-            session::keep_for_resume(place, &path);
+            run_folder::keep_for_resume(place, &path);
             return Err(failure);
         }
     };
     let page = q2c_report::html::bench(&result).or_exit(Exit::Internal)?;
-    session::publish(folder, state, &result, &page)?;
+    run_folder::publish(folder, state, &result, &page)?;
     let nothing = nothing_measured(&result).filter(|_| state == RunState::Complete);
     if let Some(why) = aborted.or(nothing) {
         // What was measured before is in the report; figures of half a run are not printed.
-        session::tell_report(&path);
+        run_folder::tell_report(&path);
         let mut failed = format!("measure {why}");
         if state != RunState::Complete {
             failed += &format!("; mend that and go on with --resume {}", path.display());
-            session::keep_for_resume(place, &path);
+            run_folder::keep_for_resume(place, &path);
         }
         return Err(Failure::new(Exit::Device, failed));
     }
@@ -67,8 +66,8 @@ pub fn run(args: &BenchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         true => print_json(&result)?,
         false => print(&q2c_report::terminal::bench(&result, screen()))?,
     }
-    session::tell_report(&path);
-    Ok(session::end(state, place, &path))
+    run_folder::tell_report(&path);
+    Ok(run_folder::end(state, place, &path))
 }
 
 /// The reason why there is no number at all; `None` where there is one.
@@ -83,161 +82,109 @@ fn nothing_measured(result: &BenchResult) -> Option<String> {
     })
 }
 
-/// Everything that a session needs, in a new run or in an interrupted one.
-struct Session {
+/// A run that begins or goes on.
+struct BenchRun {
     spec: BenchSpec,
     place: Workbench,
-    order: Order,
+    /// Numbers of jobs at which the order of CPUs goes on to CPUs of another kind.
+    borders: Vec<Border>,
     folder: RunDir,
 }
 
-fn fresh(args: &BenchArgs, stop: &AtomicBool) -> Result<Session, Failure> {
-    let mut asked = args.asked();
+fn new(args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
+    let mut asked = asked(args);
     let job_file = match &args.fio {
         Some(path) => Some(fio::fill(&mut asked, path)?),
         None => None,
     };
-    let sizes = asked.sizes.get_or_insert(vec![Bytes(4096)]).clone();
-    let patterns = asked.patterns.get_or_insert(vec!["randread".to_owned()]);
-    let rw = strongest(patterns).or_exit(Exit::Usage)?;
-    let workload = WorkloadArgs {
-        scratch: args.scratch,
-        ..workload(asked.target.clone(), sizes.clone(), rw, args.run.clone())
-    };
-    let scratch = scratch(&workload, stop)?;
-    let target = named("bench", &workload, scratch.as_ref())?;
-    let place = Workbench::for_interfaces(&workload, &target, scratch, stop)?;
-    let order = order::order(&asked, &place)?;
-    let whole = place.target.size.0;
-    let largest = sizes.iter().map(|bs| bs.0).max().unwrap_or(0);
-    let spec = BenchSpec {
-        span: fio::span(asked.size, whole, largest, LEAST_BLOCKS)?.map(Bytes),
-        ..spec(args, asked, target, &place.target, &order)
-    };
-    let identity = session::identity(&place, &spec.cpus);
+    let (sizes, pattern) = opened_with(&mut asked).or_exit(Exit::Usage)?;
+    let scratch = scratch(args.scratch, &args.run, stop)?;
+    let target = target("bench", asked.target.as_deref(), scratch.as_ref())?;
+    let workload = workload(args, target.clone(), sizes.clone(), pattern);
+    let place = open_for_interfaces(&workload, scratch, stop)?;
+    let cpus = cpus(&asked, &place).or_exit_of(CpuChoiceError::exit)?;
+    let span = span(asked.size, place.target.size, &sizes).or_exit(Exit::Target)?;
+    let spec = plan(args, asked, target, &place.target, &cpus, span);
+    let identity = place.identity(&cpus.cpus, &run_folder::program());
     let folder = RunDir::create(&args.run.out, "bench", &spec, &identity).or_exit(Exit::Device)?;
     if let Some(text) = job_file {
         folder
             .publish("job.fio", |out| out.write_all(&text))
             .or_exit(Exit::Device)?;
     }
-    Ok(Session {
+    Ok(BenchRun {
         spec,
         place,
-        order,
+        borders: cpus.borders,
         folder,
     })
 }
 
 /// Takes the job from the plan of the run in the folder at `path`. What the command line says of
 /// the job does not count.
-fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<Session, Failure> {
+fn resumed(path: &Path, args: &BenchArgs, stop: &AtomicBool) -> Result<BenchRun, Failure> {
     let spec: BenchSpec = read_plan(path).or_exit(Exit::Input)?;
     let bad = || Failure::new(Exit::Input, "understand rw in the run's plan.toml");
-    let rw = strongest(&spec.patterns).map_err(|_| bad())?;
-    let workload = workload(
-        Some(spec.target.clone()),
-        spec.sizes.clone(),
-        rw,
-        args.run.clone(),
-    );
-    let place = Workbench::for_interfaces(&workload, &spec.target, None, stop)?;
-    let order = order::stored(&spec, &place)?;
-    let identity = session::identity(&place, &spec.cpus);
-    let folder = session::resumed(path, &identity)?;
-    Ok(Session {
+    let pattern = strongest(&spec.patterns).map_err(|_| bad())?;
+    let workload = workload(args, spec.target.clone(), spec.sizes.clone(), pattern);
+    let place = open_for_interfaces(&workload, None, stop)?;
+    let stored: Vec<CpuId> = spec.cpus.iter().copied().map(CpuId).collect();
+    let borders = borders(&stored, &place).or_exit_of(CpuChoiceError::exit)?;
+    let identity = place.identity(&stored, &run_folder::program());
+    let folder = run_folder::resumed(path, &identity)?;
+    Ok(BenchRun {
         spec,
         place,
-        order,
+        borders,
         folder,
     })
 }
 
-/// The pattern that the target is opened for: one that writes, if there is one.
-fn strongest(patterns: &[String]) -> Result<Pattern, String> {
-    let parsed = patterns
-        .iter()
-        .map(|p| p.parse().map_err(|e| format!("{e}")));
-    let patterns: Vec<Pattern> = parsed.collect::<Result<_, String>>()?;
-    let read = Pattern {
-        random: true,
-        write: false,
-    };
-    Ok(patterns.into_iter().find(|p| p.write).unwrap_or(read))
+/// The order in which jobs take CPUs. Where the job file names the CPU of a helper thread, a single
+/// job takes the first CPU and its helper the second.
+fn cpus(asked: &Asked, place: &Workbench) -> Result<ChosenCpus, CpuChoiceError> {
+    let named: Option<Vec<CpuId>> = asked
+        .cpus
+        .as_ref()
+        .map(|cpus| cpus.iter().copied().map(CpuId).collect());
+    let chosen = place.cpus_by_topology(named.as_deref())?;
+    Ok(match asked.helper_cpu.map(CpuId) {
+        Some(helper) => {
+            AllowedCpus::read()?.check(helper)?;
+            chosen.with_helper(helper)
+        }
+        None => chosen,
+    })
 }
 
-/// The arguments with which the target is opened.
-fn workload(target: Option<String>, bs: Vec<Bytes>, rw: Pattern, run: RunArgs) -> WorkloadArgs {
-    WorkloadArgs {
-        target,
-        scratch: None,
-        rw,
-        bs,
-        jobs: 1,
-        cpu: Vec::new(),
-        background: Vec::new(),
-        engine: None,
-        run,
-    }
-}
-
-/// The plan: what was asked for, with defaults for the rest.
-fn spec(
-    args: &BenchArgs,
-    asked: Asked,
-    target: String,
-    facts: &Target,
-    order: &Order,
-) -> BenchSpec {
-    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    let engines = asked.engines.unwrap_or_else(|| match facts.kind.as_str() {
-        "simulated" => vec![target.clone()],
-        "nvme-generic" => names(&["io_uring_cmd"]),
-        "pci" => names(&["spdk"]),
-        _ => names(&["io_uring", "libaio", "pvsync2"]),
-    });
-    BenchSpec {
-        target,
-        engines,
-        methods: asked
-            .methods
-            .unwrap_or_else(|| vec![Method::INTERRUPT, Method::POLL]),
-        jobs: asked.jobs.unwrap_or(vec![1]),
-        depths: asked.depths.unwrap_or(vec![1]),
-        sizes: asked.sizes.unwrap_or_default(),
-        patterns: asked.patterns.unwrap_or_default(),
-        seconds: asked.seconds.unwrap_or(3.0),
-        warm_up_seconds: asked.warm_up_seconds.unwrap_or(1.0),
-        trials: args.trials,
-        precision: args.precision,
-        cpus: order.cpus.clone(),
-        cpu_order: order.words.clone(),
-        rate: asked.rate,
-        rating: args.rating,
-        budget_s: args.budget.map(|b| b.as_secs_f64()),
-        seed: args.run.seed,
-        span: None,
-        points: asked.points,
-    }
+/// The borders in the stored order of a run that goes on are those that the machine has now; there
+/// are none when the machine would now give another order.
+fn borders(stored: &[CpuId], place: &Workbench) -> Result<Vec<Border>, CpuChoiceError> {
+    let today = place.cpus_by_topology(None)?;
+    let stored = place.cpus_by_topology(Some(stored))?;
+    Ok(match today.cpus == stored.cpus {
+        true => today.borders,
+        false => Vec::new(),
+    })
 }
 
 fn bench(
     spec: &BenchSpec,
     place: &Workbench,
-    order: &Order,
+    borders: &[Border],
     folder: &mut RunDir,
     stop: &AtomicBool,
 ) -> Result<Done, Failure> {
     let restore_dir = restore::folder(None).ok();
     let media = media(place, &spec.engines)?;
     let clock = place.workload.clock;
-    let floor = session::floor(clock, CpuId(spec.cpus[0]))?;
+    let floor = run_folder::floor(clock, CpuId(spec.cpus[0]))?;
     let bench = Bench {
         spec,
         media: &media,
         span: spec.span.unwrap_or(place.workload.span),
         site: &place.workload.site,
-        borders: &order.borders,
+        borders,
         abilities: abilities(place, &media),
         restore_dir: restore_dir.as_deref(),
         machine: &place.machine,
@@ -259,8 +206,8 @@ const KERNEL_HYBRID: std::ops::RangeInclusive<(u32, u32)> = (4, 10)..=(5, 18);
 
 fn abilities(place: &Workbench, media: &Media) -> Abilities {
     let device = place.target.device.as_ref();
-    let leaf = place.workload.site.leaf.as_ref();
-    let delay = leaf.map(|leaf| leaf.disk.dir.join("queue/io_poll_delay"));
+    let target_disk = place.workload.site.target_disk.as_ref();
+    let delay = target_disk.map(|target_disk| target_disk.disk.dir.join("queue/io_poll_delay"));
     let mut parts = place.machine.kernel.split(['.', '-']);
     let mut number = || parts.next().and_then(|part| part.parse().ok()).unwrap_or(0);
     let kernel: (u32, u32) = (number(), number());

@@ -67,7 +67,7 @@ impl Described {
         missing: Missing,
     ) -> Described {
         let machine = machine::read(roots);
-        let unproved = &target.leaf.unproved;
+        let unproved = &target.target_disk.unproved;
         let facts = [
             ("kernel", Some(machine.kernel)),
             ("cpu_model", machine.cpu_model),

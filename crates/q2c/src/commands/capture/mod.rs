@@ -2,12 +2,12 @@
 
 mod captured;
 mod child;
-mod session;
+mod running;
 mod target;
 
 pub use captured::{Captured, Described};
 pub use child::Child;
-pub use session::{Ended, Quiet, Session, Watch};
+pub use running::{CaptureEnd, Quiet, RunningCapture, Watch};
 pub use target::Target;
 
 use super::trace::trace_exit;

@@ -4,7 +4,7 @@ use crate::args::CaptureArgs;
 use crate::failure::{Fails, Failure};
 use q2c_capture::By;
 use q2c_host::Roots;
-use q2c_host::block::{Disk, Leaf, of_disk_name, of_path};
+use q2c_host::block::{Disk, TargetDisk, of_disk_name, of_path};
 use q2c_result::Exit;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub struct Target {
     /// The name as it was given.
     pub name: String,
     /// The block device that the name leads to.
-    pub leaf: Leaf,
+    pub target_disk: TargetDisk,
     /// The disks whose I/Os are recorded.
     pub disks: Vec<Disk>,
 }
@@ -24,15 +24,15 @@ impl Target {
     pub fn find(roots: &Roots, target: &str) -> Result<Target, Failure> {
         let path = Path::new(target);
         let is_name = !target.contains('/') && !path.exists();
-        let leaf = match is_name {
+        let target_disk = match is_name {
             true => of_disk_name(roots, target),
             false => of_path(roots, path),
         };
-        let leaf = leaf.or_exit(Exit::Target)?;
-        let disks = leaf.disks().to_vec();
+        let target_disk = target_disk.or_exit(Exit::Target)?;
+        let disks = target_disk.disks().to_vec();
         Ok(Target {
             name: target.to_owned(),
-            leaf,
+            target_disk,
             disks,
         })
     }
@@ -45,11 +45,11 @@ impl Target {
 
     /// Says in a line what is recorded, and how. `alone` is true when no command runs.
     pub fn told(&self, args: &CaptureArgs, by: By, alone: bool) -> String {
-        let below = match self.leaf.below.is_empty() {
+        let below = match self.target_disk.below.is_empty() {
             true => String::new(),
-            false => format!(", below {}", self.leaf.disk.name),
+            false => format!(", below {}", self.target_disk.disk.name),
         };
-        let whole = match &self.leaf.partition {
+        let whole = match &self.target_disk.partition {
             Some(partition) => format!(", the whole disk of {partition}"),
             None => String::new(),
         };

@@ -10,7 +10,7 @@ use std::fs;
 /// The costs, and in words where they come from. A file of calibrations has one per block size:
 /// `bs` names the one to use; without it the traces must have a single block size, the one in
 /// `sizes`.
-pub(super) fn cost(
+pub(super) fn costs(
     args: &CostArgs,
     bs: Option<Bytes>,
     sizes: &[Bytes],

@@ -4,7 +4,7 @@ use super::device;
 use crate::args::WatchArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print_json, print_while_read, say};
-use q2c_host::block::Leaf;
+use q2c_host::block::TargetDisk;
 use q2c_host::{Roots, block, machine};
 use q2c_report::terminal::{kernel_watch_head, kernel_watch_line};
 use q2c_result::Exit;
@@ -28,20 +28,20 @@ pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
             "watch the kernel's hybrid polling: expected a device such as /dev/nvme0n1, found none";
         return Err(Failure::new(Exit::Usage, why));
     };
-    let leaf = device(&roots, name)?;
-    let watch = KernelWatch::begin(&roots, &leaf.disk);
-    let mut session = Session {
+    let target_disk = device(&roots, name)?;
+    let watch = KernelWatch::begin(&roots, &target_disk.disk);
+    let mut run = KernelWatchRun {
         watch: watch.or_exit_of(|error| error.exit())?,
         json: args.workload.run.json,
         intervals: Vec::new(),
         not_kept: 0,
     };
-    let ended = session.follow(args, stop)?;
-    session.conclude(&roots, &leaf, ended)
+    let ended = run.follow(args, stop)?;
+    run.conclude(&roots, &target_disk, ended)
 }
 
 /// A watch and what it has seen.
-struct Session {
+struct KernelWatchRun {
     watch: KernelWatch,
     json: bool,
     intervals: Vec<KernelInterval>,
@@ -50,14 +50,14 @@ struct Session {
 
 /// How the watch ended. `Asked`: the time was over, or nobody reads the lines any more.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum KernelWatchEnd {
     Asked,
     Signal,
     Gone,
 }
 
-impl Session {
-    fn follow(&mut self, args: &WatchArgs, stop: &AtomicBool) -> Result<Ended, Failure> {
+impl KernelWatchRun {
+    fn follow(&mut self, args: &WatchArgs, stop: &AtomicBool) -> Result<KernelWatchEnd, Failure> {
         self.line(&kernel_watch_head())?;
         let begun = Instant::now();
         let interval = Duration::from_nanos(args.interval.0);
@@ -77,13 +77,13 @@ impl Session {
             self.keep(seen);
             let over = end.is_some_and(|end| Instant::now() >= end);
             match (stopped, over || !read) {
-                (true, _) => return Ok(Ended::Signal),
-                (_, true) => return Ok(Ended::Asked),
-                _ if !self.watch.is_there() => return Ok(Ended::Gone),
+                (true, _) => return Ok(KernelWatchEnd::Signal),
+                (_, true) => return Ok(KernelWatchEnd::Asked),
+                _ if !self.watch.is_there() => return Ok(KernelWatchEnd::Gone),
                 _ => {}
             }
         }
-        Ok(Ended::Asked)
+        Ok(KernelWatchEnd::Asked)
     }
 
     fn keep(&mut self, interval: KernelInterval) {
@@ -104,7 +104,12 @@ impl Session {
         print_while_read(line)
     }
 
-    fn conclude(self, roots: &Roots, leaf: &Leaf, ended: Ended) -> Result<Exit, Failure> {
+    fn conclude(
+        self,
+        roots: &Roots,
+        target_disk: &TargetDisk,
+        ended: KernelWatchEnd,
+    ) -> Result<Exit, Failure> {
         let total = self.watch.total();
         self.line(&kernel_watch_line("all", &total))?;
         if self.json {
@@ -112,26 +117,26 @@ impl Session {
                 schema: SCHEMA.to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 ended: match ended {
-                    Ended::Asked => "asked",
-                    Ended::Signal => "signal",
-                    Ended::Gone => "gone",
+                    KernelWatchEnd::Asked => "asked",
+                    KernelWatchEnd::Signal => "signal",
+                    KernelWatchEnd::Gone => "gone",
                 }
                 .to_owned(),
                 machine: machine::read(roots),
-                device: block::device(roots, leaf),
+                device: block::device(roots, target_disk),
                 total: (!self.intervals.is_empty()).then_some(total),
                 intervals: self.intervals,
                 not_kept: self.not_kept,
             })?;
         }
         match ended {
-            Ended::Asked => Ok(Exit::Done),
-            Ended::Signal => {
+            KernelWatchEnd::Asked => Ok(Exit::Done),
+            KernelWatchEnd::Signal => {
                 say("stopped by a signal");
                 Ok(Exit::Interrupted)
             }
-            Ended::Gone => {
-                let why = format!("watch {}: the device went away", leaf.disk.name);
+            KernelWatchEnd::Gone => {
+                let why = format!("watch {}: the device went away", target_disk.disk.name);
                 Err(Failure::new(Exit::Device, why))
             }
         }

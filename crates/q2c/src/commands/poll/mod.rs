@@ -10,7 +10,7 @@ mod sweep;
 use crate::args::{PollArgs, PollCommand};
 use crate::failure::{Fails, Failure};
 use q2c_host::Roots;
-use q2c_host::block::{Leaf, of_disk_name, of_path};
+use q2c_host::block::{TargetDisk, of_disk_name, of_path};
 use q2c_result::Exit;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -28,21 +28,25 @@ pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 
 /// Finds the disk by a device's path, by a file on it, or by a kernel name such as nvme0n1. A
 /// device that stands on other disks is refused, with their names.
-fn device(roots: &Roots, name: &str) -> Result<Leaf, Failure> {
+fn device(roots: &Roots, name: &str) -> Result<TargetDisk, Failure> {
     let path = Path::new(name);
     let is_name = !name.contains('/') && !path.exists();
-    let leaf = match is_name {
+    let target_disk = match is_name {
         true => of_disk_name(roots, name),
         false => of_path(roots, path),
     };
-    let leaf = leaf.or_exit(Exit::Target)?;
-    if leaf.below.is_empty() {
-        return Ok(leaf);
+    let target_disk = target_disk.or_exit(Exit::Target)?;
+    if target_disk.below.is_empty() {
+        return Ok(target_disk);
     }
-    let below: Vec<&str> = leaf.below.iter().map(|disk| disk.name.as_str()).collect();
+    let below: Vec<&str> = target_disk
+        .below
+        .iter()
+        .map(|disk| disk.name.as_str())
+        .collect();
     let why = format!(
         "use the kernel's own hybrid polling of {}: it stands on other disks, name one of them: {}",
-        leaf.disk.name,
+        target_disk.disk.name,
         below.join(", ")
     );
     Err(Failure::new(Exit::Target, why))

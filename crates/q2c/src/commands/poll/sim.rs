@@ -1,14 +1,15 @@
 //! The command `q2c poll sim`.
 
-use super::cost::cost;
+use super::cost::costs;
 use super::source::trace;
-use crate::args::SimArgs;
+use crate::args::{SimArgs, SimulatedArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
+use crate::requests::poll::{arrival, sim_drive, sim_policies};
 use q2c_model::Nanos;
 use q2c_policy::{PolicySpec, Tally};
 use q2c_result::Exit;
-use q2c_sim::{Drive, Outcome, Waiting, simulate_with};
+use q2c_sim::{Outcome, Waiting, simulate_with};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,10 +23,6 @@ pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     }
     Ok(Exit::Done)
 }
-
-/// The simulated time that counts is at least this long unless `--measure` is given: rules with
-/// windows need many of their periods.
-const MEASURE: Nanos = Nanos::from_millis(2_000);
 
 /// The result: what was simulated, on which trace and at which costs, and the outcomes.
 #[derive(Serialize)]
@@ -72,17 +69,12 @@ impl From<Tally> for Windows {
 }
 
 fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> {
-    let trace = trace(&args.trace, &args.source, 1, stop)?;
-    let (cost, in_words) = cost(&args.cost, args.source.bs, &trace.input.sizes)?;
-    let (lanes, arrival) = (&trace.lanes, args.arrival());
-    let drive = Drive {
-        warm_up: args.warm_up,
-        measure: args
-            .measure
-            .unwrap_or_else(|| trace.input.span_ns.max(MEASURE)),
-        seed: args.seed,
-    };
-    let own = args.own.policies().or_exit(Exit::Usage)?;
+    let SimulatedArgs { source, cost, .. } = &args.simulated;
+    let trace = trace(&args.trace, source, 1, stop)?;
+    let (cost, in_words) = costs(cost, source.bs, &trace.input.sizes)?;
+    let (lanes, arrival) = (&trace.lanes, arrival(args.open));
+    let drive = sim_drive(args, trace.input.span_ns);
+    let policies = sim_policies(args).or_exit(Exit::Usage)?;
     let run = |method: String, how: Waiting| match stop.load(Ordering::Relaxed) {
         true => Err(stopped(&args.trace)),
         false => Ok(Row {
@@ -102,7 +94,7 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> 
         ("oracle", Waiting::Oracle),
     ];
     let bounds = bounds.map(|(method, how)| run(method.to_owned(), how));
-    let rules = args.policy.iter().chain(&own).map(rule);
+    let rules = policies.iter().map(rule);
     let methods: Vec<Row> = bounds.into_iter().chain(rules).collect::<Result<_, _>>()?;
     if methods[0].gives.ios == 0 {
         let why = format!(

@@ -5,7 +5,8 @@ use crate::args::SteerArgs;
 use crate::commands::restore;
 use crate::failure::{Fails, Failure};
 use crate::output::{print_json, print_while_read, say};
-use q2c_host::block::Leaf;
+use crate::requests::poll::steer_policy;
+use q2c_host::block::TargetDisk;
 use q2c_host::{Roots, block};
 use q2c_policy::PolicySpec;
 use q2c_result::Exit;
@@ -24,22 +25,22 @@ const PULSE: Duration = Duration::from_secs(1);
 /// setting back.
 pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
-    let policy = args.policy().or_exit(Exit::Usage)?;
-    let leaf = device(&roots, &args.device)?;
+    let policy = steer_policy(args).or_exit(Exit::Usage)?;
+    let target_disk = device(&roots, &args.device)?;
     let journal = restore::folder(args.journal.as_deref())?;
-    let log = open_log(args, &policy, &leaf)?;
-    let daemon = Daemon::begin(&roots, &leaf.disk, &policy, &journal, log);
-    let mut session = Session {
+    let log = open_log(args, &policy, &target_disk)?;
+    let daemon = Daemon::begin(&roots, &target_disk.disk, &policy, &journal, log);
+    let mut steering = SteerRun {
         args,
         daemon: daemon.or_exit_of(SteerError::exit)?,
         sum: Pulse::default(),
         mixed: false,
     };
-    let followed = session.follow(stop);
+    let followed = steering.follow(stop);
     // The setting is put back before anything else, also after an error.
-    let Session {
+    let SteerRun {
         daemon, sum, mixed, ..
-    } = session;
+    } = steering;
     let ends = daemon.end();
     let as_before = ends.iter().all(|(_, outcome)| outcome.is_final());
     let restored: Vec<String> = ends
@@ -56,7 +57,7 @@ pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ended: ended.to_owned(),
-        device: block::device(&roots, &leaf),
+        device: block::device(&roots, &target_disk),
         policy: policy.to_string(),
         seconds: sum.length_s,
         completions: sum.completions,
@@ -80,26 +81,30 @@ pub fn run(args: &SteerArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     })
 }
 
-fn open_log(args: &SteerArgs, policy: &PolicySpec, leaf: &Leaf) -> Result<Log, Failure> {
+fn open_log(
+    args: &SteerArgs,
+    policy: &PolicySpec,
+    target_disk: &TargetDisk,
+) -> Result<Log, Failure> {
     let Some(path) = &args.log else {
         return Ok(Log::none());
     };
     let open = || {
         let file = BufWriter::new(File::create_new(path)?);
-        Log::to(Box::new(file), &policy.to_string(), &leaf.disk.name)
+        Log::to(Box::new(file), &policy.to_string(), &target_disk.disk.name)
     };
     let fault = |error| format!("make the log {}: {error}; name a new file", path.display());
     open().map_err(|error| Failure::new(Exit::Usage, fault(error)))
 }
 
-struct Session<'a> {
+struct SteerRun<'a> {
     args: &'a SteerArgs,
     daemon: Daemon,
     sum: Pulse,
     mixed: bool,
 }
 
-impl Session<'_> {
+impl SteerRun<'_> {
     /// Turns the daemon until the end, and prints a line each [`PULSE`]. Returns how the steering
     /// ended, as the result says it: `signal` or `asked`.
     fn follow(&mut self, stop: &AtomicBool) -> Result<&'static str, Failure> {

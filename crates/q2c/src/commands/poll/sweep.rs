@@ -1,17 +1,17 @@
 //! The command `q2c poll sweep`.
 
-use super::cost::cost;
+use super::cost::costs;
 use super::source::trace;
-use crate::args::SweepArgs;
+use crate::args::{SimulatedArgs, SweepArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen, write_new};
+use crate::requests::poll::{arrival, sweep_drive, sweep_policies};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use q2c_model::{Bytes, Nanos};
-use q2c_policy::{Family, PolicySpec, RULES};
+use q2c_policy::Family;
 use q2c_report::columns::Column;
 use q2c_result::Exit;
 use q2c_result::sweep::SweepResult;
-use q2c_sim::{Drive, Grid};
 use q2c_study::{Study, StudyError, Trace};
 use q2c_trace::table::TableColumn;
 use std::collections::BTreeSet;
@@ -28,31 +28,29 @@ const FEW: u64 = 10_000;
 /// Simulates the policies on all traces, writes the files asked for, and prints the result.
 pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let begun = Instant::now();
-    let read = |path| trace(path, &args.source, args.inputs.len(), stop);
+    let SimulatedArgs { source, cost, .. } = &args.simulated;
+    let read = |path| trace(path, source, args.inputs.len(), stop);
     let inputs = args.inputs.iter().map(|path| read(path.as_path()));
     let traces: Vec<Trace> = inputs.collect::<Result<_, _>>()?;
     let reading_s = begun.elapsed().as_secs_f64();
     let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
     let sizes: Vec<Bytes> = sizes.into_iter().collect();
-    let (cost, cost_in_words) = cost(&args.cost, args.source.bs, &sizes)?;
-    let own = args.own.policies().or_exit(Exit::Usage)?;
+    let (cost, cost_in_words) = costs(cost, source.bs, &sizes)?;
+    let own = args.simulated.own.policies().or_exit(Exit::Usage)?;
     let mut study = Study {
         traces: &traces,
         policies: &[],
         cost: &cost,
         cost_in_words,
-        drive: Drive {
-            warm_up: args.warm_up,
-            measure: args.measure.unwrap_or(Drive::ONE_PASS),
-            seed: args.seed,
-        },
-        arrival: args.arrival(),
+        drive: sweep_drive(args),
+        arrival: arrival(args.open),
         objective: args.goal.objective,
         limits: args.goal.limits(),
         follow: args.follow.clone(),
     };
     worth_it(args, &mut study, stop)?;
-    let policies = policies(args, own, &traces)?;
+    let p50 = Nanos(traces[0].input.latency_ns[2] as u64);
+    let policies = sweep_policies(&args.policy, own, p50).or_exit(Exit::Usage)?;
     study.policies = &policies;
     let mut result = simulated(&study, stop)?;
     result.speed.reading_s = reading_s;
@@ -62,37 +60,6 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         false => print(&q2c_report::terminal::sweep(&result, screen()))?,
     }
     Ok(Exit::Done)
-}
-
-/// The policies to simulate: the families spelled out, then the user's own rules. When nothing is
-/// asked for, they are the standard grid.
-fn policies(
-    args: &SweepArgs,
-    own: Vec<PolicySpec>,
-    traces: &[Trace],
-) -> Result<Vec<PolicySpec>, Failure> {
-    let each = args.policy.iter().map(Family::spell_out);
-    let mut all = each
-        .collect::<Result<Vec<_>, _>>()
-        .or_exit(Exit::Usage)?
-        .concat();
-    all.extend(own);
-    Ok(match all.is_empty() {
-        true => standard(Nanos(traces[0].input.latency_ns[2] as u64)),
-        false => all,
-    })
-}
-
-/// The simulator's grid, and with default parameters every rule that is not in it.
-fn standard(p50: Nanos) -> Vec<PolicySpec> {
-    let mut all = Grid::standard(p50).policies;
-    let has = |all: &[PolicySpec], name: &str| all.iter().any(|p| p.rule().name == name);
-    for rule in RULES {
-        if let (false, Ok(policy)) = (has(&all, rule.name), rule.name.parse()) {
-            all.push(policy);
-        }
-    }
-    all
 }
 
 /// Estimates the time of a large sweep by a sample of its policies. Refuses a sweep that would take

@@ -2,7 +2,7 @@
 
 mod place;
 
-use super::capture::{Captured, Child, Ended, Quiet, Session, Target, recording_exit};
+use super::capture::{CaptureEnd, Captured, Child, Quiet, RunningCapture, Target, recording_exit};
 use super::trace::{info_of, trace_exit};
 use crate::args::RecordArgs;
 use crate::failure::{Fails, Failure};
@@ -23,11 +23,11 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let writer = TraceWriter::create(place.trace(), TraceMeta::default());
     let writer = writer.or_exit_of(trace_exit)?;
 
-    let mut session = Session::begin(&roots, &target, &capture)?;
-    say(&target.told(&capture, session.by(), args.command.is_empty()));
-    session.run(Child::start(&args.command)?);
-    let ended = session.follow(&mut Quiet, stop)?;
-    let captured = session.conclude(&mut Quiet)?;
+    let mut capturing = RunningCapture::begin(&roots, &target, &capture)?;
+    say(&target.told(&capture, capturing.by(), args.command.is_empty()));
+    capturing.run(Child::start(&args.command)?);
+    let ended = capturing.follow(&mut Quiet, stop)?;
+    let captured = capturing.conclude(&mut Quiet)?;
 
     captured.tell_missing();
     write(captured, writer)?;
@@ -35,8 +35,8 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     // The signal that ended the recording is not to end the reading of the trace, too.
     info_of(&trace, args.json, &AtomicBool::new(false))?;
     Ok(match ended {
-        Ended::Asked => Exit::Done,
-        Ended::Stopped => Exit::Interrupted,
+        CaptureEnd::Asked => Exit::Done,
+        CaptureEnd::Stopped => Exit::Interrupted,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Puts intervals into the columns of a chart.
 
-use super::session::Shown;
+use super::state::Shown;
 use q2c_result::watch::{WatchInterval, WatchNumbers};
 
 /// A column has one interval, or several when the chart has fewer columns than a minute has
@@ -8,7 +8,7 @@ use q2c_result::watch::{WatchInterval, WatchNumbers};
 #[derive(Clone, Debug, Default)]
 pub struct Column {
     numbers: Vec<WatchNumbers>,
-    /// The method at the end of the column, as a row of `Session::names`. `None` in a column
+    /// The method at the end of the column, as a row of `WatchState::names`. `None` in a column
     /// without intervals, and while the method changes.
     pub method: Option<usize>,
     /// Whether the method changed within the column, or at its begin.

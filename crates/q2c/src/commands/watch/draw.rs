@@ -1,8 +1,8 @@
-//! Draws the screen. It depends on the state of the session and on [`Head`] alone.
+//! Draws the screen. It depends on the state of the watch and on [`Head`] alone.
 
 use super::columns::{Column, columns};
 use super::keys::HELP;
-use super::session::{RATIO, Session, Shown};
+use super::state::{RATIO, Shown, WatchState};
 use q2c_model::Nanos;
 use q2c_policy::{LaneMethod, Method};
 use q2c_report::mode::words;
@@ -43,38 +43,38 @@ static BEHIND: Gauge = Gauge {
 };
 
 /// Draws the whole screen. The last line has the help, or a note to the user.
-pub fn draw(frame: &mut Frame<'_>, session: &Session, head: &Head) {
+pub fn draw(frame: &mut Frame<'_>, state: &WatchState, head: &Head) {
     let rows = [
         Constraint::Length(1),
         Constraint::Length(1),
         Constraint::Min(0),
         Constraint::Length(1),
     ];
-    let [top, state, body, help] = Layout::vertical(rows).areas(frame.area());
-    let list = list(session);
+    let [top, now_line, body, help] = Layout::vertical(rows).areas(frame.area());
+    let list = list(state);
     let widest = list.iter().map(Line::width).max().unwrap_or(0) as u16 + 2;
     let halves = [
         Constraint::Length(widest.min(body.width / 2)),
         Constraint::Min(0),
     ];
     let [left, right] = Layout::horizontal(halves).areas(body);
-    frame.render_widget(title(session, head), top);
-    frame.render_widget(now(session), state);
+    frame.render_widget(title(state, head), top);
+    frame.render_widget(now(state), now_line);
     frame.render_widget(Paragraph::new(list), left);
-    charts(frame, session, head, right);
-    let below = match session.note.as_str() {
+    charts(frame, state, head, right);
+    let below = match state.note.as_str() {
         "" => Line::styled(HELP, Modifier::DIM),
         note => Line::styled(note, Modifier::REVERSED),
     };
     frame.render_widget(below, help);
 }
 
-fn title(session: &Session, head: &Head) -> Line<'static> {
-    let end = session.last().map_or(0.0, |last| last.end_s);
+fn title(state: &WatchState, head: &Head) -> Line<'static> {
+    let end = state.last().map_or(0.0, |last| last.end_s);
     let job = Span::styled(head.job.clone(), Modifier::BOLD);
     let every = format!("   every {}, {end:.1} s so far", head.interval);
     let mut line = Line::from(vec![job, Span::raw(every)]);
-    if session.paused() {
+    if state.paused() {
         line.push_span(Span::raw("   "));
         line.push_span(Span::styled(" PAUSED ", Modifier::REVERSED));
     }
@@ -82,16 +82,16 @@ fn title(session: &Session, head: &Head) -> Line<'static> {
 }
 
 /// The line that names the method in force, and what the kernel really did.
-fn now(session: &Session) -> Line<'static> {
-    let shown = session.shown(1);
-    let names = session.names();
+fn now(state: &WatchState) -> Line<'static> {
+    let shown = state.shown(1);
+    let names = state.names();
     let Some(last) = shown.intervals.last() else {
         return Line::raw("waiting for the first interval");
     };
     let Some(row) = last.method else {
         return Line::raw("changing");
     };
-    let background = match (session.background, names[row].background) {
+    let background = match (state.background, names[row].background) {
         (None, _) => "",
         (_, true) => "; background at work",
         (_, false) => "; background at rest",
@@ -104,18 +104,18 @@ fn now(session: &Session) -> Line<'static> {
 }
 
 /// The methods to choose among with a mark at the selected one, and whether the background works.
-fn list(session: &Session) -> Vec<Line<'static>> {
+fn list(state: &WatchState) -> Vec<Line<'static>> {
     let line = |(n, method): (usize, &LaneMethod)| {
-        let (mark, weight) = match n == session.selected {
+        let (mark, weight) = match n == state.selected {
             true => ("> ", Modifier::BOLD),
             false => ("  ", Modifier::empty()),
         };
         let name = Method::from(method.clone()).brief();
-        let style = colour(session.row_of_method(method)).add_modifier(weight);
+        let style = colour(state.row_of_method(method)).add_modifier(weight);
         Line::from(vec![Span::raw(mark), Span::styled(name, style)])
     };
-    let mut lines: Vec<Line<'_>> = session.methods.iter().enumerate().map(line).collect();
-    if let Some(on) = session.background {
+    let mut lines: Vec<Line<'_>> = state.methods.iter().enumerate().map(line).collect();
+    if let Some(on) = state.background {
         lines.push(Line::raw(""));
         let word = if on {
             "  background on"
@@ -133,15 +133,15 @@ fn colour(row: Option<usize>) -> Style {
     })
 }
 
-fn charts(frame: &mut Frame<'_>, session: &Session, head: &Head, area: Rect) {
-    let behind = session.background.is_some().then_some(&BEHIND);
+fn charts(frame: &mut Frame<'_>, state: &WatchState, head: &Head, area: Rect) {
+    let behind = state.background.is_some().then_some(&BEHIND);
     let gauges: Vec<&Gauge> = GAUGES.iter().chain(behind).collect();
     let count = gauges.len() as u16;
     let height = (area.height.saturating_sub(1) / count).clamp(1, 4);
     let parts = [Constraint::Max(height * count), Constraint::Length(1)];
     let [above, marks] = Layout::vertical(parts).flex(Flex::Start).areas(area);
     let minute = (SHOWN_S / head.interval.as_secs_f64()).ceil() as usize;
-    let shown = session.shown(minute.max(usize::from(area.width)));
+    let shown = state.shown(minute.max(usize::from(area.width)));
     let width = area.width.saturating_sub(NUMBERS);
     let columns = columns(&shown, usize::from(width), minute);
     let rows = gauges.iter().map(|_| Constraint::Length(height));
@@ -150,7 +150,7 @@ fn charts(frame: &mut Frame<'_>, session: &Session, head: &Head, area: Rect) {
         chart(frame, gauge, &shown, &columns, *row);
     }
     let [_, marks] = beside(marks);
-    let changes = changes(&columns, &session.names(), usize::from(width));
+    let changes = changes(&columns, &state.names(), usize::from(width));
     frame.render_widget(Line::raw(changes), marks);
 }
 

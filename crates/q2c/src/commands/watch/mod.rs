@@ -1,24 +1,25 @@
 //! The command `q2c poll watch`.
 
 mod columns;
+mod display;
 mod draw;
-mod face;
 mod keys;
-mod session;
+mod state;
 
 use crate::args::WatchArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
-use crate::workbench::Workbench;
+use crate::requests::watch::WatchRequest;
+use crate::workbench::open_new_without_rest;
+use display::WatchDisplay;
 use draw::Head;
-use face::Face;
 use keys::Action;
 use q2c_model::{Bytes, Nanos};
-use q2c_policy::LaneMethod;
 use q2c_result::Exit;
 use q2c_result::watch::{SCHEMA, WatchJob, WatchResult};
 use q2c_watch::{Seen, Watch, WatchEnd};
-use session::{Order, Session};
+use q2c_workbench::workbench::Workbench;
+use state::{Order, WatchState};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -27,46 +28,28 @@ const PATIENCE: Duration = Duration::from_millis(40);
 
 /// Watches a workload, and prints the medians of its methods at the end.
 pub fn run(args: &WatchArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let (bs, methods) = checked(args)?;
-    let bench = Workbench::without_rest("poll watch", &args.workload, stop)?;
-    let first = methods[0].clone();
+    let request = WatchRequest::of(args)?;
+    let bench = open_new_without_rest("poll watch", &args.workload, stop)?;
+    let bs = request.bs;
+    let first = request.methods[0].clone();
     let mut watcher = Watcher {
-        args,
-        session: Session::new(methods, !args.workload.background.is_empty()),
+        request: &request,
+        state: WatchState::new(
+            request.methods.clone(),
+            !args.workload.background.is_empty(),
+        ),
         head: head(args, bs, &bench),
-        face: Face::open(args.plain, args.workload.run.json)?,
+        display: WatchDisplay::open(args.plain, args.workload.run.json)?,
     };
     let seed = args.workload.run.seed;
     let workload = &bench.workload;
     let follow = |watch: &mut Watch<'_, '_>| watcher.follow(watch);
-    let (left, end) = q2c_watch::watch(workload, bs, &first, args.interval, seed, stop, follow)
+    let (left, end) = q2c_watch::watch(workload, bs, &first, request.interval, seed, stop, follow)
         .or_exit(Exit::Environment)?;
-    let Watcher { session, face, .. } = watcher;
+    let Watcher { state, display, .. } = watcher;
     // The terminal is given back before anything is printed.
-    drop(face);
-    conclude(args, bs, &bench, session, Ended::of(left?, end))
-}
-
-/// Checks the arguments. Returns the one block size and the methods to choose among.
-fn checked(args: &WatchArgs) -> Result<(Bytes, Vec<LaneMethod>), Failure> {
-    let wrong = |why: String| Err(Failure::new(Exit::Usage, format!("watch {why}")));
-    let [bs] = args.workload.bs[..] else {
-        let all: Vec<String> = args.workload.bs.iter().map(Bytes::to_string).collect();
-        let all = all.join(", ");
-        return wrong(format!(
-            "one block size: expected one for --bs, found {all}"
-        ));
-    };
-    if args
-        .seconds
-        .is_some_and(|s| s < args.interval.as_secs_f64())
-    {
-        return wrong(format!(
-            "one interval at least: expected --seconds of {} or more, or a shorter --interval",
-            args.interval
-        ));
-    }
-    Ok((bs, args.methods().or_exit(Exit::Usage)?))
+    drop(display);
+    conclude(args, bs, &bench, state, WatchOutcome::of(left?, end))
 }
 
 fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
@@ -87,12 +70,12 @@ fn head(args: &WatchArgs, bs: Bytes, bench: &Workbench) -> Head {
     }
 }
 
-/// The arguments, state and output of a watch that runs.
+/// The request, state and output of a watch that runs.
 struct Watcher<'a> {
-    args: &'a WatchArgs,
-    session: Session,
+    request: &'a WatchRequest,
+    state: WatchState,
     head: Head,
-    face: Face,
+    display: WatchDisplay,
 }
 
 /// Why [`Watcher::follow`] returned.
@@ -106,48 +89,47 @@ enum Left {
 
 impl Watcher<'_> {
     fn follow(&mut self, watch: &mut Watch<'_, '_>) -> Result<Left, Failure> {
-        self.face.draw(&self.session, &self.head)?;
+        self.display.draw(&self.state, &self.head)?;
         loop {
-            let mut fresh = false;
+            let mut changed = false;
             match watch.see(PATIENCE) {
                 Seen::End => return Ok(Left::After),
                 Seen::Nothing => {}
                 Seen::Interval(interval) => {
-                    self.session.see(&interval);
-                    fresh = true;
-                    let over = self
-                        .args
-                        .seconds
-                        .is_some_and(|s| reached(interval.span.1, s));
-                    if !self.face.tell(&self.session)? || over {
+                    self.state.see(&interval);
+                    changed = true;
+                    let seconds = self.request.seconds;
+                    let over = seconds.is_some_and(|s| reached(interval.span.1, s));
+                    if !self.display.tell(&self.state)? || over {
                         return Ok(Left::Asked);
                     }
-                    if self.args.every.is_some_and(|each| self.session.over(each)) {
+                    let every = self.request.every;
+                    if every.is_some_and(|each| self.state.over(each)) {
                         self.act(Action::Method { next: true }, watch)?;
                     }
                 }
             }
-            for action in self.face.asked()? {
+            for action in self.display.asked()? {
                 match action {
                     Action::Quit => return Ok(Left::Asked),
                     Action::Interrupt => return Ok(Left::Interrupted),
                     _ => self.act(action, watch)?,
                 }
-                fresh = true;
+                changed = true;
             }
-            if fresh {
-                self.face.draw(&self.session, &self.head)?;
+            if changed {
+                self.display.draw(&self.state, &self.head)?;
             }
         }
     }
 
     fn act(&mut self, action: Action, watch: &mut Watch<'_, '_>) -> Result<(), Failure> {
-        let number = match self.session.act(action) {
+        let number = match self.state.act(action) {
             None => return Ok(()),
             Some(Order::Method(method)) => watch.switch(&method),
             Some(Order::Background(on)) => watch.switch_background(on),
         };
-        self.session.ordered(number.or_exit(Exit::Internal)?);
+        self.state.ordered(number.or_exit(Exit::Internal)?);
         Ok(())
     }
 }
@@ -159,26 +141,26 @@ fn reached(end_ns: u64, seconds: f64) -> bool {
 }
 
 /// How the watch ended.
-enum Ended {
+enum WatchOutcome {
     Asked,
     Signal,
     Fault(String),
 }
 
-impl Ended {
+impl WatchOutcome {
     fn of(left: Left, end: WatchEnd) -> Self {
         match end.fault {
-            Some(fault) => Ended::Fault(fault),
-            None if end.stopped || left == Left::Interrupted => Ended::Signal,
-            None => Ended::Asked,
+            Some(fault) => WatchOutcome::Fault(fault),
+            None if end.stopped || left == Left::Interrupted => WatchOutcome::Signal,
+            None => WatchOutcome::Asked,
         }
     }
 
     fn word(&self) -> String {
         match self {
-            Ended::Asked => "asked".to_owned(),
-            Ended::Signal => "signal".to_owned(),
-            Ended::Fault(fault) => format!("fault: {fault}"),
+            WatchOutcome::Asked => "asked".to_owned(),
+            WatchOutcome::Signal => "signal".to_owned(),
+            WatchOutcome::Fault(fault) => format!("fault: {fault}"),
         }
     }
 }
@@ -188,10 +170,10 @@ fn conclude(
     args: &WatchArgs,
     bs: Bytes,
     bench: &Workbench,
-    session: Session,
-    ended: Ended,
+    state: WatchState,
+    ended: WatchOutcome,
 ) -> Result<Exit, Failure> {
-    let (methods, intervals, not_kept) = session.end();
+    let (methods, intervals, not_kept) = state.end();
     let some = !intervals.is_empty();
     let result = WatchResult {
         schema: SCHEMA.to_owned(),
@@ -213,16 +195,16 @@ fn conclude(
         ))?;
     }
     match ended {
-        Ended::Fault(fault) => Err(Failure::new(Exit::Device, fault)),
-        Ended::Signal if some => {
+        WatchOutcome::Fault(fault) => Err(Failure::new(Exit::Device, fault)),
+        WatchOutcome::Signal if some => {
             say("stopped by a signal");
             Ok(Exit::Interrupted)
         }
-        Ended::Signal => {
+        WatchOutcome::Signal => {
             let why = "watch: stopped by a signal before the first interval was over";
             Err(Failure::new(Exit::Interrupted, why))
         }
-        Ended::Asked => Ok(Exit::Done),
+        WatchOutcome::Asked => Ok(Exit::Done),
     }
 }
 

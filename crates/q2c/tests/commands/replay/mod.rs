@@ -5,7 +5,7 @@ mod outstanding;
 mod target;
 mod timed;
 
-use crate::program::{Ended, q2c};
+use crate::program::{Finished, q2c};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,13 +37,13 @@ fn evenly(folder: &Path) -> PathBuf {
     trace(folder, (0..500).map(|n| (n * 2000, 100, n * 7 % 1000)))
 }
 
-fn json(done: &Ended) -> Value {
+fn json(done: &Finished) -> Value {
     serde_json::from_str(&done.stdout)
         .unwrap_or_else(|e| panic!("{e}: {} {}", done.stdout, done.stderr))
 }
 
 /// Runs q2c with `words`, split at blanks.
-fn run(folder: &Path, words: &str) -> Ended {
+fn run(folder: &Path, words: &str) -> Finished {
     let words: Vec<&str> = words.split_whitespace().collect();
     q2c(folder, &words)
 }

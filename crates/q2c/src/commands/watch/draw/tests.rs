@@ -16,11 +16,9 @@ fn head() -> Head {
 }
 
 /// The lines of the screen, without the blanks at their ends.
-fn screen(session: &Session, width: u16, height: u16) -> Vec<String> {
+fn screen(state: &WatchState, width: u16, height: u16) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal
-        .draw(|frame| draw(frame, session, &head()))
-        .unwrap();
+    terminal.draw(|frame| draw(frame, state, &head())).unwrap();
     let cells = terminal.backend().buffer().content();
     let line = |row: &[ratatui::buffer::Cell]| {
         let text: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
@@ -29,16 +27,16 @@ fn screen(session: &Session, width: u16, height: u16) -> Vec<String> {
     cells.chunks(usize::from(width)).map(line).collect()
 }
 
-fn session(background: bool) -> Session {
+fn state(background: bool) -> WatchState {
     let rule = |text: &str| LaneMethod::Hybrid(text.parse().unwrap());
-    Session::new(vec![LaneMethod::Poll, rule("mean:50%,100ms")], background)
+    WatchState::new(vec![LaneMethod::Poll, rule("mean:50%,100ms")], background)
 }
 
 /// Adds a second under the order `order`, with `ios` I/Os of 50 us. Hybrid polling handled
 /// `handled` of them: each was asked to sleep 20 us and slept 25 us, and a quarter of them missed.
-fn second(session: &mut Session, order: u64, ios: u64, handled: u64) {
-    let begin = session.last().map_or(0, |last| (last.end_s * 1e9) as u64);
-    session.see(&Seen {
+fn second(state: &mut WatchState, order: u64, ios: u64, handled: u64) {
+    let begin = state.last().map_or(0, |last| (last.end_s * 1e9) as u64);
+    state.see(&Seen {
         span: (begin, begin + 1_000_000_000),
         order: Some(order),
         foreground: PhaseStats {
@@ -65,17 +63,17 @@ fn second(session: &mut Session, order: u64, ios: u64, handled: u64) {
 
 /// Three seconds of polling at 1000, 2000 and 2000 IOPS, then two seconds of `mean` at 1500 and
 /// 1600.
-fn five_seconds() -> Session {
-    let mut session = session(false);
+fn five_seconds() -> WatchState {
+    let mut state = state(false);
     [1_000, 2_000, 2_000]
         .into_iter()
-        .for_each(|ios| second(&mut session, 0, ios, 0));
-    session.act(Action::Method { next: true }).unwrap();
-    session.ordered(1);
+        .for_each(|ios| second(&mut state, 0, ios, 0));
+    state.act(Action::Method { next: true }).unwrap();
+    state.ordered(1);
     [1_500, 1_600]
         .into_iter()
-        .for_each(|ios| second(&mut session, 1, ios, ios));
-    session
+        .for_each(|ios| second(&mut state, 1, ios, ios));
+    state
 }
 
 /// Every number stands beside its name. The bars are shares of the largest value, or of 100 %. The
@@ -113,9 +111,9 @@ fn a_known_state() {
 
 #[test]
 fn a_change_further_left_has_its_name() {
-    let mut session = five_seconds();
-    (0..10).for_each(|_| second(&mut session, 1, 1_600, 1_600));
-    let shown = screen(&session, 112, 24);
+    let mut state = five_seconds();
+    (0..10).for_each(|_| second(&mut state, 1, 1_600, 1_600));
+    let shown = screen(&state, 112, 24);
     assert_eq!(shown[16].trim_start(), "^mean 50%", "{shown:#?}");
     // With more lines the largest value is named, except in charts whose top is 100 %.
     let tops = shown.iter().filter(|line| line.contains("top ")).count();
@@ -128,7 +126,7 @@ fn a_change_further_left_has_its_name() {
 
 #[test]
 fn the_states_are_told() {
-    let mut quiet = session(true);
+    let mut quiet = state(true);
     let shown = screen(&quiet, 100, 16);
     assert_eq!(shown[1], "waiting for the first interval");
     assert!(shown.iter().any(|line| line.starts_with("  background on")));
@@ -164,8 +162,8 @@ fn the_states_are_told() {
 
 #[test]
 fn no_size_is_too_small() {
-    let session = five_seconds();
+    let state = five_seconds();
     for (width, height) in [(1, 1), (5, 2), (20, 4), (40, 5), (300, 100)] {
-        assert_eq!(screen(&session, width, height).len(), usize::from(height));
+        assert_eq!(screen(&state, width, height).len(), usize::from(height));
     }
 }

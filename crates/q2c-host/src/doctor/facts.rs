@@ -1,6 +1,6 @@
 //! The facts that the checks look at, collected before the first check runs.
 
-use crate::block::{self, Leaf};
+use crate::block::{self, TargetDisk};
 use crate::kernel_config::KernelConfig;
 use crate::topology::Topology;
 use crate::{Roots, attr, machine};
@@ -28,10 +28,10 @@ pub struct ToolCosts {
     pub empty_loop_ns: f64,
 }
 
-/// All facts that the checks look at. Make it with [`Scene::new`], add what is known with the
+/// All facts that the checks look at. Make it with [`DoctorFacts::new`], add what is known with the
 /// `with_` methods, and hand it to [`run`](super::run).
 #[derive(Clone, Debug)]
-pub struct Scene<'a> {
+pub struct DoctorFacts<'a> {
     /// The kernel's trees.
     pub(super) roots: &'a Roots,
     /// The machine's facts.
@@ -39,7 +39,7 @@ pub struct Scene<'a> {
     /// The target's facts; `None` when no target was named.
     pub(super) target: Option<&'a Target>,
     /// The target's disk in sysfs; `None` where it has none.
-    pub(super) leaf: Option<Leaf>,
+    pub(super) target_disk: Option<TargetDisk>,
     /// The result of setting up a ring; `None` when that was not tried.
     pub(super) ring: Option<RingProbe>,
     /// The folder of the restore journals; `None` when it is not known.
@@ -54,16 +54,16 @@ pub struct Scene<'a> {
     pub(super) config: Option<KernelConfig>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> DoctorFacts<'a> {
     /// Reads the facts about the machine, and about the target's disk when a target is named.
     #[must_use]
-    pub fn new(roots: &'a Roots, target: Option<&'a Target>) -> Scene<'a> {
+    pub fn new(roots: &'a Roots, target: Option<&'a Target>) -> DoctorFacts<'a> {
         let name = target.and_then(|t| Some(t.device.as_ref()?.name.clone()));
-        Scene {
+        DoctorFacts {
             roots,
             machine: machine::read(roots),
             target,
-            leaf: name.and_then(|n| block::of_disk_name(roots, &n).ok()),
+            target_disk: name.and_then(|n| block::of_disk_name(roots, &n).ok()),
             ring: None,
             journal: None,
             topology: Topology::read(roots),
@@ -75,8 +75,8 @@ impl<'a> Scene<'a> {
 
     /// Adds the result of setting up a ring.
     #[must_use]
-    pub fn with_ring(self, probe: RingProbe) -> Scene<'a> {
-        Scene {
+    pub fn with_ring(self, probe: RingProbe) -> DoctorFacts<'a> {
+        DoctorFacts {
             ring: Some(probe),
             ..self
         }
@@ -84,8 +84,8 @@ impl<'a> Scene<'a> {
 
     /// Adds the folder of the restore journals.
     #[must_use]
-    pub fn with_journal(self, dir: &Path) -> Scene<'a> {
-        Scene {
+    pub fn with_journal(self, dir: &Path) -> DoctorFacts<'a> {
+        DoctorFacts {
             journal: Some(dir.to_owned()),
             ..self
         }
@@ -93,8 +93,8 @@ impl<'a> Scene<'a> {
 
     /// Adds the CPUs that the jobs will run on.
     #[must_use]
-    pub fn with_jobs(self, cpus: &[CpuId]) -> Scene<'a> {
-        Scene {
+    pub fn with_jobs(self, cpus: &[CpuId]) -> DoctorFacts<'a> {
+        DoctorFacts {
             jobs: cpus.to_owned(),
             ..self
         }
@@ -102,8 +102,8 @@ impl<'a> Scene<'a> {
 
     /// Adds the measured cost of q2c's own work.
     #[must_use]
-    pub fn with_costs(self, costs: ToolCosts) -> Scene<'a> {
-        Scene {
+    pub fn with_costs(self, costs: ToolCosts) -> DoctorFacts<'a> {
+        DoctorFacts {
             costs: Some(costs),
             ..self
         }
@@ -128,7 +128,7 @@ impl<'a> Scene<'a> {
 
     /// The name of the target's disk, and the value of an attribute of its queue.
     pub(super) fn queue(&self, attribute: &str) -> Option<(&str, String)> {
-        let disk = &self.leaf.as_ref()?.disk;
+        let disk = &self.target_disk.as_ref()?.disk;
         Some((
             &disk.name,
             attr::text(&disk.dir.join("queue").join(attribute))?,
@@ -138,10 +138,10 @@ impl<'a> Scene<'a> {
     /// The folder of the target's disk in sysfs and all folders above it, up to the bus. For a
     /// stacked disk they are those of the first disk below.
     pub(super) fn device_dirs(&self) -> Vec<PathBuf> {
-        let Some(leaf) = &self.leaf else {
+        let Some(target_disk) = &self.target_disk else {
             return Vec::new();
         };
-        let disk = leaf.below.first().unwrap_or(&leaf.disk);
+        let disk = target_disk.below.first().unwrap_or(&target_disk.disk);
         let devices = std::fs::canonicalize(self.roots.sys("devices")).unwrap_or_default();
         let inside = disk
             .dir

@@ -19,7 +19,7 @@ pub struct Disk {
 
 /// The disk of a path or a device number, with the disks below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leaf {
+pub struct TargetDisk {
     /// The disk whose queue takes the requests.
     pub disk: Disk,
     /// The partition's name, if the device number is that of a partition.
@@ -31,7 +31,7 @@ pub struct Leaf {
     pub unproved: Vec<String>,
 }
 
-impl Leaf {
+impl TargetDisk {
     /// The disks that do the work: those below if there are any, else the disk itself.
     #[must_use]
     pub fn disks(&self) -> &[Disk] {
@@ -44,7 +44,7 @@ impl Leaf {
 
 /// Why no disk was found.
 #[derive(Debug, thiserror::Error)]
-pub enum NoLeaf {
+pub enum NoDisk {
     /// The device number is anonymous: the file system (btrfs, overlay, tmpfs, network) has no
     /// single device.
     #[error(
@@ -87,9 +87,9 @@ pub fn device_number(raw: u64) -> DevId {
 /// The disk of a path: that of a block device, or of the file system that holds the file.
 ///
 /// # Errors
-/// See [`NoLeaf`].
-pub fn of_path(roots: &Roots, path: &Path) -> Result<Leaf, NoLeaf> {
-    let meta = fs::metadata(path).map_err(|source| NoLeaf::Path {
+/// See [`NoDisk`].
+pub fn of_path(roots: &Roots, path: &Path) -> Result<TargetDisk, NoDisk> {
+    let meta = fs::metadata(path).map_err(|source| NoDisk::Path {
         path: path.to_owned(),
         source,
     })?;
@@ -103,13 +103,13 @@ pub fn of_path(roots: &Roots, path: &Path) -> Result<Leaf, NoLeaf> {
 /// The disk of a device number.
 ///
 /// # Errors
-/// See [`NoLeaf`].
-pub fn of_device(roots: &Roots, dev: DevId) -> Result<Leaf, NoLeaf> {
+/// See [`NoDisk`].
+pub fn of_device(roots: &Roots, dev: DevId) -> Result<TargetDisk, NoDisk> {
     if dev.major == 0 {
-        return Err(NoLeaf::Anonymous { dev });
+        return Err(NoDisk::Anonymous { dev });
     }
     let link = roots.sys(&format!("dev/block/{dev}"));
-    let dir = fs::canonicalize(&link).map_err(|source| NoLeaf::NotInSysfs {
+    let dir = fs::canonicalize(&link).map_err(|source| NoDisk::NotInSysfs {
         dev,
         path: link,
         source,
@@ -120,14 +120,14 @@ pub fn of_device(roots: &Roots, dev: DevId) -> Result<Leaf, NoLeaf> {
 /// The disk with a kernel name, such as `nvme0n1`.
 ///
 /// # Errors
-/// See [`NoLeaf`].
-pub fn of_disk_name(roots: &Roots, name: &str) -> Result<Leaf, NoLeaf> {
+/// See [`NoDisk`].
+pub fn of_disk_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> {
     let path = roots.sys(&format!("block/{name}"));
-    let dir = fs::canonicalize(&path).map_err(|source| NoLeaf::Path { path, source })?;
+    let dir = fs::canonicalize(&path).map_err(|source| NoDisk::Path { path, source })?;
     Ok(of_folder(roots, dir))
 }
 
-fn of_folder(roots: &Roots, dir: PathBuf) -> Leaf {
+fn of_folder(roots: &Roots, dir: PathBuf) -> TargetDisk {
     let partition = dir.join("partition").exists().then(|| attr::name(&dir));
     let disk_dir = match (&partition, dir.parent()) {
         (Some(_), Some(parent)) => parent.to_owned(),
@@ -136,7 +136,7 @@ fn of_folder(roots: &Roots, dir: PathBuf) -> Leaf {
     let disk = disk(disk_dir);
     let below = below(roots, &disk);
     let unproved = unproved(&disk, &below);
-    Leaf {
+    TargetDisk {
         disk,
         partition,
         below,

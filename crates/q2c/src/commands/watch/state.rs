@@ -16,10 +16,11 @@ pub enum Order {
     Background(bool),
 }
 
-/// The state of a watch. [`Session::act`] turns the action of a key into an order. The caller gives
-/// the order to the workload, and then calls [`Session::ordered`] with the number that the workload
-/// gave to it. Intervals come with [`Session::see`]; each has the number of the order in force.
-pub struct Session {
+/// The state of a watch. [`WatchState::act`] turns the action of a key into an order. The caller
+/// gives the order to the workload, and then calls [`WatchState::ordered`] with the number that the
+/// workload gave to it. Intervals come with [`WatchState::see`]; each has the number of the order
+/// in force.
+pub struct WatchState {
     /// The methods to choose among. Keys change the ratio of the selected one.
     pub methods: Vec<LaneMethod>,
     /// Index of the method that was asked for last.
@@ -63,7 +64,7 @@ pub const RATIO: &str = "ratio";
 /// Steps of a ratio from 0 to 1.
 const RATIO_STEPS: f64 = 20.0;
 
-impl Session {
+impl WatchState {
     /// The state at the start: the first of `methods` runs, and the background works, if there is
     /// one.
     pub fn new(methods: Vec<LaneMethod>, has_background: bool) -> Self {
@@ -71,7 +72,7 @@ impl Session {
             method: methods[0].clone(),
             background: has_background,
         };
-        Session {
+        WatchState {
             methods,
             selected: 0,
             background: has_background.then_some(true),

@@ -5,9 +5,9 @@ fn rule(text: &str) -> LaneMethod {
     LaneMethod::Hybrid(text.parse().unwrap())
 }
 
-fn session() -> Session {
+fn state() -> WatchState {
     let methods = vec![LaneMethod::Poll, rule("mean:50%,100ms"), rule("fixed:20us")];
-    Session::new(methods, true)
+    WatchState::new(methods, true)
 }
 
 const NEXT: Action = Action::Method { next: true };
@@ -40,8 +40,8 @@ fn second(order: Option<u64>, begin_s: u64) -> Seen {
 
 #[test]
 fn the_list_goes_round() {
-    let mut session = session();
-    let names = [NEXT, NEXT, NEXT, BACK].map(|action| asked(session.act(action)));
+    let mut state = state();
+    let names = [NEXT, NEXT, NEXT, BACK].map(|action| asked(state.act(action)));
     let mean = "hybrid:mean:ratio=50%,period=100ms";
     assert_eq!(
         names,
@@ -52,18 +52,18 @@ fn the_list_goes_round() {
             "hybrid:fixed:sleep=20us"
         ]
     );
-    let mut alone = Session::new(vec![LaneMethod::Poll], false);
+    let mut alone = WatchState::new(vec![LaneMethod::Poll], false);
     assert_eq!(asked(alone.act(NEXT)), "nothing");
 }
 
 #[test]
 fn a_ratio_goes_in_steps_of_five_percent_within_its_range() {
     let ratio = |from: &str, up: bool, times: usize| {
-        let mut session = Session::new(vec![rule(&format!("min:{from},10ms"))], false);
-        (0..times).for_each(|_| drop(session.act(Action::Ratio { up })));
-        let name = session.methods[0].to_string();
+        let mut state = WatchState::new(vec![rule(&format!("min:{from},10ms"))], false);
+        (0..times).for_each(|_| drop(state.act(Action::Ratio { up })));
+        let name = state.methods[0].to_string();
         let value = name.split(['=', ',']).nth(1).unwrap().to_owned();
-        (value, session.note)
+        (value, state.note)
     };
     assert_eq!(ratio("50%", true, 1).0, "55%");
     assert_eq!(ratio("50%", false, 2).0, "40%");
@@ -79,14 +79,14 @@ fn a_ratio_goes_in_steps_of_five_percent_within_its_range() {
 
 #[test]
 fn what_cannot_be_done_is_said_and_not_ordered() {
-    let mut session = session();
-    assert_eq!(asked(session.act(Action::Ratio { up: true })), "nothing");
-    assert_eq!(session.note, "this method has no ratio");
-    session.act(BACK);
-    assert_eq!(session.note, "", "a note lasts until the next key");
-    assert_eq!(asked(session.act(Action::Ratio { up: true })), "nothing");
-    assert_eq!(session.note, "this rule has no ratio");
-    let mut alone = Session::new(vec![LaneMethod::Poll], false);
+    let mut state = state();
+    assert_eq!(asked(state.act(Action::Ratio { up: true })), "nothing");
+    assert_eq!(state.note, "this method has no ratio");
+    state.act(BACK);
+    assert_eq!(state.note, "", "a note lasts until the next key");
+    assert_eq!(asked(state.act(Action::Ratio { up: true })), "nothing");
+    assert_eq!(state.note, "this rule has no ratio");
+    let mut alone = WatchState::new(vec![LaneMethod::Poll], false);
     assert_eq!(asked(alone.act(Action::Background)), "nothing");
     assert!(alone.note.contains("--background"));
 }
@@ -96,21 +96,21 @@ fn what_cannot_be_done_is_said_and_not_ordered() {
 /// `mean` does not count, and the others do.
 #[test]
 fn intervals_belong_to_the_method_in_force() {
-    let mut session = session();
-    (0..2).for_each(|s| session.see(&second(Some(0), s)));
-    session.act(NEXT).unwrap();
-    session.ordered(1);
+    let mut state = state();
+    (0..2).for_each(|s| state.see(&second(Some(0), s)));
+    state.act(NEXT).unwrap();
+    state.ordered(1);
     assert!(
-        !session.over(Nanos::from_millis(100)),
+        !state.over(Nanos::from_millis(100)),
         "the order is not in force yet"
     );
-    session.see(&second(None, 2));
-    (3..6).for_each(|s| session.see(&second(Some(1), s)));
-    assert!(session.over(Nanos::from_millis(3_000)) && !session.over(Nanos::from_millis(3_001)));
-    assert_eq!(asked(session.act(Action::Background)), "background false");
-    session.ordered(2);
-    session.see(&second(Some(2), 6));
-    let (methods, intervals, not_kept) = session.end();
+    state.see(&second(None, 2));
+    (3..6).for_each(|s| state.see(&second(Some(1), s)));
+    assert!(state.over(Nanos::from_millis(3_000)) && !state.over(Nanos::from_millis(3_001)));
+    assert_eq!(asked(state.act(Action::Background)), "background false");
+    state.ordered(2);
+    state.see(&second(Some(2), 6));
+    let (methods, intervals, not_kept) = state.end();
     let of: Vec<_> = intervals.iter().map(|i| (i.method, i.settled)).collect();
     let wanted = [
         (Some(0), true),
@@ -145,25 +145,25 @@ fn intervals_belong_to_the_method_in_force() {
 
 #[test]
 fn a_paused_screen_stands_still_and_nothing_is_lost() {
-    let mut session = session();
-    (0..3).for_each(|s| session.see(&second(Some(0), s)));
-    session.act(Action::Pause);
-    (3..5).for_each(|s| session.see(&second(Some(0), s)));
-    assert!(session.paused());
-    assert_eq!(session.shown(99).intervals.len(), 3);
-    session.act(Action::Pause);
-    assert_eq!(session.shown(99).intervals.len(), 5);
-    let two = session.shown(2);
+    let mut state = state();
+    (0..3).for_each(|s| state.see(&second(Some(0), s)));
+    state.act(Action::Pause);
+    (3..5).for_each(|s| state.see(&second(Some(0), s)));
+    assert!(state.paused());
+    assert_eq!(state.shown(99).intervals.len(), 3);
+    state.act(Action::Pause);
+    assert_eq!(state.shown(99).intervals.len(), 5);
+    let two = state.shown(2);
     assert_eq!((two.first, two.intervals.len()), (3, 2));
-    assert_eq!(session.end().1.len(), 5);
+    assert_eq!(state.end().1.len(), 5);
 }
 
 #[test]
 fn a_long_watch_forgets_its_older_half() {
-    let mut session = session();
-    (0..=KEPT as u64).for_each(|s| session.see(&second(Some(0), s)));
-    assert_eq!(session.shown(1).first, KEPT as u64);
-    let (methods, intervals, not_kept) = session.end();
+    let mut state = state();
+    (0..=KEPT as u64).for_each(|s| state.see(&second(Some(0), s)));
+    assert_eq!(state.shown(1).first, KEPT as u64);
+    let (methods, intervals, not_kept) = state.end();
     assert_eq!((intervals.len(), not_kept), (KEPT / 2 + 1, KEPT as u64 / 2));
     assert_eq!(methods[0].intervals, KEPT as u64 / 2 + 1);
 }

@@ -1,37 +1,25 @@
-//! What commands with a run folder share: the identity of a run, the files in its folder, and the
-//! end of a run.
+//! The parts that commands with a run folder share: the identity of the program, the files in the
+//! folder, and the end of a run.
 
 use crate::failure::{Fails, Failure};
 use crate::output::say;
-use crate::workbench::Workbench;
 use q2c_engine::floor;
 use q2c_model::CpuId;
 use q2c_result::Exit;
 use q2c_run::{Identity, RunDir, RunState};
 use q2c_sys::Clock;
+use q2c_workbench::workbench::Workbench;
 use serde::Serialize;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-/// q2c's version, and a hash of the program where it can be read.
-fn binary() -> String {
+/// q2c's version, and a hash of the program where it can be read: it tells one build from another
+/// in the identity of a run.
+pub fn program() -> String {
     let program = std::env::current_exe().and_then(std::fs::read);
     let mut hasher = DefaultHasher::new();
     program.unwrap_or_default().hash(&mut hasher);
     format!("{} {:016x}", env!("CARGO_PKG_VERSION"), hasher.finish())
-}
-
-/// The facts in which two sessions must agree for their trials to belong to one run.
-pub fn identity(bench: &Workbench, cpus: &[u32]) -> Identity {
-    let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
-    let cpu_model = bench.machine.cpu_model.clone();
-    Identity::default()
-        .with("target", &bench.target.path)
-        .with("target_id", &bench.target_id)
-        .with("kernel", &bench.machine.kernel)
-        .with("cpu_model", cpu_model.unwrap_or_default())
-        .with("cpus", cpus.join(","))
-        .with("q2c", binary())
 }
 
 /// Opens the folder of an interrupted run again. Says on stderr what was cut off in its files.

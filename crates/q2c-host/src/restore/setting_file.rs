@@ -71,7 +71,7 @@ impl Outcome {
 
 /// The setting's value: the chosen word where the kernel lists all choices (`[none] mq-deadline`).
 pub(super) fn read(path: &Path) -> Result<String, RestoreError> {
-    let text = fs::read_to_string(path).map_err(|source| RestoreError::Object {
+    let text = fs::read_to_string(path).map_err(|source| RestoreError::Setting {
         what: "read".into(),
         path: path.to_owned(),
         source,
@@ -88,7 +88,7 @@ pub(super) fn write(path: &Path, value: &str) -> Result<(), RestoreError> {
         let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
         file.write_all(value.as_bytes())
     };
-    put().map_err(|source| RestoreError::Object {
+    put().map_err(|source| RestoreError::Setting {
         what: format!("write {value:?} to"),
         path: path.to_owned(),
         source,

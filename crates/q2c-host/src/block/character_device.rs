@@ -6,8 +6,8 @@
 //! names can differ: one counts controllers, the other may count subsystems. Therefore the other
 //! device of a namespace is looked for in that folder, never by name alone.
 
-use super::leaf::parse_dev;
-use super::{Disk, Leaf};
+use super::target_disk::parse_dev;
+use super::{Disk, TargetDisk};
 use crate::{Roots, attr};
 use q2c_model::DevId;
 use std::fs;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// The character device of an NVMe namespace, and its block device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Generic {
+pub struct CharacterDevice {
     /// Kernel name: `ng0n1`.
     pub name: String,
     /// The character device's number.
@@ -26,7 +26,7 @@ pub struct Generic {
 
 /// Why no character device was found for a disk.
 #[derive(Debug, thiserror::Error)]
-pub enum NoGeneric {
+pub enum NoCharacterDevice {
     /// The disk, named here, is no NVMe namespace.
     #[error("find the NVMe character device of {0}: it is no NVMe namespace")]
     OtherDriver(String),
@@ -47,7 +47,7 @@ pub enum NoGeneric {
     NotThere(String),
 }
 
-impl Generic {
+impl CharacterDevice {
     /// The path at which udev and devtmpfs put the character device.
     #[must_use]
     pub fn path(&self) -> PathBuf {
@@ -57,33 +57,34 @@ impl Generic {
     /// The namespace whose character device has the number `dev`; `None` when that is another kind
     /// of device.
     #[must_use]
-    pub fn of_number(roots: &Roots, dev: DevId) -> Option<Generic> {
+    pub fn of_number(roots: &Roots, dev: DevId) -> Option<CharacterDevice> {
         let dir = fs::canonicalize(roots.sys(&format!("dev/char/{dev}"))).ok()?;
         let name = attr::name(&dir);
         let namespace = namespace(&name, "ng")?;
         let block = siblings(&dir).find_map(|disk| is_of(&disk, "nvme", namespace));
-        Some(Generic { name, dev, block })
+        Some(CharacterDevice { name, dev, block })
     }
 
     /// The character device of the namespace that a disk is.
     ///
     /// # Errors
-    /// See [`NoGeneric`].
-    pub fn of_disk(leaf: &Leaf) -> Result<Generic, NoGeneric> {
-        let Disk { name, dev, dir } = &leaf.disk;
+    /// See [`NoCharacterDevice`].
+    pub fn of_disk(target_disk: &TargetDisk) -> Result<CharacterDevice, NoCharacterDevice> {
+        let Disk { name, dev, dir } = &target_disk.disk;
         let Some(namespace) = namespace(name, "nvme") else {
-            return Err(NoGeneric::OtherDriver(name.clone()));
+            return Err(NoCharacterDevice::OtherDriver(name.clone()));
         };
-        if let Some(partition) = &leaf.partition {
-            return Err(NoGeneric::Partition {
+        if let Some(partition) = &target_disk.partition {
+            return Err(NoCharacterDevice::Partition {
                 partition: partition.clone(),
                 disk: name.clone(),
             });
         }
         let found = siblings(dir).find_map(|other| is_of(&other, "ng", namespace));
-        let (generic, number) = found.ok_or_else(|| NoGeneric::NotThere(name.clone()))?;
-        Ok(Generic {
-            name: generic,
+        let (character_device, number) =
+            found.ok_or_else(|| NoCharacterDevice::NotThere(name.clone()))?;
+        Ok(CharacterDevice {
+            name: character_device,
             dev: number,
             block: Some((name.clone(), *dev)),
         })

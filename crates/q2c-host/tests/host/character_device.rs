@@ -2,7 +2,7 @@
 //! for that device.
 
 use crate::tree::Tree;
-use q2c_host::block::{self, Generic, NoGeneric};
+use q2c_host::block::{self, CharacterDevice, NoCharacterDevice};
 use q2c_host::target::{TargetError, Wanted, WriteLeave, open};
 use q2c_model::{Bytes, DevId};
 use q2c_result::Exit;
@@ -45,28 +45,31 @@ fn both_devices_of_a_namespace_find_each_other() {
         (dev(1, 3), "ng0n1", dev(259, 4), "nvme0n1"),
         (dev(241, 7), "ng0n2", dev(259, 6), "nvme0n2"),
     ] {
-        let wanted = Generic {
+        let wanted = CharacterDevice {
             name: name.to_owned(),
             dev: character,
             block: Some((disk.to_owned(), number)),
         };
-        assert_eq!(Generic::of_number(&roots, character), Some(wanted.clone()));
-        let leaf = block::of_device(&roots, number).unwrap();
-        assert_eq!(Generic::of_disk(&leaf).unwrap(), wanted);
+        assert_eq!(
+            CharacterDevice::of_number(&roots, character),
+            Some(wanted.clone())
+        );
+        let target_disk = block::of_device(&roots, number).unwrap();
+        assert_eq!(CharacterDevice::of_disk(&target_disk).unwrap(), wanted);
         assert_eq!(wanted.path(), PathBuf::from(format!("/dev/{name}")));
     }
-    assert_eq!(Generic::of_number(&roots, dev(1, 5)), None);
-    assert_eq!(Generic::of_number(&roots, dev(1, 9)), None);
+    assert_eq!(CharacterDevice::of_number(&roots, dev(1, 5)), None);
+    assert_eq!(CharacterDevice::of_number(&roots, dev(1, 9)), None);
 }
 
 #[test]
 fn what_has_no_such_device_is_told_why() {
     let tree = Tree::new(NVME);
     let refused = |number| {
-        let leaf = block::of_device(&tree.roots(), number).unwrap();
-        Generic::of_disk(&leaf).unwrap_err()
+        let target_disk = block::of_device(&tree.roots(), number).unwrap();
+        CharacterDevice::of_disk(&target_disk).unwrap_err()
     };
-    assert!(matches!(refused(dev(7, 0)), NoGeneric::OtherDriver(name) if name == "loop0"));
+    assert!(matches!(refused(dev(7, 0)), NoCharacterDevice::OtherDriver(name) if name == "loop0"));
     let partition = refused(dev(259, 5)).to_string();
     assert!(
         partition.contains("nvme0n1p1: it is a partition") && partition.ends_with("name nvme0n1"),

@@ -26,7 +26,7 @@ const MEMORY: u64 = 256 << 20;
 
 /// How a capture ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum CaptureEnd {
     /// As asked: the time was over, the command had ended, nobody watched any more, or a signal
     /// came and nothing else would have ended the capture.
     Asked,
@@ -58,9 +58,9 @@ impl Watch for Quiet {
 }
 
 /// A capture that runs: the recorder, the recording so far, and the command, if there is one. The
-/// calls come in this order: [`Session::begin`], [`Session::run`], [`Session::follow`],
-/// [`Session::conclude`].
-pub struct Session<'a> {
+/// calls come in this order: [`RunningCapture::begin`], [`RunningCapture::run`],
+/// [`RunningCapture::follow`], [`RunningCapture::conclude`].
+pub struct RunningCapture<'a> {
     roots: &'a Roots,
     target: &'a Target,
     args: &'a CaptureArgs,
@@ -69,13 +69,13 @@ pub struct Session<'a> {
     child: Child,
 }
 
-impl<'a> Session<'a> {
+impl<'a> RunningCapture<'a> {
     /// Begins to record. Says on stderr when it is not by BPF, and why.
     pub fn begin(
         roots: &'a Roots,
         target: &'a Target,
         args: &'a CaptureArgs,
-    ) -> Result<Session<'a>, Failure> {
+    ) -> Result<RunningCapture<'a>, Failure> {
         let recorder = Recorder::attach(roots, &target.disks, &args.wanted(), args.by);
         let recorder = recorder.or_exit_of(|e| e.exit())?;
         if let Some(refused) = recorder.refused() {
@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
                 "no BPF, failed to {refused}; recording by tracefs: at more cost, without hardware queues, tags and cgroups"
             ));
         }
-        Ok(Session {
+        Ok(RunningCapture {
             roots,
             target,
             args,
@@ -105,7 +105,11 @@ impl<'a> Session<'a> {
 
     /// Takes records until the time is over, the command has ended, `watch` wants no more, or
     /// `stop` is set. A command that still runs is ended then.
-    pub fn follow(&mut self, watch: &mut impl Watch, stop: &AtomicBool) -> Result<Ended, Failure> {
+    pub fn follow(
+        &mut self,
+        watch: &mut impl Watch,
+        stop: &AtomicBool,
+    ) -> Result<CaptureEnd, Failure> {
         let begun = Instant::now();
         let length = self.args.seconds.map(Duration::from_secs_f64);
         let open = length.is_none() && !self.child.is_there();
@@ -115,15 +119,19 @@ impl<'a> Session<'a> {
             if stop.load(Ordering::Acquire) {
                 self.child.stop()?;
                 // When nothing else would end the capture, the signal is its normal end.
-                return Ok(if open { Ended::Asked } else { Ended::Stopped });
+                return Ok(if open {
+                    CaptureEnd::Asked
+                } else {
+                    CaptureEnd::Stopped
+                });
             }
             if self.child.is_over()? {
-                return Ok(Ended::Asked);
+                return Ok(CaptureEnd::Asked);
             }
             let left = length.map(|length| length.saturating_sub(begun.elapsed()));
             if left.is_some_and(|left| left.is_zero()) || !watch.look(&self.recorder)? {
                 self.child.stop()?;
-                return Ok(Ended::Asked);
+                return Ok(CaptureEnd::Asked);
             }
             pause = match drained.fullest {
                 FULL.. => (pause / 2).max(SHORTEST),

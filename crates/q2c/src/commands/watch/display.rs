@@ -2,7 +2,7 @@
 
 use super::draw::{Head, draw};
 use super::keys::{Action, action};
-use super::session::Session;
+use super::state::WatchState;
 use crate::failure::{Fails, Failure};
 use crate::output::{print_while_read, say};
 use q2c_report::terminal::{watch_head, watch_line};
@@ -13,7 +13,7 @@ use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::time::Duration;
 
 /// How a watch is shown.
-pub enum Face {
+pub enum WatchDisplay {
     /// The whole screen of the terminal. It is given back when this value is dropped, and at a
     /// panic.
     Screen(Screen),
@@ -34,29 +34,29 @@ impl Drop for Screen {
     }
 }
 
-impl Face {
+impl WatchDisplay {
     /// Takes over the screen when stdin, stdout and stderr are a terminal that can move its cursor
     /// and `plain` is false. Else prints the head of the lines.
     pub fn open(plain: bool, json: bool) -> Result<Self, Failure> {
         let terminal = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         if plain || dumb || !terminal {
-            let face = Face::Lines { aside: json };
-            face.line(&watch_head())?;
-            return Ok(face);
+            let display = WatchDisplay::Lines { aside: json };
+            display.line(&watch_head())?;
+            return Ok(display);
         }
         let terminal = ratatui::try_init().map_err(|error| {
             ratatui::restore();
             let why = format!("take over the terminal: {error}; use --plain");
             Failure::new(Exit::Environment, why)
         })?;
-        Ok(Face::Screen(Screen(terminal)))
+        Ok(WatchDisplay::Screen(Screen(terminal)))
     }
 
     /// The actions of the keys that were pressed since the last call; none where lines are shown.
     pub fn asked(&mut self) -> Result<Vec<Action>, Failure> {
         let mut actions = Vec::new();
-        if let Face::Screen(_) = self {
+        if let WatchDisplay::Screen(_) = self {
             while event::poll(Duration::ZERO).or_exit(Exit::Environment)? {
                 actions.extend(action(&event::read().or_exit(Exit::Environment)?));
             }
@@ -66,16 +66,18 @@ impl Face {
 
     /// Prints the latest interval as a line, where lines are shown. Returns false when the reader
     /// has closed the pipe.
-    pub fn tell(&self, session: &Session) -> Result<bool, Failure> {
-        match (self, session.last()) {
-            (Face::Lines { .. }, Some(last)) => self.line(&watch_line(last, &session.names())),
+    pub fn tell(&self, state: &WatchState) -> Result<bool, Failure> {
+        match (self, state.last()) {
+            (WatchDisplay::Lines { .. }, Some(last)) => {
+                self.line(&watch_line(last, &state.names()))
+            }
             _ => Ok(true),
         }
     }
 
     fn line(&self, line: &str) -> Result<bool, Failure> {
         match self {
-            Face::Lines { aside: true } => {
+            WatchDisplay::Lines { aside: true } => {
                 say(line);
                 Ok(true)
             }
@@ -84,9 +86,9 @@ impl Face {
     }
 
     /// Draws the screen, if there is one.
-    pub fn draw(&mut self, session: &Session, head: &Head) -> Result<(), Failure> {
-        if let Face::Screen(Screen(terminal)) = self {
-            let drawn = terminal.draw(|frame| draw(frame, session, head));
+    pub fn draw(&mut self, state: &WatchState, head: &Head) -> Result<(), Failure> {
+        if let WatchDisplay::Screen(Screen(terminal)) = self {
+            let drawn = terminal.draw(|frame| draw(frame, state, head));
             drawn.map_err(|e| Failure::new(Exit::Environment, format!("draw the screen: {e}")))?;
         }
         Ok(())

@@ -1,0 +1,272 @@
+//! Opens and checks the targets of a replay, and gives each of them its devices of the trace.
+
+use super::ReplaySite;
+use super::request::ReplayRequest;
+use q2c_engine::engines::ParseEngineError;
+use q2c_engine::{EngineSpec, Medium};
+use q2c_host::Roots;
+use q2c_host::block::TargetDisk;
+use q2c_host::target::{OpenTarget, TargetError, Wanted, WriteLeave, open, simulated};
+use q2c_model::{Bytes, DevId};
+use q2c_replay::{Discards, NoSchedule, ReplayFacts, keeps_schedule};
+use q2c_result::{Exit, Target};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The block size with which targets are checked.
+const BLOCK: Bytes = Bytes(4096);
+/// Block size of simulated devices.
+const SECTOR: Bytes = Bytes(512);
+
+/// A site whose targets are open.
+#[derive(Debug)]
+pub struct OpenSite {
+    /// The site.
+    pub site: ReplaySite,
+    /// The disks behind the targets, whose interrupts decide on the CPUs of the submitting threads.
+    pub(crate) target_disks: Vec<TargetDisk>,
+    /// Tells the targets from others of the same names.
+    pub(crate) id: String,
+    /// Block devices, held open so that nobody else may write them until the replay is over.
+    pub held_open: Vec<File>,
+}
+
+/// A device of the trace, and the target to which its requests are sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceMap {
+    /// The device in the trace.
+    pub device: DevId,
+    /// The path of the target, or the text of a simulated device.
+    pub target: String,
+}
+
+/// Why a site could not be opened. Its text reads well after "failed to".
+#[derive(Debug, Error)]
+pub enum SiteError {
+    /// A target is unfit, or may not be written.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A target's text begins like a simulated device, and is none.
+    #[error(transparent)]
+    Engine(#[from] ParseEngineError),
+    /// The engine cannot replay.
+    #[error(transparent)]
+    NoSchedule(#[from] NoSchedule),
+    /// A device was mapped that is not in the trace.
+    #[error("map {device}: the trace's devices are {}", list(known))]
+    NotInTrace {
+        /// The device that was mapped.
+        device: DevId,
+        /// The devices of the trace.
+        known: Vec<DevId>,
+    },
+    /// A device was mapped twice.
+    #[error("map {0} twice: expected each device once")]
+    MappedTwice(DevId),
+    /// Discards were asked for on a target that may not be written.
+    #[error(
+        "discard blocks of {0}: it is opened for reading; name it once more with --allow-write"
+    )]
+    DiscardsWithoutLeave(String),
+    /// The target takes NVMe commands only.
+    #[error("replay on {0}: it takes NVMe commands alone; name the namespace's block device")]
+    CommandsAlone(String),
+}
+
+fn list(devices: &[DevId]) -> String {
+    let devices: Vec<String> = devices.iter().map(ToString::to_string).collect();
+    devices.join(", ")
+}
+
+impl SiteError {
+    /// The exit code of a command that this error ends.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            SiteError::Target(error) => error.exit(),
+            SiteError::CommandsAlone(_) => Exit::Target,
+            _ => Exit::Usage,
+        }
+    }
+}
+
+impl OpenSite {
+    /// Puts all devices of the trace on one target. `before` says how often the target was named
+    /// before: later ones get a number in their name.
+    ///
+    /// # Errors
+    /// The target is unfit, or its engine cannot replay.
+    pub fn of_one(
+        request: &ReplayRequest,
+        target: &str,
+        facts: &ReplayFacts,
+        before: usize,
+    ) -> Result<Self, SiteError> {
+        let mut open = OpenSite::empty(target.to_owned());
+        open.add(request, target, (0..facts.devices.len()).collect(), facts)?;
+        if before > 0 {
+            open.site.name = format!("{target} ({})", before + 1);
+        }
+        Ok(open)
+    }
+
+    /// Puts each device of `maps` on its target. Devices with the same target share it; devices
+    /// that are not mapped are left out.
+    ///
+    /// # Errors
+    /// A device is not in the trace or is mapped twice, a target is unfit, or its engine cannot
+    /// replay.
+    pub fn of_maps(
+        request: &ReplayRequest,
+        maps: &[DeviceMap],
+        facts: &ReplayFacts,
+    ) -> Result<Self, SiteError> {
+        let targets = devices_by_target(maps, facts)?;
+        let names: Vec<&str> = targets.iter().map(|(target, _)| *target).collect();
+        let mut open = OpenSite::empty(names.join(", "));
+        for (target, devices) in targets {
+            open.add(request, target, devices, facts)?;
+        }
+        Ok(open)
+    }
+
+    fn empty(name: String) -> Self {
+        OpenSite {
+            site: ReplaySite {
+                name,
+                targets: Vec::new(),
+                facts: Vec::new(),
+                disks: Vec::new(),
+            },
+            target_disks: Vec::new(),
+            id: String::new(),
+            held_open: Vec::new(),
+        }
+    }
+
+    fn add(
+        &mut self,
+        request: &ReplayRequest,
+        target: &str,
+        devices: Vec<usize>,
+        facts: &ReplayFacts,
+    ) -> Result<(), SiteError> {
+        let engine = EngineSpec::for_target(request.engine.as_ref(), target)?;
+        keeps_schedule(&engine)?;
+        if !engine.needs_file() {
+            let mut known = simulated(target);
+            known.size = known.size.max(span(facts, SECTOR));
+            self.id += target;
+            self.push(Medium::None, engine, SECTOR, devices, known);
+            return Ok(());
+        }
+        let opened = opened(request, target)?;
+        for disk in opened.target_disk.iter().flat_map(TargetDisk::disks) {
+            if !self.site.disks.iter().any(|known| known.dev == disk.dev) {
+                self.site.disks.push(disk.clone());
+            }
+        }
+        self.target_disks.extend(opened.target_disk);
+        self.held_open.extend(opened.held_device);
+        self.id += &opened.id.to_string();
+        let medium = Medium::File(Arc::new(opened.file));
+        let align = opened.alignment.offset;
+        self.push(medium, engine, align, devices, opened.facts);
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        medium: Medium,
+        engine: EngineSpec,
+        align: Bytes,
+        devices: Vec<usize>,
+        facts: Target,
+    ) {
+        self.site.targets.push(q2c_replay::Target {
+            medium,
+            engine,
+            size: facts.size,
+            align,
+            devices,
+        });
+        self.site.facts.push(facts);
+    }
+}
+
+/// The targets in the order in which they were first named, each with its devices by their index in
+/// the trace.
+fn devices_by_target<'a>(
+    maps: &'a [DeviceMap],
+    facts: &ReplayFacts,
+) -> Result<Vec<(&'a str, Vec<usize>)>, SiteError> {
+    let mut targets: Vec<(&str, Vec<usize>)> = Vec::new();
+    for DeviceMap { device, target } in maps {
+        let mut known = facts.devices.iter().map(|known| known.dev);
+        let Some(index) = known.position(|dev| dev == *device) else {
+            return Err(SiteError::NotInTrace {
+                device: *device,
+                known: facts.devices.iter().map(|known| known.dev).collect(),
+            });
+        };
+        if targets.iter().any(|(_, devices)| devices.contains(&index)) {
+            return Err(SiteError::MappedTwice(*device));
+        }
+        match targets.iter_mut().find(|(name, _)| name == target) {
+            Some((_, devices)) => devices.push(index),
+            None => targets.push((target, vec![index])),
+        }
+    }
+    Ok(targets)
+}
+
+/// Opens a file or device for the replay.
+fn opened(request: &ReplayRequest, target: &str) -> Result<OpenTarget, SiteError> {
+    let write = request.opens_for_writing(target);
+    if request.discards == Some(Discards::Allow) && !write {
+        return Err(SiteError::DiscardsWithoutLeave(target.to_owned()));
+    }
+    let leave = WriteLeave::for_paths(&request.allow_write)?;
+    let wanted = Wanted {
+        path: Path::new(target).to_owned(),
+        write,
+        block: BLOCK,
+        smallest_block: BLOCK,
+        blocks: 1,
+    };
+    let opened = open(&Roots::live(), &wanted, &leave)?;
+    match opened.facts.kind.as_str() {
+        "nvme-generic" => Err(SiteError::CommandsAlone(target.to_owned())),
+        _ => Ok(opened),
+    }
+}
+
+/// Size of a simulated target that has room for all devices of the trace, so that no offset begins
+/// again at its start.
+fn span(facts: &ReplayFacts, align: Bytes) -> Bytes {
+    let spans = facts.devices.iter();
+    let spans = spans.map(|device| device.span.next_multiple_of(align.0));
+    Bytes(spans.fold(0, u64::saturating_add).min(1 << 62))
+}
+
+/// Aligns all targets to the largest blocks among them. Otherwise they would not get the same work.
+pub fn align_alike(sites: &mut [OpenSite], facts: &ReplayFacts) {
+    let targets = sites.iter().flat_map(|open| &open.site.targets);
+    let Some(most) = targets.map(|target| target.align).max() else {
+        return;
+    };
+    let sites = sites.iter_mut().map(|open| &mut open.site);
+    let targets = sites.flat_map(|site| site.targets.iter_mut().zip(&mut site.facts));
+    for (target, told) in targets {
+        target.align = most;
+        if matches!(target.medium, Medium::None) {
+            target.size = target.size.max(span(facts, most));
+            told.size = target.size;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+use super::*;
+use crate::request::tests::request;
+use q2c_model::Nanos;
+use q2c_replay::TraceDevice;
+
+fn dev(minor: u32) -> DevId {
+    DevId { major: 8, minor }
+}
+
+/// A trace of devices whose ends lie in the middle of a block.
+fn trace(devices: u32) -> ReplayFacts {
+    let device = |minor| TraceDevice {
+        dev: dev(minor),
+        requests: 1,
+        span: (1 << 20) + 512,
+        idle: Nanos(0),
+        whole: Nanos(0),
+    };
+    ReplayFacts {
+        devices: (0..devices).map(device).collect(),
+        ..ReplayFacts::default()
+    }
+}
+
+fn map(minor: u32, target: &str) -> DeviceMap {
+    DeviceMap {
+        device: dev(minor),
+        target: target.to_owned(),
+    }
+}
+
+#[test]
+fn one_target_takes_all_devices() {
+    let open = OpenSite::of_one(&request(), "null", &trace(3), 0).unwrap();
+    assert_eq!(open.site.name, "null");
+    assert_eq!(open.site.targets[0].devices, [0, 1, 2]);
+    assert_eq!(open.site.targets[0].size, q2c_host::target::SIMULATED_SIZE);
+    let again = OpenSite::of_one(&request(), "null", &trace(3), 1).unwrap();
+    assert_eq!(again.site.name, "null (2)");
+}
+
+#[test]
+fn mapped_devices_share_a_target_and_others_are_left_out() {
+    let maps = [map(2, "null"), map(0, "sim:50us"), map(1, "null")];
+    let open = OpenSite::of_maps(&request(), &maps, &trace(4)).unwrap();
+    assert_eq!(open.site.name, "null, sim:50us");
+    let devices: Vec<&[usize]> = open.site.targets.iter().map(|t| &t.devices[..]).collect();
+    assert_eq!(devices, [&[2, 1][..], &[0]]);
+}
+
+#[test]
+fn wrong_maps_and_engines_are_refused() {
+    let refused = |maps: &[DeviceMap]| {
+        let error = OpenSite::of_maps(&request(), maps, &trace(2)).unwrap_err();
+        (error.exit(), error.to_string())
+    };
+    assert_eq!(
+        refused(&[map(7, "null")]),
+        (
+            Exit::Usage,
+            "map 8:7: the trace's devices are 8:0, 8:1".to_owned()
+        )
+    );
+    let twice = refused(&[map(0, "null"), map(0, "sim:50us")]);
+    assert_eq!(twice.1, "map 8:0 twice: expected each device once");
+    let mut waits = request();
+    waits.engine = Some("pvsync2".parse().unwrap());
+    let error = OpenSite::of_one(&waits, "/dev/null", &trace(1), 0).unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().contains("io_uring or libaio"), "{error}");
+    let mut discards = request();
+    discards.discards = Some(Discards::Allow);
+    let error = OpenSite::of_one(&discards, "/dev/null", &trace(1), 0).unwrap_err();
+    assert!(
+        matches!(error, SiteError::DiscardsWithoutLeave(_)),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_missing_target_has_the_exit_code_of_targets() {
+    let error = OpenSite::of_one(&request(), "/dev/is/not/there", &trace(1), 0).unwrap_err();
+    assert_eq!(error.exit(), Exit::Target, "{error}");
+}
+
+#[test]
+fn the_largest_blocks_hold_for_all() {
+    let facts = trace(3);
+    let mut sites: Vec<OpenSite> = [512, 4096, 512].map(|align| site(Bytes(align))).into();
+    align_alike(&mut sites, &facts);
+    for site in sites.iter().map(|open| &open.site) {
+        assert_eq!(site.targets[0].align, Bytes(4096));
+        assert_eq!(site.targets[0].size, Bytes(3 * ((1 << 20) + 4096)));
+        assert_eq!(site.facts[0].size, site.targets[0].size);
+    }
+    align_alike(&mut [], &facts);
+}
+
+fn site(align: Bytes) -> OpenSite {
+    let mut open = OpenSite::empty("null".to_owned());
+    let facts = Target {
+        size: Bytes(1 << 20),
+        ..simulated("null")
+    };
+    open.push(Medium::None, EngineSpec::Null, align, vec![0], facts);
+    open
+}

@@ -1,0 +1,165 @@
+//! From a request and its open sites to the plan of a replay, and to the description of the job in
+//! its result.
+
+use super::names::Named;
+use super::open_site::OpenSite;
+use super::request::ReplayRequest;
+use q2c_engine::engines::{Memory, SharedBuffers};
+use q2c_host::Roots;
+use q2c_host::topology::{AllowedCpus, CpuChoiceError, UnnamedCpus, interrupted_cpus};
+use q2c_model::CpuId;
+use q2c_replay::{Mode, Plan, Policy, ReplayFacts, Writes};
+use q2c_result::replay::ReplayJob;
+use q2c_run::Identity;
+
+/// The largest request that there is memory for, bytes. Longer ones are shortened, and counted.
+const LARGEST: u64 = 16 << 20;
+/// Memory of a thread's buffers in each direction, bytes, and the least and the largest number of
+/// these buffers.
+const POOL: usize = 2 << 20;
+const LEAST: usize = 2;
+const MOST: usize = 256;
+/// Number of windows that a timed replay is divided into in the result.
+const WINDOWS: usize = 240;
+
+/// A replay that is ready to run.
+#[derive(Clone, Debug)]
+pub struct PreparedReplay {
+    /// The plan. It has no targets, as they are those of the sites.
+    pub plan: Plan,
+    /// The job as the result describes it.
+    pub job: ReplayJob,
+    /// Tells the targets from others of the same names.
+    pub identity: Identity,
+}
+
+impl PreparedReplay {
+    /// Chooses the CPUs of the submitting threads, and what happens to writes and discards on these
+    /// sites. `trials` are run on each site; `facts` are those of the trace.
+    ///
+    /// # Errors
+    /// A CPU was named that may not be used.
+    pub fn new(
+        request: &ReplayRequest,
+        facts: &ReplayFacts,
+        sites: &[OpenSite],
+        trials: u32,
+    ) -> Result<Self, CpuChoiceError> {
+        let allowed = AllowedCpus::read()?;
+        let disks = sites.iter().flat_map(|open| &open.target_disks);
+        let interrupted = interrupted_cpus(&Roots::live(), disks);
+        let named = request.cpus.as_deref();
+        let cpus = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
+        let writes = writes(request, sites);
+        let mut identity = Identity::default();
+        for open in sites {
+            identity = identity.with(&open.site.name, &open.id);
+        }
+        Ok(PreparedReplay {
+            job: job(request, sites, writes, &cpus.cpus, trials),
+            plan: plan(request, facts, writes, cpus.cpus, allowed.count()),
+            identity,
+        })
+    }
+}
+
+/// What happens to writes: as asked. Where nothing was asked for, they are written if every target
+/// is simulated or may be written, and are read otherwise.
+fn writes(request: &ReplayRequest, sites: &[OpenSite]) -> Writes {
+    let mut targets = sites.iter().flat_map(|open| &open.site.facts).peekable();
+    let some = targets.peek().is_some();
+    let all =
+        targets.all(|target| target.kind == "simulated" || request.allows_writing(&target.path));
+    request.writes.unwrap_or(match all && some {
+        true => Writes::Allow,
+        false => Writes::AsReads,
+    })
+}
+
+fn plan(
+    request: &ReplayRequest,
+    facts: &ReplayFacts,
+    writes: Writes,
+    cpus: Vec<CpuId>,
+    room: usize,
+) -> Plan {
+    // A request that begins or ends within a block is widened to whole blocks, so a buffer needs
+    // one block (4 KiB) more.
+    let size = facts.largest.0.clamp(1, LARGEST).next_multiple_of(4096) as usize + 4096;
+    Plan {
+        mode: request.mode,
+        targets: Vec::new(),
+        fit: request.fit,
+        policy: Policy {
+            writes,
+            discards: request.discards(writes),
+        },
+        submitters: usize::from(request.submitters),
+        share: request.share,
+        cpus,
+        room,
+        spin: request.spin,
+        in_flight: request.in_flight,
+        memory: Memory {
+            slots: usize::from(request.in_flight),
+            size,
+            shared: Some(SharedBuffers {
+                pool: (POOL / size).clamp(LEAST, MOST),
+                compressible: request.compressible_pct,
+            }),
+        },
+        on_error: request.on_error,
+        seed: request.seed,
+        windows: WINDOWS,
+        range: request.part,
+    }
+}
+
+fn job(
+    request: &ReplayRequest,
+    sites: &[OpenSite],
+    writes: Writes,
+    cpus: &[CpuId],
+    trials: u32,
+) -> ReplayJob {
+    let engines = sites.iter().flat_map(|open| &open.site.targets);
+    let mut engines: Vec<String> = engines.map(|target| target.engine.to_string()).collect();
+    engines.dedup();
+    let mut job = ReplayJob {
+        mode: request.mode.name().to_owned(),
+        speed: 1.0,
+        idle: None,
+        count: None,
+        lane: None,
+        engine: engines.join(", "),
+        submitters: request.submitters.into(),
+        by: request.share.name().to_owned(),
+        cpus: cpus.to_vec(),
+        spin: request.spin,
+        in_flight_cap: request.in_flight.into(),
+        offsets: request.fit.name().to_owned(),
+        writes: writes.name().to_owned(),
+        discards: request.discards(writes).name().to_owned(),
+        data: match request.compressible_pct {
+            0 => "random".to_owned(),
+            percent => format!("compress={percent}%"),
+        },
+        on_error: request.on_error.name().to_owned(),
+        max_lateness: request.max_lateness,
+        precondition: request.precondition.map(|written| written.to_string()),
+        trials,
+        seed: request.seed,
+    };
+    match request.mode {
+        Mode::Timed { speed } => job.speed = speed,
+        Mode::Outstanding { count, keep_idle } => {
+            job.idle = Some(if keep_idle { "keep" } else { "squeeze" }.to_owned());
+            job.count = Some(count.name().to_owned());
+        }
+        Mode::Closed { lane } => job.lane = Some(lane.name().to_owned()),
+    }
+    job
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+use super::*;
+use crate::request::tests::request;
+use q2c_engine::EngineSpec;
+use q2c_model::Bytes;
+use q2c_replay::{Count, Discards, LaneBy};
+
+fn facts(largest: u64) -> ReplayFacts {
+    ReplayFacts {
+        largest: Bytes(largest),
+        ..ReplayFacts::default()
+    }
+}
+
+fn simulated(request: &ReplayRequest) -> OpenSite {
+    OpenSite::of_one(request, "null", &facts(4096), 0).unwrap()
+}
+
+#[test]
+fn writes_are_read_unless_all_targets_may_be_written() {
+    let mut asked = request();
+    let site = simulated(&asked);
+    assert_eq!(writes(&asked, &[]), Writes::AsReads);
+    assert_eq!(writes(&asked, &[site]), Writes::Allow);
+    let mut file = simulated(&asked);
+    file.site.facts[0].kind = "file".to_owned();
+    let sites = [simulated(&asked), file];
+    assert_eq!(writes(&asked, &sites), Writes::AsReads);
+    asked.allow_write = vec!["null".into()];
+    assert_eq!(writes(&asked, &sites), Writes::Allow);
+    asked.writes = Some(Writes::Skip);
+    assert_eq!(writes(&asked, &sites), Writes::Skip);
+}
+
+#[test]
+fn discards_follow_writes_except_with_kernel_aio() {
+    let mut asked = request();
+    assert_eq!(asked.discards(Writes::Allow), Discards::Allow);
+    assert_eq!(asked.discards(Writes::AsReads), Discards::Skip);
+    asked.engine = Some("libaio".parse::<EngineSpec>().unwrap());
+    assert_eq!(asked.discards(Writes::Allow), Discards::Skip);
+    asked.discards = Some(Discards::Allow);
+    assert_eq!(asked.discards(Writes::Skip), Discards::Allow);
+}
+
+#[test]
+fn buffers_have_room_for_the_largest_request_and_a_block() {
+    let size = |largest| {
+        let plan = plan(&request(), &facts(largest), Writes::Skip, Vec::new(), 1);
+        plan.memory.size
+    };
+    assert_eq!(size(1), 8192);
+    assert_eq!(size(4097), 8192 + 4096);
+    assert_eq!(size(1 << 40), (16 << 20) + 4096);
+}
+
+#[test]
+fn a_job_names_what_its_mode_has() {
+    let told = |mode| {
+        let asked = ReplayRequest { mode, ..request() };
+        let job = job(&asked, &[simulated(&asked)], Writes::Skip, &[], 3);
+        (job.mode, job.speed, job.idle, job.count, job.lane)
+    };
+    let text = |text: &str| Some(text.to_owned());
+    let timed = told(Mode::Timed { speed: 2.0 });
+    assert_eq!(timed, ("timed".to_owned(), 2.0, None, None, None));
+    let outstanding = told(Mode::Outstanding {
+        count: Count::Blocks,
+        keep_idle: false,
+    });
+    let wanted = (text("squeeze"), text("blocks"), None);
+    assert_eq!((outstanding.2, outstanding.3, outstanding.4), wanted);
+    let closed = told(Mode::Closed { lane: LaneBy::Pid });
+    assert_eq!((closed.1, closed.4), (1.0, text("pid")));
+}
+
+#[test]
+fn sites_of_one_name_are_told_apart_by_a_number() {
+    let asked = request();
+    let twice = OpenSite::of_one(&asked, "null", &facts(4096), 1).unwrap();
+    let sites = [simulated(&asked), twice];
+    let ready = PreparedReplay::new(&asked, &facts(4096), &sites, 1).unwrap();
+    let names: Vec<&String> = ready.identity.0.keys().collect();
+    assert_eq!(names, ["null", "null (2)"]);
+    assert!(!ready.plan.cpus.is_empty());
+}

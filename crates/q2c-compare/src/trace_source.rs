@@ -1,0 +1,207 @@
+//! The trace that is replayed: q2c's own, or an import that is removed when the replay is over.
+
+use super::ReplayRequest;
+use q2c_model::{Nanos, TraceMeta};
+use q2c_replay::{ReplayError, ReplayFacts, ShareBy, check, prepare};
+use q2c_trace::import::{ImportError, ImportOptions, Input};
+use q2c_trace::{TraceError, TraceReader, TraceWriter};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use thiserror::Error;
+
+/// Requests read per second, or a little less than that. The user is told how long a long reading
+/// will take.
+const PER_SECOND: f64 = 2e6;
+/// A reading that is expected to be shorter than this, seconds, is not announced.
+const SOON: f64 = 5.0;
+
+/// An open trace and the facts of it.
+#[derive(Debug)]
+pub struct TraceSource {
+    /// The path as it was given.
+    pub name: String,
+    /// Format of an imported recording, or the source that q2c's own trace names.
+    pub made_by: String,
+    /// Facts of the trace, or of the part that is replayed.
+    pub facts: ReplayFacts,
+    _imported: Option<ImportedTrace>,
+}
+
+/// The trace that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceRequest<'a> {
+    /// Path of the trace, or of a recording that can be imported.
+    pub path: &'a Path,
+    /// Name of the recording's format; `None` recognises it by its first bytes.
+    pub format: Option<&'a str>,
+    /// How a recording is imported.
+    pub import: &'a ImportOptions,
+    /// Folder for an imported trace.
+    pub temporary: &'a Path,
+}
+
+/// Why a trace cannot be replayed. Its text reads well after "failed to".
+#[derive(Debug, Error)]
+pub enum SourceError {
+    /// The recording cannot be imported.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// The imported trace cannot be written.
+    #[error(transparent)]
+    Write(TraceError),
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Read(TraceError),
+    /// The trace, or the part of it, has no request with a time.
+    #[error("replay {}: expected at least one request with a time{}, found none", path.display(), within(*part))]
+    Empty {
+        /// Path of the trace.
+        path: PathBuf,
+        /// The part of the trace that was asked for.
+        part: Option<(Nanos, Nanos)>,
+    },
+    /// The trace lacks facts that the replay needs.
+    #[error(transparent)]
+    Unfit(ReplayError),
+    /// A signal came.
+    #[error("replay: stopped by a signal while reading the trace")]
+    Stopped,
+}
+
+fn within(part: Option<(Nanos, Nanos)>) -> String {
+    part.map_or(String::new(), |(from, to)| {
+        format!(" between {from} and {to}")
+    })
+}
+
+/// An imported trace. It is removed when this value is dropped.
+#[derive(Debug)]
+struct ImportedTrace(PathBuf);
+
+impl Drop for ImportedTrace {
+    fn drop(&mut self) {
+        // The file may be gone already.
+        std::fs::remove_file(&self.0).ok();
+    }
+}
+
+impl TraceSource {
+    /// Opens the trace, after an import where it is not q2c's own, and reads it once for its facts.
+    /// `tell` is given a message for the user at each step that may take long.
+    ///
+    /// # Errors
+    /// The trace cannot be read or imported, or it lacks facts that `request` needs.
+    pub fn open(
+        asked: &SourceRequest<'_>,
+        request: &ReplayRequest,
+        stop: &AtomicBool,
+        tell: &dyn Fn(&str),
+    ) -> Result<Self, SourceError> {
+        let path = asked.path;
+        let input = Input::recognise(path, asked.format)?;
+        let made_by = input.format();
+        let imported = match input {
+            Input::Own => None,
+            foreign => Some(import(asked, foreign, tell)?),
+        };
+        let trace = imported.as_ref().map_or(path, |imported| &imported.0);
+        let reader = TraceReader::open(trace).map_err(SourceError::Read)?;
+        let expected = reader.rows() as f64 / PER_SECOND;
+        if expected > SOON {
+            tell(&format!(
+                "reading {} requests once before the replay: about {expected:.0} s",
+                reader.rows()
+            ));
+        }
+        let begun = Instant::now();
+        let facts = facts(trace, asked, request.part, stop)?;
+        tell(&in_words(&facts, begun.elapsed().as_secs_f64()));
+        fits(request, &facts)?;
+        Ok(TraceSource {
+            name: path.display().to_string(),
+            made_by: made_by.map_or_else(|| reader.meta().source.clone(), str::to_owned),
+            facts,
+            _imported: imported,
+        })
+    }
+}
+
+/// Reads the trace once. Errors name the path that the user gave.
+fn facts(
+    trace: &Path,
+    asked: &SourceRequest<'_>,
+    part: Option<(Nanos, Nanos)>,
+    stop: &AtomicBool,
+) -> Result<ReplayFacts, SourceError> {
+    let facts = prepare(trace, part, stop, |_| {}).map_err(|error| match error {
+        ReplayError::Empty { .. } => SourceError::Empty {
+            path: asked.path.to_owned(),
+            part,
+        },
+        ReplayError::Trace(error) => SourceError::Read(error),
+        error => SourceError::Unfit(error),
+    })?;
+    match stop.load(Ordering::Relaxed) {
+        true => Err(SourceError::Stopped),
+        false => Ok(facts),
+    }
+}
+
+/// Whether the trace has the facts that the mode and the threads' sharing need.
+fn fits(request: &ReplayRequest, facts: &ReplayFacts) -> Result<(), SourceError> {
+    check(&request.mode, facts).map_err(SourceError::Unfit)?;
+    let lacks = match request.share {
+        ShareBy::Cpu if facts.with_cpu == 0 => Some("CPU"),
+        ShareBy::Hctx if facts.with_hctx == 0 => Some("hardware queue"),
+        _ => None,
+    };
+    lacks.map_or(Ok(()), |key| {
+        Err(SourceError::Unfit(ReplayError::NoKey(key)))
+    })
+}
+
+fn in_words(facts: &ReplayFacts, seconds: f64) -> String {
+    let idle = facts.idle_share().map_or(String::new(), |share| {
+        format!(", nothing in flight {:.0} % of the time", share * 100.0)
+    });
+    let took = match seconds > 1.0 {
+        true => format!("; read in {seconds:.1} s"),
+        false => String::new(),
+    };
+    format!(
+        "{} requests over {} to {} device(s){idle}{took}",
+        facts.requests,
+        facts.length(),
+        facts.devices.len(),
+    )
+}
+
+fn import(
+    asked: &SourceRequest<'_>,
+    input: Input,
+    tell: &dyn Fn(&str),
+) -> Result<ImportedTrace, SourceError> {
+    let name = format!(
+        "q2c-replay-{}-{}.parquet",
+        std::process::id(),
+        q2c_sys::clock::monotonic_ns()
+    );
+    let imported = ImportedTrace(asked.temporary.join(name));
+    let format = input.format().unwrap_or_default();
+    tell(&format!(
+        "importing {} ({format}) into {} meanwhile",
+        asked.path.display(),
+        imported.0.display()
+    ));
+    let writer =
+        TraceWriter::create(&imported.0, TraceMeta::default()).and_then(TraceWriter::with_threads);
+    let mut writer = writer.map_err(SourceError::Write)?;
+    let meta = input.import(asked.path, asked.import, &mut writer)?;
+    writer.meta_mut().clone_from(&meta);
+    writer.finish().map_err(SourceError::Write)?;
+    Ok(imported)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+use super::*;
+use crate::request::tests::request;
+use q2c_trace::import::{ColumnMap, TimeUnit};
+use std::cell::RefCell;
+use std::fs;
+
+/// Opens the recording `name` in `folder` as the only user of `folder` as place for its import.
+fn opened(folder: &Path, name: &str, request: &ReplayRequest) -> Result<TraceSource, SourceError> {
+    opened_until(folder, name, request, false)
+}
+
+fn opened_until(
+    folder: &Path,
+    name: &str,
+    request: &ReplayRequest,
+    stop: bool,
+) -> Result<TraceSource, SourceError> {
+    let columns = "submit_ns=submit,latency=took,offset=offset,bytes=size,op=op";
+    let import = ImportOptions {
+        unit: Some("us".parse::<TimeUnit>().unwrap()),
+        columns: ColumnMap::parse_list(columns).unwrap(),
+        ..ImportOptions::default()
+    };
+    let asked = SourceRequest {
+        path: &folder.join(name),
+        format: name.ends_with(".csv").then_some("csv"),
+        import: &import,
+        temporary: folder,
+    };
+    let told = RefCell::new(Vec::new());
+    let tell = |line: &str| told.borrow_mut().push(line.to_owned());
+    let opened = TraceSource::open(&asked, request, &AtomicBool::new(stop), &tell);
+    if opened.is_ok() {
+        let told = told.borrow();
+        assert!(told[0].starts_with("importing "), "{told:?}");
+        assert!(told[1].starts_with("2 requests over "), "{told:?}");
+    }
+    opened
+}
+
+fn recording(folder: &Path) -> &'static str {
+    let rows = "submit,took,offset,size,op\n0,100,0,4096,read\n2000,100,8192,4096,read\n";
+    fs::write(folder.join("two.csv"), rows).unwrap();
+    "two.csv"
+}
+
+#[test]
+fn an_import_is_there_while_the_source_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = recording(folder.path());
+    let files = || fs::read_dir(folder.path()).unwrap().count();
+    let source = opened(folder.path(), name, &request()).unwrap();
+    assert_eq!((source.made_by.as_str(), source.facts.requests), ("csv", 2));
+    assert!(source.name.ends_with(name));
+    assert_eq!(files(), 2);
+    drop(source);
+    assert_eq!(files(), 1);
+}
+
+#[test]
+fn a_trace_without_what_the_replay_needs_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = recording(folder.path());
+    let later = ReplayRequest {
+        part: Some((Nanos(5_000_000_000), Nanos(6_000_000_000))),
+        ..request()
+    };
+    let empty = opened(folder.path(), name, &later).unwrap_err();
+    assert!(matches!(empty, SourceError::Empty { .. }), "{empty}");
+    assert!(
+        empty.to_string().contains(" between 5.00 s and 6.00 s"),
+        "{empty}"
+    );
+    let by_cpu = ReplayRequest {
+        share: ShareBy::Cpu,
+        ..request()
+    };
+    let lacks = opened(folder.path(), name, &by_cpu).unwrap_err();
+    assert!(
+        matches!(lacks, SourceError::Unfit(ReplayError::NoKey("CPU"))),
+        "{lacks}"
+    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_a_missing_one_and_a_signal_are_three_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("cut.parquet"), b"PAR1 and no more").unwrap();
+    let cut = opened(folder.path(), "cut.parquet", &request()).unwrap_err();
+    assert!(matches!(cut, SourceError::Read(_)), "{cut}");
+    let missing = opened(folder.path(), "missing", &request()).unwrap_err();
+    assert!(matches!(missing, SourceError::Import(_)), "{missing}");
+    let name = recording(folder.path());
+    let stopped = opened_until(folder.path(), name, &request(), true).unwrap_err();
+    assert!(matches!(stopped, SourceError::Stopped), "{stopped}");
+}

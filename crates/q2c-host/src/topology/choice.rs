@@ -1,0 +1,213 @@
+//! The choice of CPUs for the threads of a command.
+
+use super::{Border, CpuOrder, Topology, cpu_order};
+use crate::Roots;
+use crate::block::{Interrupts, TargetDisk};
+use q2c_model::CpuId;
+use q2c_result::Exit;
+use std::io;
+use thiserror::Error;
+
+/// The CPUs that this process may run on, by ascending number. Every command takes the CPUs of its
+/// threads from here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowedCpus(Vec<CpuId>);
+
+/// The order in which CPUs are taken when the user named none.
+#[derive(Clone, Copy, Debug)]
+pub enum UnnamedCpus<'a> {
+    /// From the last to the first, because the first CPUs have most of the kernel's own work. The
+    /// CPUs given here, which take most of a device's interrupts, come last, in the same order.
+    /// For a few threads whose latencies should not be disturbed.
+    AwayFrom(&'a [CpuId]),
+    /// Every core before any SMT sibling, the device's NUMA node first, as [`cpu_order`] says. For
+    /// curves over the number of jobs.
+    ByTopology {
+        /// The cores, siblings and nodes of the machine.
+        topology: &'a Topology,
+        /// NUMA node of the device; `None` where it is not known.
+        node: Option<u32>,
+    },
+}
+
+/// The CPUs that were chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChosenCpus {
+    /// Thread n takes the n-th CPU; beyond the last, the order starts again.
+    pub cpus: Vec<CpuId>,
+    /// The order in words.
+    pub words: String,
+    /// Numbers of jobs at which the order goes on to CPUs of another kind. Empty except for an
+    /// order by topology.
+    pub borders: Vec<Border>,
+}
+
+/// Why CPUs could not be chosen.
+#[derive(Debug, Error)]
+pub enum CpuChoiceError {
+    /// The kernel did not say on which CPUs this process may run.
+    #[error("{0}")]
+    Unknown(#[from] io::Error),
+    /// A CPU was named that this process may not run on.
+    #[error("use {cpu}: q2c may run on CPUs {} here", numbers(allowed))]
+    NotAllowed {
+        /// The CPU that was named.
+        cpu: CpuId,
+        /// The CPUs that may be used.
+        allowed: Vec<CpuId>,
+    },
+    /// A CPU was named twice where each counts as one.
+    #[error("use {0} twice: name each CPU once")]
+    Twice(CpuId),
+}
+
+impl CpuChoiceError {
+    /// The exit code of a command that this error ends.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            CpuChoiceError::Unknown(_) => Exit::Environment,
+            CpuChoiceError::NotAllowed { .. } | CpuChoiceError::Twice(_) => Exit::Usage,
+        }
+    }
+}
+
+fn numbers(cpus: &[CpuId]) -> String {
+    let numbers: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
+    numbers.join(", ")
+}
+
+impl AllowedCpus {
+    /// The CPUs that the kernel lets this process run on.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn read() -> Result<Self, CpuChoiceError> {
+        Ok(AllowedCpus::of(q2c_sys::thread::allowed_cpus()?))
+    }
+
+    /// These CPUs, which must be in ascending order.
+    #[must_use]
+    pub fn of(cpus: Vec<CpuId>) -> Self {
+        AllowedCpus(cpus)
+    }
+
+    /// The number of CPUs that may be used.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Chooses the CPUs of the threads that submit I/O. All commands choose by this rule:
+    ///
+    /// 1. CPUs that the user named are taken in the order in which they were named. Each must be
+    ///    allowed. Where the order is one by topology, each may be named only once: a CPU that is
+    ///    named twice would count as two in a curve over jobs.
+    /// 2. When the user named none, all allowed CPUs are taken in the order that `unnamed` says.
+    ///
+    /// # Errors
+    /// A CPU that was named may not be used, or was named twice.
+    pub fn choose(
+        &self,
+        named: Option<&[CpuId]>,
+        unnamed: UnnamedCpus<'_>,
+    ) -> Result<ChosenCpus, CpuChoiceError> {
+        let Some(named) = named else {
+            return Ok(self.unnamed(unnamed));
+        };
+        let each_once = matches!(unnamed, UnnamedCpus::ByTopology { .. });
+        for (at, &cpu) in named.iter().enumerate() {
+            self.check(cpu)?;
+            if each_once && named[..at].contains(&cpu) {
+                return Err(CpuChoiceError::Twice(cpu));
+            }
+        }
+        Ok(ChosenCpus {
+            cpus: named.to_vec(),
+            words: "as asked".to_owned(),
+            borders: Vec::new(),
+        })
+    }
+
+    /// Checks that this process may run on `cpu`.
+    ///
+    /// # Errors
+    /// It may not.
+    pub fn check(&self, cpu: CpuId) -> Result<(), CpuChoiceError> {
+        match self.0.contains(&cpu) {
+            true => Ok(()),
+            false => Err(CpuChoiceError::NotAllowed {
+                cpu,
+                allowed: self.0.clone(),
+            }),
+        }
+    }
+
+    /// A CPU that none of the `busy` threads has, from the last to the first, for threads beside
+    /// the measured ones. A CPU that is not `avoided` is preferred. `None` when every allowed CPU
+    /// is busy.
+    #[must_use]
+    pub fn spare(&self, busy: &[CpuId], avoided: &[CpuId]) -> Option<CpuId> {
+        let mut free = self.0.iter().rev().filter(|cpu| !busy.contains(cpu));
+        let last = free.clone().next();
+        free.find(|cpu| !avoided.contains(cpu)).or(last).copied()
+    }
+
+    fn unnamed(&self, order: UnnamedCpus<'_>) -> ChosenCpus {
+        match order {
+            UnnamedCpus::AwayFrom(interrupted) => {
+                let last_first = self.0.iter().rev().copied();
+                let (last, mut cpus): (Vec<CpuId>, Vec<CpuId>) =
+                    last_first.partition(|cpu| interrupted.contains(cpu));
+                cpus.extend(last);
+                ChosenCpus {
+                    cpus,
+                    words: "from the last to the first, CPUs with interrupts last".to_owned(),
+                    borders: Vec::new(),
+                }
+            }
+            UnnamedCpus::ByTopology { topology, node } => {
+                let order = cpu_order(topology, node, &self.0);
+                let cpus = order.cpus.iter().map(|placed| placed.cpu).collect();
+                let CpuOrder { words, borders, .. } = order;
+                ChosenCpus {
+                    cpus,
+                    words,
+                    borders,
+                }
+            }
+        }
+    }
+}
+
+impl ChosenCpus {
+    /// The CPUs of the first `threads` threads; empty when no CPU may be used.
+    #[must_use]
+    pub fn first(&self, threads: usize) -> Vec<CpuId> {
+        self.cpus.iter().copied().cycle().take(threads).collect()
+    }
+
+    /// Moves the CPU of a single job's helper thread to the second place: the job takes the first
+    /// CPU, its helper the second, and the others follow.
+    #[must_use]
+    pub fn with_helper(mut self, helper: CpuId) -> Self {
+        self.cpus.retain(|cpu| *cpu != helper);
+        self.cpus.insert(self.cpus.len().min(1), helper);
+        self.words += &format!(", the submitting thread's {helper} second");
+        self
+    }
+}
+
+/// For each disk the CPU that took most of its interrupts so far. Disks whose interrupts cannot be
+/// read have none.
+#[must_use]
+pub fn interrupted_cpus<'a>(
+    roots: &Roots,
+    disks: impl IntoIterator<Item = &'a TargetDisk>,
+) -> Vec<CpuId> {
+    let busiest = |disk| Some(*Interrupts::read(roots, disk).ok()?.busiest().first()?);
+    disks.into_iter().filter_map(busiest).collect()
+}
+
+#[cfg(test)]
+mod tests;

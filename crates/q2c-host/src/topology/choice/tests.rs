@@ -1,0 +1,92 @@
+use super::*;
+
+fn cpus(numbers: &[u32]) -> Vec<CpuId> {
+    numbers.iter().copied().map(CpuId).collect()
+}
+
+fn chosen(allowed: &[u32], named: Option<&[u32]>, interrupted: &[u32]) -> Vec<CpuId> {
+    let named = named.map(cpus);
+    let interrupted = cpus(interrupted);
+    let order = UnnamedCpus::AwayFrom(&interrupted);
+    let allowed = AllowedCpus::of(cpus(allowed));
+    allowed.choose(named.as_deref(), order).unwrap().cpus
+}
+
+#[test]
+fn unnamed_cpus_are_the_last_ones_without_interrupts() {
+    assert_eq!(chosen(&[0, 1, 2, 3], None, &[]), cpus(&[3, 2, 1, 0]));
+    assert_eq!(chosen(&[0, 1, 2, 3], None, &[3]), cpus(&[2, 1, 0, 3]));
+    assert_eq!(chosen(&[0, 1, 2, 3], None, &[0, 3]), cpus(&[2, 1, 3, 0]));
+    // A CPU with interrupts that this process may not run on is never chosen.
+    assert_eq!(chosen(&[0, 1], None, &[3]), cpus(&[1, 0]));
+    assert_eq!(chosen(&[2], None, &[2]), cpus(&[2]));
+}
+
+#[test]
+fn named_cpus_keep_their_order_and_must_be_allowed() {
+    assert_eq!(chosen(&[0, 1, 2], Some(&[2, 0, 2]), &[0]), cpus(&[2, 0, 2]));
+    let allowed = AllowedCpus::of(cpus(&[0, 1]));
+    let refused = allowed.choose(Some(&cpus(&[1, 7])), UnnamedCpus::AwayFrom(&[]));
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "use CPU 7: q2c may run on CPUs 0, 1 here"
+    );
+}
+
+#[test]
+fn a_curve_over_jobs_names_each_cpu_once() {
+    let topology = Topology::default();
+    let order = UnnamedCpus::ByTopology {
+        topology: &topology,
+        node: None,
+    };
+    let allowed = AllowedCpus::of(cpus(&[0, 1]));
+    let twice = allowed.choose(Some(&cpus(&[1, 0, 1])), order);
+    assert_eq!(
+        twice.unwrap_err().to_string(),
+        "use CPU 1 twice: name each CPU once"
+    );
+    let once = allowed.choose(Some(&cpus(&[1, 0])), order).unwrap();
+    assert_eq!(
+        (once.cpus, once.words.as_str()),
+        (cpus(&[1, 0]), "as asked")
+    );
+}
+
+#[test]
+fn threads_start_again_at_the_first_cpu() {
+    let chosen = ChosenCpus {
+        cpus: cpus(&[3, 1]),
+        ..ChosenCpus::default()
+    };
+    assert_eq!(chosen.first(5), cpus(&[3, 1, 3, 1, 3]));
+    assert_eq!(ChosenCpus::default().first(2), cpus(&[]));
+}
+
+#[test]
+fn a_helper_has_the_second_cpu() {
+    let helped = |order: &[u32], helper| {
+        let chosen = ChosenCpus {
+            cpus: cpus(order),
+            words: "as asked".to_owned(),
+            borders: Vec::new(),
+        };
+        chosen.with_helper(CpuId(helper))
+    };
+    assert_eq!(helped(&[0, 1, 2], 2).cpus, cpus(&[0, 2, 1]));
+    assert_eq!(helped(&[2, 0, 1], 2).cpus, cpus(&[0, 2, 1]));
+    assert_eq!(helped(&[0, 1], 7).cpus, cpus(&[0, 7, 1]));
+    assert_eq!(helped(&[0], 0).cpus, cpus(&[0]));
+    let words = helped(&[0, 1], 1).words;
+    assert_eq!(words, "as asked, the submitting thread's CPU 1 second");
+}
+
+#[test]
+fn a_spare_cpu_has_no_job_and_rather_no_background() {
+    let allowed = AllowedCpus::of(cpus(&[0, 1, 2, 3]));
+    let spare = |busy: &[u32], avoided: &[u32]| allowed.spare(&cpus(busy), &cpus(avoided));
+    assert_eq!(spare(&[3], &[]), Some(CpuId(2)));
+    assert_eq!(spare(&[3], &[2]), Some(CpuId(1)));
+    assert_eq!(spare(&[3], &[0, 1, 2]), Some(CpuId(2)));
+    assert_eq!(spare(&[0, 1, 2, 3], &[]), None);
+}

@@ -1,0 +1,226 @@
+//! The workbench of a measuring command: its workload on chosen CPUs, its open target, and the
+//! facts of the machine.
+
+use crate::examine::examine;
+use crate::workload::{Site, Workload};
+use crate::workload_cpus::WorkloadCpus;
+use crate::workload_target::{FileBehind, WorkloadTarget, open_character_device};
+use q2c_engine::EngineSpec;
+use q2c_host::Roots;
+use q2c_host::block::{is_pci_address, pci_node};
+use q2c_host::target::{OpenNamespace, Scratch, TargetError};
+use q2c_host::topology::{
+    AllowedCpus, ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, device_node,
+};
+use q2c_model::{CpuId, Nanos};
+use q2c_result::{DoctorReport, Machine, Target};
+use q2c_run::Identity;
+use q2c_sys::Clock;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+pub use crate::workbench_error::WorkbenchError;
+pub use crate::workload_request::WorkloadRequest;
+
+/// Everything that a measuring command needs: the workload, the facts of machine and target, and
+/// the doctor's report. The scratch file, if there is one, is removed with the workbench, unless
+/// [`Workbench::keep_scratch`] is called.
+#[derive(Debug)]
+pub struct Workbench {
+    /// The workload. Its `site.idle_busy_cpus` is 0 until [`Workbench::watch_at_rest`].
+    pub workload: Workload,
+    /// Facts of the machine.
+    pub machine: Machine,
+    /// Facts of the target.
+    pub target: Target,
+    /// The doctor's report.
+    pub doctor: DoctorReport,
+    /// Tells this target from another one of the same name.
+    pub target_id: String,
+    /// The target's name in stored calibrations. Scratch files of one size on one disk have one
+    /// name.
+    pub calibration_target: String,
+    /// The namespace's character device, when the engine's commands go there instead of to the
+    /// target that was named.
+    pub character_device: Option<PathBuf>,
+    seed: u64,
+    file: FileBehind,
+    scratch: Option<Scratch>,
+}
+
+/// Length of one look at the machine at rest.
+const REST: Nanos = Nanos::from_millis(1_000);
+/// Most looks at the machine at rest. They end early when at most `REST_QUIET` CPUs are busy.
+const REST_LOOKS: usize = 5;
+const REST_QUIET: f64 = 0.2;
+
+impl Workbench {
+    /// Opens the target for the request's engine, chooses the CPUs, and reads the facts of the
+    /// machine.
+    ///
+    /// # Errors
+    /// The target is unfit, or CPUs were named that may not be used.
+    pub fn open(
+        request: &WorkloadRequest,
+        scratch: Option<Scratch>,
+    ) -> Result<Self, WorkbenchError> {
+        let engine = EngineSpec::for_target(request.engine.as_ref(), &request.target)?;
+        let roots = Roots::live();
+        let target = match engine.needs_file() {
+            true => WorkloadTarget::open(&roots, request, scratch.as_ref())?
+                .for_engine(&roots, &engine)?,
+            false => WorkloadTarget::simulated(&request.target),
+        };
+        Self::around(request, engine, target, &roots, scratch)
+    }
+
+    /// As [`Workbench::open`], for a command that has interfaces of its own to choose among. The
+    /// target may also be a namespace's character device, or a controller's PCI address.
+    ///
+    /// # Errors
+    /// As [`Workbench::open`].
+    pub fn for_interfaces(
+        request: &WorkloadRequest,
+        scratch: Option<Scratch>,
+    ) -> Result<Self, WorkbenchError> {
+        let name = request.target.as_str();
+        let engine = EngineSpec::for_target(request.engine.as_ref(), name)?;
+        let roots = Roots::live();
+        let target = match engine.needs_file() {
+            true if is_pci_address(name) && !Path::new(name).exists() => {
+                WorkloadTarget::controller(request)?
+            }
+            true => WorkloadTarget::open(&roots, request, scratch.as_ref())?,
+            false => WorkloadTarget::simulated(name),
+        };
+        // Nothing is read or written before the first trial, and each trial has an engine of its
+        // own. So the null engine may stand in on targets that io_uring cannot use.
+        let engine = match target.facts.kind.as_str() {
+            "nvme-generic" | "pci" => EngineSpec::Null,
+            _ => engine,
+        };
+        Self::around(request, engine, target, &roots, scratch)
+    }
+
+    fn around(
+        request: &WorkloadRequest,
+        engine: EngineSpec,
+        target: WorkloadTarget,
+        roots: &Roots,
+        scratch: Option<Scratch>,
+    ) -> Result<Self, WorkbenchError> {
+        let cpus = WorkloadCpus::choose(request, roots, target.target_disk.as_ref())?;
+        let workload = Workload {
+            engine,
+            medium: target.medium,
+            pattern: request.pattern,
+            span: target.span,
+            background: cpus.background(request),
+            cpus: cpus.foreground,
+            sampler_cpu: cpus.spare,
+            site: Site {
+                roots: roots.clone(),
+                target_disk: target.target_disk,
+                idle_busy_cpus: 0.0,
+            },
+            clock: Clock::new(),
+        };
+        // The kernel knows nothing of a controller that it does not drive.
+        let known = Some(&target.facts).filter(|facts| facts.kind != "pci");
+        Ok(Workbench {
+            machine: q2c_host::machine::read(roots),
+            doctor: examine(roots, known, &workload.cpus, workload.clock),
+            calibration_target: calibration_target(&target.facts, scratch.is_some()),
+            target: target.facts,
+            target_id: target.id,
+            character_device: target.character_device,
+            seed: request.seed,
+            file: target.file,
+            workload,
+            scratch,
+        })
+    }
+
+    /// Watches the machine at rest for 1 to 5 s, and notes in the workload how many CPUs are busy:
+    /// the least of several looks, since something short may happen to run now. With background
+    /// jobs there is one look.
+    ///
+    /// # Errors
+    /// The background jobs cannot be run.
+    pub fn watch_at_rest(&mut self, stop: &AtomicBool) -> Result<(), WorkbenchError> {
+        let mut least = f64::INFINITY;
+        for _ in 0..REST_LOOKS {
+            let busy = self.workload.busy_at_rest(REST, self.seed, stop)?;
+            least = least.min(busy.unwrap_or(0.0));
+            if least <= REST_QUIET || !self.workload.background.is_empty() {
+                break;
+            }
+        }
+        self.workload.site.idle_busy_cpus = least;
+        Ok(())
+    }
+
+    /// Opens the character device of the NVMe namespace that the target is.
+    ///
+    /// # Errors
+    /// The target is not a whole namespace, or its character device cannot be opened.
+    pub fn namespace(&self) -> Result<OpenNamespace, TargetError> {
+        let Site {
+            roots, target_disk, ..
+        } = &self.workload.site;
+        open_character_device(roots, &self.target, &self.file, target_disk.as_ref())
+    }
+
+    /// The CPUs of a curve over jobs: as named, else by the machine's topology.
+    ///
+    /// # Errors
+    /// A CPU was named that may not be used, or one was named twice.
+    pub fn cpus_by_topology(&self, named: Option<&[CpuId]>) -> Result<ChosenCpus, CpuChoiceError> {
+        let Site {
+            roots, target_disk, ..
+        } = &self.workload.site;
+        let node = match target_disk {
+            Some(target_disk) => device_node(roots, target_disk),
+            None => pci_node(roots, &self.target.path),
+        };
+        let topology = Topology::read(roots);
+        let order = UnnamedCpus::ByTopology {
+            topology: &topology,
+            node,
+        };
+        AllowedCpus::read()?.choose(named, order)
+    }
+
+    /// The facts in which two sessions must agree for their trials to belong to one run. `program`
+    /// tells one build of q2c from another.
+    #[must_use]
+    pub fn identity(&self, cpus: &[CpuId], program: &str) -> Identity {
+        let cpus: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
+        Identity::default()
+            .with("target", &self.target.path)
+            .with("target_id", &self.target_id)
+            .with("kernel", &self.machine.kernel)
+            .with(
+                "cpu_model",
+                self.machine.cpu_model.clone().unwrap_or_default(),
+            )
+            .with("cpus", cpus.join(","))
+            .with("q2c", program)
+    }
+
+    /// Keeps the scratch file for a later session, and returns its path; `None` if there is none.
+    #[must_use]
+    pub fn keep_scratch(self) -> Option<PathBuf> {
+        self.scratch.map(Scratch::keep)
+    }
+}
+
+fn calibration_target(target: &Target, scratch: bool) -> String {
+    match (&target.device, scratch) {
+        (Some(device), true) => format!(
+            "scratch file of {} on {} {}",
+            target.size, device.name, device.dev
+        ),
+        _ => target.path.clone(),
+    }
+}

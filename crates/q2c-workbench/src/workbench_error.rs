@@ -1,0 +1,50 @@
+//! The errors of opening a workbench.
+
+use q2c_engine::engines::ParseEngineError;
+use q2c_engine::{EngineSpec, RunError};
+use q2c_host::target::TargetError;
+use q2c_host::topology::CpuChoiceError;
+use q2c_result::Exit;
+use thiserror::Error;
+
+/// Why a workbench could not be opened. Its text reads well after "failed to".
+#[derive(Debug, Error)]
+pub enum WorkbenchError {
+    /// The target is unfit, or may not be written.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The target's text begins like a simulated device, and is none.
+    #[error(transparent)]
+    Engine(#[from] ParseEngineError),
+    /// The target takes NVMe commands only, and the engine sends none.
+    #[error(
+        "use {path} with {engine}: it takes NVMe commands alone; name the namespace's block device, or use \
+         --engine io_uring_cmd"
+    )]
+    CommandsAlone {
+        /// The target's path.
+        path: String,
+        /// The engine.
+        engine: EngineSpec,
+    },
+    /// The CPUs could not be chosen.
+    #[error(transparent)]
+    Cpus(#[from] CpuChoiceError),
+    /// The machine could not be watched at rest.
+    #[error(transparent)]
+    AtRest(#[from] RunError),
+}
+
+impl WorkbenchError {
+    /// The exit code of a command that this error ends.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            WorkbenchError::Target(error) => error.exit(),
+            WorkbenchError::Engine(_) => Exit::Usage,
+            WorkbenchError::CommandsAlone { .. } => Exit::Target,
+            WorkbenchError::Cpus(error) => error.exit(),
+            WorkbenchError::AtRest(_) => Exit::Environment,
+        }
+    }
+}

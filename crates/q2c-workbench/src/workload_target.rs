@@ -1,0 +1,170 @@
+//! The open target of a workload: a file or a device of the kernel, a simulated device, or a
+//! controller that the kernel does not drive.
+
+use crate::workbench::{WorkbenchError, WorkloadRequest};
+use q2c_engine::{EngineSpec, Medium};
+use q2c_host::Roots;
+use q2c_host::block::TargetDisk;
+use q2c_host::target::{
+    FileId, OpenNamespace, SIMULATED_SIZE, Scratch, TargetError, Wanted, WriteLeave, open,
+    open_namespace, simulated,
+};
+use q2c_model::Bytes;
+use q2c_result::Target;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A target must hold this many of the largest blocks. A smaller one would be read from the
+/// device's cache.
+pub const LEAST_BLOCKS: u64 = 64;
+
+/// The file behind a target. It must live as long as the target is in use, and it is needed to open
+/// the namespace's character device later. The default is for targets without a file.
+#[derive(Debug, Default)]
+pub(crate) struct FileBehind {
+    id: Option<FileId>,
+    write: bool,
+    /// The block device, held open so that nobody else may write it meanwhile.
+    _held_device: Option<File>,
+}
+
+/// An open target, with the facts that are known of it.
+#[derive(Debug)]
+pub(crate) struct WorkloadTarget {
+    pub(crate) medium: Medium,
+    pub(crate) facts: Target,
+    /// Bytes of the target that the workload uses.
+    pub(crate) span: Bytes,
+    pub(crate) target_disk: Option<TargetDisk>,
+    /// Tells the target from another one of the same name.
+    pub(crate) id: String,
+    pub(crate) file: FileBehind,
+    /// The namespace's character device, when the engine's commands go there instead of to the
+    /// target that was named.
+    pub(crate) character_device: Option<PathBuf>,
+}
+
+/// Opens the character device of the NVMe namespace that the target is.
+pub(crate) fn open_character_device(
+    roots: &Roots,
+    target: &Target,
+    file: &FileBehind,
+    target_disk: Option<&TargetDisk>,
+) -> Result<OpenNamespace, TargetError> {
+    let path = Path::new(&target.path);
+    match file.id {
+        Some(id) => open_namespace(roots, path, id, target_disk, file.write),
+        None => Err(TargetError::NoNamespace {
+            path: path.to_owned(),
+        }),
+    }
+}
+
+impl WorkloadTarget {
+    /// Opens the file or device that is the request's target. Writing needs leave: the request
+    /// names the target once more, or it is the scratch file.
+    pub(crate) fn open(
+        roots: &Roots,
+        request: &WorkloadRequest,
+        scratch: Option<&Scratch>,
+    ) -> Result<Self, TargetError> {
+        let mut leave = match request.allow_write.is_empty() {
+            true => WriteLeave::none(),
+            false => WriteLeave::for_paths(&request.allow_write)?,
+        };
+        scratch.iter().for_each(|scratch| scratch.grant(&mut leave));
+        let wanted = wanted(request);
+        let target = open(roots, &wanted, &leave)?;
+        Ok(WorkloadTarget {
+            medium: Medium::File(Arc::new(target.file)),
+            span: target.facts.size,
+            facts: target.facts,
+            target_disk: target.target_disk,
+            id: target.id.to_string(),
+            file: FileBehind {
+                id: Some(target.id),
+                write: wanted.write,
+                _held_device: target.held_device,
+            },
+            character_device: None,
+        })
+    }
+
+    /// Fits the target to `engine`: an engine that sends NVMe commands gets the namespace's
+    /// character device. A target that takes nothing but commands is refused to all other engines.
+    pub(crate) fn for_engine(
+        mut self,
+        roots: &Roots,
+        engine: &EngineSpec,
+    ) -> Result<Self, WorkbenchError> {
+        let Target { kind, path, .. } = &self.facts;
+        match (kind == "nvme-generic", engine.needs_character_device()) {
+            (true, false) => Err(WorkbenchError::CommandsAlone {
+                path: path.clone(),
+                engine: engine.clone(),
+            }),
+            (false, true) => {
+                let open = open_character_device(
+                    roots,
+                    &self.facts,
+                    &self.file,
+                    self.target_disk.as_ref(),
+                )?;
+                self.character_device = Some(open.character_device.path().to_owned());
+                self.medium = Medium::File(Arc::new(open.file));
+                Ok(self)
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// A controller that the kernel does not drive: only its PCI address is known. It gets the size
+    /// of a simulated target, as its own size is not known.
+    pub(crate) fn controller(request: &WorkloadRequest) -> Result<Self, TargetError> {
+        let path = PathBuf::from(&request.target);
+        if request.pattern.write && !request.allow_write.contains(&path) {
+            return Err(TargetError::NoLeave { path });
+        }
+        let facts = Target {
+            path: request.target.clone(),
+            kind: "pci".to_owned(),
+            unproved: vec![
+                "its size, its interrupts and its requests: the kernel does not drive it"
+                    .to_owned(),
+            ],
+            ..Target::default()
+        };
+        Ok(WorkloadTarget::without_file(facts, SIMULATED_SIZE))
+    }
+
+    /// Names a simulated device; nothing is opened.
+    pub(crate) fn simulated(target: &str) -> Self {
+        WorkloadTarget::without_file(simulated(target), SIMULATED_SIZE)
+    }
+
+    fn without_file(facts: Target, span: Bytes) -> Self {
+        WorkloadTarget {
+            medium: Medium::None,
+            span,
+            target_disk: None,
+            id: facts.path.clone(),
+            facts,
+            file: FileBehind::default(),
+            character_device: None,
+        }
+    }
+}
+
+fn wanted(request: &WorkloadRequest) -> Wanted {
+    let background = request.background.iter();
+    let blocks = || request.sizes.iter().copied();
+    let blocks = || blocks().chain(background.clone().map(|job| job.bs));
+    Wanted {
+        path: PathBuf::from(&request.target),
+        write: request.pattern.write || background.clone().any(|job| job.pattern.write),
+        block: blocks().max().unwrap_or(Bytes(0)),
+        smallest_block: blocks().min().unwrap_or(Bytes(u64::MAX)),
+        blocks: LEAST_BLOCKS,
+    }
+}

@@ -1,0 +1,131 @@
+//! Tests of opening a workbench: on simulated devices, on a scratch file, and on what is refused.
+
+use q2c_engine::{EngineSpec, Medium, Pattern};
+use q2c_host::target::{SIMULATED_SIZE, Scratch};
+use q2c_host::topology::AllowedCpus;
+use q2c_model::{Bytes, CpuId};
+use q2c_result::Exit;
+use q2c_workbench::workbench::{Workbench, WorkbenchError, WorkloadRequest};
+
+/// Random reads of 4 KiB by one job.
+fn reads(target: &str) -> WorkloadRequest {
+    WorkloadRequest {
+        target: target.to_owned(),
+        engine: None,
+        pattern: Pattern {
+            random: true,
+            write: false,
+        },
+        sizes: vec![Bytes(4096)],
+        jobs: 1,
+        cpus: Vec::new(),
+        background: Vec::new(),
+        allow_write: Vec::new(),
+        seed: 1,
+    }
+}
+
+fn refused(request: &WorkloadRequest) -> WorkbenchError {
+    Workbench::open(request, None).expect_err("a refusal")
+}
+
+#[test]
+fn a_simulated_device_needs_no_file() {
+    let bench = Workbench::open(&reads("sim:50us"), None).unwrap();
+    assert!(matches!(bench.workload.medium, Medium::None));
+    assert!(matches!(bench.workload.engine, EngineSpec::Sim(_)));
+    assert_eq!(bench.workload.span, SIMULATED_SIZE);
+    assert_eq!(bench.target.kind, "simulated");
+    assert_eq!(
+        (bench.target_id.as_str(), bench.calibration_target.as_str()),
+        ("sim:50us", "sim:50us")
+    );
+    assert!(bench.namespace().is_err());
+    assert_eq!(bench.keep_scratch(), None);
+}
+
+#[test]
+fn jobs_without_named_cpus_get_allowed_ones_and_background_a_spare_one() {
+    let allowed = AllowedCpus::read().unwrap();
+    let request = WorkloadRequest {
+        jobs: 3,
+        background: vec!["rw=randread,bs=32k".parse().unwrap()],
+        ..reads("null")
+    };
+    let workload = Workbench::open(&request, None).unwrap().workload;
+    assert_eq!(workload.cpus.len(), 3);
+    assert!(workload.cpus.iter().all(|cpu| allowed.check(*cpu).is_ok()));
+    assert_eq!(workload.sampler_cpu, allowed.spare(&workload.cpus, &[]));
+    let beside = workload.sampler_cpu.unwrap_or(workload.cpus[0]);
+    assert_eq!(workload.background[0].cpus, [beside]);
+}
+
+#[test]
+fn a_scratch_file_may_be_written_and_goes_with_the_workbench() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("scratch.bin");
+    let scratch = Scratch::create(&path, Bytes(1 << 20), 1, &mut |_| true).unwrap();
+    let mut request = reads(path.to_str().unwrap());
+    request.pattern.write = true;
+    let other = refused(&request);
+    assert_eq!(other.exit(), Exit::Target, "{other}");
+    let bench = Workbench::open(&request, Some(scratch)).unwrap();
+    assert!(matches!(bench.workload.medium, Medium::File(_)));
+    assert_eq!(bench.workload.engine, EngineSpec::IO_URING);
+    assert_eq!(bench.workload.span, Bytes(1 << 20));
+    assert!(
+        bench.target_id.starts_with("File { dev: "),
+        "{}",
+        bench.target_id
+    );
+    assert!(path.exists());
+    drop(bench);
+    assert!(!path.exists());
+}
+
+#[test]
+fn the_refusals_have_the_exit_codes_of_their_causes() {
+    assert_eq!(refused(&reads("sim:50parsecs")).exit(), Exit::Usage);
+    assert_eq!(refused(&reads("/dev/is/not/there")).exit(), Exit::Target);
+    let nowhere = WorkloadRequest {
+        cpus: vec![CpuId(4095)],
+        ..reads("null")
+    };
+    let error = refused(&nowhere);
+    assert_eq!(error.exit(), Exit::Usage);
+    assert!(error.to_string().starts_with("use CPU 4095: "), "{error}");
+}
+
+#[test]
+fn runs_on_other_cpus_or_by_other_programs_are_told_apart() {
+    let bench = Workbench::open(&reads("null"), None).unwrap();
+    let identity = bench.identity(&[CpuId(1), CpuId(0)], "0.1 abc");
+    let fact = |name: &str| identity.0[name].clone();
+    assert_eq!(fact("cpus"), "1,0");
+    assert_eq!(
+        (fact("target"), fact("target_id")),
+        ("null".to_owned(), "null".to_owned())
+    );
+    let other = bench.identity(&[CpuId(1), CpuId(0)], "0.1 abd");
+    let names: Vec<String> = identity
+        .differences(&other)
+        .into_iter()
+        .map(|d| d.key)
+        .collect();
+    assert_eq!(names, ["q2c"]);
+}
+
+#[test]
+fn interfaces_may_be_chosen_on_a_controller_that_the_kernel_does_not_drive() {
+    let mut request = reads("0000:ff:1f.7");
+    let bench = Workbench::for_interfaces(&request, None).unwrap();
+    assert_eq!(
+        (bench.target.kind.as_str(), &bench.workload.engine),
+        ("pci", &EngineSpec::Null)
+    );
+    request.pattern.write = true;
+    let error = Workbench::for_interfaces(&request, None).expect_err("no leave to write");
+    assert_eq!(error.exit(), Exit::Target, "{error}");
+    request.allow_write = vec!["0000:ff:1f.7".into()];
+    assert!(Workbench::for_interfaces(&request, None).is_ok());
+}

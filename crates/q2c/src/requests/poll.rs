@@ -1,0 +1,182 @@
+//! The simulations that the arguments of `q2c poll sim` and `q2c poll sweep` ask for, and the rule
+//! of `q2c poll steer`.
+
+use crate::args::{RuleArg, SimArgs, SteerArgs, SweepArgs};
+use q2c_model::Nanos;
+use q2c_policy::{Family, FamilyError, PolicySpec, RULES, SpecError};
+use q2c_sim::{Arrival, Drive, Grid};
+
+/// The simulated time of `q2c poll sim` that counts is at least this long unless `--measure` is
+/// given: rules with windows need many of their periods.
+const MEASURE: Nanos = Nanos::from_millis(2_000);
+
+/// When submissions come: as recorded with `--open`, else after the recorded think time.
+pub fn arrival(open: bool) -> Arrival {
+    match open {
+        true => Arrival::Recorded,
+        false => Arrival::Think,
+    }
+}
+
+/// The simulated times of `q2c poll sim` on a trace of this length.
+pub fn sim_drive(args: &SimArgs, length: Nanos) -> Drive {
+    Drive {
+        warm_up: args.warm_up,
+        measure: args.measure.unwrap_or_else(|| length.max(MEASURE)),
+        seed: args.seed,
+    }
+}
+
+/// The rules of `q2c poll sim`: the named ones, then the user's own.
+pub fn sim_policies(args: &SimArgs) -> Result<Vec<PolicySpec>, SpecError> {
+    let own = args.simulated.own.policies()?;
+    Ok([args.policy.clone(), own].concat())
+}
+
+/// The simulated times of `q2c poll sweep`.
+pub fn sweep_drive(args: &SweepArgs) -> Drive {
+    Drive {
+        warm_up: args.warm_up,
+        measure: args.measure.unwrap_or(Drive::ONE_PASS),
+        seed: args.seed,
+    }
+}
+
+/// The policies of `q2c poll sweep`: the families spelled out, then the user's own rules. When
+/// nothing is asked for, they are the standard grid for a trace of this median latency.
+///
+/// A family can have millions of policies, so the caller first asks whether the sweep is worth its
+/// time.
+pub fn sweep_policies(
+    families: &[Family],
+    own: Vec<PolicySpec>,
+    p50: Nanos,
+) -> Result<Vec<PolicySpec>, FamilyError> {
+    let families = families.iter().map(Family::spell_out);
+    let mut all = families.collect::<Result<Vec<_>, _>>()?.concat();
+    all.extend(own);
+    Ok(match all.is_empty() {
+        true => standard(p50),
+        false => all,
+    })
+}
+
+/// The simulator's grid, and with default parameters every rule that is not in it.
+fn standard(p50: Nanos) -> Vec<PolicySpec> {
+    let mut all = Grid::standard(p50).policies;
+    let has = |all: &[PolicySpec], name: &str| all.iter().any(|p| p.rule().name == name);
+    for rule in RULES {
+        if let (false, Ok(policy)) = (has(&all, rule.name), rule.name.parse()) {
+            all.push(policy);
+        }
+    }
+    all
+}
+
+/// Length of a formula's windows in `q2c poll steer` without `--period`.
+const PERIOD: Nanos = Nanos::from_millis(10);
+
+/// The rule of `q2c poll steer` as a policy, with its parameters. The error says that the formula
+/// does not fit its period, or that a named rule was given another one.
+pub fn steer_policy(args: &SteerArgs) -> Result<PolicySpec, String> {
+    match (&args.rule, args.period) {
+        (RuleArg::Named(policy), None) => Ok(policy.clone()),
+        (RuleArg::Named(policy), Some(_)) => Err(format!(
+            "steer by {policy} with --period: that is for formulas; say the rule's own, as in min:70%,10ms"
+        )),
+        (RuleArg::Formula(formula), period) => {
+            PolicySpec::of_formula(formula.clone(), period.unwrap_or(PERIOD))
+                .map_err(|error| error.to_string())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::PollCommand;
+    use crate::args::tests::poll;
+
+    fn sim(words: &str) -> SimArgs {
+        match poll(&format!("sim {words}")) {
+            PollCommand::Sim(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn sweep(words: &str) -> SweepArgs {
+        match poll(&format!("sweep {words}")) {
+            PollCommand::Sweep(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn steered(words: &str) -> Result<String, String> {
+        match poll(&format!("steer nvme0n1 {words}")) {
+            PollCommand::Steer(args) => steer_policy(&args).map(|policy| policy.to_string()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_simulation_is_as_long_as_its_trace_and_at_least_two_seconds() {
+        let of = |words: &str, length_ms| {
+            let drive = sim_drive(&sim(words), Nanos::from_millis(length_ms));
+            (drive.warm_up, drive.measure)
+        };
+        let ms = Nanos::from_millis;
+        assert_eq!(of("t --policy pas", 10), (ms(400), ms(2_000)));
+        assert_eq!(of("t --policy pas", 3_000), (ms(400), ms(3_000)));
+        let named = of("t --policy pas --measure 10ms --warm-up 1ms", 3_000);
+        assert_eq!(named, (ms(1), ms(10)));
+        let pass = sweep_drive(&sweep("t"));
+        assert_eq!(
+            (pass.warm_up, pass.measure),
+            (ms(0), Drive::ONE_PASS.max(ms(0)))
+        );
+    }
+
+    #[test]
+    fn own_rules_come_after_named_ones() {
+        let rules = sim_policies(&sim("t --rule 0.7*min --policy pas --policy mean")).unwrap();
+        let names: Vec<String> = rules.iter().map(ToString::to_string).collect();
+        assert_eq!(names.len(), 3);
+        assert!(
+            names[0].starts_with("pas") && names[1].starts_with("mean"),
+            "{names:?}"
+        );
+        let args = sweep("t --rule 0.7*min --policy min:ratio=10%..30%/10%,period=1ms");
+        let own = args.simulated.own.policies().unwrap();
+        let policies = sweep_policies(&args.policy, own, Nanos(80_000)).unwrap();
+        assert_eq!(policies.len(), 4);
+        assert!(policies[3].to_string().contains("0.7"), "{}", policies[3]);
+    }
+
+    #[test]
+    fn without_rules_a_sweep_has_every_rule() {
+        let policies = sweep_policies(&sweep("t").policy, Vec::new(), Nanos(80_000)).unwrap();
+        for rule in RULES
+            .iter()
+            .filter(|rule| rule.name.parse::<PolicySpec>().is_ok())
+        {
+            let there = policies
+                .iter()
+                .any(|policy| policy.rule().name == rule.name);
+            assert!(there, "{}", rule.name);
+        }
+    }
+
+    #[test]
+    fn a_steered_formula_has_a_period_and_a_named_rule_its_own() {
+        assert_eq!(
+            steered("--rule min:70%,10ms").unwrap(),
+            "min:ratio=70%,period=10ms"
+        );
+        let ten = steered("--rule 0.7*min").unwrap();
+        assert!(ten.contains("10ms"), "{ten}");
+        let five = steered("--rule 0.7*min --period 5ms").unwrap();
+        assert!(five.contains("5ms"), "{five}");
+        let refused = steered("--rule min:70%,10ms --period 5ms").unwrap_err();
+        assert!(refused.contains("--period"), "{refused}");
+    }
+}

@@ -1,0 +1,131 @@
+//! The job that the arguments of `q2c tune` ask for, in a new run or in one that goes on.
+
+use crate::args::TuneArgs;
+use crate::failure::{Fails, Failure};
+use crate::requests::workload::workload;
+use q2c_engine::EngineSpec;
+use q2c_model::CpuId;
+use q2c_result::Exit;
+use q2c_tune::TuneSpec;
+use q2c_workbench::workbench::WorkloadRequest;
+
+/// Lengths of a trial's parts and of the polled slices between them, seconds. They are short
+/// against the drift of the device, and no multiples of the 10 ms in which CPU times are printed
+/// (docs/journal/2026-11-22-verdicts.md).
+const PART_S: f64 = 0.0613;
+const SLICE_S: f64 = 0.0417;
+/// Length of the first recording, in trials.
+const RECORD_TRIALS: f64 = 2.0;
+
+/// The job of a new run on `target`.
+pub fn new_job(args: &TuneArgs, target: String) -> Result<TuneSpec, Failure> {
+    let workload = &args.workload;
+    let own = args.own.policies().or_exit(Exit::Usage)?;
+    let rules = args.policy.iter().chain(&own).map(ToString::to_string);
+    let limits = args.goal.limits();
+    let engine = EngineSpec::for_target(workload.engine.as_ref(), &target);
+    Ok(TuneSpec {
+        engine: engine.or_exit(Exit::Usage)?.to_string(),
+        target,
+        rw: workload.rw.to_string(),
+        sizes: workload.bs.clone(),
+        cpus: workload.cpu.clone(),
+        background: workload
+            .background
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        rules: rules.collect(),
+        seconds: args.seconds,
+        part_seconds: PART_S,
+        slice_seconds: SLICE_S,
+        record_seconds: args.seconds * RECORD_TRIALS,
+        trials: args.trials,
+        objective: args.goal.objective.to_string(),
+        min_iops: limits.min_iops.map(|min| min.to_string()),
+        max_p99_ns: limits.max_p99_ns,
+        max_cpu_pct: limits.max_cpu_pct,
+        budget_s: args.budget.map(|budget| budget.as_secs_f64()),
+        seed: workload.run.seed,
+    })
+}
+
+/// The workload of a stored job. What the command line says of the job does not count, except for
+/// leave to write. The error is the name of the field that cannot be understood.
+pub fn stored_workload(spec: &TuneSpec, args: &TuneArgs) -> Result<WorkloadRequest, &'static str> {
+    let background = spec.background.iter().map(|job| job.parse());
+    Ok(WorkloadRequest {
+        pattern: spec.rw.parse().map_err(|_| "rw")?,
+        sizes: spec.sizes.clone(),
+        jobs: spec.cpus.len() as u32,
+        cpus: spec.cpus.iter().copied().map(CpuId).collect(),
+        background: background
+            .collect::<Result<_, _>>()
+            .map_err(|_| "background")?,
+        engine: Some(spec.engine.parse().map_err(|_| "engine")?),
+        seed: spec.seed,
+        ..workload(&args.workload, spec.target.clone())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::tests::tune;
+
+    #[test]
+    fn a_new_job_has_named_rules_before_own_ones() {
+        let args =
+            tune("sim:50us --rule 0.7*min --policy pas --seconds 2 --min-iops 93% --budget 90s");
+        let spec = new_job(&args, "sim:50us".to_owned()).unwrap();
+        assert!(spec.engine.starts_with("sim:"), "{}", spec.engine);
+        assert_eq!(spec.rules.len(), 2);
+        assert!(spec.rules[0].starts_with("pas"), "{:?}", spec.rules);
+        assert_eq!(spec.record_seconds, 4.0);
+        assert_eq!(
+            (spec.min_iops.as_deref(), spec.budget_s),
+            (Some("93%"), Some(90.0))
+        );
+        assert!(new_job(&args, "sim:50parsecs".to_owned()).is_err());
+    }
+
+    #[test]
+    fn a_stored_job_wins_over_the_command_line() {
+        let first = tune("d --bs 8k --cpu 1,0 --seed 5 --background rw=randread,bs=32k,cpus=1");
+        let spec = new_job(&first, "d".to_owned()).unwrap();
+        let again = tune("--resume run --bs 64k --jobs 9 --seed 2 --allow-write d");
+        let asked = stored_workload(&spec, &again).unwrap();
+        assert_eq!(asked.target, "d");
+        assert_eq!((asked.jobs, asked.seed), (2, 5));
+        assert_eq!(asked.cpus, [CpuId(1), CpuId(0)]);
+        assert_eq!(asked.sizes, spec.sizes);
+        assert_eq!(asked.background, first.workload.background);
+        assert_eq!(asked.engine, Some(EngineSpec::IO_URING));
+        assert_eq!(asked.allow_write.len(), 1);
+        for (field, broken) in [
+            (
+                "rw",
+                TuneSpec {
+                    rw: "x".to_owned(),
+                    ..spec.clone()
+                },
+            ),
+            (
+                "engine",
+                TuneSpec {
+                    engine: "x".to_owned(),
+                    ..spec.clone()
+                },
+            ),
+            (
+                "background",
+                TuneSpec {
+                    background: vec!["x".to_owned()],
+                    ..spec.clone()
+                },
+            ),
+        ] {
+            assert_eq!(stored_workload(&broken, &again).unwrap_err(), field);
+        }
+    }
+}
