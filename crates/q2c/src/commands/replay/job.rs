@@ -9,7 +9,7 @@ use q2c_engine::EngineSpec;
 use q2c_engine::engines::{Memory, SharedBuffers};
 use q2c_model::CpuId;
 use q2c_replay::{
-    Count, Discards, Fit, LaneBy, Mode, OnError, Plan, Policy, ReplayFacts, ShareBy, Writes,
+    Count, Discards, Fit, LaneBy, Mode, OnError, Permits, Plan, ReplayFacts, ShareBy, Writes,
 };
 use q2c_result::replay::ReplayJob;
 use q2c_sys::thread;
@@ -104,7 +104,7 @@ pub fn plan(how: &HowArgs, facts: &ReplayFacts, writes: WritesName, cpus: Vec<Cp
             Offsets::Scale => Fit::Scale,
             Offsets::Dense => Fit::Dense,
         },
-        policy: Policy {
+        permits: Permits {
             writes: match writes {
                 WritesName::Skip => Writes::Skip,
                 WritesName::AsReads => Writes::AsReads,
