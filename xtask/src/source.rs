@@ -11,8 +11,8 @@ pub struct Source {
     pub path: PathBuf,
     /// The text of the file.
     pub text: String,
-    /// Whether the whole file is test code: it is in `tests`, `benches` or `examples`, or its name
-    /// is `tests.rs` or `test.rs`.
+    /// Whether the whole file is test code: it is in `benches` or `examples` of the package or in
+    /// any folder `tests`, or its name is `tests.rs` or `test.rs`.
     pub is_test: bool,
 }
 
@@ -56,13 +56,12 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
 
 fn is_test(below_package: &Path) -> bool {
     let first = below_package.components().next();
-    let folder = first.is_some_and(|c| {
-        ["tests", "benches", "examples"]
-            .iter()
-            .any(|f| c.as_os_str() == *f)
-    });
+    let beside_src =
+        first.is_some_and(|c| ["benches", "examples"].iter().any(|f| c.as_os_str() == *f));
+    let folder = below_package.parent().unwrap_or(below_package);
+    let in_tests = folder.components().any(|c| c.as_os_str() == "tests");
     let stem = below_package.file_stem().unwrap_or_default();
-    folder || stem == "tests" || stem == "test"
+    beside_src || in_tests || stem == "tests" || stem == "test"
 }
 
 #[cfg(test)]
@@ -76,6 +75,7 @@ mod tests {
             "benches/a/b.rs",
             "examples/x.rs",
             "src/poll/tests.rs",
+            "src/tests/timed.rs",
         ] {
             assert!(is_test(Path::new(path)), "{path}");
         }

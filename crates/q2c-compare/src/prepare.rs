@@ -8,7 +8,7 @@ use q2c_engine::engines::{Memory, SharedBuffers};
 use q2c_host::Roots;
 use q2c_host::topology::{AllowedCpus, CpuChoiceError, UnnamedCpus, interrupted_cpus};
 use q2c_model::CpuId;
-use q2c_replay::{Mode, Plan, Policy, ReplayFacts, Writes};
+use q2c_replay::{Mode, Permits, Plan, ReplayFacts, Writes};
 use q2c_result::replay::ReplayJob;
 use q2c_run::Identity;
 
@@ -90,7 +90,7 @@ fn plan(
         mode: request.mode,
         targets: Vec::new(),
         fit: request.fit,
-        policy: Policy {
+        permits: Permits {
             writes,
             discards: request.discards(writes),
         },

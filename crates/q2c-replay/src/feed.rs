@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
     ) -> Result<Self, ReplayError> {
         // A single thread in timed mode submits everything in the order of the trace.
         let alone = matches!(plan.mode, Mode::Timed { .. }) && plan.submitters == 1;
-        let writes = plan.policy.writes == Writes::Allow && facts.writes > 0 && !alone;
+        let writes = plan.permits.writes == Writes::Allow && facts.writes > 0 && !alone;
         let orders = plan.targets.iter().map(|_| writes.then(Order::default));
         Ok(Reader {
             mapper: Mapper::new(plan, facts)?,

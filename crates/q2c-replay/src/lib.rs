@@ -38,7 +38,7 @@ pub use change::{Change, Changes};
 pub use counts::ReplayCounts;
 pub use error::ReplayError;
 pub use facts::{ReplayFacts, TraceDevice, prepare};
-pub use map::{Fit, Policy};
+pub use map::{Fit, Permits};
 pub use outcome::{ReplayOutcome, WindowSum};
 pub use plan::{Count, Discards, LaneBy, Mode, OnError, Plan, ShareBy, Target, Writes};
 pub use run::{RecordTo, check, leave, replay, spare_cpus};

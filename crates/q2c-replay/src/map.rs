@@ -25,7 +25,7 @@ pub enum Fit {
 
 /// What happens to writes and discards. Reads and flushes always go to the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Policy {
+pub struct Permits {
     /// Whether writes are written, read instead, or left out.
     pub writes: Writes,
     /// Whether discards are discarded or left out.
@@ -76,7 +76,7 @@ pub struct Mapped {
 pub struct Mapper {
     regions: Vec<Region>,
     fit: Fit,
-    policy: Policy,
+    permits: Permits,
     largest: u64,
     dense: HashMap<(usize, u64), u64>,
     next: Vec<u64>,
@@ -108,7 +108,7 @@ impl Mapper {
             next: vec![0; regions.len()],
             regions,
             fit: plan.fit,
-            policy: plan.policy,
+            permits: plan.permits,
             largest,
             dense: HashMap::new(),
             changed: Changes::new(),
@@ -162,7 +162,7 @@ impl Mapper {
 
     fn operation(&mut self, span: &Span) -> Option<Operation> {
         let durable = span.flags.contains(OpFlags::FUA);
-        match (span.op, self.policy.writes, self.policy.discards) {
+        match (span.op, self.permits.writes, self.permits.discards) {
             (Op::Read, ..) => Some(Operation::Read),
             (Op::Flush, ..) => Some(Operation::Flush),
             (Op::Write, Writes::Allow, _) if durable => Some(Operation::Durable),
@@ -321,7 +321,7 @@ mod tests {
                 devices: (0..spans.len()).collect(),
             }],
             fit,
-            policy: Policy {
+            permits: Permits {
                 writes: Writes::Allow,
                 discards: Discards::Skip,
             },

@@ -1,6 +1,6 @@
 //! The plan of a replay: what is replayed, by which rule, and where to.
 
-use crate::map::{Fit, Policy};
+use crate::map::{Fit, Permits};
 use q2c_engine::engines::Memory;
 use q2c_engine::{EngineSpec, Medium};
 use q2c_model::{Bytes, CpuId, Nanos};
@@ -137,7 +137,7 @@ pub struct Plan {
     /// What happens to offsets beyond a device's region of the target.
     pub fit: Fit,
     /// What happens to writes and discards.
-    pub policy: Policy,
+    pub permits: Permits,
     /// Submitting threads of each target; at least 1.
     pub submitters: usize,
     /// How the submitting threads of a target share its requests in timed mode.

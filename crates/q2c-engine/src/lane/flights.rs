@@ -9,11 +9,11 @@ use q2c_policy::{Decision, Token};
 pub(crate) struct HybridFlight {
     pub sample: Sample,
     /// Time at which the submission returned, on the run's clock.
-    pub submitted: u64,
+    pub submitted_ns: u64,
     pub decision: Decision,
     pub token: Token,
-    /// Time at which its sleep ends, on the run's clock; `submitted` where it does not sleep.
-    pub due: u64,
+    /// Time at which its sleep ends, on the run's clock; `submitted_ns` where it does not sleep.
+    pub due_ns: u64,
     /// Whether it was complete when its sleep ended.
     pub missed: bool,
 }
@@ -22,10 +22,10 @@ impl Default for HybridFlight {
     fn default() -> Self {
         HybridFlight {
             sample: Sample::default(),
-            submitted: 0,
+            submitted_ns: 0,
             decision: Decision::Poll,
             token: Token::default(),
-            due: 0,
+            due_ns: 0,
             missed: false,
         }
     }
@@ -46,7 +46,7 @@ pub(crate) struct Flights {
     pub found: Vec<Completion>,
     /// Time of the last look that found nothing more: all requests in flight then were not
     /// complete.
-    pub looked: u64,
+    pub looked_ns: u64,
 }
 
 impl Flights {
@@ -58,7 +58,7 @@ impl Flights {
             older: neighbours.clone(),
             newer: neighbours,
             found: Vec::with_capacity(slots),
-            looked: 0,
+            looked_ns: 0,
         }
     }
 
@@ -84,11 +84,11 @@ impl Flights {
         self.by_slot[gone]
     }
 
-    /// Decides whether a request that was seen complete was a miss. No look after `unseen` came
+    /// Decides whether a request that was seen complete was a miss. No look after `unseen_ns` came
     /// before the one that saw it.
-    pub fn judge(&mut self, slot: u16, unseen: u64) {
+    pub fn judge(&mut self, slot: u16, unseen_ns: u64) {
         let flight = &mut self.by_slot[slot as usize];
-        flight.missed = matches!(flight.decision, Decision::Sleep(_)) && unseen < flight.due;
+        flight.missed = matches!(flight.decision, Decision::Sleep(_)) && unseen_ns < flight.due_ns;
         if flight.missed && flight.sample.is(Sample::SLEPT) {
             flight.sample.flags |= Sample::MISSED;
         }
@@ -105,9 +105,9 @@ impl Flights {
 mod tests {
     use super::*;
 
-    fn at(submitted: u64) -> HybridFlight {
+    fn at(submitted_ns: u64) -> HybridFlight {
         HybridFlight {
-            submitted,
+            submitted_ns,
             ..HybridFlight::default()
         }
     }
@@ -121,7 +121,7 @@ mod tests {
         }
         let mut without = |slot| {
             flights.remove(slot);
-            flights.oldest().map(|flight| flight.submitted)
+            flights.oldest().map(|flight| flight.submitted_ns)
         };
         assert_eq!(without(0), Some(10), "from the middle");
         assert_eq!(without(2), Some(12), "the oldest");
@@ -129,6 +129,6 @@ mod tests {
         assert_eq!(without(3), None);
         flights.add(0, at(20));
         flights.add(1, at(21));
-        assert_eq!(flights.oldest().map(|flight| flight.submitted), Some(20));
+        assert_eq!(flights.oldest().map(|flight| flight.submitted_ns), Some(20));
     }
 }

@@ -75,8 +75,8 @@ impl Lane<'_> {
         let request = self.next_request(slot);
         let submit_ns = self.clock.now();
         self.engine.submit(&[request])?;
-        let submitted = self.clock.now();
-        let (decision, token) = rule.decide(self.io(), Nanos(submitted));
+        let submitted_ns = self.clock.now();
+        let (decision, token) = rule.decide(self.io(), Nanos(submitted_ns));
         let (asked, flags) = match decision {
             Decision::Sleep(asked) => (asked.0, Sample::HYBRID),
             Decision::Interrupt if self.waits == Waits::Asleep => {
@@ -87,16 +87,16 @@ impl Lane<'_> {
         let sample = Sample {
             submit_ns,
             offset: request.offset,
-            submit_len_ns: short(submitted - submit_ns),
+            submit_len_ns: short(submitted_ns - submit_ns),
             flags,
             ..Sample::default()
         };
         let flight = HybridFlight {
             sample,
-            submitted,
+            submitted_ns,
             decision,
             token,
-            due: submitted + asked,
+            due_ns: submitted_ns + asked,
             missed: false,
         };
         self.flights.add(slot, flight);
@@ -116,17 +116,17 @@ impl Lane<'_> {
                 return Ok(());
             };
             match oldest.decision {
-                Decision::Sleep(asked) if oldest.due > now => {
-                    sleep_until(monotonic_ns() + (oldest.due - now));
+                Decision::Sleep(asked) if oldest.due_ns > now => {
+                    sleep_until(monotonic_ns() + (oldest.due_ns - now));
                     let woke = self.clock.now();
                     let sample = &mut oldest.sample;
                     sample.asked_ns = short(asked.0);
                     sample.slept_ns = short(woke - now);
-                    sample.woke_ns = short(woke - oldest.submitted);
+                    sample.woke_ns = short(woke - oldest.submitted_ns);
                     sample.flags |= Sample::SLEPT;
                     // The run's clock and the sleep's clock may differ a little. The sleep is over,
                     // so the due time has come.
-                    oldest.due = oldest.due.min(woke);
+                    oldest.due_ns = oldest.due_ns.min(woke);
                 }
                 Decision::Interrupt if self.waits == Waits::Asleep => {
                     let done = self.engine.wait()?;
@@ -134,7 +134,7 @@ impl Lane<'_> {
                     self.note(done, now);
                     // The wait returned the first completion, so no other request was complete
                     // before.
-                    self.flights.looked = now;
+                    self.flights.looked_ns = now;
                     return Ok(());
                 }
                 _ => std::hint::spin_loop(),
@@ -145,23 +145,23 @@ impl Lane<'_> {
     /// Looks once, and takes everything that is complete.
     #[inline]
     fn look(&mut self) -> Result<(), EngineError> {
-        let before = self.flights.looked;
+        let before = self.flights.looked_ns;
         loop {
             let now = self.clock.now();
             match self.engine.poll()? {
                 Some(done) => self.note(done, before),
                 None => {
-                    self.flights.looked = now;
+                    self.flights.looked_ns = now;
                     return Ok(());
                 }
             }
         }
     }
 
-    /// Notes a completion. No look after `unseen` came before the one that found it.
+    /// Notes a completion. No look after `unseen_ns` came before the one that found it.
     #[inline]
-    fn note(&mut self, done: Completion, unseen: u64) {
-        self.flights.judge(done.slot, unseen);
+    fn note(&mut self, done: Completion, unseen_ns: u64) {
+        self.flights.judge(done.slot, unseen_ns);
         self.flights.found.push(done);
     }
 
@@ -169,7 +169,7 @@ impl Lane<'_> {
     fn finish(&mut self, rule: &mut dyn q2c_policy::Lane, i: usize) -> u64 {
         let (done, now) = (self.flights.found[i], self.clock.now());
         let flight = self.flights.remove(done.slot);
-        let observed = now.saturating_sub(flight.submitted);
+        let observed = now.saturating_sub(flight.submitted_ns);
         self.record(Sample {
             wait_ns: short(observed),
             result: done.result,

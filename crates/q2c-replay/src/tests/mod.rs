@@ -11,7 +11,7 @@ mod trace;
 
 use crate::counts::ReplayCounts;
 use crate::gate::Rule;
-use crate::map::Policy;
+use crate::map::Permits;
 use crate::plan::{Mode, OnError, Plan, ShareBy, Target};
 use crate::shared::{Busy, Shared};
 use crate::windows::Windows;
@@ -45,7 +45,7 @@ fn plan(mode: Mode) -> Plan {
             devices: vec![0],
         }],
         fit: Fit::Modulo,
-        policy: Policy::default(),
+        permits: Permits::default(),
         submitters: 1,
         room: 2,
         spin: false,
