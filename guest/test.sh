@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . guest/lib/report.sh
 
 readonly boot_seconds=90    # a guest that has not told that it is up by then is stopped
-readonly guest_seconds=720  # one that has not powered off by then is stopped
+readonly guest_seconds=900  # one that has not powered off by then is stopped
 
 usage() { echo "usage: guest/test.sh [--kernel NAME] [--topic NAME,...]" >&2; exit 2; }
 
