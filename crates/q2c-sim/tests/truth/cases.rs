@@ -76,6 +76,26 @@ pub fn one(lane: &Recording, cost: &CostModel, method: Waiting, drive: Drive) ->
     simulate(std::slice::from_ref(lane), cost, method, drive)
 }
 
+/// The numbers of an outcome that follow from sums.
+pub fn exact(o: &Outcome) -> [f64; 9] {
+    [
+        o.iops,
+        o.cpu_pct,
+        o.cpu_ns_per_io,
+        o.kiops_per_core,
+        o.miss_rate,
+        o.effective_sleep_ns,
+        o.t_over,
+        o.t_under,
+        o.mean_ns,
+    ]
+}
+
+/// The percentiles of an outcome.
+pub fn ranks(o: &Outcome) -> [f64; 3] {
+    [o.p50_ns, o.p99_ns, o.p999_ns]
+}
+
 /// Whether two numbers are equal but for the rounding of floating point.
 pub fn same(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs())

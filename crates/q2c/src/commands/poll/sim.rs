@@ -6,7 +6,7 @@ use crate::args::SimArgs;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use q2c_model::Nanos;
-use q2c_policy::{PolicySpec, Tally};
+use q2c_policy::{FormulaCounts, PolicySpec};
 use q2c_result::Exit;
 use q2c_sim::{Drive, Outcome, Waiting, simulate_with};
 use serde::Serialize;
@@ -61,8 +61,8 @@ struct Windows {
     undefined: u64,
 }
 
-impl From<Tally> for Windows {
-    fn from(tally: Tally) -> Self {
+impl From<FormulaCounts> for Windows {
+    fn from(tally: FormulaCounts) -> Self {
         Windows {
             all: tally.windows,
             negative: tally.negative,
