@@ -14,7 +14,6 @@ of both results are compared, so that neither is fast because it leaves somethin
 Standard library only. Needs blkparse and btt, and about 100 bytes of disk per event in the temporary folder.
 """
 
-import argparse
 import json
 import os
 import random
@@ -23,9 +22,10 @@ import subprocess
 import sys
 import tempfile
 
-from measured import child, interval
+from measured import child, interval, keep, parser, ratio
 
 RECORD = 48  # bytes, version 7, without payload
+
 
 def run(commands, folder):
     """Returns wall time in seconds, largest memory in MB, and the output of the last command."""
@@ -39,13 +39,11 @@ def mean_of_btt(said, stage):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--events", type=int, default=20, help="millions")
-    parser.add_argument("--maker", type=os.path.abspath, default="target/release/examples/blktrace_speed")
-    parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--q2c", type=os.path.abspath, default="target/release/q2c")
-    parser.add_argument("--json", help="write all runs here")
-    args = parser.parse_args()
+    options = parser(__doc__, os.path.abspath)
+    options.add_argument("--events", type=int, default=20, help="millions")
+    options.add_argument("--maker", type=os.path.abspath, default="target/release/examples/blktrace_speed")
+    options.add_argument("--rounds", type=int, default=6)
+    args = options.parse_args()
     ways = {
         "q2c": [[args.q2c, "analyze", "sda", "--json"]],
         "btt": [["blkparse", "-i", "sda", "-d", "sda.bin", "-O"], ["btt", "-i", "sda.bin"]],
@@ -62,20 +60,17 @@ def main():
     said = json.loads(rounds[0]["q2c"][2])["stages"]
     for stage in ("Q2G", "G2I", "I2D", "D2C", "Q2C"):
         mean, count = mean_of_btt(rounds[0]["btt"][2], stage)
-        # btt loses an I/O when another I/O on the same sectors is in flight: a few in a million here.
+        # btt loses an I/O when another I/O on the same sectors is in flight: a few in a million
+        # here.
         if not 0 <= said[stage]["n"] - count <= count // 100_000 or abs(said[stage]["mean_ns"] - mean) > 1:
             sys.exit(f"failed to compare: {stage} is {said[stage]} in q2c, n {count} and mean {mean} ns in btt")
     seconds = {who: statistics.median(r[who][0] for r in rounds) for who in ways}
     for who in ("q2c", "btt"):
         memory = max(r[who][1] for r in rounds)
         print(f"{who}: {seconds[who]:.2f} s, {events / seconds[who] / 1e6:.2f} M events/s, {memory:.0f} MB")
-    ratio = lambda a, b: "{:.1f} [{:.1f}, {:.1f}]".format(*interval([r[a][0] / r[b][0] for r in rounds]))
-    control = "{:.3f} [{:.3f}, {:.3f}]".format(*interval([r["again"][0] / r["q2c"][0] for r in rounds]))
-    print(f"btt's time over q2c's {ratio('btt', 'q2c')}; control, q2c over q2c {control}; all stages' means agree to 1 ns")
-    if args.json:
-        runs = [{who: r[who][:2] for who in ways} for r in rounds]
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({"events": events, "rounds": runs}, file, indent=1)
+    over = lambda a, b: interval([r[a][0] / r[b][0] for r in rounds])
+    print(f"btt's time over q2c's {ratio(over('btt', 'q2c'), 1)}; control, q2c over q2c {ratio(over('again', 'q2c'))}; all stages' means agree to 1 ns")
+    keep(args.json, {"events": events, "rounds": [{who: r[who][:2] for who in ways} for r in rounds]})
 
 
 if __name__ == "__main__":

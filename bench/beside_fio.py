@@ -15,8 +15,6 @@ both programs on one CPU.
 Standard library only. Needs fio, the right to read /proc/PID/io, two CPUs and read access to TARGET.
 """
 
-import argparse
-import json
 import math
 import random
 import signal
@@ -26,13 +24,14 @@ import sys
 import tempfile
 import time
 
-from measured import interval, output
-from versus_fio import CASES
+from measured import interval, output, ratio
+from versus_fio import CASES, every_case, versus
 
 SETTLE = 1.0  # seconds after the first steady I/Os: q2c's warm-up, fio's start
 SLICE = 0.25
 STEADY = 3  # slices in a row with I/Os
-PATIENCE = 15.0  # seconds to get there; q2c waits a while for a device that others use, which is why fio starts later
+# Seconds to get there. q2c waits a while for a device that others use, so fio starts later.
+PATIENCE = 15.0
 
 
 def q2c(args, case, cpu, folder):
@@ -108,29 +107,15 @@ def run(args, case, folder):
 
 
 def told(result):
-    ratio = lambda name: "{:.3f} [{:.3f}, {:.3f}]".format(*result[name])
-    return f"{result['case']:12} IOPS {result['iops'][0]:9.0f} / {result['iops'][1]:9.0f}  {ratio('ratio')}  control {ratio('control')}"
+    return f"{result['case']:12} IOPS {result['iops'][0]:9.0f} / {result['iops'][1]:9.0f}  {ratio(result['ratio'])}  control {ratio(result['control'])}"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("target")
-    parser.add_argument("--case", nargs="+", choices=CASES, default=list(CASES))
-    parser.add_argument("--pairs", type=int, default=15)
-    parser.add_argument("--seconds", type=int, default=2)
-    parser.add_argument("--cpus", type=lambda text: [int(cpu) for cpu in text.split(",")], default=[0, 1])
-    parser.add_argument("--q2c", default="target/release/q2c")
-    parser.add_argument("--json", help="write all runs here")
-    args = parser.parse_args()
+    options = versus(__doc__)
+    options.add_argument("--cpus", type=lambda text: [int(cpu) for cpu in text.split(",")], default=[0, 1])
+    args = options.parse_args()
     print(f"{args.target}: q2c / fio ({output(['fio', '--version']).strip()}) at once, ratio [95 %], control: fio to fio", flush=True)
-    results = []
-    with tempfile.TemporaryDirectory() as folder:
-        for case in args.case:
-            results.append(run(args, case, folder))
-            print(told(results[-1]), flush=True)
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump(results, file, indent=1)
+    every_case(args, run, told)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ submission to the reaping.
 Standard library only. Needs fio, read access to TARGET, the capabilities that q2c trace record names, and a quiet machine.
 """
 
-import argparse
 import json
 import os
 import random
@@ -28,7 +27,7 @@ import sys
 import tempfile
 import time
 
-from measured import interval, output
+from measured import interval, keep, output, parser, ratio
 
 SETTLE = 0.15  # s after the begin and the end of a recording
 
@@ -119,37 +118,33 @@ def truth(args, jobs, depth, seed):
 
 
 def told(result):
-    ratio = lambda name: "{:.3f} [{:.3f}, {:.3f}]".format(*result["cost"][name])
-    median = lambda who: statistics.median(one[who] for one in result["cost"]["rounds"])
+    cost_of = result["cost"]
+    median = lambda who: statistics.median(one[who] for one in cost_of["rounds"])
     yield f"{result['target']}: IOPS alone {median('alone'):.0f}, recorded {median('recorded'):.0f}"
-    yield f"recorded to alone {ratio('ratio')}, control {ratio('control')} (median, 95 %) over {len(result['cost']['rounds'])} rounds"
+    yield f"recorded to alone {ratio(cost_of['ratio'])}, control {ratio(cost_of['control'])} (median, 95 %) over {len(cost_of['rounds'])} rounds"
     for one in result["truth"]:
         yield (f"{one['jobs']} x depth {one['depth']}: {one['ios']} I/Os of fio, {one['records']} records, {one['lost']} counted as lost, "
                f"unmatched {one['unmatched']}; median latency {one['fio_p50_ns'] / 1e3:.1f} us of fio, Q2C {one['q2c_p50_ns'] / 1e3:.1f} us")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("target")
-    parser.add_argument("--rounds", type=int, default=60)
-    parser.add_argument("--slice", type=float, default=0.8, help="seconds")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--depth", type=int, default=64)
-    parser.add_argument("--bs", default="4k")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--q2c", default="target/release/q2c")
-    parser.add_argument("--out", help="folder for traces, better not on the target's disk [default: a temporary one]")
-    parser.add_argument("--json", help="write all runs here")
-    args = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("target")
+    options.add_argument("--rounds", type=int, default=60)
+    options.add_argument("--slice", type=float, default=0.8, help="seconds")
+    options.add_argument("--jobs", type=int, default=2)
+    options.add_argument("--depth", type=int, default=64)
+    options.add_argument("--bs", default="4k")
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--out", help="folder for traces, better not on the target's disk [default: a temporary one]")
+    args = options.parse_args()
     with tempfile.TemporaryDirectory(dir=args.out) as folder:
         args.out = folder
         result = {"target": args.target, "cost": cost(args)}
         kinds = [(args.jobs, args.depth)] * 3 + [(1, 1)] * 3
         result["truth"] = [truth(args, jobs, depth, args.seed + n) for n, (jobs, depth) in enumerate(kinds)]
     print("\n".join(told(result)))
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
+    keep(args.json, result)
 
 
 if __name__ == "__main__":

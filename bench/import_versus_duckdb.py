@@ -14,14 +14,13 @@ DuckDB's file has the five columns of the source. q2c's file has all columns of 
 Needs the Python module duckdb (scripts/prerequisites.sh test makes an environment with it), 2 GB of disk and a quiet machine.
 """
 
-import argparse
 import json
 import os
 import statistics
 import sys
 import tempfile
 
-from measured import apart, child
+from measured import apart, child, keep, parser
 
 GENERATE = """
 COPY (
@@ -64,13 +63,11 @@ def generate(rows, csv):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--q2c", default="target/release/q2c")
-    parser.add_argument("--folder", help="where the temporary folder is made")
-    parser.add_argument("--json", help="write all runs here")
-    args = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--rows", type=int, default=20_000_000)
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--folder", help="where the temporary folder is made")
+    args = options.parse_args()
     rounds = []
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         csv, out = os.path.join(folder, "rows.csv"), os.path.join(folder, "out.parquet")
@@ -88,9 +85,7 @@ def main():
             print(f"round {number + 1}: {'; '.join(told)}", flush=True)
     ratios = [found["duckdb"]["s"] / found["q2c"]["s"] for found in rounds]
     print(f"DuckDB's time / q2c's: median {statistics.median(ratios):.2f}, from {min(ratios):.2f} to {max(ratios):.2f}")
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({"duckdb": version, "rows": args.rows, "rounds": rounds}, file, indent=1)
+    keep(args.json, {"duckdb": version, "rows": args.rows, "rounds": rounds})
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Functions that the measuring scripts of this folder share."""
 
+import argparse
+import json
 import math
 import multiprocessing
 import os
@@ -9,6 +11,26 @@ import subprocess
 import sys
 import tempfile
 import time
+
+
+def parser(description, path=str):
+    """A parser with the options that all scripts have. `path` turns the value of --q2c into a path."""
+    found = argparse.ArgumentParser(description=description.split("\n")[0])
+    found.add_argument("--q2c", type=path, default="target/release/q2c")
+    found.add_argument("--json", help="write all runs here")
+    return found
+
+
+def keep(path, runs):
+    """Writes the runs as JSON where --json named a file."""
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(runs, file, indent=1)
+
+
+def ratio(found, digits=3):
+    """An `interval` as text."""
+    return "{:.{d}f} [{:.{d}f}, {:.{d}f}]".format(*found, d=digits)
 
 
 def output(command):

@@ -29,7 +29,6 @@ that answer at once: then it has done all of its I/O and waits for ever. It is e
 Standard library only. Needs fio, btrecord and btreplay for these, root for tracefs, and a quiet machine.
 """
 
-import argparse
 import json
 import math
 import os
@@ -43,6 +42,7 @@ import sys
 import tempfile
 import time
 
+from measured import keep, parser
 from queued import Queued, place
 from replayers import TOOLS, Trace, read_only_btreplay
 
@@ -209,22 +209,20 @@ def measured(args, folder):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options = parser(__doc__)
     listed = lambda text: text.split(",")
-    parser.add_argument("--target", required=True)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--rates", type=lambda text: [int(rate) for rate in text.split(",")], default=[1_000, 10_000, 50_000], help="per second")
-    parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--tools", type=listed, default=list(TOOLS), help=f"[default: {','.join(TOOLS)}]")
-    parser.add_argument("--span", type=int, default=2, help="GiB of the target")
-    parser.add_argument("--q2c", default="target/release/q2c")
-    parser.add_argument("--q2c-args", default="", help="more arguments of q2c replay")
-    parser.add_argument("--out", default="/dev/shm", help="folder for traces, better not on the target's disk")
-    parser.add_argument("--json", help="write all runs here")
-    parser.add_argument("--verbose", action="store_true", help="each run on stderr as it ends")
-    args = parser.parse_args()
+    options.add_argument("--target", required=True)
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--rates", type=lambda text: [int(rate) for rate in text.split(",")], default=[1_000, 10_000, 50_000], help="per second")
+    options.add_argument("--seconds", type=float, default=10)
+    options.add_argument("--tools", type=listed, default=list(TOOLS), help=f"[default: {','.join(TOOLS)}]")
+    options.add_argument("--span", type=int, default=2, help="GiB of the target")
+    options.add_argument("--q2c-args", default="", help="more arguments of q2c replay")
+    options.add_argument("--out", default="/dev/shm", help="folder for traces, better not on the target's disk")
+    options.add_argument("--verbose", action="store_true", help="each run on stderr as it ends")
+    args = options.parse_args()
     if unknown := set(args.tools) - set(TOOLS):
-        parser.error(f"unknown tools {sorted(unknown)}; expected some of {','.join(TOOLS)}")
+        options.error(f"unknown tools {sorted(unknown)}; expected some of {','.join(TOOLS)}")
     return args
 
 
@@ -238,9 +236,7 @@ def main():
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         sys.exit(f"failed to leave {args.target} alone: it was written meanwhile")
     print("\n".join(told(runs)))
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump(runs, file, indent=1)
+    keep(args.json, runs)
 
 
 if __name__ == "__main__":

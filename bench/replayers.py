@@ -11,7 +11,9 @@ from measured import output
 
 Q_EVENT = struct.Struct("<IIQQIIIIIHH")  # of version 7: magic, number, time, sector, bytes, action, pid, device, CPU, error, payload
 QUEUED_READ = 1 | (1 << 0 | 1 << 4) << 16
-FIRST = 2_000_000_000  # ns at which traces begin: fio takes a time of 0 as none; fio-wait needs more than fio's start takes
+# ns at which traces begin. fio takes a time of 0 as none, and fio-wait needs more than fio's start
+# takes.
+FIRST = 2_000_000_000
 WRITABLE, READ_ONLY = b"\xbe\x02\x40\x04\x00", b"\xbe\x00\x40\x04\x00"  # mov esi, O_RDWR or O_RDONLY | O_DIRECT | O_NOATIME
 
 

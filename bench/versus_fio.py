@@ -13,14 +13,13 @@ every I/O.
 Standard library only. Needs fio, read access to TARGET, and a quiet machine.
 """
 
-import argparse
 import json
 import random
 import statistics
 import sys
 import tempfile
 
-from measured import interval, output
+from measured import interval, keep, output, parser, ratio
 
 # name: (q2c's engine, depth, fio's options for the same interface)
 CASES = {
@@ -61,7 +60,8 @@ def fio(args, case, seed):
     return read["iops"], busy / read["total_ios"], None
 
 
-def run(args, case):
+def run(args, case, folder):
+    args.out = args.out or folder
     rounds = []
     for number in range(args.pairs):
         order = ["q2c", "fio", "again"]
@@ -89,36 +89,42 @@ def run(args, case):
 
 
 def told(result):
-    ratio = lambda name: "{:.3f} [{:.3f}, {:.3f}]".format(*result[name])
+    ratios = {name: ratio(found) for name, found in result.items() if name.endswith(("_ratio", "_control"))}
     return (
-        f"{result['case']:12} IOPS {result['iops']['q2c']:9.0f} / {result['iops']['fio']:9.0f}  {ratio('iops_ratio')}"
-        f"  control {ratio('iops_control')}\n{'':12} CPU ns/I/O {result['cpu_ns_per_io']['q2c']:6.0f} / {result['cpu_ns_per_io']['fio']:6.0f}"
-        f"  {ratio('cpu_ratio')}  control {ratio('cpu_control')}  (q2c's workers: {result['workers_ns_per_io']:.0f})"
+        f"{result['case']:12} IOPS {result['iops']['q2c']:9.0f} / {result['iops']['fio']:9.0f}  {ratios['iops_ratio']}"
+        f"  control {ratios['iops_control']}\n{'':12} CPU ns/I/O {result['cpu_ns_per_io']['q2c']:6.0f} / {result['cpu_ns_per_io']['fio']:6.0f}"
+        f"  {ratios['cpu_ratio']}  control {ratios['cpu_control']}  (q2c's workers: {result['workers_ns_per_io']:.0f})"
     )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("target")
-    parser.add_argument("--case", nargs="+", choices=CASES, default=list(CASES))
-    parser.add_argument("--pairs", type=int, default=15)
-    parser.add_argument("--seconds", type=int, default=2)
-    parser.add_argument("--cpu", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--q2c", default="target/release/q2c")
-    parser.add_argument("--out", help="folder for q2c's runs [default: a temporary one]")
-    parser.add_argument("--json", help="write all runs here")
-    args = parser.parse_args()
-    print(f"{args.target}: q2c / fio ({output(['fio', '--version']).strip()}), ratio of q2c to fio [95 %], control: fio to fio", flush=True)
+def versus(description):
+    """A parser with the options of the scripts that set q2c beside fio."""
+    options = parser(description)
+    options.add_argument("target")
+    options.add_argument("--case", nargs="+", choices=CASES, default=list(CASES))
+    options.add_argument("--pairs", type=int, default=15)
+    options.add_argument("--seconds", type=int, default=2)
+    return options
+
+
+def every_case(args, measure, told):
+    """Measures the cases that were asked for, each in a folder for q2c's runs, and keeps the results."""
     results = []
     with tempfile.TemporaryDirectory() as folder:
-        args.out = args.out or folder
         for case in args.case:
-            results.append(run(args, case))
+            results.append(measure(args, case, folder))
             print(told(results[-1]), flush=True)
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump(results, file, indent=1)
+    keep(args.json, results)
+
+
+def main():
+    options = versus(__doc__)
+    options.add_argument("--cpu", type=int, default=1)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--out", help="folder for q2c's runs [default: a temporary one]")
+    args = options.parse_args()
+    print(f"{args.target}: q2c / fio ({output(['fio', '--version']).strip()}), ratio of q2c to fio [95 %], control: fio to fio", flush=True)
+    every_case(args, run, told)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,8 @@
 #
 # GUEST_PROGRAMS names more programs of this machine to copy into the guest. Ctrl-a x ends the
 # machine at once.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-. guest/lib/say.sh
-. guest/lib/archive.sh
-. guest/lib/kernel.sh
-. guest/lib/image.sh
-. guest/lib/machine.sh
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+. guest/lib/host.sh
 
 name=${1:-5.10}
 work=$(mktemp -d)

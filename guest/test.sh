@@ -5,17 +5,12 @@
 #
 # Ends with 1 when a check failed. A kernel that cannot be fetched is one skip, or with CI=true one
 # failure.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-. guest/lib/say.sh
-. guest/lib/archive.sh
-. guest/lib/kernel.sh
-. guest/lib/image.sh
-. guest/lib/machine.sh
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+. guest/lib/host.sh
 . guest/lib/report.sh
 
 readonly boot_seconds=90    # a guest that has not told that it is up by then is stopped
-readonly guest_seconds=600  # one that has not powered off by then is stopped
+readonly guest_seconds=900  # one that has not powered off by then is stopped
 
 usage() { echo "usage: guest/test.sh [--kernel NAME] [--topic NAME,...]" >&2; exit 2; }
 

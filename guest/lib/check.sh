@@ -113,21 +113,44 @@ bench_modes() { # FILE
 }
 
 # Runs `q2c bench` and prints the effective mode of each point. The result is in /tmp/NAME.result,
-# and all output in /tmp/NAME.json.
+# all output in /tmp/NAME.json, and what was asked in /tmp/NAME.asked.
 benched() { # NAME, DEVICE, OPTIONS...
     local name=$1 device=$2
+    echo "$@" >"/tmp/$name.asked"
     shift 2
     run "$name" 0 "/tmp/$name.json" q2c bench "/dev/$device" --cpus 2,3 --seconds 1 --warm-up 0.5 --trials 1 --out /tmp/bench --json "$@" || return 1
     sed -n '/^{/,$p' "/tmp/$name.json" >"/tmp/$name.result"
     bench_modes "/tmp/$name.result" | tee "/tmp/$name.modes"
 }
 
-# Checks one point: expect_mode NAME FILE ENGINE METHOD PATTERN IRQS-AT-MOST SWITCHES-AT-LEAST
-# SWITCHES-AT-MOST (the counts are per 1000 I/Os).
-expect_mode() {
-    local name=$1 file=$2 line was irqs switches
-    line=$(awk -F'\t' -v e="$3" -v m="$4" '$1 == e && $2 == m' "/tmp/$file.modes")
+# Looks at one point: point_holds FILE ENGINE METHOD PATTERN IRQS-AT-MOST SWITCHES-AT-LEAST
+# SWITCHES-AT-MOST (the counts are per 1000 I/Os). Sets told_by_point.
+point_holds() {
+    local line was irqs switches
+    line=$(awk -F'\t' -v e="$2" -v m="$3" '$1 == e && $2 == m' "/tmp/$1.modes")
     was=$(echo "$line" | cut -f 3) irqs=$(echo "$line" | cut -f 4) switches=$(echo "$line" | cut -f 5)
-    case $was in $5) [ "$irqs" -le "$6" ] && [ "$switches" -ge "$7" ] && [ "$switches" -le "$8" ] ;; *) false ;; esac
-    expect "$name" $? = 0 "$3 $4: $was; per 1000 I/Os $irqs interrupts, $switches switches"
+    told_by_point="$2 $3: $was; per 1000 I/Os $irqs interrupts, $switches switches"
+    case $was in $4) [ "$irqs" -le "$5" ] && [ "$switches" -ge "$6" ] && [ "$switches" -le "$7" ] ;; *) false ;; esac
+}
+
+# Checks one point: expect_mode NAME and the arguments of point_holds.
+expect_mode() {
+    local name=$1
+    shift
+    point_holds "$@"
+    expect "$name" $? = 0 "$told_by_point"
+}
+
+# The same, for jobs that wait for interrupts. On a busy host the guest loses its CPU between
+# submission and wait. The I/O is then complete before the job leaves its CPU, and there are fewer
+# switches than I/Os. So the benchmark is repeated, up to three runs in all, until the point holds.
+expect_mode_in_three() {
+    local name=$1 tries=1
+    shift
+    until point_holds "$@" || [ $tries = 3 ]; do
+        tries=$((tries + 1))
+        # shellcheck disable=SC2046
+        benched $(cat "/tmp/$1.asked") || return 1
+    done
+    expect_mode "$name" "$@"
 }

@@ -3,9 +3,7 @@
 
 benched fast "$RAW" --engine io_uring,libaio,pvsync2 --method interrupt,poll || return 0
 for engine in io_uring libaio pvsync2; do
-    # On a busy host the guest loses its CPU between submission and wait. The I/O is then complete
-    # before the job leaves its CPU, and there are fewer switches than I/Os.
-    expect_mode "$engine-interrupt" fast "$engine" interrupt interrupt 5000 200 5000
+    expect_mode_in_three "$engine-interrupt" fast "$engine" interrupt interrupt 5000 500 5000
 done
 expect_mode io_uring-polls-the-device fast io_uring poll 'poll (iopoll)' 1 0 100
 if kernel_at_least 5.19; then

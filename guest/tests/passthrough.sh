@@ -7,7 +7,7 @@ if ! kernel_at_least 5.19; then
     run too-old 2 /tmp/old q2c bench "/dev/$RAW" --engine io_uring_cmd --seconds 1 --trials 1 --out /tmp/bench || return 0
     expect too-old "$(grep -c 'io_uring_cmd is absent here.*5.13.*5.19' /tmp/old)" = 1 "$(tail -n 1 /tmp/old)"
     benched beside "$RAW" --engine io_uring,io_uring_cmd --method interrupt || return 0
-    expect_mode others-run beside io_uring interrupt interrupt 5000 200 5000
+    expect_mode_in_three others-run beside io_uring interrupt interrupt 5000 500 5000
     expect left-out-with-the-reason "$(grep -c '"reason".*io_uring_cmd is absent' /tmp/beside.result)" = 1 "in the result"
     return 0
 fi
@@ -20,7 +20,7 @@ iops() { awk -F': ' 'index($0, "\"iops\":") { here = 1 } here && /"median"/ { pr
 benched both "$RAW" --engine io_uring,io_uring_cmd --method interrupt,poll --depth 1 || return 0
 expect says-where "$(grep -c "NVMe commands go to /dev/$ng, the character device of /dev/$RAW" /tmp/both.json)" = 1 "on stderr"
 expect proves-where "$(grep -c "\"through\": \"/dev/$ng, past the block layer\"" /tmp/both.result)" = 2 "in both points"
-expect_mode interrupts both io_uring_cmd interrupt interrupt 5000 200 5000
+expect_mode_in_three interrupts both io_uring_cmd interrupt interrupt 5000 500 5000
 expect_mode polls both io_uring_cmd poll 'poll (iopoll)' 1 0 100
 expect_mode block-device-too both io_uring poll 'poll (iopoll)' 1 0 100
 

@@ -8,8 +8,41 @@ if ! kernel_at_least 5.19; then
     echo 0 >"$queue/io_poll"
     echo 25 >"$queue/io_poll_delay"
 fi
-run runs 0 /tmp/tune.out q2c tune "/dev/$RAW" --seconds 0.3 --trials 1 --out /tmp/tune || return 0
-folder=$(echo /tmp/tune/*-tune)
+
+# Whether a method had as many interrupts as its name implies.
+mode_holds() { # ASKED, WAS, I/OS, INTERRUPTS
+    [ "$3" -gt 0 ] || return 1
+    case $1 in
+        interrupt) [ "$2" = interrupt ] && [ "$4" -ge $(($3 * 8 / 10)) ] ;;
+        *) case $2 in
+            *"(ring)"*) [ "$4" -ge $(($3 * 8 / 10)) ] ;;
+            *) [ "$4" -le $(($3 / 100)) ] ;;
+        esac ;;
+    esac
+}
+
+# Calls CHECK for each mode of a result: asked, was, I/Os, interrupts, switches per I/O. Ends with
+# the first that fails.
+each_mode() { # CHECK
+    while IFS="$(printf '\t')" read -r asked was ios irqs switches _; do
+        "$1" "$asked" "$was" "$ios" "$irqs" "$switches" || return 1
+    done </tmp/tune.modes
+}
+tell_mode() {
+    mode_holds "$@"
+    expect "mode-${1%%:*}" $? = 0 "$2; $3 I/Os, $4 interrupts, $5 switches per I/O; run $tries of 3"
+}
+
+# On a busy host the emulated device does few I/Os, and the interrupts of fast successive
+# completions coalesce. The run is repeated until every mode of one run holds.
+tries=0
+until [ $tries = 3 ]; do
+    tries=$((tries + 1))
+    run runs 0 /tmp/tune.out q2c tune "/dev/$RAW" --seconds 0.3 --trials 1 --out "/tmp/tune-$tries" || return 0
+    folder=$(echo "/tmp/tune-$tries"/*-tune)
+    modes "$folder/result.json" >/tmp/tune.modes
+    if each_mode mode_holds; then break; fi
+done
 pass runs "$(ls "$folder" | tr '\n' ' ')"
 sed -n '/method and policy/,$p' /tmp/tune.out
 
@@ -19,22 +52,11 @@ q2c trace info "$folder/trace-4096.parquet" >/tmp/info 2>&1
 expect clock "$(grep -c CLOCK_MONOTONIC /tmp/info)" = 1 "$(grep -i clock /tmp/info)"
 
 # "no ring flags", or the names of those that the kernel took.
-flags=$(modes "$folder/result.json" | cut -f 6 | sort -u)
+flags=$(cut -f 6 /tmp/tune.modes | sort -u)
 if kernel_at_least 6.1; then wanted=1; else wanted=0; fi
 expect defer-taskrun "$(echo "$flags" | grep -c DEFER_TASKRUN)" = $wanted "ring flags: $flags"
 
-# A method has as many interrupts as its name implies.
-modes "$folder/result.json" | while IFS="$(printf '\t')" read -r asked was ios irqs switches _; do
-    facts="$was; $ios I/Os, $irqs interrupts, $switches switches per I/O"
-    case $asked in
-        interrupt) [ "$was" = interrupt ] && [ "$irqs" -ge $((ios * 8 / 10)) ] ;;
-        *) case $was in
-            *"(ring)"*) [ "$irqs" -ge $((ios * 8 / 10)) ] ;;
-            *) [ "$irqs" -le $((ios / 100)) ] ;;
-        esac ;;
-    esac && [ "$ios" -gt 0 ]
-    expect "mode-${asked%%:*}" $? = 0 "$facts"
-done
+each_mode tell_mode
 
 # Checks the kernel's own hybrid polling, or the reason why it is left out.
 if kernel_at_least 5.19; then
@@ -46,7 +68,7 @@ else
     expect no-journal-is-left "$(ls /var/lib/q2c/restore | grep -c jsonl)" = 0 "$(ls /var/lib/q2c/restore | tr '\n' ' ')"
     echo 1 >"$queue/io_poll"
     echo -1 >"$queue/io_poll_delay"
-    was=$(modes "$folder/result.json" | awk -F'\t' '$1 == "hybrid-kernel" { print $2 }')
+    was=$(awk -F'\t' '$1 == "hybrid-kernel" { print $2 }' /tmp/tune.modes)
     expect hybrid-kernel-sleeps "$(echo "$was" | grep -c '^hybrid-kernel (call)')" = 1 "$was"
     # The text is "N of M seen by a probe". N is most of M once the kernel has a mean.
     seen=$(grep -c '"I/Os that slept": "[1-9][0-9]* of [1-9][0-9]* seen by a probe"' "$folder/result.json")

@@ -13,8 +13,8 @@ pub(crate) type Figures = [f64; FIGURES];
 pub(crate) struct Observed {
     /// Index of the simulated cell that the trial belongs to.
     pub cell: usize,
-    /// Index of the correction that the prediction was made with, among those given to [`fit`].
-    pub given: usize,
+    /// Index of the correction that the prediction was made with, among those of [`fit`].
+    pub correction: usize,
     /// Measured figures less predicted ones.
     pub off: Figures,
     /// Standard deviations of the noise in `off`.
@@ -23,7 +23,7 @@ pub(crate) struct Observed {
 
 /// A correction and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Fitted {
+pub(crate) struct FittedCorrection {
     pub correction: Correction,
     /// Lower triangle of the Cholesky decomposition of the terms' covariance: the covariance is
     /// this matrix times its transpose.
@@ -33,9 +33,9 @@ pub(crate) struct Fitted {
     pub form_sd: f64,
 }
 
-impl Default for Fitted {
+impl Default for FittedCorrection {
     fn default() -> Self {
-        Fitted {
+        FittedCorrection {
             correction: Correction::default(),
             spread: triangle(diagonal(PRIOR.map(|sd| sd.powi(2)))),
             form_sd: FORM_SD,
@@ -58,16 +58,16 @@ const FORM_WEIGHT: f64 = 3.0;
 /// The smallest error of the model's form.
 const LEAST_FORM_SD: f64 = 0.003;
 
-/// Fits a correction to the trials. `given` holds the correction of each round so far; `simulate`
+/// Fits a correction to the trials. `corrections` holds that of each round so far; `simulate`
 /// returns the figures of every cell under a correction, and must use the same recordings and draws
 /// at each call.
 pub(crate) fn fit(
     observed: &[Observed],
-    given: &[Correction],
+    corrections: &[Correction],
     simulate: &dyn Fn(&Correction) -> Vec<Figures>,
-) -> Fitted {
-    let then: Vec<Vec<Figures>> = given.iter().map(simulate).collect();
-    let mut terms = given.last().copied().unwrap_or_default().terms();
+) -> FittedCorrection {
+    let then: Vec<Vec<Figures>> = corrections.iter().map(simulate).collect();
+    let mut terms = corrections.last().copied().unwrap_or_default().terms();
     let mut covariance = diagonal(PRIOR.map(|sd| sd.powi(2)));
     for _ in 0..STEPS {
         let now = simulate(&Correction::of(terms));
@@ -84,7 +84,7 @@ pub(crate) fn fit(
     }
     let correction = Correction::of(terms);
     let form_sd = form_sd(observed, &then, &simulate(&correction));
-    Fitted {
+    FittedCorrection {
         correction,
         spread: triangle(covariance),
         form_sd,
@@ -97,7 +97,7 @@ fn form_sd(observed: &[Observed], then: &[Vec<Figures>], now: &[Figures]) -> f64
     let (mut sum, mut weight) = (FORM_WEIGHT * FORM_SD.powi(2), FORM_WEIGHT);
     for (cell, figures) in now.iter().enumerate() {
         let trials = observed.iter().filter(|seen| seen.cell == cell);
-        let left = |seen: &Observed| seen.off[0] - (figures[0] - then[seen.given][cell][0]);
+        let left = |seen: &Observed| seen.off[0] - (figures[0] - then[seen.correction][cell][0]);
         let (lefts, noise): (Vec<f64>, Vec<f64>) =
             trials.map(|seen| (left(seen), seen.sd[0].powi(2))).unzip();
         let count = lefts.len() as f64;
@@ -174,7 +174,7 @@ fn normal_equations(
     for seen in observed {
         let slope = &slopes[seen.cell];
         for f in 0..FIGURES {
-            let explained = now[seen.cell][f] - then[seen.given][seen.cell][f];
+            let explained = now[seen.cell][f] - then[seen.correction][seen.cell][f];
             let left = seen.off[f] - explained;
             let weight = (OUTLIER * seen.sd[f] / left.abs()).min(1.0) / seen.sd[f].powi(2);
             for i in 0..TERMS {
@@ -240,7 +240,7 @@ mod tests {
         let observed: Vec<Observed> = (0..5)
             .map(|cell| Observed {
                 cell,
-                given: 0,
+                correction: 0,
                 off: std::array::from_fn(|f| all[cell][f] - nothing[cell][f]),
                 sd: [1e-4; FIGURES],
             })
@@ -253,7 +253,7 @@ mod tests {
         let right: Vec<Observed> = observed
             .iter()
             .map(|seen| Observed {
-                given: 1,
+                correction: 1,
                 off: [0.0; FIGURES],
                 ..seen.clone()
             })
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn without_trials_nothing_is_corrected() {
         let found = fit(&[], &[Correction::default()], &|_| Vec::new());
-        assert_eq!(found, Fitted::default());
+        assert_eq!(found, FittedCorrection::default());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! [`decide`] turns the trials into a verdict. No part of this crate touches a device: its caller
 //! runs the trials.
 
+mod assessment;
 mod candidates;
 mod correction;
 mod decide;

@@ -3,7 +3,7 @@
 
 use crate::correction::{Correction, TERMS};
 use crate::evidence::Estimate;
-use crate::fit::Fitted;
+use crate::fit::FittedCorrection;
 use crate::goal::Goal;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
@@ -95,7 +95,7 @@ struct Draw {
 }
 
 /// Simulates every rule of the grid.
-pub(crate) fn outlooks(setting: &Setting, fitted: &Fitted, goal: &Goal) -> Vec<Outlook> {
+pub(crate) fn outlooks(setting: &Setting, fitted: &FittedCorrection, goal: &Goal) -> Vec<Outlook> {
     let grid = grid(setting);
     let lanes = setting.recordings.first().map_or(0, Vec::len);
     let count = match lanes {
@@ -107,7 +107,7 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &Fitted, goal: &Goal) -> Vec<O
     let draws: Vec<Draw> = (0..count)
         .map(|n| draw(setting, fitted, &grid, n, &mut rng))
         .collect();
-    let worth: Vec<f64> = (0..grid.policies.len())
+    let values: Vec<f64> = (0..grid.policies.len())
         .map(|i| over(&draws, |d| utility(d, i, goal)))
         .collect();
     let form_sd = fitted.form_sd;
@@ -120,12 +120,18 @@ pub(crate) fn outlooks(setting: &Setting, fitted: &Fitted, goal: &Goal) -> Vec<O
         sleep_ns: over(&draws, |d| d.cells[i].gives.rates.effective_sleep_ns),
         miss_rate: over(&draws, |d| d.cells[i].gives.rates.miss_rate),
         value: over(&draws, |d| value(d, i, goal)),
-        robust: with_neighbours(&grid.policies, i, &worth),
+        robust: with_neighbours(&grid.policies, i, &values),
     };
     grid.policies.iter().enumerate().map(of).collect()
 }
 
-fn draw(setting: &Setting, fitted: &Fitted, grid: &Grid, n: usize, rng: &mut Rng) -> Draw {
+fn draw(
+    setting: &Setting,
+    fitted: &FittedCorrection,
+    grid: &Grid,
+    n: usize,
+    rng: &mut Rng,
+) -> Draw {
     // The newest recording comes first, so that the first draws show what the device does now.
     let count = setting.recordings.len();
     let recording = &setting.recordings[count - 1 - n % count];
@@ -197,10 +203,10 @@ fn utility(draw: &Draw, i: usize, goal: &Goal) -> f64 {
     }
 }
 
-fn with_neighbours(policies: &[PolicySpec], i: usize, worth: &[f64]) -> f64 {
-    let beside = sensitivity(policies, i, |n| worth[n]);
-    let sum: f64 = beside.iter().map(|n| worth[n.cell]).sum();
-    (OWN_WEIGHT * worth[i] + sum) / (OWN_WEIGHT + beside.len() as f64)
+fn with_neighbours(policies: &[PolicySpec], i: usize, values: &[f64]) -> f64 {
+    let beside = sensitivity(policies, i, |n| values[n]);
+    let sum: f64 = beside.iter().map(|n| values[n.cell]).sum();
+    (OWN_WEIGHT * values[i] + sum) / (OWN_WEIGHT + beside.len() as f64)
 }
 
 /// The mean over the draws.

@@ -4,7 +4,7 @@ use crate::candidates::{Role, candidates};
 use crate::correction::Correction;
 use crate::decide::{Contender, Decision, decide};
 use crate::evidence::{Noise, Trial};
-use crate::fit::{Figures, Fitted, Observed, fit};
+use crate::fit::{Figures, FittedCorrection, Observed, fit};
 use crate::goal::{Goal, WORTH};
 use crate::outlook::{Outlook, Setting, outlooks};
 use crate::predict::predict;
@@ -39,7 +39,7 @@ pub struct Order {
     pub trials: u32,
 }
 
-struct Tried {
+struct TriedMethod {
     method: LaneMethod,
     role: Role,
     trials: Vec<Trial>,
@@ -48,18 +48,18 @@ struct Tried {
 /// Decides which methods are tried, and which one has won, for one block size.
 ///
 /// The caller repeats for each round: it calls [`Referee::next`] for the orders, runs the trials
-/// with predictions by [`Referee::cost`], gives each trial to [`Referee::take`], and gives a new
-/// polled recording to [`Referee::hear`]. The rounds end when `next` returns no order. The referee
-/// is deterministic: the same recordings and trials give the same orders, so that a run can be
-/// resumed.
+/// with predictions by [`Referee::cost`], gives each trial to [`Referee::add_trial`], and gives a
+/// new polled recording to [`Referee::add_recording`]. The rounds end when `next` returns no order.
+/// The referee is deterministic: the same recordings and trials give the same orders, so that a run
+/// can be resumed.
 pub struct Referee {
     subject: Subject,
     /// All methods that were ordered so far, in the order of their first order.
-    tried: Vec<Tried>,
+    tried: Vec<TriedMethod>,
     /// The correction with which each round was predicted. Its length is the number of rounds that
     /// were planned.
-    given: Vec<Correction>,
-    fitted: Fitted,
+    corrections: Vec<Correction>,
+    fitted: FittedCorrection,
     outlooks: Vec<Outlook>,
     /// Trials taken, those that cannot be compared included.
     spent: u32,
@@ -97,15 +97,15 @@ impl Referee {
         Referee {
             subject,
             tried: Vec::new(),
-            given: Vec::new(),
-            fitted: Fitted::default(),
+            corrections: Vec::new(),
+            fitted: FittedCorrection::default(),
             outlooks: Vec::new(),
             spent: 0,
         }
     }
 
     /// Adds a polled recording that was made since the last round: one [`Recording`] per lane.
-    pub fn hear(&mut self, recording: Vec<Recording>) {
+    pub fn add_recording(&mut self, recording: Vec<Recording>) {
         self.subject.setting.recordings.push(recording);
     }
 
@@ -113,7 +113,7 @@ impl Referee {
     /// or when no trial is left to spend.
     pub fn next(&mut self, most: u32) -> Vec<Order> {
         self.learn();
-        let orders = match self.given.len() {
+        let orders = match self.corrections.len() {
             0 => self.opening(),
             _ => self.further(most),
         };
@@ -126,7 +126,7 @@ impl Referee {
             }
         }
         if !kept.is_empty() {
-            self.given.push(self.fitted.correction);
+            self.corrections.push(self.fitted.correction);
         }
         for order in &kept {
             self.enter(order);
@@ -136,7 +136,7 @@ impl Referee {
 
     /// Takes the figures of one trial of a method that was ordered. A trial that cannot be compared
     /// counts as spent and is not used otherwise.
-    pub fn take(&mut self, method: &LaneMethod, trial: Trial) {
+    pub fn add_trial(&mut self, method: &LaneMethod, trial: Trial) {
         self.spent += 1;
         let ordered = trial.is_whole() && trial.round <= self.round();
         let tried = self.tried.iter_mut().find(|t| t.method == *method);
@@ -148,7 +148,7 @@ impl Referee {
     /// The round that was planned last, from 0.
     #[must_use]
     pub fn round(&self) -> u32 {
-        self.given.len().saturating_sub(1) as u32
+        self.corrections.len().saturating_sub(1) as u32
     }
 
     /// Number of trials taken so far, those that cannot be compared included.
@@ -208,7 +208,7 @@ impl Referee {
 
     fn enter(&mut self, order: &Order) {
         if self.tried.iter().all(|t| t.method != order.method) {
-            self.tried.push(Tried {
+            self.tried.push(TriedMethod {
                 method: order.method.clone(),
                 role: order.role,
                 trials: Vec::new(),
@@ -222,7 +222,7 @@ impl Referee {
             let known = self.outlooks.iter().find(|o| o.policy == *policy)?;
             Some((known.iops, known.per_core))
         };
-        let of = |tried: &Tried| Contender {
+        let of = |tried: &TriedMethod| Contender {
             method: tried.method.clone(),
             trials: tried.trials.clone(),
             belief: belief(&tried.method),
@@ -276,10 +276,10 @@ impl Referee {
         }
     }
 
-    fn fit(&self) -> Fitted {
+    fn fit(&self) -> FittedCorrection {
         let (cells, observed) = self.observed();
         let Some(recording) = self.subject.setting.recordings.last() else {
-            return Fitted::default();
+            return FittedCorrection::default();
         };
         let simulate = |correction: &Correction| -> Vec<Figures> {
             let cost = self.corrected(correction);
@@ -301,8 +301,8 @@ impl Referee {
             cells.par_iter().map(figures).collect()
         };
         match observed.is_empty() {
-            true => Fitted::default(),
-            false => fit(&observed, &self.given, &simulate),
+            true => FittedCorrection::default(),
+            false => fit(&observed, &self.corrections, &simulate),
         }
     }
 
@@ -322,11 +322,10 @@ impl Referee {
                     (trial.rates.cpu_pct - predicted.cpu_pct) / 100.0,
                     trial.rates.miss_rate - predicted.miss_rate,
                 ];
-                let given = trial.round as usize;
                 let finite = off.iter().all(|o| o.is_finite());
                 finite.then_some(Observed {
                     cell,
-                    given,
+                    correction: trial.round as usize,
                     off,
                     sd,
                 })
@@ -383,7 +382,7 @@ impl Referee {
     }
 
     fn further(&self, most: u32) -> Vec<Order> {
-        let round = self.given.len();
+        let round = self.corrections.len();
         let (trials, methods) = match round < SINGLE_ROUNDS {
             true => (1, AGAIN),
             false => (2, FOCUS),

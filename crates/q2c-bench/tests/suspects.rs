@@ -3,19 +3,11 @@
 use q2c_bench::suspects::{Ceiling, Evidence, Site, Suspects, Tags, suspects};
 use q2c_host::topology::Border;
 use q2c_stats::scaling::{Point, Shape};
+use q2c_testkit::SPDK_3097;
 
 /// The curve of SPDK issue 3097: its peak is at 10 jobs, its collapse and its knee at 14.
 fn fallen() -> Shape {
-    let curve = [
-        (1, 2.08),
-        (2, 4.37),
-        (6, 12.06),
-        (10, 17.78),
-        (14, 7.42),
-        (18, 5.61),
-        (22, 6.84),
-    ];
-    shape(&curve)
+    shape(&SPDK_3097)
 }
 
 fn shape(curve: &[(u32, f64)]) -> Shape {

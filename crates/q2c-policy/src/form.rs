@@ -26,7 +26,7 @@ pub enum Form {
 
 /// The statistic of a window that a windowed rule uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Statistic {
+pub enum WindowStatistic {
     /// The mean observed time, [`Window::mean`].
     Mean,
     /// The shortest observed time, [`Window::min`].
@@ -37,7 +37,7 @@ pub enum Statistic {
 #[derive(Clone, Copy, Debug)]
 pub struct WindowForm {
     /// The statistic whose share is slept.
-    pub statistic: Statistic,
+    pub statistic: WindowStatistic,
     /// Length of a window, at least 1 ns.
     pub period: Nanos,
     pub(crate) share: Share,
@@ -62,8 +62,8 @@ impl WindowForm {
     #[must_use]
     pub fn sleep_after(&self, window: &Window) -> Nanos {
         self.sleep(match self.statistic {
-            Statistic::Mean => window.mean(),
-            Statistic::Min => window.min,
+            WindowStatistic::Mean => window.mean(),
+            WindowStatistic::Min => window.min,
         })
     }
 }

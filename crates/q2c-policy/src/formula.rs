@@ -15,7 +15,7 @@ mod written;
 
 pub use error::FormulaError;
 pub use statistic::Statistic;
-pub use written::Tally;
+pub use written::FormulaCounts;
 
 pub(crate) use error::Mistake;
 pub(crate) use written::Written;

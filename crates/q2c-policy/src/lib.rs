@@ -47,7 +47,7 @@ mod spec;
 pub mod windowed;
 
 pub use bucket::{BUCKETS, bucket_of};
-pub use formula::{Answer, Formula, FormulaError, Statistic, Tally};
+pub use formula::{Answer, Formula, FormulaCounts, FormulaError, Statistic};
 pub use method::{KernelSleep, LaneMethod, Method, ParseMethodError, Wait};
 pub use registry::{Kind, Param, RULES, Rule, Scope, find, help};
 pub use spec::{Family, FamilyError, PolicySpec, SpecError, SpecErrorKind};

@@ -59,7 +59,7 @@ pub enum Method {
 pub enum KernelSleep {
     /// The kernel: half the mean of the last 100 ms (`io_poll_delay` is 0).
     Own,
-    /// A fixed sleep in whole microseconds, 1 or more.
+    /// A fixed sleep in whole microseconds, from 1 to [`KernelSleep::LONGEST_US`].
     Fixed(u32),
     /// A daemon writes what this rule says, again and again.
     Steered(PolicySpec),

@@ -9,7 +9,7 @@ pub use error::{SpecError, SpecErrorKind};
 pub use range::{Family, FamilyError};
 
 use crate::form::Form;
-use crate::formula::{Formula, Tally, Written};
+use crate::formula::{Formula, FormulaCounts, Written};
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Lane, rules, shared};
 use q2c_model::{CpuId, Nanos};
@@ -78,7 +78,7 @@ impl PolicySpec {
     /// The counts of the formula's results so far, over the lanes of this specification and of its
     /// clones; `None` for a rule without a formula.
     #[must_use]
-    pub fn tally(&self) -> Option<Tally> {
+    pub fn tally(&self) -> Option<FormulaCounts> {
         self.written.as_ref().map(Written::tally)
     }
 

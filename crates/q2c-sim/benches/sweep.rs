@@ -140,7 +140,7 @@ fn pas() -> Vec<PolicySpec> {
     rules((0..CONFIGURATIONS).map(step).map(text))
 }
 
-struct Case<'a> {
+struct SweepCase<'a> {
     name: &'static str,
     trace: &'a Recording,
     policies: &'a [PolicySpec],
@@ -148,7 +148,7 @@ struct Case<'a> {
     percentiles: bool,
 }
 
-impl Case<'_> {
+impl SweepCase<'_> {
     /// Runs one pass; returns its seconds and the mean miss rate.
     fn run(&self) -> (f64, f64) {
         assert_eq!(
@@ -174,7 +174,7 @@ impl Case<'_> {
     }
 }
 
-fn report(case: &Case<'_>, runs: &[(f64, f64)]) {
+fn report(case: &SweepCase<'_>, runs: &[(f64, f64)]) {
     let mut seconds: Vec<f64> = runs.iter().map(|run| run.0).collect();
     seconds.sort_by(f64::total_cmp);
     let rate = |s: f64| (IOS * CONFIGURATIONS) as f64 / s / 1e9;
@@ -199,7 +199,7 @@ fn main() {
     let (one, sixteen) = (recording(1), recording(16));
     let (windowed, long, pas) = (windowed(STANDARD), windowed(LONG), pas());
     let (constant, calibrated) = (constant(), calibrated());
-    let case = |name, trace, policies, cost, percentiles| Case {
+    let case = |name, trace, policies, cost, percentiles| SweepCase {
         name,
         trace,
         policies,
@@ -228,8 +228,8 @@ fn main() {
             true,
         ),
     ];
-    let wanted = |case: &&Case<'_>| args.get(1).is_none_or(|name| case.name.contains(name));
-    let all: Vec<&Case<'_>> = all.iter().filter(wanted).collect();
+    let wanted = |case: &&SweepCase<'_>| args.get(1).is_none_or(|name| case.name.contains(name));
+    let all: Vec<&SweepCase<'_>> = all.iter().filter(wanted).collect();
     let mut runs = vec![Vec::new(); all.len()];
     for _ in 0..rounds {
         for (case, runs) in all.iter().zip(&mut runs) {

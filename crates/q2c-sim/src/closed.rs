@@ -2,7 +2,7 @@
 //! after the completion was observed; in an open loop it comes when it came in the recording.
 
 use crate::outcome::{Outcome, Tally};
-use crate::recording::{Columns, Recording, unpack};
+use crate::recording::{Recording, RecordingColumns, unpack};
 use crate::waiting::Waiting;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::{Decision, Io, Outcome as Seen, Token, Wait};
@@ -82,8 +82,8 @@ pub fn simulate_with(
     if lanes.is_empty() || lanes.iter().any(takes_no_time) {
         return Outcome::default();
     }
-    let lanes: Vec<Columns<'_>> = lanes.iter().map(Recording::columns).collect();
-    let mut machine = Machine::new(cost, waiting, drive, lanes.len());
+    let lanes: Vec<RecordingColumns<'_>> = lanes.iter().map(Recording::columns).collect();
+    let mut machine = SimulatedMachine::new(cost, waiting, drive, lanes.len());
     let mut clocks: Vec<LaneClock> = lanes.iter().map(LaneClock::new).collect();
     let once = drive.measure == Drive::ONE_PASS;
     let end = match once {
@@ -145,12 +145,12 @@ struct LaneClock {
     event: f64,
     /// Index of the current I/O in the recording.
     io: usize,
-    flight: Option<Flight>,
+    flight: Option<IoInFlight>,
 }
 
 /// An I/O between submission and completion, with what the rule is told at the completion.
 #[derive(Clone, Copy)]
-struct Flight {
+struct IoInFlight {
     io: Io,
     token: Token,
     seen: Seen,
@@ -158,7 +158,7 @@ struct Flight {
 }
 
 impl LaneClock {
-    fn new(recording: &Columns<'_>) -> Self {
+    fn new(recording: &RecordingColumns<'_>) -> Self {
         LaneClock {
             due: 0.0,
             start: 0.0,
@@ -168,7 +168,7 @@ impl LaneClock {
         }
     }
 
-    fn submit_next(&mut self, recording: &Columns<'_>, gap: f64, arrival: Arrival) {
+    fn submit_next(&mut self, recording: &RecordingColumns<'_>, gap: f64, arrival: Arrival) {
         let took = f64::from(recording.submit[self.io]) + f64::from(recording.wait[self.io]) + gap;
         self.io += 1;
         if self.io == recording.wait.len() {
@@ -200,7 +200,7 @@ fn earliest(clocks: &[LaneClock]) -> usize {
 
 /// How one I/O ends after its submission, all times in ns.
 #[derive(Clone, Copy, Default)]
-struct Fate {
+struct IoEnd {
     observed: f64,
     cpu: f64,
     other_cpu: f64,
@@ -240,7 +240,7 @@ impl SleepCosts {
 
 /// The simulated machine: the method, the cost model with its draws, and the sums of the counted
 /// I/Os.
-struct Machine<'a> {
+struct SimulatedMachine<'a> {
     cost: &'a CostModel,
     waiting: Waiting,
     warm_up: f64,
@@ -252,7 +252,7 @@ struct Machine<'a> {
     tally: Tally,
 }
 
-impl<'a> Machine<'a> {
+impl<'a> SimulatedMachine<'a> {
     fn new(cost: &'a CostModel, waiting: Waiting, drive: Drive, lanes: usize) -> Self {
         if let Waiting::Lanes(waits) = &waiting {
             assert!(
@@ -261,7 +261,7 @@ impl<'a> Machine<'a> {
                 waits.len()
             );
         }
-        Machine {
+        SimulatedMachine {
             cost,
             waiting,
             warm_up: drive.warm_up.0 as f64,
@@ -277,10 +277,10 @@ impl<'a> Machine<'a> {
     fn one(
         &mut self,
         lane: usize,
-        recording: &Columns<'_>,
+        recording: &RecordingColumns<'_>,
         clock: &mut LaneClock,
         arrival: Arrival,
-    ) -> Flight {
+    ) -> IoInFlight {
         let i = clock.io;
         let io = unpack(recording.ios[i]);
         let latency = f64::from(recording.wait[i]);
@@ -288,7 +288,7 @@ impl<'a> Machine<'a> {
         let draw = self.draws.of(self.count);
         self.count += 1;
         let mut token = Token::default();
-        let fate = match self.waiting.of_lane(lane) {
+        let end = match self.waiting.of_lane(lane) {
             Some(Wait::Poll) => polled(self.cost, latency),
             Some(Wait::Interrupt) => interrupted(self.cost, submit, latency),
             None => oracle(self.cost, latency, draw),
@@ -317,40 +317,40 @@ impl<'a> Machine<'a> {
             };
             let waited = (clock.start - clock.due).max(0.0);
             self.tally
-                .latency((submit + fate.observed) as f32 + waited as f32);
-            self.count_in(fate, submit, latency, loops);
+                .latency((submit + end.observed) as f32 + waited as f32);
+            self.count_in(end, submit, latency, loops);
         }
-        clock.event = clock.start + submit + fate.observed;
-        Flight {
+        clock.event = clock.start + submit + end.observed;
+        IoInFlight {
             io,
             token,
             seen: Seen {
-                observed: Nanos(fate.observed as u64),
-                missed: fate.missed,
+                observed: Nanos(end.observed as u64),
+                missed: end.missed,
             },
             gap,
         }
     }
 
-    fn complete(&mut self, lane: usize, flight: Flight, now: f64) {
+    fn complete(&mut self, lane: usize, flight: IoInFlight, now: f64) {
         if let Some(Wait::Hybrid(rule)) = self.waiting.of_lane(lane) {
-            let Flight {
+            let IoInFlight {
                 io, token, seen, ..
             } = flight;
             rule.complete(io, token, seen, Nanos(now as u64));
         }
     }
 
-    fn count_in(&mut self, fate: Fate, submit: f64, latency: f64, gap: f64) {
+    fn count_in(&mut self, end: IoEnd, submit: f64, latency: f64, gap: f64) {
         let tally = &mut self.tally;
-        tally.misses += u64::from(fate.missed);
-        tally.asked += fate.asked;
+        tally.misses += u64::from(end.missed);
+        tally.asked += end.asked;
         // A sleep too short to leave the CPU cannot cost more CPU than it lasts.
-        tally.cpu += submit + fate.cpu.min(fate.observed) + gap;
-        tally.other_cpu += fate.other_cpu;
+        tally.cpu += submit + end.cpu.min(end.observed) + gap;
+        tally.other_cpu += end.other_cpu;
         tally.device += latency;
-        tally.polled += fate.polled;
-        tally.late += (fate.observed - latency).max(0.0);
+        tally.polled += end.polled;
+        tally.late += (end.observed - latency).max(0.0);
     }
 }
 
@@ -388,59 +388,59 @@ fn in_blocks(measured: &[f64], rng: &mut Rng) -> Vec<f64> {
     drawn
 }
 
-fn polled(cost: &CostModel, latency: f64) -> Fate {
-    Fate {
+fn polled(cost: &CostModel, latency: f64) -> IoEnd {
+    IoEnd {
         observed: latency,
         cpu: latency,
         other_cpu: cost.other_cpu_poll_ns,
         polled: latency,
-        ..Fate::default()
+        ..IoEnd::default()
     }
 }
 
 /// The cost model has the CPU of an interrupt-driven I/O with its submission; the caller adds the
 /// submission, so it is taken off here.
-fn interrupted(cost: &CostModel, submit: f64, latency: f64) -> Fate {
-    Fate {
+fn interrupted(cost: &CostModel, submit: f64, latency: f64) -> IoEnd {
+    IoEnd {
         observed: latency + cost.interrupt_latency_ns,
         cpu: cost.interrupt_cpu_ns - submit,
         other_cpu: cost.other_cpu_interrupt_ns,
-        ..Fate::default()
+        ..IoEnd::default()
     }
 }
 
-fn slept(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -> Fate {
+fn slept(cost: &CostModel, sleep: &SleepCosts, latency: f64, draw: (f64, f64)) -> IoEnd {
     // A gain that was measured on longer latencies does not turn a short one negative.
     let latency = (latency + sleep.added_latency).max(0.0);
     let (least, most) = sleep.bounds;
     let wake = sleep.asked + (sleep.base + sleep.spread * draw.0).min(most).max(least);
-    let fate = Fate {
+    let end = IoEnd {
         asked: sleep.asked,
         other_cpu: cost.other_cpu_sleep_ns,
-        ..Fate::default()
+        ..IoEnd::default()
     };
     if latency - cost.hit_lead_ns > wake {
         let polled = latency - wake;
-        return Fate {
+        return IoEnd {
             observed: latency,
             cpu: sleep.cpu_clear + polled,
             polled,
-            ..fate
+            ..end
         };
     }
     let wake = sleep.asked + cost.wake_hit.at(sleep.asked - latency, draw.1);
     let observed = wake.max(latency) + cost.reap_hit_ns;
-    Fate {
+    IoEnd {
         observed,
         cpu: sleep.cpu_hit,
         missed: true,
-        ..fate
+        ..end
     }
 }
 
 /// Wakes just before the completion, if the CPU that is saved is more than the sleep costs; else
 /// polls.
-fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> Fate {
+fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> IoEnd {
     let mut asked = latency;
     // The delay depends on the sleep's length, and the length on the delay: a few rounds are
     // enough.
@@ -453,7 +453,7 @@ fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> Fate {
     let sleep = SleepCosts::of(cost, asked);
     // The bound does not pay the latency that a sleep adds: a shorter sleep might not have added
     // it.
-    let fate = slept(
+    let end = slept(
         cost,
         &SleepCosts {
             added_latency: 0.0,
@@ -462,9 +462,9 @@ fn oracle(cost: &CostModel, latency: f64, draw: (f64, f64)) -> Fate {
         latency,
         draw,
     );
-    if fate.missed || fate.cpu >= latency {
+    if end.missed || end.cpu >= latency {
         polled(cost, latency)
     } else {
-        fate
+        end
     }
 }

@@ -10,10 +10,10 @@ pub type Kept<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
 /// One value per I/O, either in memory of its own or [`Kept`] elsewhere and read there. A change of
 /// kept values copies them into memory first.
 #[derive(Clone)]
-pub struct Column<T>(Place<T>);
+pub struct Column<T>(Storage<T>);
 
 #[derive(Clone)]
-enum Place<T> {
+enum Storage<T> {
     Own(Vec<T>),
     Kept(Kept<T>),
 }
@@ -37,31 +37,31 @@ impl<T: Copy> Column<T> {
     }
 
     fn own(&mut self) -> &mut Vec<T> {
-        if let Place::Kept(values) = &self.0 {
-            self.0 = Place::Own((**values).as_ref().to_vec());
+        if let Storage::Kept(values) = &self.0 {
+            self.0 = Storage::Own((**values).as_ref().to_vec());
         }
         match &mut self.0 {
-            Place::Own(values) => values,
-            Place::Kept(_) => unreachable!("just copied"),
+            Storage::Own(values) => values,
+            Storage::Kept(_) => unreachable!("just copied"),
         }
     }
 }
 
 impl<T> Default for Column<T> {
     fn default() -> Self {
-        Column(Place::Own(Vec::new()))
+        Column(Storage::Own(Vec::new()))
     }
 }
 
 impl<T> From<Vec<T>> for Column<T> {
     fn from(values: Vec<T>) -> Self {
-        Column(Place::Own(values))
+        Column(Storage::Own(values))
     }
 }
 
 impl<T> From<Kept<T>> for Column<T> {
     fn from(values: Kept<T>) -> Self {
-        Column(Place::Kept(values))
+        Column(Storage::Kept(values))
     }
 }
 
@@ -70,8 +70,8 @@ impl<T> Deref for Column<T> {
 
     fn deref(&self) -> &[T] {
         match &self.0 {
-            Place::Own(values) => values,
-            Place::Kept(values) => (**values).as_ref(),
+            Storage::Own(values) => values,
+            Storage::Kept(values) => (**values).as_ref(),
         }
     }
 }

@@ -50,7 +50,7 @@ pub fn unpack(word: Packed) -> Io {
 
 /// The columns of a recording as slices, so that the place of kept values is looked up once.
 #[derive(Clone, Copy)]
-pub(crate) struct Columns<'a> {
+pub(crate) struct RecordingColumns<'a> {
     pub ios: &'a [Packed],
     pub submit: &'a [f32],
     pub wait: &'a [f32],
@@ -120,8 +120,8 @@ impl Recording {
         self.gap.extend(&other.gap);
     }
 
-    pub(crate) fn columns(&self) -> Columns<'_> {
-        Columns {
+    pub(crate) fn columns(&self) -> RecordingColumns<'_> {
+        RecordingColumns {
             ios: &self.ios,
             submit: &self.submit,
             wait: &self.wait,

@@ -35,11 +35,11 @@ pub fn timeline(
 ) -> Vec<Moment> {
     let part = lane.first(most);
     let log = Arc::new(Mutex::new(Vec::with_capacity(part.len())));
-    let told = Told {
+    let logged = LoggedLane {
         rule,
         log: Arc::clone(&log),
     };
-    let rules = Waiting::rules(vec![Box::new(told)]);
+    let rules = Waiting::rules(vec![Box::new(logged)]);
     let latencies = part.wait.clone();
     let _ = simulate_with(arrival, &[part], cost, rules, Drive::once(seed));
     let moments = std::mem::take(&mut *log.lock().expect("the simulation is over"));
@@ -55,12 +55,12 @@ pub fn timeline(
 }
 
 /// A rule's lane that logs every decision and outcome.
-struct Told {
+struct LoggedLane {
     rule: Box<dyn Lane>,
     log: Arc<Mutex<Vec<Moment>>>,
 }
 
-impl Lane for Told {
+impl Lane for LoggedLane {
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
         let (decision, token) = self.rule.decide(io, now);
         let asked = match decision {

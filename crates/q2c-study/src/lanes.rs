@@ -39,9 +39,9 @@ pub trait LaneFile {
 }
 
 /// The lanes read so far. When the I/Os in memory exceed `most`, they are moved to the files. Once
-/// a file exists, [`Lanes::finish`] moves the rest too, so that a trace is either in memory or in
-/// files.
-pub(super) struct Lanes {
+/// a file exists, [`RecordedLanes::finish`] moves the rest too, so that a trace is either in memory
+/// or in files.
+pub(super) struct RecordedLanes {
     read: Recordings,
     /// Most I/Os in memory.
     most: usize,
@@ -51,9 +51,9 @@ pub(super) struct Lanes {
     spilled: u64,
 }
 
-impl Lanes {
+impl RecordedLanes {
     pub fn new(holding: &Holding) -> Self {
-        Lanes {
+        RecordedLanes {
             read: Recordings::default(),
             most: usize::try_from(holding.memory.0 / EACH).unwrap_or(usize::MAX),
             holding: holding.clone(),
@@ -72,7 +72,7 @@ impl Lanes {
     }
 
     fn spill(&mut self, all: bool) -> io::Result<()> {
-        let Lanes {
+        let RecordedLanes {
             read,
             holding,
             files,
@@ -163,7 +163,7 @@ mod tests {
 
     fn read(memory: u64) -> (Vec<Recording>, Bytes) {
         let records: Vec<IoRecord> = (0..1_000).map(record).collect();
-        let mut lanes = Lanes::new(&holding(memory, "somewhere"));
+        let mut lanes = RecordedLanes::new(&holding(memory, "somewhere"));
         records
             .chunks(64)
             .for_each(|some| lanes.take(some).unwrap());
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_made() {
-        let mut lanes = Lanes::new(&holding(0, ""));
+        let mut lanes = RecordedLanes::new(&holding(0, ""));
         let failed = lanes.take(&[record(0), record(3)]);
         assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::NotFound);
     }

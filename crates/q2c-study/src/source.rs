@@ -1,6 +1,6 @@
 //! Reads traces for simulation: q2c's own, or any recording that can be imported.
 
-use super::lanes::{Holding, Lanes};
+use super::lanes::{Holding, RecordedLanes};
 use q2c_model::{Bytes, IoRecord, Nanos, Op};
 use q2c_result::sweep::SweepInput;
 use q2c_sim::{Recording, RecordingError};
@@ -89,7 +89,7 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
     };
     let input = Input::recognise(path, options.format.as_deref())?;
     let mut taken = Taken {
-        lanes: Lanes::new(&options.holding),
+        lanes: RecordedLanes::new(&options.holding),
         full: None,
         sizes: BTreeSet::new(),
         path,
@@ -157,7 +157,7 @@ fn go_on(path: &Path, stop: &AtomicBool) -> Result<(), SourceError> {
 /// The lanes and block sizes read so far. As a sink of an importer it refuses records once `stop`
 /// is raised or there is no room.
 struct Taken<'a> {
-    lanes: Lanes,
+    lanes: RecordedLanes,
     /// The error of the file that could not take more.
     full: Option<io::Error>,
     sizes: BTreeSet<Bytes>,

@@ -1,8 +1,20 @@
-//! Helpers for tests: counted skips, and the place of the shared sample data.
+//! Helpers for tests: counted skips, the place of the shared sample data, and a published curve.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// The scaling curve of SPDK issue 3097: jobs, one to a CPU, and million I/Os per second, single
+/// runs. Its peak is at 10 jobs; its collapse and its knee are at 14.
+pub const SPDK_3097: [(u32, f64); 7] = [
+    (1, 2.08),
+    (2, 4.37),
+    (6, 12.06),
+    (10, 17.78),
+    (14, 7.42),
+    (18, 5.61),
+    (22, 6.84),
+];
 
 /// Prints why `test` does not run here, and counts the skip: it adds a line to the file that
 /// `Q2C_SKIP_LOG` names. `make test` sums up that file, because cargo may capture what a test

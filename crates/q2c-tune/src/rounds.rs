@@ -114,7 +114,7 @@ fn hear_again(
     for case in cases.iter_mut().filter(|case| !case.done) {
         let name = format!("polled-{}-{}.parquet", case.bs.0, round + 1);
         let lanes = record::recording(tune, folder, case.bs, &name, seconds)?;
-        case.referee.hear(lanes);
+        case.referee.add_recording(lanes);
     }
     Ok(())
 }
@@ -227,7 +227,7 @@ impl Verified {
             let case = self.cases.iter_mut().find(|case| case.bs == spec.bs);
             if let (Some(case), Some(method)) = (case, spec.method.lane()) {
                 for outcome in runs.outcomes() {
-                    case.referee.take(method, outcome.evidence());
+                    case.referee.add_trial(method, outcome.evidence());
                 }
             }
             self.add(runs);

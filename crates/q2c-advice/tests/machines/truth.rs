@@ -187,11 +187,11 @@ pub fn refereed(seed: u64) -> Score {
         for order in orders {
             for _ in 0..order.trials {
                 let trial = machine.trial(&order.method, &cost, round);
-                referee.take(&order.method, trial);
+                referee.add_trial(&order.method, trial);
             }
         }
         let heard = machine.recording(0.5e9);
-        referee.hear(heard);
+        referee.add_recording(heard);
     }
     let decision = referee.decision();
     let tried: Vec<LaneMethod> = referee.tried().map(|(method, ..)| method.clone()).collect();

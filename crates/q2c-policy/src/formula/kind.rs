@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Whether a value is a comparison or a number, and the unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// True or false.
     Truth,
     /// The number 0, which is zero of any unit.
@@ -15,15 +15,15 @@ pub(super) enum Kind {
     Power(i32),
 }
 
-impl Kind {
-    pub(super) const NUMBER: Kind = Kind::Power(0);
-    pub(super) const TIME: Kind = Kind::Power(1);
+impl ValueKind {
+    pub(super) const NUMBER: ValueKind = ValueKind::Power(0);
+    pub(super) const TIME: ValueKind = ValueKind::Power(1);
 
     /// The common kind of two values that are added, compared or chosen from.
-    pub(super) fn alike(self, other: Kind) -> Result<Kind, FormulaError> {
+    pub(super) fn alike(self, other: ValueKind) -> Result<ValueKind, FormulaError> {
         match (self, other) {
-            (Kind::Zero, Kind::Power(_)) => Ok(other),
-            (Kind::Power(_), Kind::Zero) => Ok(self),
+            (ValueKind::Zero, ValueKind::Power(_)) => Ok(other),
+            (ValueKind::Power(_), ValueKind::Zero) => Ok(self),
             _ if self == other => Ok(self),
             _ => Err(FormulaError::Unlike {
                 expected: self.to_string(),
@@ -35,16 +35,16 @@ impl Kind {
     /// The power of time; a mistake for a comparison.
     pub(super) fn power(self) -> Result<i32, FormulaError> {
         match self {
-            Kind::Truth => Err(FormulaError::NoValue),
-            Kind::Zero => Ok(0),
-            Kind::Power(power) => Ok(power),
+            ValueKind::Truth => Err(FormulaError::NoValue),
+            ValueKind::Zero => Ok(0),
+            ValueKind::Power(power) => Ok(power),
         }
     }
 
     /// Checks that the kind is a comparison.
     pub(super) fn truth(self) -> Result<(), FormulaError> {
         match self {
-            Kind::Truth => Ok(()),
+            ValueKind::Truth => Ok(()),
             other => Err(FormulaError::NoTruth(other.to_string())),
         }
     }
@@ -52,20 +52,20 @@ impl Kind {
     /// Checks that the kind is a time.
     pub(super) fn time(self) -> Result<(), FormulaError> {
         match self {
-            Kind::Zero | Kind::TIME => Ok(()),
+            ValueKind::Zero | ValueKind::TIME => Ok(()),
             other => Err(FormulaError::NoTime(other.to_string())),
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ValueKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Kind::Truth => f.write_str("a comparison"),
-            Kind::Zero => f.write_str("0"),
-            Kind::NUMBER => f.write_str("a number without a unit"),
-            Kind::TIME => f.write_str("a time"),
-            Kind::Power(power) => write!(f, "a time to the power of {power}"),
+            ValueKind::Truth => f.write_str("a comparison"),
+            ValueKind::Zero => f.write_str("0"),
+            ValueKind::NUMBER => f.write_str("a number without a unit"),
+            ValueKind::TIME => f.write_str("a time"),
+            ValueKind::Power(power) => write!(f, "a time to the power of {power}"),
         }
     }
 }

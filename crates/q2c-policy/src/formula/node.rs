@@ -2,14 +2,14 @@
 
 use super::error::{FormulaError, Mistake};
 use super::expr::{Expr, Op};
-use super::kind::Kind;
+use super::kind::ValueKind;
 use super::statistic::Statistic;
 
 /// A part of a formula, its kind, and the byte offset at which it begins.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) expr: Expr,
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
     pub(super) at: usize,
 }
 
@@ -33,8 +33,8 @@ impl Function {
 }
 
 impl Node {
-    pub(super) fn number(value: f64, kind: Kind, at: usize) -> Self {
-        let kind = if value == 0.0 { Kind::Zero } else { kind };
+    pub(super) fn number(value: f64, kind: ValueKind, at: usize) -> Self {
+        let kind = if value == 0.0 { ValueKind::Zero } else { kind };
         Node {
             expr: Expr::Number(value),
             kind,
@@ -44,9 +44,9 @@ impl Node {
 
     pub(super) fn statistic(statistic: Statistic, at: usize) -> Self {
         let kind = if statistic.is_time() {
-            Kind::TIME
+            ValueKind::TIME
         } else {
-            Kind::NUMBER
+            ValueKind::NUMBER
         };
         Node {
             expr: Expr::Statistic(statistic),
@@ -56,7 +56,7 @@ impl Node {
     }
 
     pub(super) fn negative(of: Node, at: usize) -> Result<Self, Mistake> {
-        of.check(Kind::power)?;
+        of.check(ValueKind::power)?;
         Ok(Node {
             expr: Expr::Negative(Box::new(of.expr)),
             kind: of.kind,
@@ -65,10 +65,10 @@ impl Node {
     }
 
     pub(super) fn not(of: Node, at: usize) -> Result<Self, Mistake> {
-        of.check(Kind::truth)?;
+        of.check(ValueKind::truth)?;
         Ok(Node {
             expr: Expr::Not(Box::new(of.expr)),
-            kind: Kind::Truth,
+            kind: ValueKind::Truth,
             at,
         })
     }
@@ -76,18 +76,20 @@ impl Node {
     pub(super) fn binary(op: Op, left: Node, right: Node) -> Result<Self, Mistake> {
         let kind = match op {
             Op::Or | Op::And => {
-                left.check(Kind::truth)?;
-                right.check(Kind::truth)?;
-                Kind::Truth
+                left.check(ValueKind::truth)?;
+                right.check(ValueKind::truth)?;
+                ValueKind::Truth
             }
             Op::Add | Op::Subtract => alike([&left, &right])?,
-            Op::Multiply => Kind::Power(left.check(Kind::power)? + right.check(Kind::power)?),
-            Op::Divide => {
-                let power = left.check(Kind::power)? - right.check(Kind::power)?;
-                right.check_divisor()?;
-                Kind::Power(power)
+            Op::Multiply => {
+                ValueKind::Power(left.check(ValueKind::power)? + right.check(ValueKind::power)?)
             }
-            _ => alike([&left, &right]).map(|_| Kind::Truth)?,
+            Op::Divide => {
+                let power = left.check(ValueKind::power)? - right.check(ValueKind::power)?;
+                right.check_divisor()?;
+                ValueKind::Power(power)
+            }
+            _ => alike([&left, &right]).map(|_| ValueKind::Truth)?,
         };
         Ok(Node {
             expr: Expr::Binary(op, Box::new([left.expr, right.expr])),
@@ -122,7 +124,7 @@ impl Node {
 
     fn choice(parts: [Node; 3], at: usize) -> Result<Self, Mistake> {
         let [condition, then, otherwise] = &parts;
-        condition.check(Kind::truth)?;
+        condition.check(ValueKind::truth)?;
         let kind = alike([then, otherwise])?;
         Ok(Node {
             expr: Expr::If(Box::new(parts.map(|part| part.expr))),
@@ -143,18 +145,18 @@ impl Node {
     /// Applies `check` to the part's kind; a mistake gets the part's place.
     pub(super) fn check<T>(
         &self,
-        check: impl Fn(Kind) -> Result<T, FormulaError>,
+        check: impl Fn(ValueKind) -> Result<T, FormulaError>,
     ) -> Result<T, Mistake> {
         check(self.kind).map_err(|error| self.mistake(error))
     }
 
-    /// Checks that the part is not zero in all of the windows in [`TRIED`].
+    /// Checks that the part is not zero in all of the windows in [`SAMPLE_WINDOWS`].
     fn check_divisor(&self) -> Result<(), Mistake> {
-        let zero = |window: &Tried| {
+        let zero = |window: &SampleWindow| {
             let value = self.expr.value(&|statistic| window.statistic(statistic));
             value == Some(0.0)
         };
-        match TRIED.iter().all(zero) {
+        match SAMPLE_WINDOWS.iter().all(zero) {
             true => Err(self.mistake(FormulaError::ZeroDivisor)),
             false => Ok(()),
         }
@@ -167,18 +169,18 @@ impl Node {
 
 /// The common kind of values that are added, compared or chosen from. A comparison among them is a
 /// mistake.
-fn alike<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<Kind, Mistake> {
+fn alike<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Result<ValueKind, Mistake> {
     let mut kind = None;
     for node in nodes {
-        node.check(Kind::power)?;
-        let before: Kind = kind.unwrap_or(node.kind);
+        node.check(ValueKind::power)?;
+        let before: ValueKind = kind.unwrap_or(node.kind);
         kind = Some(node.check(|own| before.alike(own))?);
     }
-    Ok(kind.unwrap_or(Kind::Zero))
+    Ok(kind.unwrap_or(ValueKind::Zero))
 }
 
 /// A made-up window on which divisors are tried.
-struct Tried {
+struct SampleWindow {
     count: f64,
     misses: f64,
     /// This and the following times are in ns.
@@ -191,16 +193,20 @@ struct Tried {
 
 /// The windows tried: times from those of a fast device to seconds, one I/O and many, few misses
 /// and many. A divisor that is zero in all of them is taken as zero in every window.
-const TRIED: [Tried; 5] = [
-    tried(1.0, 0.0, [9e3, 9e3, 9e3, 9e3, 0.0]),
-    tried(20_000.0, 19_990.0, [4e3, 5.1e3, 9e6, 6e3, 0.3e3]),
-    tried(1_000.0, 7.0, [40e3, 50e3, 200e3, 45e3, 3e3]),
-    tried(21.0, 1.0, [2e6, 8e6, 30e6, 5e6, 1e6]),
-    tried(3.0, 3.0, [1e9, 2e9, 4e9, 1.5e9, 0.1e9]),
+const SAMPLE_WINDOWS: [SampleWindow; 5] = [
+    sample_window(1.0, 0.0, [9e3, 9e3, 9e3, 9e3, 0.0]),
+    sample_window(20_000.0, 19_990.0, [4e3, 5.1e3, 9e6, 6e3, 0.3e3]),
+    sample_window(1_000.0, 7.0, [40e3, 50e3, 200e3, 45e3, 3e3]),
+    sample_window(21.0, 1.0, [2e6, 8e6, 30e6, 5e6, 1e6]),
+    sample_window(3.0, 3.0, [1e9, 2e9, 4e9, 1.5e9, 0.1e9]),
 ];
 
-const fn tried(count: f64, misses: f64, [min, mean, max, last, lmd]: [f64; 5]) -> Tried {
-    Tried {
+const fn sample_window(
+    count: f64,
+    misses: f64,
+    [min, mean, max, last, lmd]: [f64; 5],
+) -> SampleWindow {
+    SampleWindow {
         count,
         misses,
         min,
@@ -211,7 +217,7 @@ const fn tried(count: f64, misses: f64, [min, mean, max, last, lmd]: [f64; 5]) -
     }
 }
 
-impl Tried {
+impl SampleWindow {
     fn statistic(&self, statistic: Statistic) -> f64 {
         match statistic {
             Statistic::Count => self.count,

@@ -5,7 +5,7 @@
 
 use super::error::{FormulaError, Mistake};
 use super::expr::{Expr, Op};
-use super::kind::Kind;
+use super::kind::ValueKind;
 use super::node::{Function, Node};
 use super::statistic::Statistic;
 use winnow::combinator::{Infix, alt, expression, opt, separated};
@@ -45,7 +45,7 @@ fn whole(input: &mut Input<'_>) -> Read<Node> {
     let node = operation(input, 0)?;
     match input.chars().next() {
         None => {
-            node.check(Kind::time).map_err(ErrMode::Cut)?;
+            node.check(ValueKind::time).map_err(ErrMode::Cut)?;
             Ok(node)
         }
         Some(',') => cut(input, FormulaError::ParameterBehind),
@@ -138,11 +138,11 @@ fn number(input: &mut Input<'_>, at: usize) -> Read<Node> {
     let unit = take_while(0.., |c: char| is_name(c) || c == '%').parse_next(input)?;
     let mistake = |at, error| ErrMode::Cut(Mistake { at, error });
     let (factor, kind) = match unit {
-        "" | "%" => (1.0, Kind::NUMBER),
-        "ns" => (1.0, Kind::TIME),
-        "us" | "µs" | "μs" => (1e3, Kind::TIME),
-        "ms" => (1e6, Kind::TIME),
-        "s" => (1e9, Kind::TIME),
+        "" | "%" => (1.0, ValueKind::NUMBER),
+        "ns" => (1.0, ValueKind::TIME),
+        "us" | "µs" | "μs" => (1e3, ValueKind::TIME),
+        "ms" => (1e6, ValueKind::TIME),
+        "s" => (1e9, ValueKind::TIME),
         other => {
             return Err(mistake(
                 unit_at,

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// How often a formula was calculated, and how often the result was no time. Counts are over all
 /// lanes that were built from one specification and its clones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct FormulaCounts {
     /// Windows for which the formula was calculated; each bucket counts on its own.
     pub windows: u64,
     /// Those of `windows` with a negative time, after which the rule does not sleep.
@@ -20,7 +20,7 @@ pub struct Tally {
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct SharedCounts {
     windows: AtomicU64,
     negative: AtomicU64,
     undefined: AtomicU64,
@@ -30,7 +30,7 @@ struct Counts {
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     formula: Arc<Formula>,
-    counts: Arc<Counts>,
+    counts: Arc<SharedCounts>,
 }
 
 impl Written {
@@ -53,8 +53,8 @@ impl Written {
         &self.formula
     }
 
-    pub(crate) fn tally(&self) -> Tally {
-        Tally {
+    pub(crate) fn tally(&self) -> FormulaCounts {
+        FormulaCounts {
             windows: self.counts.windows.load(Relaxed),
             negative: self.counts.negative.load(Relaxed),
             undefined: self.counts.undefined.load(Relaxed),
@@ -64,7 +64,7 @@ impl Written {
     /// The sleep after a window, which is counted; zero when the formula gives no time. `of` gives
     /// the statistics of the window.
     pub(crate) fn sleep(&self, of: impl Fn(Statistic) -> f64) -> Nanos {
-        let Counts {
+        let SharedCounts {
             windows,
             negative,
             undefined,

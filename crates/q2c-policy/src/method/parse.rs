@@ -24,14 +24,14 @@ enum Why {
     Sleep,
 }
 
-/// The methods that have no rule.
-const PLAIN: [(&str, Method); 6] = [
-    ("interrupt", Method::INTERRUPT),
-    ("poll", Method::POLL),
-    ("sqpoll", Method::SqPoll),
-    ("sqpoll-iopoll", Method::SqPollIoPoll),
-    ("hybrid-uring", Method::HybridUring),
-    (KERNEL, Method::HybridKernel(KernelSleep::Own)),
+/// The methods whose text is their name alone.
+const BARE: [Method; 6] = [
+    Method::INTERRUPT,
+    Method::POLL,
+    Method::SqPoll,
+    Method::SqPollIoPoll,
+    Method::HybridUring,
+    Method::HybridKernel(KernelSleep::Own),
 ];
 const HYBRID: &str = "hybrid";
 const KERNEL: &str = "hybrid-kernel";
@@ -43,7 +43,7 @@ impl Method {
     pub fn begins(text: &str) -> bool {
         let name = text.split(':').next().unwrap_or_default();
         let takes_more = [HYBRID, KERNEL].contains(&name) && text != HYBRID;
-        takes_more || PLAIN.iter().any(|(plain, _)| *plain == text)
+        takes_more || bare(text).is_some()
     }
 
     /// From a name and what stands behind it, as results have them apart.
@@ -66,7 +66,7 @@ impl FromStr for Method {
             text: text.to_owned(),
             why,
         };
-        if let Some((_, method)) = PLAIN.iter().find(|(name, _)| *name == text) {
+        if let Some(method) = bare(text) {
             return Ok(method.clone());
         }
         match text.split_once(':') {
@@ -78,8 +78,8 @@ impl FromStr for Method {
             Some((KERNEL, sleep)) => kernel_sleep(sleep)
                 .map(Method::HybridKernel)
                 .ok_or_else(|| fail(Why::Sleep)),
-            Some((name, _)) => Err(fail(match PLAIN.iter().find(|(plain, _)| *plain == name) {
-                Some((plain, _)) => Why::Bare(plain),
+            Some((name, _)) => Err(fail(match bare(name) {
+                Some(method) => Why::Bare(method.name()),
                 None => Why::Name(nearest(name)),
             })),
             None => Err(fail(Why::Name(nearest(text)))),
@@ -101,18 +101,25 @@ impl FromStr for LaneMethod {
     }
 }
 
-/// `57us`, or a rule that steers. `None` for anything else, a sleep of no time included.
+fn bare(name: &str) -> Option<&'static Method> {
+    BARE.iter().find(|method| method.name() == name)
+}
+
+/// `57us`, or a rule that steers. `None` for anything else. A sleep of no time is refused, and one
+/// that the kernel cannot hold.
 fn kernel_sleep(text: &str) -> Option<KernelSleep> {
     if let Ok(policy) = text.parse() {
         return Some(KernelSleep::Steered(policy));
     }
     let us: u32 = text.strip_suffix("us")?.parse().ok()?;
-    (us > 0).then_some(KernelSleep::Fixed(us))
+    (1..=KernelSleep::LONGEST_US)
+        .contains(&us)
+        .then_some(KernelSleep::Fixed(us))
 }
 
 /// The method's name that takes the fewest changes of a letter to become `text`.
 fn nearest(text: &str) -> &'static str {
-    let names = PLAIN.iter().map(|(name, _)| *name).chain([HYBRID]);
+    let names = BARE.iter().map(Method::name).chain([HYBRID]);
     names
         .min_by_key(|name| strsim::levenshtein(name, text))
         .unwrap_or(HYBRID)
@@ -132,7 +139,8 @@ impl fmt::Display for ParseMethodError {
             Why::Bare(name) => write!(f, "; {name} takes nothing behind its name"),
             Why::Sleep => write!(
                 f,
-                "; behind hybrid-kernel: stands a sleep of 1us or more (57us) or a rule"
+                "; behind hybrid-kernel: stands a sleep of 1us or more (57us), at most {}us, or a rule",
+                KernelSleep::LONGEST_US
             ),
         }
     }

@@ -39,10 +39,12 @@ fn what_is_no_method_is_refused_with_a_hint() {
         ("hybrid-kernel:0us", "a sleep of 1us or more"),
         ("hybrid-kernel:-5us", "a sleep of 1us or more"),
         ("hybrid-kernel:xus", "a sleep of 1us or more"),
+        ("hybrid-kernel:2147484us", "at most 2147483us"),
     ] {
         let error = text.parse::<Method>().unwrap_err().to_string();
         assert!(error.contains(hint), "{text}: {error}");
     }
+    assert!("hybrid-kernel:2147483us".parse::<Method>().is_ok());
     assert!("sqpoll".parse::<LaneMethod>().is_err());
 }
 
@@ -56,17 +58,17 @@ fn a_part_of_a_list_begins_a_method_or_belongs_to_one() {
 #[test]
 fn a_method_in_two_fields() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Cell {
+    struct Flattened {
         #[serde(flatten, with = "parts")]
         method: Method,
         iops: f64,
     }
     let text = r#"{"method":"hybrid-kernel","policy":"57us","iops":1.0}"#;
-    let cell: Cell = serde_json::from_str(text).unwrap();
+    let cell: Flattened = serde_json::from_str(text).unwrap();
     assert_eq!(cell.method, Method::HybridKernel(KernelSleep::Fixed(57)));
     assert_eq!(serde_json::to_string(&cell).unwrap(), text);
     let wrong = text.replace("57us", "57");
-    assert!(serde_json::from_str::<Cell>(&wrong).is_err());
+    assert!(serde_json::from_str::<Flattened>(&wrong).is_err());
 }
 
 #[test]

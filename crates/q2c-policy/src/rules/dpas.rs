@@ -1,7 +1,7 @@
 //! DPAS (FAST'26) switches between polling, PAS and interrupts, depending on how contended the CPU
 //! is.
 //!
-//! The switch counts in I/Os, see [`Mode`]. It looks at two things. One is whether PAS wanted a
+//! The switch counts in I/Os, see [`DpasMode`]. It looks at two things. One is whether PAS wanted a
 //! sleep below its shortest, a *timer failure*: the wake-up is late whatever the sleep, so the CPU
 //! is overloaded. The other is how many I/Os of the CPU are asleep at once, averaged over the
 //! submissions in whole tenths. That number is no depth of the device: a CPU that polls for one I/O
@@ -17,7 +17,7 @@ use super::pas::{Pas, Sensitivity};
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::{Decision, Io, Lane, Outcome, PolicySpec, Token};
-use mode::{Limits, Mode, Seen};
+use mode::{DpasMode, ModeFigures, ModeLengths};
 use q2c_model::Nanos;
 
 pub(super) const RULE: Rule = Rule {
@@ -59,7 +59,7 @@ const fn ios(name: &'static str, summary: &'static str, default: f64) -> Param {
 }
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
-    let limits = Limits {
+    let limits = ModeLengths {
         theta_tenths: (spec.value("theta") * 10.0).round() as u64,
         pas: spec.whole("pas"),
         poll: spec.whole("poll"),
@@ -70,7 +70,7 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
         Box::new(Dpas {
             limits,
             pas: Pas::new(Sensitivity::PUBLISHED),
-            mode: Mode::Pas,
+            mode: DpasMode::Pas,
             ios: 0,
             depths: 0,
             asleep: 0,
@@ -80,9 +80,9 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
 }
 
 struct Dpas {
-    limits: Limits,
+    limits: ModeLengths,
     pas: Pas,
-    mode: Mode,
+    mode: DpasMode,
     /// I/Os since the mode was last looked at.
     ios: u64,
     /// Sum over the I/Os that slept: for each the number of I/Os asleep at its submission, itself
@@ -101,7 +101,7 @@ impl Dpas {
         if self.ios < self.limits.of(self.mode) {
             return;
         }
-        let seen = Seen {
+        let seen = ModeFigures {
             depth_tenths: self.depths * 10 / self.ios,
             failures: self.pas.take_failures(),
         };
@@ -124,9 +124,9 @@ impl Lane for Dpas {
     fn decide(&mut self, io: Io, now: Nanos) -> (Decision, Token) {
         self.look();
         let decision = match self.mode {
-            Mode::Pas | Mode::Overload => return self.sleep(io, now),
-            Mode::Poll => Decision::Poll,
-            Mode::Interrupt => Decision::Interrupt,
+            DpasMode::Pas | DpasMode::Overload => return self.sleep(io, now),
+            DpasMode::Poll => Decision::Poll,
+            DpasMode::Interrupt => Decision::Interrupt,
         };
         self.ios += 1;
         (decision, AWAKE)

@@ -7,7 +7,7 @@
 //! per CPU. The kernel code sets the interrupt mode only for the CPU on which its timer runs; here
 //! each CPU has its own.
 
-use super::share::PERIOD;
+use super::share::PERIOD_10_MS;
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{self, Gather, Window};
@@ -39,10 +39,7 @@ pub(super) const RULE: Rule = Rule {
             min: 1.0,
             max: 1e9,
         },
-        Param {
-            default: Some(10e6),
-            ..PERIOD
-        },
+        PERIOD_10_MS,
     ],
     example: "ehp:ctx=1487ns,isr=1076ns,benefit=10",
     build,

@@ -26,13 +26,13 @@ pub(super) const RULE: Rule = Rule {
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
     let sleep = Nanos(spec.nanos("sleep"));
-    let lane = |_| -> Box<dyn Lane> { Box::new(Fixed(sleep)) };
+    let lane = |_| -> Box<dyn Lane> { Box::new(FixedSleep(sleep)) };
     (0..lanes).map(lane).collect()
 }
 
-struct Fixed(Nanos);
+struct FixedSleep(Nanos);
 
-impl Lane for Fixed {
+impl Lane for FixedSleep {
     fn decide(&mut self, _: Io, _: Nanos) -> (Decision, Token) {
         (Decision::Sleep(self.0), Token::default())
     }

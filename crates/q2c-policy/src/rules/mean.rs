@@ -7,7 +7,7 @@
 //! oversleeps for ever when d / (1 - ratio) reaches the device's time.
 
 use super::share::{self, PERIOD, RATIO};
-use crate::form::{Form, Statistic, WindowForm};
+use crate::form::{Form, WindowForm, WindowStatistic};
 use crate::registry::{Rule, Scope};
 use crate::{Lane, PolicySpec};
 
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn form(spec: &PolicySpec) -> WindowForm {
-    share::form(spec, Statistic::Mean)
+    share::form(spec, WindowStatistic::Mean)
 }
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {

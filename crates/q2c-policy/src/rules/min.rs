@@ -5,32 +5,23 @@
 //! window overslept, the shortest observed time is the sleep and the wake-up delay, and the sleep
 //! grows by that delay in every window.
 
-use super::share::{self, PERIOD, RATIO};
-use crate::form::{Form, Statistic, WindowForm};
-use crate::registry::{Param, Rule, Scope};
+use super::share::{self, PERIOD_10_MS, RATIO_OF_SHORT};
+use crate::form::{Form, WindowForm, WindowStatistic};
+use crate::registry::{Rule, Scope};
 use crate::{Lane, PolicySpec};
 
 pub(super) const RULE: Rule = Rule {
     name: "min",
     summary: "sleep a share of the last window's shortest time",
     scope: Scope::PerDevice,
-    params: &[
-        Param {
-            default: Some(0.7),
-            ..RATIO
-        },
-        Param {
-            default: Some(10e6),
-            ..PERIOD
-        },
-    ],
+    params: &[RATIO_OF_SHORT, PERIOD_10_MS],
     example: "min:70%,10ms",
     build,
     form: |spec| Form::Windowed(form(spec)),
 };
 
 fn form(spec: &PolicySpec) -> WindowForm {
-    share::form(spec, Statistic::Min)
+    share::form(spec, WindowStatistic::Min)
 }
 
 fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {

@@ -75,13 +75,13 @@ fn build(spec: &PolicySpec, lanes: usize) -> Vec<Box<dyn Lane>> {
 /// The rule's state for one lane, used alone or within [`dpas`](super::dpas).
 pub(super) struct Pas {
     sensitivity: Sensitivity,
-    buckets: [Bucket; BUCKETS],
+    buckets: [BucketSleep; BUCKETS],
     /// How often a sleep would have become shorter than [`SHORTEST`], since the last
     /// [`Pas::take_failures`].
     failures: u64,
 }
 
-struct Bucket {
+struct BucketSleep {
     duration: Duration,
     /// Counts the changes of the sleep. An I/O's token is the count at its decision.
     generation: u64,
@@ -97,9 +97,9 @@ enum News {
     Outcome(bool),
 }
 
-impl Default for Bucket {
+impl Default for BucketSleep {
     fn default() -> Self {
-        Bucket {
+        BucketSleep {
             duration: Duration::default(),
             generation: 0,
             news: News::Outcome(false),

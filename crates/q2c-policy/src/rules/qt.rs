@@ -66,19 +66,19 @@ struct Qt {
     early: f64,
     /// The factor after a late wake-up.
     late: f64,
-    buckets: [Bucket; BUCKETS],
+    buckets: [TrackedSleep; BUCKETS],
 }
 
-struct Bucket {
+struct TrackedSleep {
     /// The sleep, ns.
     ns: f64,
     /// Whether the bucket had no miss so far.
     starting: bool,
 }
 
-impl Default for Bucket {
+impl Default for TrackedSleep {
     fn default() -> Self {
-        Bucket {
+        TrackedSleep {
             ns: SHORTEST,
             starting: true,
         }

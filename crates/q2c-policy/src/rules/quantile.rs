@@ -4,7 +4,7 @@
 //! shortest time, but a few fast I/Os (hits in the device's cache) do not set the sleep of all.
 //! Quantiles are nearest ranks in bins, off by 0.8 % at most ([`Window::quantile`]).
 
-use super::share::{PERIOD, RATIO, Share};
+use super::share::{PERIOD_10_MS, RATIO_OF_SHORT, Share};
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{self, Gather, Window};
@@ -24,14 +24,8 @@ pub(super) const RULE: Rule = Rule {
             min: 0.0001,
             max: 1.0,
         },
-        Param {
-            default: Some(0.7),
-            ..RATIO
-        },
-        Param {
-            default: Some(10e6),
-            ..PERIOD
-        },
+        RATIO_OF_SHORT,
+        PERIOD_10_MS,
     ],
     example: "quantile:q=5%,ratio=70%,period=10ms",
     build,

@@ -1,6 +1,6 @@
 //! The rule that the user writes: a [`Formula`](crate::Formula) over the last window's statistics.
 
-use super::share::PERIOD;
+use super::share::PERIOD_10_MS;
 use crate::form::Form;
 use crate::registry::{Kind, Param, Rule, Scope};
 use crate::windowed::{self, Gather, Window};
@@ -12,10 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     summary: "sleep what a formula makes of the last window's statistics",
     scope: Scope::PerDevice,
     params: &[
-        Param {
-            default: Some(10e6),
-            ..PERIOD
-        },
+        PERIOD_10_MS,
         Param {
             name: "sleep",
             summary: "how long, such as if(p01 > 40us, p01 - 4us, 0)",

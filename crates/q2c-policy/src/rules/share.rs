@@ -1,6 +1,6 @@
 //! A share of a time, and the parameters and functions that the rules built on it have in common.
 
-use crate::form::{Statistic, WindowForm};
+use crate::form::{WindowForm, WindowStatistic};
 use crate::registry::{Kind, Param};
 use crate::windowed::{self, Gather, Window};
 use crate::{Lane, PolicySpec};
@@ -26,8 +26,20 @@ pub(super) const PERIOD: Param = Param {
     max: 3_600e9,
 };
 
+/// [`RATIO`] of the rules on a short time, which other load disturbs less than the mean.
+pub(super) const RATIO_OF_SHORT: Param = Param {
+    default: Some(0.7),
+    ..RATIO
+};
+
+/// [`PERIOD`] with the default of 10 ms, as it was published for the shortest time.
+pub(super) const PERIOD_10_MS: Param = Param {
+    default: Some(10e6),
+    ..PERIOD
+};
+
 /// The form of the rule `spec`, which sleeps a share of `statistic`.
-pub(super) fn form(spec: &PolicySpec, statistic: Statistic) -> WindowForm {
+pub(super) fn form(spec: &PolicySpec, statistic: WindowStatistic) -> WindowForm {
     WindowForm {
         statistic,
         period: Nanos(spec.nanos("period").max(1)),

@@ -1,8 +1,8 @@
 //! Merges the samples that all lanes gathered since the last merge.
 
 use super::Window;
-use super::slot::{Slot, Totals};
-use super::times::{Tally, Times};
+use super::slot::{Slot, SlotTotals};
+use super::times::{TimeBins, Times};
 use crate::bucket::BUCKETS;
 use q2c_model::Nanos;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Only one lane merges at a time, the one that claimed the window. Its claim also orders it after
 /// the writes of the last merging lane.
 pub(super) struct Merge {
-    lanes: Box<[Merged]>,
+    lanes: Box<[MergedSlot]>,
     /// For each bucket, the times of all lanes that were already merged; empty when times are not
     /// gathered.
-    times_done: Box<[Tally]>,
+    times_done: Box<[TimeBins]>,
 }
 
-struct Merged {
+struct MergedSlot {
     slot: Arc<Slot>,
-    done: [Done; BUCKETS],
+    done: [MergedTotals; BUCKETS],
 }
 
 /// The totals of one bucket of a slot at the last merge.
 #[derive(Default)]
-struct Done {
+struct MergedTotals {
     samples: AtomicU64,
     sum: AtomicU64,
     misses: AtomicU64,
@@ -37,8 +37,8 @@ struct Done {
 
 /// The new samples of one bucket, over all lanes.
 #[derive(Default)]
-struct Sums {
-    totals: Totals,
+struct NewSamples {
+    totals: SlotTotals,
     /// Shortest and longest time, ns; `None` when no slot has them.
     extremes: Option<(u64, u64)>,
     /// When the newest sample came, and its observed time, ns.
@@ -49,13 +49,13 @@ impl Merge {
     pub(super) fn new(slots: Vec<Arc<Slot>>) -> Self {
         let gathers = slots.iter().any(|slot| slot.times(0).is_some());
         let tallies = if gathers { BUCKETS } else { 0 };
-        let merged = |slot| Merged {
+        let merged = |slot| MergedSlot {
             slot,
             done: Default::default(),
         };
         Merge {
             lanes: slots.into_iter().map(merged).collect(),
-            times_done: (0..tallies).map(|_| Tally::new()).collect(),
+            times_done: (0..tallies).map(|_| TimeBins::new()).collect(),
         }
     }
 
@@ -81,8 +81,8 @@ impl Merge {
         }
     }
 
-    fn sums(&self, bucket: usize, end: u64) -> Sums {
-        let mut sums = Sums::default();
+    fn sums(&self, bucket: usize, end: u64) -> NewSamples {
+        let mut sums = NewSamples::default();
         for lane in self.lanes.iter().filter(|l| l.slot.is_used(bucket)) {
             let Some(reading) = lane.slot.read(bucket, end) else {
                 continue;
@@ -108,9 +108,9 @@ impl Merge {
     }
 }
 
-impl Sums {
+impl NewSamples {
     fn window<'a>(self, bucket: usize, mean_before: Nanos, times: Option<&'a Times>) -> Window<'a> {
-        let Totals {
+        let SlotTotals {
             samples,
             sum,
             misses,
@@ -137,14 +137,14 @@ impl Sums {
     }
 }
 
-impl Done {
-    fn replace(&self, now: Totals) -> Totals {
+impl MergedTotals {
+    fn replace(&self, now: SlotTotals) -> SlotTotals {
         let swap = |total: &AtomicU64, now| {
             let before = total.load(Relaxed);
             total.store(now, Relaxed);
             before
         };
-        Totals {
+        SlotTotals {
             samples: swap(&self.samples, now.samples),
             sum: swap(&self.sum, now.sum),
             misses: swap(&self.misses, now.misses),

@@ -1,6 +1,6 @@
 //! The samples of one lane. Only that lane writes them; the lane that closes a window reads them.
 
-use super::times::Tally;
+use super::times::TimeBins;
 use super::{CLOSING, Gather};
 use crate::Outcome;
 use crate::bucket::BUCKETS;
@@ -23,13 +23,13 @@ pub(super) struct Slot {
     window: AtomicU64,
     /// The buckets that were ever used, one bit each.
     used: AtomicU64,
-    cells: [Cell; BUCKETS],
+    cells: [BucketCounters; BUCKETS],
     /// Times in bins, one tally per bucket; empty when times are not gathered.
-    times: Box<[Tally]>,
+    times: Box<[TimeBins]>,
 }
 
 #[derive(Default)]
-struct Cell {
+struct BucketCounters {
     samples: AtomicU64,
     sum: AtomicU64,
     misses: AtomicU64,
@@ -45,7 +45,7 @@ struct Cell {
 
 /// Totals of one bucket of one slot, wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Totals {
+pub(super) struct SlotTotals {
     pub(super) samples: u64,
     pub(super) sum: u64,
     pub(super) misses: u64,
@@ -64,7 +64,7 @@ pub(super) struct Sample {
 
 /// One consistent reading of a bucket.
 pub(super) struct Reading {
-    pub(super) totals: Totals,
+    pub(super) totals: SlotTotals,
     /// When the newest sample came, and its observed time, ns.
     pub(super) last: (u64, u64),
     /// Shortest and longest time of the window asked for, ns; `None` when the slot has none of it.
@@ -82,7 +82,7 @@ impl Slot {
             window: AtomicU64::default(),
             used: AtomicU64::default(),
             cells: Default::default(),
-            times: (0..tallies).map(|_| Tally::new()).collect(),
+            times: (0..tallies).map(|_| TimeBins::new()).collect(),
         }
     }
 
@@ -133,7 +133,7 @@ impl Slot {
     }
 
     /// The times of `bucket`; `None` when times are not gathered.
-    pub(super) fn times(&self, bucket: usize) -> Option<&Tally> {
+    pub(super) fn times(&self, bucket: usize) -> Option<&TimeBins> {
         self.times.get(bucket)
     }
 
@@ -158,7 +158,7 @@ impl Slot {
     }
 }
 
-impl Cell {
+impl BucketCounters {
     #[inline]
     fn add(&self, sample: Sample) {
         let Sample {
@@ -187,7 +187,7 @@ impl Cell {
     fn read(&self) -> Reading {
         let (min, max) = (self.min.load(Relaxed), self.max.load(Relaxed));
         Reading {
-            totals: Totals {
+            totals: SlotTotals {
                 samples: self.samples.load(Relaxed),
                 sum: self.sum.load(Relaxed),
                 misses: self.misses.load(Relaxed),
@@ -205,19 +205,19 @@ fn raise(total: &AtomicU64, by: u64) {
     total.store(total.load(Relaxed).wrapping_add(by), Relaxed);
 }
 
-impl Totals {
+impl SlotTotals {
     /// The difference from `earlier`.
-    pub(super) fn since(self, earlier: Totals) -> Totals {
+    pub(super) fn since(self, earlier: SlotTotals) -> SlotTotals {
         self.with(earlier, u64::wrapping_sub)
     }
 
     /// The sum of both.
-    pub(super) fn plus(self, other: Totals) -> Totals {
+    pub(super) fn plus(self, other: SlotTotals) -> SlotTotals {
         self.with(other, u64::wrapping_add)
     }
 
-    fn with(self, other: Totals, both: fn(u64, u64) -> u64) -> Totals {
-        Totals {
+    fn with(self, other: SlotTotals, both: fn(u64, u64) -> u64) -> SlotTotals {
+        SlotTotals {
             samples: both(self.samples, other.samples),
             sum: both(self.sum, other.sum),
             misses: both(self.misses, other.misses),

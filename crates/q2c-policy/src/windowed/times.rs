@@ -45,15 +45,15 @@ fn middle_of(bin: usize) -> u64 {
 
 /// The times of one bucket and lane since the lane was made. Only that lane writes them; counts
 /// wrap.
-pub(super) struct Tally {
+pub(super) struct TimeBins {
     /// Groups that ever had a sample, one bit each; the others need not be read.
     groups: AtomicU64,
     bins: [AtomicU32; BINS],
 }
 
-impl Tally {
+impl TimeBins {
     pub(super) const fn new() -> Self {
-        Tally {
+        TimeBins {
             groups: AtomicU64::new(0),
             bins: [const { AtomicU32::new(0) }; BINS],
         }
@@ -80,7 +80,7 @@ impl Times {
     ///
     /// It reads without a lock: a sample that is just being added counts in this window or in the
     /// next, but as a whole.
-    pub(super) fn take<'a>(tallies: impl Iterator<Item = &'a Tally>, done: &Tally) -> Times {
+    pub(super) fn take<'a>(tallies: impl Iterator<Item = &'a TimeBins>, done: &TimeBins) -> Times {
         let mut times = Times {
             groups: 0,
             bins: [0; BINS],
@@ -138,9 +138,9 @@ mod tests {
     use std::sync::atomic::Ordering::{Acquire, Release};
 
     fn times(all: &[u64]) -> Times {
-        let tally = Tally::new();
+        let tally = TimeBins::new();
         all.iter().for_each(|&ns| tally.add(ns));
-        Times::take([&tally].into_iter(), &Tally::new())
+        Times::take([&tally].into_iter(), &TimeBins::new())
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_was_taken_is_gone_and_counts_may_wrap() {
-        let (tally, done) = (Tally::new(), Tally::new());
+        let (tally, done) = (TimeBins::new(), TimeBins::new());
         tally.bins[7].store(u32::MAX, Relaxed);
         done.bins[7].store(u32::MAX, Relaxed);
         tally.add(7);
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn no_time_is_lost_or_counted_twice_between_threads() {
         const EACH: u64 = 200_000;
-        let (tallies, done) = ([const { Tally::new() }; 3], Tally::new());
+        let (tallies, done) = ([const { TimeBins::new() }; 3], TimeBins::new());
         let left = AtomicU32::new(3);
         let mut seen = [0u32; BINS];
         let mut takes = 0;

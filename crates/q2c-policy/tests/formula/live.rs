@@ -1,7 +1,7 @@
 //! A formula as a rule: each name gives its statistic, over all lanes, bucket by bucket.
 
 use q2c_model::{Direction, Nanos};
-use q2c_policy::{Decision, Io, Outcome, PolicySpec, Tally, Token};
+use q2c_policy::{Decision, FormulaCounts, Io, Outcome, PolicySpec, Token};
 
 const READ: Io = Io {
     direction: Direction::Read,
@@ -93,7 +93,7 @@ fn buckets_are_apart() {
 #[test]
 fn what_is_no_time_polls_and_is_counted() {
     let tally = |windows, negative, undefined| {
-        Some(Tally {
+        Some(FormulaCounts {
             windows,
             negative,
             undefined,

@@ -57,12 +57,12 @@ pub(super) struct Lookup<const N: usize> {
     rows: Vec<u8>,
     /// For each row, the abscissa at which it ends; infinite for the last.
     ends: Vec<f64>,
-    lines: Vec<Line<N>>,
+    lines: Vec<CostLine<N>>,
 }
 
 /// The functions between two corners.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<const N: usize> {
+pub(super) struct CostLine<const N: usize> {
     from: f64,
     /// Values at the beginning of the line.
     pub value: [f32; N],
@@ -82,7 +82,7 @@ impl<const N: usize> Lookup<N> {
             rows: rows.collect::<Option<_>>()?,
             ends: joint.x.iter().copied().chain([f64::INFINITY]).collect(),
             lines: lines
-                .map(|(from, (value, slope))| Line {
+                .map(|(from, (value, slope))| CostLine {
                     from,
                     value: narrow(value),
                     slope: narrow(slope),
@@ -93,7 +93,7 @@ impl<const N: usize> Lookup<N> {
 
     /// Returns the line that holds at `at`, and the distance from the line's beginning to `at`.
     #[inline(always)]
-    pub fn line(&self, at: i32) -> (&Line<N>, f32) {
+    pub fn line(&self, at: i32) -> (&CostLine<N>, f32) {
         let cell = (at as usize >> CELL).min(self.rows.len() - 1);
         let mut row = usize::from(self.rows[cell]);
         let at = f64::from(at);
@@ -123,7 +123,7 @@ pub(super) struct Costs {
     /// Over the sleep asked less the latency: base, spread, least and most of the hit delay.
     pub hit: Joint<4>,
     /// All costs as single numbers, where none depends on a draw or on the sleep's length.
-    pub plain: Option<Plain>,
+    pub plain: Option<PlainCosts>,
     /// Whether a sleep may make an I/O faster. Only then can the observed time be shorter than the
     /// device time, and only then must the sum of late times be kept apart from the others.
     pub gains: bool,
@@ -140,7 +140,7 @@ pub(super) struct Costs {
 
 /// The costs where they depend neither on a draw nor on the sleep's length, ns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plain {
+pub(super) struct PlainCosts {
     /// Delay of a clear wake-up, from the end of the sleep asked.
     pub wake: i32,
     /// From the end of the sleep asked to the reaping of a hit I/O that was complete by then.
@@ -187,11 +187,11 @@ impl Costs {
         Some(costs)
     }
 
-    fn plain(&self, cost: &CostModel) -> Option<Plain> {
+    fn plain(&self, cost: &CostModel) -> Option<PlainCosts> {
         self.is_plain(cost).then(|| {
             let [base, _, least, most, cpu_clear, cpu_hit, _, _] =
                 self.sleep.line(0).0.value.map(f64::from);
-            Plain {
+            PlainCosts {
                 wake: whole(base.min(most).max(least.max(0.0))),
                 hit: whole(self.flat_hit()) + self.reap,
                 cpu_clear: whole(cpu_clear),

@@ -2,56 +2,56 @@
 //!
 //! A lane in this module is one configuration's place in the registers, not a submitting thread. A
 //! kernel runs over the I/Os of a piece until an event is due in a lane. It then simulates that I/O
-//! again with the events around it: [`Group::before`] handles those that are due when the
-//! submission returns, [`Group::after`] those that are due at the completion. At the end of each
-//! piece [`Group::leave`] has to be called.
+//! again with the events around it: [`SimdGroup::before`] handles those that are due when the
+//! submission returns, [`SimdGroup::after`] those that are due at the completion. At the end of
+//! each piece [`SimdGroup::leave`] has to be called.
 
-use super::Around;
+use super::KernelInput;
 use super::costs::Costs;
-use super::histogram::Histogram;
-use super::lane::{IDLE, Lane, NEVER, Rule, Stage};
-use super::lanes::{LANES, Lanes, each};
-use super::pas::Pas;
+use super::histogram::GroupHistogram;
+use super::lane_state::{IDLE, LaneRule, LaneStage, LaneState, NEVER};
+use super::pas::PasGroup;
 use super::piece::Piece;
 use super::publish::publish;
-use super::row::Row;
+use super::row::BucketRow;
+use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
 use super::totals::{Snapshot, Totals};
 use fearless_simd::Simd;
 use q2c_policy::BUCKETS;
-use q2c_policy::form::Statistic;
+use q2c_policy::form::WindowStatistic;
 
 /// Sums since each lane's last flush. Each is at most the time that passed since, which stays below
 /// three times [`FAR`](super::FAR).
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sums {
-    pub misses: Lanes<i32>,
-    pub asked: Lanes<i32>,
-    pub slept: Lanes<i32>,
-    pub polled: Lanes<i32>,
-    pub cpu: Lanes<i32>,
-    pub late: Lanes<i32>,
-    pub added: Lanes<i32>,
+pub(super) struct GroupSums {
+    pub misses: SimdLanes<i32>,
+    pub asked: SimdLanes<i32>,
+    pub slept: SimdLanes<i32>,
+    pub polled: SimdLanes<i32>,
+    pub cpu: SimdLanes<i32>,
+    pub late: SimdLanes<i32>,
+    pub added: SimdLanes<i32>,
     /// Device times of hit I/Os; used by the plain kernel only.
-    pub hit_waits: Lanes<i32>,
+    pub hit_waits: SimdLanes<i32>,
 }
 
 /// Sixteen configurations, their buckets and their sums. One task at a time works on a group.
-pub(super) struct Group {
-    pub lanes: [Lane; LANES],
+pub(super) struct SimdGroup {
+    pub lanes: [LaneState; SIMD_LANES],
     /// One row per bucket; the last row is for I/Os without a bucket, which are polled.
-    pub rows: Box<[Row; BUCKETS + 1]>,
+    pub rows: Box<[BucketRow; BUCKETS + 1]>,
     /// A lane's event less the piece's begin and less the time that the lane's I/Os have taken, but
     /// for recorded submissions and think times. The event is due when [`Piece::returned`] has
     /// reached this.
-    pub left: Lanes<i32>,
-    pub sums: Sums,
-    pub histogram: Option<Histogram>,
+    pub left: SimdLanes<i32>,
+    pub sums: GroupSums,
+    pub histogram: Option<GroupHistogram>,
     /// What the windows gather; the same statistic in all lanes.
-    pub statistic: Statistic,
+    pub statistic: WindowStatistic,
     /// The share of that statistic which each lane sleeps, in parts per billion.
-    pub shares: Lanes<f64>,
+    pub shares: SimdLanes<f64>,
     /// The state of the rule, in a group of `pas`.
-    pub pas: Option<Pas>,
+    pub pas: Option<PasGroup>,
     /// Whether the kernel of this group always keeps every sum, as that of `pas` does. The plain
     /// kernel keeps only those from which the others follow.
     pub sums_all: bool,
@@ -61,29 +61,33 @@ pub(super) struct Group {
 
 /// The window of a row as it was before an I/O was added.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Held {
-    pub statistic: Lanes<i32>,
-    pub count: Lanes<i32>,
+pub(super) struct WindowBefore {
+    pub statistic: SimdLanes<i32>,
+    pub count: SimdLanes<i32>,
 }
 
-impl Group {
-    pub fn new(lanes: [Lane; LANES], statistic: Statistic, histogram: bool) -> Self {
-        let rows = vec![Row::polling(); BUCKETS + 1].into_boxed_slice();
+impl SimdGroup {
+    pub fn new(
+        lanes: [LaneState; SIMD_LANES],
+        statistic: WindowStatistic,
+        histogram: bool,
+    ) -> Self {
+        let rows = vec![BucketRow::polling(); BUCKETS + 1].into_boxed_slice();
         let shares = std::array::from_fn(|lane| match lanes[lane].rule {
-            Rule::Windowed(form) => form.parts_per_billion() as f64,
+            LaneRule::Windowed(form) => form.parts_per_billion() as f64,
             _ => 0.0,
         });
-        let live = lanes.iter().filter(|l| l.stage != Stage::Done).count();
-        Group {
+        let live = lanes.iter().filter(|l| l.stage != LaneStage::Done).count();
+        SimdGroup {
             lanes,
             rows: rows
                 .try_into()
                 .unwrap_or_else(|_| unreachable!("of that length")),
-            left: Lanes::default(),
-            sums: Sums::default(),
-            histogram: histogram.then(Histogram::new),
+            left: SimdLanes::default(),
+            sums: GroupSums::default(),
+            histogram: histogram.then(GroupHistogram::new),
             statistic,
-            shares: Lanes(shares),
+            shares: SimdLanes(shares),
             pas: None,
             sums_all: false,
             live: live as u32,
@@ -108,7 +112,7 @@ impl Group {
     /// Fills in the columns that the plain kernel does not keep, so that another kernel can go on.
     pub fn complete_rows<S: Simd>(&mut self, simd: S, costs: &Costs) {
         for row in self.rows.iter_mut() {
-            for lane in 0..LANES {
+            for lane in 0..SIMD_LANES {
                 row.set(simd, lane, row.asked.0[lane], costs, false);
             }
         }
@@ -122,24 +126,24 @@ impl Group {
     /// Handles the events that are due when the submission of I/O `i` has returned: changes of the
     /// stage, and the end of a window. The next window opens at the next completion.
     #[inline(always)]
-    pub fn before<S: Simd>(&mut self, simd: S, lane: usize, i: usize, around: &Around<'_>) {
-        let now = self.returned(lane, around.piece, i);
-        let start = now - i64::from(around.piece.submit[i]);
+    pub fn before<S: Simd>(&mut self, simd: S, lane: usize, i: usize, input: &KernelInput) {
+        let now = self.returned(lane, &input.piece, i);
+        let start = now - i64::from(input.piece.submit[i]);
         while self.lanes[lane].mark <= start {
-            self.flush(lane, i, around);
-            self.turn(lane, i, around);
+            self.flush(lane, i, input);
+            self.turn(lane, i, input);
         }
         let state = &mut self.lanes[lane];
         if state.end != IDLE && state.end <= now {
             state.end = IDLE;
-            self.flush_if_due(lane, i, now, around);
-            publish(simd, self, 1 << lane, around);
+            self.flush_if_due(lane, i, now, input);
+            publish(simd, self, 1 << lane, input);
         }
     }
 
     /// Handles the events that are due in the lanes of `due` (a bit set) at the completion of I/O
-    /// `i`. The kernel has already added that completion to its row; `held` is what the row held
-    /// before. A window that is over closes without the completion, which then opens the next
+    /// `i`. The kernel has already added that completion to its row; `before` is the row's window
+    /// without it. A window that is over closes without the completion, which then opens the next
     /// window.
     #[inline(always)]
     pub fn after<S: Simd>(
@@ -147,29 +151,29 @@ impl Group {
         simd: S,
         due: u64,
         i: usize,
-        observed: &[i32; LANES],
-        held: &Held,
-        around: &Around<'_>,
+        observed: &[i32; SIMD_LANES],
+        before: &WindowBefore,
+        input: &KernelInput,
     ) {
-        let piece = around.piece;
+        let piece = &input.piece;
         let row = usize::from(piece.row[i]);
         let mut closing = 0;
         for lane in each(due) {
             let now = self.returned(lane, piece, i);
-            self.flush_if_due(lane, i + 1, now, around);
+            self.flush_if_due(lane, i + 1, now, input);
             let state = &self.lanes[lane];
             if state.end <= now && state.end != IDLE {
-                self.hold(lane, row, held.statistic.0[lane], held.count.0[lane]);
+                self.hold(lane, row, before.statistic.0[lane], before.count.0[lane]);
                 closing |= 1 << lane;
             }
         }
         if closing > 0 {
-            publish(simd, self, closing, around);
+            publish(simd, self, closing, input);
         }
         for lane in each(due) {
             let now = self.returned(lane, piece, i);
             let state = &mut self.lanes[lane];
-            if let Rule::Windowed(form) = state.rule
+            if let LaneRule::Windowed(form) = state.rule
                 && state.end <= now
             {
                 state.opened = piece.first + i as u64;
@@ -191,37 +195,37 @@ impl Group {
     /// Moves a lane to its next stage, from I/O `i` on.
     #[cold]
     #[inline(never)]
-    fn turn(&mut self, lane: usize, i: usize, around: &Around<'_>) {
+    fn turn(&mut self, lane: usize, i: usize, input: &KernelInput) {
         let state = &mut self.lanes[lane];
         match state.stage {
-            Stage::WarmUp => {
-                state.stage = Stage::Counting;
-                state.mark = around.stop;
-                state.before = Snapshot::new(state.totals, around.piece, i);
+            LaneStage::WarmUp => {
+                state.stage = LaneStage::Counting;
+                state.mark = input.stop;
+                state.before = Snapshot::new(state.totals, &input.piece, i);
                 if let Some(histogram) = &mut self.histogram {
-                    histogram.clear(lane, around.common, around.piece, i);
+                    histogram.clear(lane, input.common.as_ref(), &input.piece, i);
                 }
             }
-            Stage::Counting => {
-                let wall = (around.stop - around.warm_up) as f64;
-                self.conclude(lane, i, wall, around);
+            LaneStage::Counting => {
+                let wall = (input.stop - input.warm_up) as f64;
+                self.conclude(lane, i, wall, input);
             }
-            Stage::Done => state.mark = NEVER,
+            LaneStage::Done => state.mark = NEVER,
         }
     }
 
     /// Ends the counting of a lane before I/O `i`; `wall` is the simulated time counted, ns.
-    pub fn conclude(&mut self, lane: usize, i: usize, wall: f64, around: &Around<'_>) {
+    pub fn conclude(&mut self, lane: usize, i: usize, wall: f64, input: &KernelInput) {
         let state = &mut self.lanes[lane];
-        let now = Snapshot::new(state.totals, around.piece, i);
+        let now = Snapshot::new(state.totals, &input.piece, i);
         let ios = now.ios_since(&state.before);
         let ranks = self.histogram.as_ref().map_or([0.0; 3], |h| {
-            h.ranks(lane, ios, around.common, around.piece, i)
+            h.ranks(lane, ios, input.common.as_ref(), &input.piece, i)
         });
-        if state.stage == Stage::Counting {
-            state.outcome = now.outcome(&state.before, wall, around.costs, ranks);
+        if state.stage == LaneStage::Counting {
+            state.outcome = now.outcome(&state.before, wall, &input.costs, ranks);
         }
-        (state.stage, state.rule) = (Stage::Done, Rule::Still);
+        (state.stage, state.rule) = (LaneStage::Done, LaneRule::Still);
         (state.mark, state.end) = (NEVER, NEVER);
         self.live -= 1;
     }
@@ -229,17 +233,17 @@ impl Group {
     /// Flushes a lane where its sums could outgrow 32 bits before the next event, or where they
     /// depend on the sleep that is about to change (the plain kernel).
     #[inline(always)]
-    fn flush_if_due(&mut self, lane: usize, n: usize, now: i64, around: &Around<'_>) {
+    fn flush_if_due(&mut self, lane: usize, n: usize, now: i64, input: &KernelInput) {
         let long = now - self.lanes[lane].flushed_at > i64::from(super::FAR / 2);
-        if long || (around.only.is_some() && !self.sums_all) {
+        if long || (input.only.is_some() && !self.sums_all) {
             self.lanes[lane].flushed_at = now;
-            self.flush(lane, n, around);
+            self.flush(lane, n, input);
         }
     }
 
     /// Moves a lane's sums over all I/Os before I/O `n` into the lane's totals.
-    fn flush(&mut self, lane: usize, n: usize, around: &Around<'_>) {
-        let piece = around.piece;
+    fn flush(&mut self, lane: usize, n: usize, input: &KernelInput) {
+        let piece = &input.piece;
         let state = &mut self.lanes[lane];
         let taken = state.event - piece.base - i64::from(self.left.0[lane]);
         let ios = piece.first + n as u64;
@@ -249,7 +253,7 @@ impl Group {
             waited: piece.waited[n] - state.waited,
         };
         (state.flushed, state.taken, state.waited) = (ios, taken, piece.waited[n]);
-        match around.only {
+        match input.only {
             Some(row) if !self.sums_all => plain_totals(
                 &mut state.totals,
                 &mut self.sums,
@@ -262,19 +266,19 @@ impl Group {
                 &mut self.sums,
                 lane,
                 took,
-                around.costs.gains,
+                input.costs.gains,
             ),
         }
     }
 
     /// Ends the work on a piece: flushes every lane and counts its time from the next piece's
     /// start.
-    pub fn leave(&mut self, around: &Around<'_>) {
-        let piece = around.piece;
-        for lane in 0..LANES {
-            self.flush(lane, piece.len(), around);
-            if let Some(row) = around.only {
-                super::plain::count(self, lane, row, piece.len(), around);
+    pub fn leave(&mut self, input: &KernelInput) {
+        let piece = &input.piece;
+        for lane in 0..SIMD_LANES {
+            self.flush(lane, piece.len(), input);
+            if let Some(row) = input.only {
+                super::plain::count(self, lane, row, piece.len(), input);
             }
             let left = i64::from(self.left.0[lane]) - piece.total;
             // An event that is long overdue is put off so that `left` fits into 32 bits; it stays
@@ -287,10 +291,10 @@ impl Group {
 }
 
 /// The statistic of a window without completions.
-pub(super) fn nothing(statistic: Statistic) -> i32 {
+pub(super) fn nothing(statistic: WindowStatistic) -> i32 {
     match statistic {
-        Statistic::Mean => 0,
-        Statistic::Min => i32::MAX,
+        WindowStatistic::Mean => 0,
+        WindowStatistic::Min => i32::MAX,
     }
 }
 
@@ -304,11 +308,11 @@ struct Took {
     waited: i64,
 }
 
-fn take(sum: &mut Lanes<i32>, lane: usize) -> i64 {
+fn take(sum: &mut SimdLanes<i32>, lane: usize) -> i64 {
     i64::from(std::mem::take(&mut sum.0[lane]))
 }
 
-fn totals(totals: &mut Totals, sums: &mut Sums, lane: usize, took: Took, gains: bool) {
+fn totals(totals: &mut Totals, sums: &mut GroupSums, lane: usize, took: Took, gains: bool) {
     let added = take(&mut sums.added, lane);
     totals.misses += take(&mut sums.misses, lane);
     totals.asked += take(&mut sums.asked, lane);
@@ -326,7 +330,13 @@ fn totals(totals: &mut Totals, sums: &mut Sums, lane: usize, took: Took, gains: 
 
 /// The totals after the plain kernel: since the last flush all I/Os had the same sleep and nothing
 /// was drawn, so that most sums follow from a few.
-fn plain_totals(totals: &mut Totals, sums: &mut Sums, row: &Row, lane: usize, took: Took) {
+fn plain_totals(
+    totals: &mut Totals,
+    sums: &mut GroupSums,
+    row: &BucketRow,
+    lane: usize,
+    took: Took,
+) {
     let misses = take(&mut sums.misses, lane);
     let hit_waits = take(&mut sums.hit_waits, lane);
     let hit_cpu = take(&mut sums.cpu, lane);

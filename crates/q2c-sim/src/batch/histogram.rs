@@ -7,11 +7,11 @@
 //! lies below the limit, p99 is as exact as the median.
 //!
 //! Where a clear sleep changes nothing of an I/O's latency, most latencies are those of the trace.
-//! These are counted once for all configurations ([`Common`]), and each configuration counts only
-//! what its misses changed.
+//! These are counted once for all configurations ([`CommonHistogram`]), and each configuration
+//! counts only what its misses changed.
 
-use super::lanes::{LANES, each};
 use super::piece::Piece;
+use super::simd_lanes::{SIMD_LANES, each};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, mask32x16};
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ const STEPS: usize = 64;
 /// Octaves from 1 ns.
 const OCTAVES: usize = 32;
 /// Number of counters of a group.
-const LENGTH: usize = OCTAVES * STEPS * LANES;
+const LENGTH: usize = OCTAVES * STEPS * SIMD_LANES;
 /// Number of low bits of a single-precision number that do not tell its class.
 const BELOW: u32 = 17;
 /// The number that the remaining bits of 1.0 give; class 0 begins at 1 ns.
@@ -38,12 +38,12 @@ const ABOVE: f64 = 0.03;
 /// Decides which latencies are counted. Set by the first piece of the trace and not changed after
 /// that.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Counting {
+pub(super) struct CountingLimit {
     /// From this latency on every one is counted, ns.
     limit: i32,
 }
 
-impl Counting {
+impl CountingLimit {
     /// Sets the limit from the first latencies of the trace as it was recorded, ns.
     pub fn new(mut latencies: Vec<i32>) -> Self {
         let below = (latencies.len() as f64 * (1.0 - ABOVE)) as usize;
@@ -51,7 +51,7 @@ impl Counting {
             0 => 0,
             n => *latencies.select_nth_unstable(below.min(n - 1)).1,
         };
-        Counting { limit }
+        CountingLimit { limit }
     }
 
     /// The weight with which a latency of I/O `io` of the trace counts if it is below the limit; 0
@@ -66,17 +66,17 @@ impl Counting {
 }
 
 /// A histogram of the latencies as they were recorded, for all configurations.
-pub(super) struct Common {
+pub(super) struct CommonHistogram {
     /// Counters of all I/Os before the current piece.
     before: Box<[u32]>,
     /// Counters of all I/Os up to the current piece's end.
     after: Box<[u32]>,
 }
 
-impl Common {
+impl CommonHistogram {
     pub fn new() -> Self {
         let counters = || vec![0; OCTAVES * STEPS].into_boxed_slice();
-        Common {
+        CommonHistogram {
             before: counters(),
             after: counters(),
         }
@@ -110,26 +110,26 @@ fn class(latency: i32) -> usize {
     ((latency.max(1) as f32).to_bits() >> BELOW) as usize - FIRST as usize
 }
 
-/// The counters of a group, the lanes of a class side by side: `class * LANES + lane`. Where they
-/// are added to those of [`Common`], they may have wrapped below 0.
-pub(super) struct Histogram(Box<[u32; LENGTH]>);
+/// The counters of a group, the lanes of a class side by side: `class * SIMD_LANES + lane`. Where
+/// they are added to those of [`CommonHistogram`], they may have wrapped below 0.
+pub(super) struct GroupHistogram(Box<[u32; LENGTH]>);
 
-impl Histogram {
+impl GroupHistogram {
     pub fn new() -> Self {
         let counters = vec![0; LENGTH].into_boxed_slice();
-        Histogram(counters.try_into().expect("of that length"))
+        GroupHistogram(counters.try_into().expect("of that length"))
     }
 
-    /// Counts the latency of each lane, with the I/O's [`Counting::weight`].
+    /// Counts the latency of each lane, with the I/O's [`CountingLimit::weight`].
     #[inline(always)]
-    pub fn count<S: Simd>(&mut self, latency: i32x16<S>, weight: i32, counting: Counting) {
+    pub fn count<S: Simd>(&mut self, latency: i32x16<S>, weight: i32, counting: CountingLimit) {
         let above = latency.simd_ge(counting.limit);
         if weight > 0 {
             let simd = latency.token();
             let one = i32x16::splat(simd, 1);
             let weights = above.select(one, i32x16::splat(simd, weight)).to_array();
             let places = places(latency);
-            for lane in 0..LANES {
+            for lane in 0..SIMD_LANES {
                 self.add(places[lane], weights[lane]);
             }
         } else if above.any_true() {
@@ -147,7 +147,7 @@ impl Histogram {
         latency: i32x16<S>,
         recorded: i32,
         weight: i32,
-        counting: Counting,
+        counting: CountingLimit,
     ) {
         let counts = match weight {
             0 => missed & latency.simd_ge(counting.limit),
@@ -165,11 +165,11 @@ impl Histogram {
         latency: i32x16<S>,
         recorded: i32,
         weight: i32,
-        counting: Counting,
+        counting: CountingLimit,
     ) {
         let places = places(latency);
         let above = latency.simd_ge(counting.limit).to_bitmask();
-        let from = class(recorded) * LANES;
+        let from = class(recorded) * SIMD_LANES;
         let less = match recorded >= counting.limit {
             true => 1,
             false => weight,
@@ -189,8 +189,14 @@ impl Histogram {
 
     /// Lets a lane count from I/O `n` of `piece` on: forgets its counters, and takes away what
     /// `common` counted before that I/O.
-    pub fn clear(&mut self, lane: usize, common: Option<&Common>, piece: &Piece, n: usize) {
-        let counters = self.0.iter_mut().skip(lane).step_by(LANES);
+    pub fn clear(
+        &mut self,
+        lane: usize,
+        common: Option<&CommonHistogram>,
+        piece: &Piece,
+        n: usize,
+    ) {
+        let counters = self.0.iter_mut().skip(lane).step_by(SIMD_LANES);
         match common {
             None => counters.for_each(|counter| *counter = 0),
             Some(common) => {
@@ -210,7 +216,7 @@ impl Histogram {
         &self,
         lane: usize,
         ios: u64,
-        common: Option<&Common>,
+        common: Option<&CommonHistogram>,
         piece: &Piece,
         n: usize,
     ) -> [f64; 3] {
@@ -218,7 +224,7 @@ impl Histogram {
         // Below the limit, where one I/O stands for several, more may have been taken away than was
         // counted.
         let count = |class: usize| {
-            let own = self.0[class * LANES + lane];
+            let own = self.0[class * SIMD_LANES + lane];
             let all = common.as_ref().map_or(0, |common| common[class]);
             (own.wrapping_add(all) as i32).max(0) as u64
         };
@@ -238,15 +244,16 @@ impl Histogram {
 
 /// The index of the counter of each lane's latency.
 #[inline(always)]
-fn places<S: Simd>(latency: i32x16<S>) -> [i32; LANES] {
+fn places<S: Simd>(latency: i32x16<S>) -> [i32; SIMD_LANES] {
     let simd = latency.token();
     let exact: f32x16<S> = latency.max(1).to_float();
     let bits: i32x16<S> = exact.bitcast();
-    let lanes: [i32; LANES] = std::array::from_fn(
+    let lanes: [i32; SIMD_LANES] = std::array::from_fn(
         #[inline(always)]
-        |lane| lane as i32 - FIRST * LANES as i32,
+        |lane| lane as i32 - FIRST * SIMD_LANES as i32,
     );
-    let places = ((bits >> BELOW) << LANES.trailing_zeros()) + i32x16::load_array_ref(simd, &lanes);
+    let places =
+        ((bits >> BELOW) << SIMD_LANES.trailing_zeros()) + i32x16::load_array_ref(simd, &lanes);
     places.to_array()
 }
 
@@ -264,13 +271,13 @@ mod tests {
     use super::*;
     use fearless_simd::{Level, dispatch};
 
-    fn counted(latencies: impl Iterator<Item = i32>, limit: i32) -> Histogram {
-        let mut histogram = Histogram::new();
+    fn counted(latencies: impl Iterator<Item = i32>, limit: i32) -> GroupHistogram {
+        let mut histogram = GroupHistogram::new();
         for (io, ns) in latencies.enumerate() {
-            let counting = Counting { limit };
+            let counting = CountingLimit { limit };
             dispatch!(Level::new(), simd => {
                 let lanes = i32x16::load_array(simd, std::array::from_fn(|lane| ns + lane as i32 / 4));
-                histogram.count(lanes, Counting::weight(io as u64), counting);
+                histogram.count(lanes, CountingLimit::weight(io as u64), counting);
             });
         }
         histogram
@@ -306,7 +313,7 @@ mod tests {
 
     #[test]
     fn the_limit_is_exceeded_by_three_percent() {
-        assert_eq!(Counting::new((0..1_000).rev().collect()).limit, 970);
-        assert_eq!(Counting::new(Vec::new()).limit, 0);
+        assert_eq!(CountingLimit::new((0..1_000).rev().collect()).limit, 970);
+        assert_eq!(CountingLimit::new(Vec::new()).limit, 0);
     }
 }

@@ -3,31 +3,31 @@
 //! sixteen.
 
 use super::costs::Joint;
-use super::lanes::LANES;
+use super::simd_lanes::SIMD_LANES;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, u8x64};
 
 /// The largest number of corner points: a table of one register holds one line more.
-pub(super) const CORNERS: usize = LANES - 1;
+pub(super) const CORNERS: usize = SIMD_LANES - 1;
 
 /// The lines of four functions (base, spread, least, most), each by its value at 0 and its slope.
 #[derive(Clone, Debug)]
-pub(super) struct Lines {
+pub(super) struct HitLines {
     corners: Vec<f32>,
-    value: [[f32; LANES]; 4],
-    slope: [[f32; LANES]; 4],
+    value: [[f32; SIMD_LANES]; 4],
+    slope: [[f32; SIMD_LANES]; 4],
 }
 
-impl Lines {
+impl HitLines {
     /// Returns `None` with more than [`CORNERS`] corner points.
     pub fn new(joint: &Joint<4>) -> Option<Self> {
         if joint.x.len() > CORNERS {
             return None;
         }
-        let mut lines = Lines {
+        let mut lines = HitLines {
             corners: joint.x.iter().map(|&x| x as f32).collect(),
-            value: [[0.0; LANES]; 4],
-            slope: [[0.0; LANES]; 4],
+            value: [[0.0; SIMD_LANES]; 4],
+            slope: [[0.0; SIMD_LANES]; 4],
         };
         for (row, (value, slope)) in joint.value.iter().zip(&joint.slope).enumerate() {
             let from = row.checked_sub(1).map_or(0.0, |corner| joint.x[corner]);
@@ -61,7 +61,7 @@ const FIRST: i32 = 0x0302_0100;
 /// Added to such a selection, selects the next number.
 const NEXT: i32 = 0x0404_0404;
 
-/// [`Lines`] in registers.
+/// [`HitLines`] in registers.
 #[derive(Clone, Copy)]
 pub(super) struct Loaded<'a, S: Simd> {
     corners: &'a [f32],

@@ -7,7 +7,10 @@
 //! configurations: a trace may come in parts of any size.
 //!
 //! Three kernels do the work: `plain` for one bucket and delays that are known beforehand, `drawn`
-//! for everything else with windows or fixed sleeps, `pas` for the rule `pas`.
+//! for everything else with windows or fixed sleeps, `pas` for the rule `pas`. The drawn kernel
+//! gives the same outcomes as the plain one, but a sweep without calibration would then take 1.4 to
+//! 2 times the CPU time (docs/journal/2026-11-22-one-kernel.md). The sums that `drawn` and `pas`
+//! have in common are in `running`.
 
 mod costs;
 mod drawn;
@@ -15,13 +18,14 @@ mod error;
 mod group;
 mod histogram;
 mod hit;
-mod lane;
-mod lanes;
+mod lane_state;
 mod pas;
 mod piece;
 mod plain;
 mod publish;
 mod row;
+mod running;
+mod simd_lanes;
 mod sleeps;
 mod totals;
 
@@ -32,17 +36,17 @@ use crate::outcome::Outcome;
 use crate::recording::Recording;
 use costs::Costs;
 use fearless_simd::{Level, dispatch};
-use group::Group;
-use histogram::{Common, Counting};
-use hit::Lines;
-use lane::{Lane, Rule, Stage};
-use lanes::LANES;
-use pas::{Pas, TURNS};
+use group::SimdGroup;
+use histogram::{CommonHistogram, CountingLimit};
+use hit::HitLines;
+use lane_state::{LaneRule, LaneStage, LaneState};
+use pas::{PasGroup, TURNS};
 use piece::Piece;
 use q2c_model::{CostModel, Nanos};
-use q2c_policy::form::{Form, Statistic};
+use q2c_policy::form::{Form, WindowStatistic};
 use q2c_policy::{BUCKETS, PolicySpec};
 use rayon::prelude::*;
+use simd_lanes::SIMD_LANES;
 
 /// Times from this one on, 0.54 s, are too long for a kernel: the sum of two shorter ones fits into
 /// 32 bits.
@@ -53,15 +57,17 @@ const LONGEST: u64 = 1 << 28;
 /// bits.
 const LONGEST_WINDOW: u64 = 1 << 30;
 
-/// What a kernel reads beside its group; the same for all groups of a piece.
-pub(crate) struct Around<'a> {
-    piece: &'a Piece,
-    costs: &'a Costs,
-    hit: &'a Lines,
-    counting: Counting,
-    /// Latencies that are counted once for all configurations; `None` where that is not possible.
-    common: Option<&'a Common>,
-    /// The one bucket of the piece, when the plain kernel runs.
+/// What the kernels read beside their group; the same for all groups of a piece.
+struct KernelInput {
+    piece: Piece,
+    costs: Costs,
+    hit: HitLines,
+    /// Which latencies are counted; set by the first piece.
+    counting: CountingLimit,
+    /// Latencies counted once for all configurations: where a clear sleep does not change a latency
+    /// and percentiles are wanted.
+    common: Option<CommonHistogram>,
+    /// The bucket that the plain kernel works in, while the trace has had no other.
     only: Option<usize>,
     /// Buckets that the trace had so far, one bit each; I/Os without a bucket left out.
     seen: u32,
@@ -79,68 +85,57 @@ pub(crate) struct Around<'a> {
 /// number of cores, and, but for percentiles, not on the size of the parts.
 pub struct Batch {
     /// Groups of windowed rules and fixed sleeps first, then those of `pas`.
-    groups: Vec<Group>,
+    groups: Vec<SimdGroup>,
     /// Number of groups before those of `pas`.
     windowed: usize,
     /// For each configuration, in the order given: its group and its lane.
     places: Vec<(usize, usize)>,
-    piece: Piece,
-    costs: Costs,
-    hit: Lines,
-    /// Which latencies are counted; set by the first piece.
-    counting: Counting,
-    /// Latencies counted once for all configurations: where a clear sleep does not change a latency
-    /// and percentiles are wanted.
-    common: Option<Common>,
+    input: KernelInput,
     draws: Draws,
-    /// Whether all delays are known beforehand, as the plain kernel needs it.
-    plain: bool,
-    /// The bucket that the plain kernel works in, while the trace has had no other.
-    only: Option<usize>,
-    /// Buckets that the trace had so far, one bit each; I/Os without a bucket left out.
-    seen: u32,
-    warm_up: i64,
-    stop: i64,
     level: Level,
 }
 
 /// Configurations of one kind may share a group.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Windowed(Statistic),
+enum GroupKind {
+    Windowed(WindowStatistic),
     Pas,
 }
 
 /// A configuration in the form in which a lane holds it.
 #[derive(Clone, Copy)]
-struct Held {
-    rule: Rule,
+struct LaneForm {
+    rule: LaneRule,
     /// The sleep that the lane begins with, ns.
     sleep: i32,
-    kind: Kind,
+    kind: GroupKind,
 }
 
 /// The form in which a lane holds `policy`; `None` when a batch cannot hold it. `known` says
 /// whether delays are known beforehand, as `pas` needs it.
-fn held(policy: &PolicySpec, known: bool) -> Option<Held> {
+fn lane_form(policy: &PolicySpec, known: bool) -> Option<LaneForm> {
     let (rule, sleep, kind) = match policy.form() {
-        Form::Fixed(sleep) if sleep.0 <= LONGEST => {
-            (Rule::Still, sleep.0 as i32, Kind::Windowed(Statistic::Mean))
-        }
-        Form::Windowed(form) if form.period.0 <= LONGEST_WINDOW => {
-            (Rule::Windowed(form), 0, Kind::Windowed(form.statistic))
-        }
-        Form::Pas(of) if known => (Rule::Pas(of), 0, Kind::Pas),
+        Form::Fixed(sleep) if sleep.0 <= LONGEST => (
+            LaneRule::Still,
+            sleep.0 as i32,
+            GroupKind::Windowed(WindowStatistic::Mean),
+        ),
+        Form::Windowed(form) if form.period.0 <= LONGEST_WINDOW => (
+            LaneRule::Windowed(form),
+            0,
+            GroupKind::Windowed(form.statistic),
+        ),
+        Form::Pas(of) if known => (LaneRule::Pas(of), 0, GroupKind::Pas),
         _ => return None,
     };
-    Some(Held { rule, sleep, kind })
+    Some(LaneForm { rule, sleep, kind })
 }
 
-impl Kind {
-    fn statistic(self) -> Statistic {
+impl GroupKind {
+    fn statistic(self) -> WindowStatistic {
         match self {
-            Kind::Windowed(statistic) => statistic,
-            Kind::Pas => Statistic::Mean,
+            GroupKind::Windowed(statistic) => statistic,
+            GroupKind::Pas => WindowStatistic::Mean,
         }
     }
 }
@@ -149,9 +144,9 @@ impl Batch {
     /// Says for each configuration whether a batch can hold it on a machine of this cost.
     #[must_use]
     pub fn holds(policies: &[PolicySpec], cost: &CostModel) -> Vec<bool> {
-        let costs = Costs::new(cost).filter(|costs| Lines::new(&costs.hit).is_some());
+        let costs = Costs::new(cost).filter(|costs| HitLines::new(&costs.hit).is_some());
         let known = costs.as_ref().map(|costs| costs.plain.is_some());
-        let one = |policy| known.is_some_and(|known| held(policy, known).is_some());
+        let one = |policy| known.is_some_and(|known| lane_form(policy, known).is_some());
         policies.iter().map(one).collect()
     }
 
@@ -171,36 +166,36 @@ impl Batch {
         let time = |t: Nanos| i64::try_from(t.0).unwrap_or(i64::MAX);
         let (warm_up, measure) = (time(drive.warm_up), time(drive.measure));
         let costs = Costs::new(cost).ok_or(BatchError::Corners)?;
-        let hit = Lines::new(&costs.hit).ok_or(BatchError::Corners)?;
+        let hit = HitLines::new(&costs.hit).ok_or(BatchError::Corners)?;
+        let known = costs.plain.is_some();
         let mut batch = Batch {
-            hit,
-            counting: Counting::new(Vec::new()),
-
             groups: Vec::new(),
             windowed: 0,
             places: vec![(0, 0); policies.len()],
-            piece: Piece::new(),
-            plain: costs.plain.is_some(),
-            common: (costs.plain.is_some() && percentiles).then(Common::new),
-            seen: 0,
-            costs,
+            input: KernelInput {
+                piece: Piece::new(),
+                common: (known && percentiles).then(CommonHistogram::new),
+                costs,
+                hit,
+                counting: CountingLimit::new(Vec::new()),
+                only: None,
+                seen: 0,
+                warm_up,
+                stop: warm_up.saturating_add(measure),
+            },
             draws: Draws::new(cost, drive.seed),
-            only: None,
-            warm_up,
-            stop: warm_up.saturating_add(measure),
             level: Level::new(),
         };
         let each = policies.iter().enumerate();
-        let known = batch.costs.plain.is_some();
-        let all = each.map(|(i, policy)| match held(policy, known) {
-            Some(held) => Ok((i, held)),
+        let all = each.map(|(i, policy)| match lane_form(policy, known) {
+            Some(form) => Ok((i, form)),
             None => Err(BatchError::Rule(policy.clone())),
         });
-        let all: Vec<(usize, Held)> = all.collect::<Result<_, _>>()?;
+        let all: Vec<(usize, LaneForm)> = all.collect::<Result<_, _>>()?;
         for kind in [
-            Kind::Windowed(Statistic::Mean),
-            Kind::Windowed(Statistic::Min),
-            Kind::Pas,
+            GroupKind::Windowed(WindowStatistic::Mean),
+            GroupKind::Windowed(WindowStatistic::Min),
+            GroupKind::Pas,
         ] {
             batch.fill(&all, kind, percentiles);
         }
@@ -211,27 +206,27 @@ impl Batch {
     /// stand together as far as possible, because their windows end together. Else they keep their
     /// order: neighbours in a sweep are similar, so an event that is rare in one lane is rare in
     /// its group.
-    fn fill(&mut self, all: &[(usize, Held)], kind: Kind, percentiles: bool) {
-        let of_kind = all.iter().filter(|(_, held)| held.kind == kind);
-        let mut mine: Vec<(usize, Held)> = of_kind.copied().collect();
-        mine.sort_by_key(|(_, held)| held.rule.period());
-        for chunk in mine.chunks(LANES) {
-            let rule = |lane: usize| chunk.get(lane).map(|(_, held)| held.rule);
+    fn fill(&mut self, all: &[(usize, LaneForm)], kind: GroupKind, percentiles: bool) {
+        let of_kind = all.iter().filter(|(_, form)| form.kind == kind);
+        let mut mine: Vec<(usize, LaneForm)> = of_kind.copied().collect();
+        mine.sort_by_key(|(_, form)| form.rule.period());
+        for chunk in mine.chunks(SIMD_LANES) {
+            let rule = |lane: usize| chunk.get(lane).map(|(_, form)| form.rule);
             let lanes = std::array::from_fn(|lane| match rule(lane) {
-                Some(rule) => Lane::new(rule, self.warm_up),
-                None => Lane::empty(),
+                Some(rule) => LaneState::new(rule, self.input.warm_up),
+                None => LaneState::empty(),
             });
-            let mut group = Group::new(lanes, kind.statistic(), percentiles);
-            for (lane, (i, held)) in chunk.iter().enumerate() {
+            let mut group = SimdGroup::new(lanes, kind.statistic(), percentiles);
+            for (lane, (i, form)) in chunk.iter().enumerate() {
                 self.places[*i] = (self.groups.len(), lane);
-                let (level, costs) = (self.level, &self.costs);
-                dispatch!(level, simd => group.start(simd, lane, held.sleep, costs));
-                if let Rule::Pas(of) = held.rule {
-                    group.pas.get_or_insert_with(Pas::new).set(lane, of);
+                let (level, costs) = (self.level, &self.input.costs);
+                dispatch!(level, simd => group.start(simd, lane, form.sleep, costs));
+                if let LaneRule::Pas(of) = form.rule {
+                    group.pas.get_or_insert_with(PasGroup::new).set(lane, of);
                     group.sums_all = true;
                 }
             }
-            self.windowed += usize::from(kind != Kind::Pas);
+            self.windowed += usize::from(kind != GroupKind::Pas);
             self.groups.push(group);
         }
     }
@@ -241,63 +236,40 @@ impl Batch {
     /// # Errors
     /// When an I/O's times are too long; then nothing of the part was replayed.
     pub fn feed(&mut self, part: &Recording) -> Result<(), BatchError> {
-        check(part, self.piece.first + self.piece.len() as u64)?;
+        let piece = &self.input.piece;
+        check(part, piece.first + piece.len() as u64)?;
         let mut from = 0;
         while from < part.len() && !self.is_done() {
-            from += self.piece.fill(part, from, &self.draws);
+            from += self.input.piece.fill(part, from, &self.draws);
             self.run();
         }
         Ok(())
     }
 
-    /// Runs all groups over the piece. The plain kernel is chosen from the first piece on until the
-    /// trace shows a second bucket, and never again after that.
+    /// Runs all groups over the piece.
     fn run(&mut self) {
-        if self.piece.first == 0 {
-            self.counting = Counting::new(self.piece.latencies());
-        }
-        if let Some(common) = &mut self.common {
-            common.take(&self.piece);
-        }
-        self.seen |= self.piece.rows() & ((1 << BUCKETS) - 1);
-        let row = self.piece.only_row().map(usize::from);
-        let begins = self.piece.first == 0;
-        let was = self.only;
-        self.only = match row {
-            Some(row) if self.plain && (begins || was == Some(row)) => Some(row),
-            _ => None,
-        };
         let level = self.level;
-        if was.is_some() && self.only.is_none() {
-            let costs = &self.costs;
+        let was_plain = self.input.only.is_some();
+        self.input.begin_piece();
+        let input = &self.input;
+        if was_plain && input.only.is_none() {
             for group in &mut self.groups {
-                dispatch!(level, simd => group.complete_rows(simd, costs));
+                dispatch!(level, simd => group.complete_rows(simd, &input.costs));
             }
         }
-        let around = Around {
-            piece: &self.piece,
-            costs: &self.costs,
-            hit: &self.hit,
-            counting: self.counting,
-            common: self.common.as_ref(),
-            only: self.only,
-            seen: self.seen,
-            warm_up: self.warm_up,
-            stop: self.stop,
-        };
         let (windowed, pas) = self.groups.split_at_mut(self.windowed);
         windowed.par_iter_mut().for_each(|group| {
             if group.live > 0 {
-                dispatch!(level, simd => match around.only {
-                    Some(row) => plain::run(simd, group, row, &around),
-                    None => drawn::run(simd, group, &around),
+                dispatch!(level, simd => match input.only {
+                    Some(row) => plain::run(simd, group, row, input),
+                    None => drawn::run(simd, group, input),
                 });
-                group.leave(&around);
+                group.leave(input);
             }
         });
         pas.par_chunks_mut(TURNS).for_each(|groups| {
-            dispatch!(level, simd => pas::run(simd, groups, &around));
-            groups.iter_mut().for_each(|group| group.leave(&around));
+            dispatch!(level, simd => pas::run(simd, groups, input));
+            groups.iter_mut().for_each(|group| group.leave(input));
         });
     }
 
@@ -312,27 +284,35 @@ impl Batch {
     /// warm-up.
     #[must_use]
     pub fn finish(mut self) -> Vec<Outcome> {
-        let around = Around {
-            piece: &self.piece,
-            costs: &self.costs,
-            hit: &self.hit,
-            counting: self.counting,
-            common: self.common.as_ref(),
-            only: self.only,
-            seen: self.seen,
-            warm_up: self.warm_up,
-            stop: self.stop,
-        };
+        let input = &self.input;
         for group in &mut self.groups {
-            for lane in 0..LANES {
-                if group.lanes[lane].stage != Stage::Done {
-                    let wall = group.now(lane) - self.warm_up;
-                    group.conclude(lane, self.piece.len(), wall as f64, &around);
+            for lane in 0..SIMD_LANES {
+                if group.lanes[lane].stage != LaneStage::Done {
+                    let wall = group.now(lane) - input.warm_up;
+                    group.conclude(lane, input.piece.len(), wall as f64, input);
                 }
             }
         }
         let outcome = |&(group, lane): &(usize, usize)| self.groups[group].lanes[lane].outcome;
         self.places.iter().map(outcome).collect()
+    }
+}
+
+impl KernelInput {
+    /// Takes note of a piece that has just been filled. The plain kernel is chosen from the first
+    /// piece on until the trace shows a second bucket, and never again after that.
+    fn begin_piece(&mut self) {
+        let begins = self.piece.first == 0;
+        if begins {
+            self.counting = CountingLimit::new(self.piece.latencies());
+        }
+        if let Some(common) = &mut self.common {
+            common.take(&self.piece);
+        }
+        self.seen |= self.piece.rows() & ((1 << BUCKETS) - 1);
+        let row = self.piece.only_row().map(usize::from);
+        let goes_on = begins || self.only == row;
+        self.only = row.filter(|_| self.costs.plain.is_some() && goes_on);
     }
 }
 

@@ -2,23 +2,23 @@
 //! of its bucket. It computes in double precision and in the rule's own order of operations, so
 //! that it equals the rule bit for bit.
 
-use super::costs::Plain;
-use super::drawn::load;
-use super::group::{Group, Held};
-use super::lanes::{LANES, Lanes, each};
-use super::plain::tally;
-use super::{Around, LONGEST};
+use super::costs::PlainCosts;
+use super::group::{SimdGroup, WindowBefore};
+use super::plain::count_latency;
+use super::running::{IoOutcome, LaneSleeps, RunningSums};
+use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
+use super::{KernelInput, LONGEST};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f64x8, i32x16, i64x8, mask32x16};
 use q2c_policy::BUCKETS;
 use q2c_policy::form::{COOL_DOWN, COOLEST, HEAT_UP, NOTHING, SHORTEST, Sensitivity};
 
 /// One number of each lane in double precision: two registers.
-type Doubles = Lanes<f64>;
+type Doubles = SimdLanes<f64>;
 
 /// The state of the rule in one bucket.
 #[derive(Clone)]
-struct Bucket {
+struct PasBucket {
     /// The sleep, not rounded, ns.
     ns: Doubles,
     /// The factor by which the sleep moved last.
@@ -26,33 +26,33 @@ struct Bucket {
     /// How strongly an outcome changes the step, 1 without adaption.
     heat: Doubles,
     /// The last outcome learned, 1 for late.
-    late: Lanes<i32>,
+    late: SimdLanes<i32>,
     /// The outcome that the next decision learns, 1 for late.
-    news: Lanes<i32>,
+    news: SimdLanes<i32>,
 }
 
 /// Parameters and state of the rule in the lanes of a group.
-pub(super) struct Pas {
+pub(super) struct PasGroup {
     up: Doubles,
     down: Doubles,
     heat_up: Doubles,
     cool_down: Doubles,
-    buckets: Box<[Bucket]>,
+    buckets: Box<[PasBucket]>,
 }
 
-impl Pas {
+impl PasGroup {
     pub fn new() -> Self {
-        let one = Lanes([1.0; LANES]);
-        let bucket = Bucket {
-            ns: Lanes([SHORTEST; LANES]),
+        let one = SimdLanes([1.0; SIMD_LANES]);
+        let bucket = PasBucket {
+            ns: SimdLanes([SHORTEST; SIMD_LANES]),
             step: one,
             heat: one,
-            late: Lanes([1; LANES]),
-            news: Lanes([0; LANES]),
+            late: SimdLanes([1; SIMD_LANES]),
+            news: SimdLanes([0; SIMD_LANES]),
         };
-        Pas {
-            up: Lanes::default(),
-            down: Lanes::default(),
+        PasGroup {
+            up: SimdLanes::default(),
+            down: SimdLanes::default(),
             heat_up: one,
             cool_down: one,
             buckets: vec![bucket; BUCKETS].into(),
@@ -73,14 +73,14 @@ impl Pas {
 /// Loads sixteen numbers into two registers.
 #[inline(always)]
 fn pair<S: Simd>(simd: S, lanes: &Doubles) -> [f64x8<S>; 2] {
-    let (low, high) = lanes.0.split_at(LANES / 2);
+    let (low, high) = lanes.0.split_at(SIMD_LANES / 2);
     [f64x8::from_slice(simd, low), f64x8::from_slice(simd, high)]
 }
 
 /// Stores the two registers that [`pair`] loads.
 #[inline(always)]
 fn put<S: Simd>(halves: [f64x8<S>; 2], lanes: &mut Doubles) {
-    let (low, high) = lanes.0.split_at_mut(LANES / 2);
+    let (low, high) = lanes.0.split_at_mut(SIMD_LANES / 2);
     halves[0].store_slice(low);
     halves[1].store_slice(high);
 }
@@ -88,11 +88,11 @@ fn put<S: Simd>(halves: [f64x8<S>; 2], lanes: &mut Doubles) {
 /// 2^52. After it is added to a smaller whole number, that number stands in the low bits.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
-impl Bucket {
+impl PasBucket {
     /// Learns the last outcome of each lane and returns each lane's next sleep, ns.
     #[inline(always)]
     fn learn<S: Simd>(&mut self, simd: S, of: &Parameters<S>) -> i32x16<S> {
-        let (late, news) = (load(simd, &self.late), load(simd, &self.news));
+        let (late, news) = (self.late.load(simd), self.news.load(simd));
         let (same_low, same_high) = late.simd_eq(news).widen();
         let (late_low, late_high) = news.simd_eq(1).widen();
         let (same, late) = ([same_low, same_high], [late_low, late_high]);
@@ -115,7 +115,7 @@ impl Bucket {
         put([next[0].0, next[1].0], &mut self.ns);
         put([next[0].1, next[1].1], &mut self.step);
         put([next[0].2, next[1].2], &mut self.heat);
-        news.store_array(&mut self.late.0);
+        self.late.store(news);
         next[0].3.narrow(next[1].3)
     }
 }
@@ -129,20 +129,9 @@ struct Parameters<S: Simd> {
     cool_down: [f64x8<S>; 2],
 }
 
-/// The lanes' time and sums, kept in registers between two events.
-#[derive(Clone, Copy)]
-struct Moving<S: Simd> {
-    left: i32x16<S>,
-    misses: i32x16<S>,
-    asked: i32x16<S>,
-    slept: i32x16<S>,
-    polled: i32x16<S>,
-    cpu: i32x16<S>,
-}
-
 impl<S: Simd> Parameters<S> {
     #[inline(always)]
-    fn load(simd: S, pas: &Pas) -> Self {
+    fn load(simd: S, pas: &PasGroup) -> Self {
         Parameters {
             up: pair(simd, &pas.up),
             down: pair(simd, &pas.down),
@@ -152,48 +141,21 @@ impl<S: Simd> Parameters<S> {
     }
 }
 
-impl<S: Simd> Moving<S> {
-    #[inline(always)]
-    fn load(simd: S, group: &Group) -> Self {
-        let sums = &group.sums;
-        Moving {
-            left: load(simd, &group.left),
-            misses: load(simd, &sums.misses),
-            asked: load(simd, &sums.asked),
-            slept: load(simd, &sums.slept),
-            polled: load(simd, &sums.polled),
-            cpu: load(simd, &sums.cpu),
-        }
-    }
-
-    #[inline(always)]
-    fn store(self, group: &mut Group) {
-        self.left.store_array(&mut group.left.0);
-        let sums = &mut group.sums;
-        self.misses.store_array(&mut sums.misses.0);
-        self.asked.store_array(&mut sums.asked.0);
-        self.slept.store_array(&mut sums.slept.0);
-        self.polled.store_array(&mut sums.polled.0);
-        self.cpu.store_array(&mut sums.cpu.0);
-    }
-}
-
-/// How one I/O that sleeps ended in each lane.
-struct Fate<S: Simd> {
-    clear: mask32x16<S>,
-    observed: i32x16<S>,
-    wake: i32x16<S>,
-}
-
+/// The outcome of an I/O that sleeps.
 #[inline(always)]
-fn fate<S: Simd>(asked: i32x16<S>, wait: i32x16<S>, plain: &Plain, around: &Around<'_>) -> Fate<S> {
+fn sleeping<S: Simd>(
+    asked: i32x16<S>,
+    wait: i32x16<S>,
+    plain: &PlainCosts,
+    input: &KernelInput,
+) -> IoOutcome<S> {
     let wake = asked + plain.wake;
-    let clear = wait.simd_gt(wake + around.costs.lead);
-    let reaped = (asked + plain.hit).max(wait + around.costs.reap);
-    Fate {
+    let clear = wait.simd_gt(wake + input.costs.lead);
+    let reaped = (asked + plain.hit).max(wait + input.costs.reap);
+    IoOutcome {
         clear,
         observed: clear.select(wait, reaped),
-        wake,
+        polled: wait - wake,
     }
 }
 
@@ -201,41 +163,35 @@ fn fate<S: Simd>(asked: i32x16<S>, wait: i32x16<S>, plain: &Plain, around: &Arou
 #[inline(always)]
 fn step<S: Simd>(
     simd: S,
-    moving: &mut Moving<S>,
-    pas: &mut Pas,
+    sums: &mut RunningSums<S>,
+    pas: &mut PasGroup,
     of: &Parameters<S>,
     i: usize,
-    around: &Around<'_>,
+    input: &KernelInput,
 ) -> (mask32x16<S>, i32x16<S>) {
-    let wait = i32x16::splat(simd, around.piece.wait[i]);
+    let wait = i32x16::splat(simd, input.piece.wait[i]);
     let zero = i32x16::splat(simd, 0);
     let Some((bucket, plain)) = pas
         .buckets
-        .get_mut(usize::from(around.piece.row[i]))
-        .zip(around.costs.plain.as_ref())
+        .get_mut(usize::from(input.piece.row[i]))
+        .zip(input.costs.plain.as_ref())
     else {
-        moving.left -= wait;
-        moving.polled += wait;
-        moving.cpu += wait;
+        sums.left -= wait;
+        sums.polled += wait;
+        sums.cpu += wait;
         return (mask32x16::splat(simd, true), wait);
     };
     let asked = bucket.learn(simd, of);
-    let Fate {
-        clear,
-        observed,
-        wake,
-    } = fate(asked, wait, plain, around);
-    let missed = clear.select(zero, zero + 1);
-    missed.store_array(&mut bucket.news.0);
-    let rest = wait - wake;
-    let sleeping = clear.select(rest + plain.cpu_clear, zero + plain.cpu_hit);
-    moving.left -= observed;
-    moving.misses += missed;
-    moving.asked += asked;
-    moving.slept += 1;
-    moving.polled += clear.select(rest, zero);
-    moving.cpu += sleeping.min(observed);
-    (clear, observed)
+    let outcome = sleeping(asked, wait, plain, input);
+    bucket.news.store(outcome.clear.select(zero, zero + 1));
+    let sleeps = LaneSleeps {
+        asked,
+        slept: zero + 1,
+        cpu_clear: zero + plain.cpu_clear,
+        cpu_hit: zero + plain.cpu_hit,
+    };
+    *sums = sums.add(&outcome, &sleeps, sums.left - outcome.observed);
+    (outcome.clear, outcome.observed)
 }
 
 /// Number of groups that take turns, I/O by I/O. A group's decision waits some 60 cycles for its
@@ -244,38 +200,42 @@ pub(super) const TURNS: usize = 4;
 
 /// Runs up to [`TURNS`] groups over a piece.
 #[inline(always)]
-pub(super) fn run<S: Simd>(simd: S, groups: &mut [Group], around: &Around<'_>) {
+pub(super) fn run<S: Simd>(simd: S, groups: &mut [SimdGroup], input: &KernelInput) {
     match groups {
-        [a, b, c, d] => in_turns(simd, [a, b, c, d], around),
+        [a, b, c, d] => in_turns(simd, [a, b, c, d], input),
         some => some
             .iter_mut()
-            .for_each(|group| in_turns(simd, [group], around)),
+            .for_each(|group| in_turns(simd, [group], input)),
     }
 }
 
 /// Runs groups over a piece in turns. Unlike in the other kernels an event changes no sleep, so it
 /// is looked for after the I/O; before the I/O only one that is overdue is handled.
 #[inline(always)]
-fn in_turns<S: Simd, const N: usize>(simd: S, mut groups: [&mut Group; N], around: &Around<'_>) {
-    let mut states: [Pas; N] = groups
+fn in_turns<S: Simd, const N: usize>(
+    simd: S,
+    mut groups: [&mut SimdGroup; N],
+    input: &KernelInput,
+) {
+    let mut states: [PasGroup; N] = groups
         .each_mut()
-        .map(|g| g.pas.take().unwrap_or_else(Pas::new));
+        .map(|g| g.pas.take().unwrap_or_else(PasGroup::new));
     let of: [Parameters<S>; N] = std::array::from_fn(
         #[inline(always)]
         |n| Parameters::load(simd, &states[n]),
     );
-    let mut moving: [Moving<S>; N] = std::array::from_fn(
+    let mut sums: [RunningSums<S>; N] = std::array::from_fn(
         #[inline(always)]
-        |n| Moving::load(simd, groups[n]),
+        |n| RunningSums::load(simd, groups[n]),
     );
-    for i in 0..around.piece.len() {
+    for i in 0..input.piece.len() {
         for n in 0..N {
-            let (group, moving) = (&mut *groups[n], &mut moving[n]);
-            one(simd, group, moving, &mut states[n], &of[n], i, around);
+            let (group, sums) = (&mut *groups[n], &mut sums[n]);
+            one(simd, group, sums, &mut states[n], &of[n], i, input);
         }
     }
     for (n, state) in states.into_iter().enumerate() {
-        moving[n].store(groups[n]);
+        sums[n].store(groups[n]);
         groups[n].pas = Some(state);
     }
 }
@@ -284,30 +244,30 @@ fn in_turns<S: Simd, const N: usize>(simd: S, mut groups: [&mut Group; N], aroun
 #[inline(always)]
 fn one<S: Simd>(
     simd: S,
-    group: &mut Group,
-    moving: &mut Moving<S>,
-    pas: &mut Pas,
+    group: &mut SimdGroup,
+    sums: &mut RunningSums<S>,
+    pas: &mut PasGroup,
     of: &Parameters<S>,
     i: usize,
-    around: &Around<'_>,
+    input: &KernelInput,
 ) {
-    let piece = around.piece;
+    let piece = &input.piece;
     let returned = i32x16::splat(simd, piece.returned[i]);
-    let overdue = moving.left.simd_le(returned);
+    let overdue = sums.left.simd_le(returned);
     if overdue.any_true() {
-        moving.store(group);
-        each(overdue.to_bitmask()).for_each(|lane| group.before(simd, lane, i, around));
-        *moving = Moving::load(simd, group);
+        sums.store(group);
+        each(overdue.to_bitmask()).for_each(|lane| group.before(simd, lane, i, input));
+        *sums = RunningSums::load(simd, group);
     }
-    let (clear, observed) = step(simd, moving, pas, of, i, around);
+    let (clear, observed) = step(simd, sums, pas, of, i, input);
     if let Some(histogram) = &mut group.histogram {
-        tally(histogram, around, i, clear, observed);
+        count_latency(histogram, input, i, clear, observed);
     }
-    let due = moving.left.simd_le(returned);
+    let due = sums.left.simd_le(returned);
     if due.any_true() {
-        moving.store(group);
-        let (due, none) = (due.to_bitmask(), [0; LANES]);
-        group.after(simd, due, i, &none, &Held::default(), around);
-        *moving = Moving::load(simd, group);
+        sums.store(group);
+        let (due, none) = (due.to_bitmask(), [0; SIMD_LANES]);
+        group.after(simd, due, i, &none, &WindowBefore::default(), input);
+        *sums = RunningSums::load(simd, group);
     }
 }

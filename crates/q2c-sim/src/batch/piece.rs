@@ -1,9 +1,9 @@
 //! A piece of a trace in the form the kernels read: whole nanoseconds from the piece's start.
 
 use super::FAR;
-use super::histogram::Counting;
+use super::histogram::CountingLimit;
 use crate::closed::Draws;
-use crate::recording::{Columns, Recording, unpack};
+use crate::recording::{Recording, RecordingColumns, unpack};
 use q2c_policy::{BUCKETS, bucket_of};
 
 /// The largest number of I/Os in a piece. The columns, 33 bytes per I/O, stay in the second-level
@@ -34,7 +34,7 @@ pub(super) struct Piece {
     pub z_clear: Vec<f32>,
     /// Draw of the wake-up if it is hit.
     pub z_hit: Vec<f32>,
-    /// The weight of its latency in a histogram, see [`Counting::weight`].
+    /// The weight of its latency in a histogram, see [`CountingLimit::weight`].
     pub weight: Vec<i32>,
     /// Sum of the piece's submission and think times, ns.
     pub total: i64,
@@ -103,11 +103,11 @@ impl Piece {
         self.total = 0;
     }
 
-    fn push(&mut self, trace: &Columns<'_>, i: usize, draws: &Draws) {
+    fn push(&mut self, trace: &RecordingColumns<'_>, i: usize, draws: &Draws) {
         let (submit, wait) = (trace.submit[i] as i64, trace.wait[i] as i64);
         let io = self.first + self.len() as u64;
         let draw = draws.of(io);
-        self.weight.push(Counting::weight(io));
+        self.weight.push(CountingLimit::weight(io));
         let waited = self.waited[self.len()];
         self.wait.push(wait as i32);
         self.returned.push((self.total + submit) as i32);

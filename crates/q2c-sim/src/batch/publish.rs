@@ -6,17 +6,17 @@
 //! one register and pass at once.
 
 use super::costs::Costs;
-use super::group::{Group, nothing};
-use super::lane::{Lane, Rule};
-use super::lanes::{LANES, Lanes, each};
-use super::row::{LATEST, LEAST, Row, SHIFT, WHOLE};
+use super::group::{SimdGroup, nothing};
+use super::lane_state::{LaneRule, LaneState};
+use super::row::{BucketRow, LATEST, LEAST, SHIFT, WHOLE};
+use super::simd_lanes::{SIMD_LANES, SimdLanes, each};
 use super::sleeps::Sleeps;
-use super::{Around, LONGEST};
+use super::{KernelInput, LONGEST};
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, f64x8, i32x16, i64x8, mask32x16};
 use q2c_model::Nanos;
 use q2c_policy::BUCKETS;
-use q2c_policy::form::{Statistic, WindowForm};
+use q2c_policy::form::{WindowForm, WindowStatistic};
 
 /// For statistics below this, 262 us, the arithmetic is exact: the quotient in single precision is
 /// off by one at most, which is corrected, and the product in double precision is rounded far from
@@ -30,27 +30,27 @@ const TOGETHER: u32 = 3;
 /// Closes the windows of the lanes in `closing` (a bit set): each of their buckets that has
 /// completions gets its new sleep and an empty window.
 #[inline(always)]
-pub(super) fn publish<S: Simd>(simd: S, group: &mut Group, closing: u64, around: &Around<'_>) {
+pub(super) fn publish<S: Simd>(simd: S, group: &mut SimdGroup, closing: u64, input: &KernelInput) {
     let rows = &mut *group.rows;
-    match &around.costs.sleeps {
+    match &input.costs.sleeps {
         Some(sleeps) if closing.count_ones() >= TOGETHER => {
-            for row in each(around.seen.into()) {
+            for row in each(input.seen.into()) {
                 let shares = &group.shares;
                 let row = &mut rows[row];
-                let left = together(simd, row, group.statistic, shares, closing, around, sleeps);
-                one_by_one(simd, row, &group.lanes, left, around);
+                let left = together(simd, row, group.statistic, shares, closing, input, sleeps);
+                one_by_one(simd, row, &group.lanes, left, input);
             }
         }
-        Some(sleeps) if around.seen.count_ones() >= 4 => {
+        Some(sleeps) if input.seen.count_ones() >= 4 => {
             for lane in each(closing) {
-                if let Rule::Windowed(form) = group.lanes[lane].rule {
-                    alone(simd, rows, lane, &form, around.costs, sleeps);
+                if let LaneRule::Windowed(form) = group.lanes[lane].rule {
+                    alone(simd, rows, lane, &form, &input.costs, sleeps);
                 }
             }
         }
         _ => {
-            for row in each(around.seen.into()) {
-                one_by_one(simd, &mut rows[row], &group.lanes, closing, around);
+            for row in each(input.seen.into()) {
+                one_by_one(simd, &mut rows[row], &group.lanes, closing, input);
             }
         }
     }
@@ -60,13 +60,13 @@ pub(super) fn publish<S: Simd>(simd: S, group: &mut Group, closing: u64, around:
 #[inline(always)]
 fn one_by_one<S: Simd>(
     simd: S,
-    row: &mut Row,
-    lanes: &[Lane; LANES],
+    row: &mut BucketRow,
+    lanes: &[LaneState; SIMD_LANES],
     closing: u64,
-    around: &Around<'_>,
+    input: &KernelInput,
 ) {
     for lane in each(closing) {
-        let (Rule::Windowed(form), count) = (lanes[lane].rule, row.count.0[lane]) else {
+        let (LaneRule::Windowed(form), count) = (lanes[lane].rule, row.count.0[lane]) else {
             continue;
         };
         if count == 0 {
@@ -74,7 +74,7 @@ fn one_by_one<S: Simd>(
         }
         let sleep = sleep(&form, row.statistic.0[lane], count);
         if sleep != row.asked.0[lane] {
-            row.set(simd, lane, sleep, around.costs, around.only.is_some());
+            row.set(simd, lane, sleep, &input.costs, input.only.is_some());
         }
         row.count.0[lane] = 0;
         row.statistic.0[lane] = nothing(form.statistic);
@@ -85,13 +85,13 @@ fn one_by_one<S: Simd>(
 #[inline]
 fn sleep(form: &WindowForm, gathered: i32, count: i32) -> i32 {
     let value = match form.statistic {
-        Statistic::Mean => gathered / count,
-        Statistic::Min => gathered,
+        WindowStatistic::Mean => gathered / count,
+        WindowStatistic::Min => gathered,
     };
     form.sleep(Nanos(value as u64)).0.min(LONGEST) as i32
 }
 
-/// The costs of one sleep per lane, in the form of [`Row`].
+/// The costs of one sleep per lane, in the form of [`BucketRow`].
 struct Priced<S: Simd> {
     wake: f32x16<S>,
     spread: f32x16<S>,
@@ -133,20 +133,15 @@ fn whole<S: Simd>(ns: f32x16<S>) -> i32x16<S> {
 }
 
 #[inline(always)]
-fn load<S: Simd>(simd: S, lanes: &Lanes<i32>) -> i32x16<S> {
-    i32x16::load_array_ref(simd, &lanes.0)
+fn put<S: Simd>(to: &mut SimdLanes<i32>, mine: mask32x16<S>, new: i32x16<S>) {
+    let old = to.load(new.token());
+    to.store(mine.select(new, old));
 }
 
 #[inline(always)]
-fn put<S: Simd>(to: &mut Lanes<i32>, mine: mask32x16<S>, new: i32x16<S>) {
-    let old = load(new.token(), to);
-    mine.select(new, old).store_array(&mut to.0);
-}
-
-#[inline(always)]
-fn put_f<S: Simd>(to: &mut Lanes<f32>, mine: mask32x16<S>, new: f32x16<S>) {
-    let old = f32x16::load_array_ref(new.token(), &to.0);
-    mine.select(new, old).store_array(&mut to.0);
+fn put_f<S: Simd>(to: &mut SimdLanes<f32>, mine: mask32x16<S>, new: f32x16<S>) {
+    let old = to.load(new.token());
+    to.store(mine.select(new, old));
 }
 
 /// Closes the window of one bucket in all lanes of `closing` at once. Returns the lanes that are
@@ -154,22 +149,22 @@ fn put_f<S: Simd>(to: &mut Lanes<f32>, mine: mask32x16<S>, new: f32x16<S>) {
 #[inline(always)]
 fn together<S: Simd>(
     simd: S,
-    row: &mut Row,
-    statistic: Statistic,
-    shares: &Lanes<f64>,
+    row: &mut BucketRow,
+    statistic: WindowStatistic,
+    shares: &SimdLanes<f64>,
     closing: u64,
-    around: &Around<'_>,
+    input: &KernelInput,
     sleeps: &Sleeps<8>,
 ) -> u64 {
-    let count = load(simd, &row.count);
+    let count = row.count.load(simd);
     let mine = mask32x16::from_bitmask(simd, closing) & count.simd_gt(0);
     if !mine.any_true() {
         return 0;
     }
-    let (low, high) = shares.0.split_at(LANES / 2);
+    let (low, high) = shares.0.split_at(SIMD_LANES / 2);
     let shares = [f64x8::from_slice(simd, low), f64x8::from_slice(simd, high)];
     let zero = i32x16::splat(simd, 0);
-    let gathered = mine.select(load(simd, &row.statistic), zero);
+    let gathered = mine.select(row.statistic.load(simd), zero);
     let Some(asked) = rule(statistic, gathered, mine.select(count, zero + 1), shares) else {
         return mine.to_bitmask();
     };
@@ -180,22 +175,22 @@ fn together<S: Simd>(
     let mine = mine & asked.simd_gt(0);
     put(&mut row.asked, mine, asked);
     put(&mut row.slept, mine, zero + 1);
-    match (&around.costs.plain, around.only) {
+    match (&input.costs.plain, input.only) {
         (Some(plain), Some(_)) => {
             put(&mut row.cpu_clear, mine, zero + plain.cpu_clear);
             put(&mut row.cpu_hit, mine, zero + plain.cpu_hit);
             put(&mut row.plain_wake, mine, asked + plain.wake);
-            let clear = asked + (plain.wake + around.costs.lead);
+            let clear = asked + (plain.wake + input.costs.lead);
             put(&mut row.plain_clear, mine, clear);
             put(&mut row.plain_hit, mine, asked + plain.hit);
         }
-        _ => put_priced(row, mine, &Priced::new(asked, around.costs, sleeps)),
+        _ => put_priced(row, mine, &Priced::new(asked, &input.costs, sleeps)),
     }
     0
 }
 
 #[inline(always)]
-fn put_priced<S: Simd>(row: &mut Row, mine: mask32x16<S>, priced: &Priced<S>) {
+fn put_priced<S: Simd>(row: &mut BucketRow, mine: mask32x16<S>, priced: &Priced<S>) {
     put_f(&mut row.wake, mine, priced.wake);
     put_f(&mut row.spread, mine, priced.spread);
     put_f(&mut row.earliest, mine, priced.earliest);
@@ -211,13 +206,13 @@ fn put_priced<S: Simd>(row: &mut Row, mine: mask32x16<S>, priced: &Priced<S>) {
 #[inline(always)]
 fn alone<S: Simd>(
     simd: S,
-    rows: &mut [Row; BUCKETS + 1],
+    rows: &mut [BucketRow; BUCKETS + 1],
     lane: usize,
     form: &WindowForm,
     costs: &Costs,
     sleeps: &Sleeps<8>,
 ) {
-    let lane = lane % LANES;
+    let lane = lane % SIMD_LANES;
     let (mut gathered, mut count) = ([0; BUCKETS], [0; BUCKETS]);
     for (i, row) in rows[..BUCKETS].iter().enumerate() {
         count[i] = row.count.0[lane];
@@ -291,14 +286,14 @@ fn each_bucket(
 /// [`sleep`] in registers; `None` when a statistic is [`SMALL`] or larger.
 #[inline(always)]
 fn rule<S: Simd>(
-    statistic: Statistic,
+    statistic: WindowStatistic,
     gathered: i32x16<S>,
     count: i32x16<S>,
     shares: [f64x8<S>; 2],
 ) -> Option<i32x16<S>> {
     let value = match statistic {
-        Statistic::Mean => quotient(gathered, count),
-        Statistic::Min => gathered,
+        WindowStatistic::Mean => quotient(gathered, count),
+        WindowStatistic::Min => gathered,
     };
     if value.simd_ge(SMALL).any_true() {
         return None;

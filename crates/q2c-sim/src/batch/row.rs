@@ -1,8 +1,8 @@
 //! One bucket of a group: the sleep of each configuration, the costs of that sleep, and what the
 //! open window has gathered.
 
-use super::costs::{Costs, Plain};
-use super::lanes::Lanes;
+use super::costs::{Costs, PlainCosts};
+use super::simd_lanes::SimdLanes;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x8, i32x8};
 
@@ -24,55 +24,55 @@ const LEAST_OF: [f32; 8] = [-SHIFT, 0.0, LEAST, 0.0, -SHIFT, -SHIFT, -SHIFT, -SH
 
 /// Times are whole nanoseconds. Wake-ups are in single precision, exact up to 8 ms, with half a
 /// nanosecond added, so that cutting rounds them. The plain kernel reads other columns than the
-/// drawn one; [`Row::set`] fills in those of one of them.
+/// drawn one; [`BucketRow::set`] fills in those of one of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Row {
+pub(super) struct BucketRow {
     /// The sleep asked, 0 for polling.
-    pub asked: Lanes<i32>,
+    pub asked: SimdLanes<i32>,
     /// 1 for a configuration that sleeps.
-    pub slept: Lanes<i32>,
+    pub slept: SimdLanes<i32>,
     /// Time of a clear wake-up for the draw 0.
-    pub wake: Lanes<f32>,
+    pub wake: SimdLanes<f32>,
     /// Time that one unit of the draw adds to a clear wake-up.
-    pub spread: Lanes<f32>,
+    pub spread: SimdLanes<f32>,
     /// Earliest time of a clear wake-up.
-    pub earliest: Lanes<f32>,
+    pub earliest: SimdLanes<f32>,
     /// Latest time of a clear wake-up.
-    pub latest: Lanes<f32>,
+    pub latest: SimdLanes<f32>,
     /// A sleep is clear when the device time is longer than the sum of the wake-up and this: the
     /// lead less the added latency.
-    pub ahead: Lanes<i32>,
+    pub ahead: SimdLanes<i32>,
     /// Time that the sleep adds to the latency.
-    pub added: Lanes<i32>,
+    pub added: SimdLanes<i32>,
     /// Time that the sleep adds to the submission.
-    pub submit: Lanes<i32>,
+    pub submit: SimdLanes<i32>,
     /// CPU of a clear sleep.
-    pub cpu_clear: Lanes<i32>,
+    pub cpu_clear: SimdLanes<i32>,
     /// CPU of a hit sleep.
-    pub cpu_hit: Lanes<i32>,
+    pub cpu_hit: SimdLanes<i32>,
     /// Time of a clear wake-up where it does not depend on a draw.
-    pub plain_wake: Lanes<i32>,
+    pub plain_wake: SimdLanes<i32>,
     /// `plain_wake` and the lead: the sleep is clear when the device time is longer.
-    pub plain_clear: Lanes<i32>,
+    pub plain_clear: SimdLanes<i32>,
     /// Earliest time at which a hit I/O is reaped, where it does not depend on a draw.
-    pub plain_hit: Lanes<i32>,
+    pub plain_hit: SimdLanes<i32>,
     /// Sum or least of the observed times in the open window.
-    pub statistic: Lanes<i32>,
+    pub statistic: SimdLanes<i32>,
     /// Completions in the open window.
-    pub count: Lanes<i32>,
+    pub count: SimdLanes<i32>,
     /// Never read. It keeps the same column of different rows from falling into the same few sets
     /// of the first-level cache.
-    _apart: Lanes<i32>,
+    _apart: SimdLanes<i32>,
 }
 
-impl Row {
+impl BucketRow {
     /// A row in which all configurations poll.
     pub fn polling() -> Self {
-        let never = Lanes([NEVER_HIT; super::lanes::LANES]);
-        Row {
+        let never = SimdLanes([NEVER_HIT; super::simd_lanes::SIMD_LANES]);
+        BucketRow {
             ahead: never,
             plain_clear: never,
-            ..Row::default()
+            ..BucketRow::default()
         }
     }
 
@@ -88,7 +88,7 @@ impl Row {
     }
 
     #[inline(always)]
-    fn set_plain(&mut self, lane: usize, ns: i32, plain: &Plain, lead: i32) {
+    fn set_plain(&mut self, lane: usize, ns: i32, plain: &PlainCosts, lead: i32) {
         if self.slept.0[lane] == 0 {
             self.slept.0[lane] = 1;
             self.cpu_clear.0[lane] = plain.cpu_clear;

@@ -1,12 +1,12 @@
 //! The costs of sixteen sleeps at once, computed in registers as lines between corner points.
 
 use super::costs::Joint;
-use super::lanes::LANES;
+use super::simd_lanes::SIMD_LANES;
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, f32x16, i32x16, u8x64};
 
 /// Number of lines in a table: two registers hold it.
-const LINES: usize = 2 * LANES;
+const LINES: usize = 2 * SIMD_LANES;
 /// Selects the first 32-bit number of a table, as the numbers of its four bytes.
 const FIRST: i32 = 0x0302_0100;
 /// Added to such a selection, selects the next number.
@@ -16,9 +16,9 @@ const NEXT: i32 = 0x0404_0404;
 #[derive(Clone, Debug)]
 pub(super) struct Sleeps<const N: usize> {
     corners: Vec<f32>,
-    from: [[f32; LANES]; 2],
-    value: [[[f32; LANES]; 2]; N],
-    slope: [[[f32; LANES]; 2]; N],
+    from: [[f32; SIMD_LANES]; 2],
+    value: [[[f32; SIMD_LANES]; 2]; N],
+    slope: [[[f32; SIMD_LANES]; 2]; N],
 }
 
 impl<const N: usize> Sleeps<N> {
@@ -29,7 +29,7 @@ impl<const N: usize> Sleeps<N> {
         }
         let table = |of: &dyn Fn(usize) -> Option<f64>| {
             let number = |line| of(line).unwrap_or(0.0) as f32;
-            [0, LANES].map(|first| std::array::from_fn(|i| number(first + i)))
+            [0, SIMD_LANES].map(|first| std::array::from_fn(|i| number(first + i)))
         };
         let from = |line: usize| line.checked_sub(1).and_then(|c| joint.x.get(c)).copied();
         Some(Sleeps {
@@ -49,7 +49,7 @@ impl<const N: usize> Sleeps<N> {
             bytes = asked.simd_ge(corner).select(bytes + NEXT, bytes);
         }
         let bytes: u8x64<S> = bytes.bitcast();
-        match self.corners.len() < LANES {
+        match self.corners.len() < SIMD_LANES {
             true => self.lines(asked, bytes, pick_low),
             false => self.lines(asked, bytes, pick),
         }
@@ -60,7 +60,7 @@ impl<const N: usize> Sleeps<N> {
         &self,
         asked: f32x16<S>,
         bytes: u8x64<S>,
-        pick: impl Fn(&[[f32; LANES]; 2], u8x64<S>) -> f32x16<S>,
+        pick: impl Fn(&[[f32; SIMD_LANES]; 2], u8x64<S>) -> f32x16<S>,
     ) -> [f32x16<S>; N] {
         let beyond = asked - pick(&self.from, bytes);
         // A loop rather than `map`: the compiler does not always inline `map`, and the values would
@@ -75,13 +75,13 @@ impl<const N: usize> Sleeps<N> {
 
 /// [`pick`] where every selection lies in the first half of the table, at half the cost.
 #[inline(always)]
-fn pick_low<S: Simd>([low, _]: &[[f32; LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
+fn pick_low<S: Simd>([low, _]: &[[f32; SIMD_LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
     f32x16::load_array_ref(bytes.token(), low).swizzle_dyn(bytes)
 }
 
 /// The number that each lane's selection names in a table.
 #[inline(always)]
-fn pick<S: Simd>([low, high]: &[[f32; LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
+fn pick<S: Simd>([low, high]: &[[f32; SIMD_LANES]; 2], bytes: u8x64<S>) -> f32x16<S> {
     let simd = bytes.token();
     let high: f32x16<S> = f32x16::load_array_ref(simd, high);
     f32x16::load_array_ref(simd, low).concat_swizzle_dyn(high, bytes)

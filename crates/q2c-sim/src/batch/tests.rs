@@ -182,5 +182,5 @@ fn times_that_do_not_fit_are_refused() {
     let mut batch = batch(&cost(0.0), false);
     let refused = BatchError::TooLong { io: 7, ns: 6e8 };
     assert_eq!(batch.feed(&long), Err(refused));
-    assert_eq!(batch.piece.len(), 0, "nothing was replayed");
+    assert_eq!(batch.input.piece.len(), 0, "nothing was replayed");
 }

@@ -1,6 +1,6 @@
 //! Compares the batch, many configurations in one pass, with the reference simulator.
 
-use crate::cases::{READ, drive, free, same};
+use crate::cases::{READ, drive, exact, free, ranks, same};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Direction, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
@@ -30,26 +30,6 @@ fn batch(
 /// Checks that two outcomes are equal but for the rounding of sums, and percentiles within half the
 /// width of a class.
 fn agree(got: &Outcome, wanted: &Outcome, percentiles: bool) -> Result<(), String> {
-    let exact = |o: &Outcome| {
-        [
-            o.gives.rates.iops,
-            o.gives.rates.cpu_pct,
-            o.gives.cpu_ns_per_io,
-            o.gives.kiops_per_core,
-            o.gives.rates.miss_rate,
-            o.gives.rates.effective_sleep_ns,
-            o.gives.t_over,
-            o.gives.t_under,
-            o.gives.latencies.mean_ns,
-        ]
-    };
-    let ranks = |o: &Outcome| {
-        [
-            o.gives.latencies.p50_ns,
-            o.gives.latencies.p99_ns,
-            o.gives.latencies.p999_ns,
-        ]
-    };
     let near = |(a, b): (f64, f64)| (a - b).abs() <= 0.008 * b;
     let all = exact(got)
         .into_iter()
@@ -202,6 +182,44 @@ fn drawn_cost() -> impl Strategy<Value = CostModel> {
         })
 }
 
+/// Any configurations over any lane of several buckets, with percentiles or without.
+#[derive(Debug)]
+struct SeveralBuckets {
+    lane: Recording,
+    policies: Vec<PolicySpec>,
+    percentiles: bool,
+    drive: Drive,
+}
+
+impl SeveralBuckets {
+    fn any(
+        policy: impl Strategy<Value = PolicySpec>,
+        most: usize,
+        percentiles: impl Strategy<Value = bool>,
+    ) -> impl Strategy<Value = Self> {
+        let policies = prop::collection::vec(policy, 1..most);
+        let drive = (0u64..300_000, 1u64..3_000_000).prop_map(|(from, length)| drive(from, length));
+        (any_lane(false), policies, percentiles, drive).prop_map(
+            |(lane, policies, percentiles, drive)| SeveralBuckets {
+                lane,
+                policies,
+                percentiles,
+                drive,
+            },
+        )
+    }
+
+    fn compare(&self, cost: &CostModel) -> Result<(), TestCaseError> {
+        compare(
+            &self.lane,
+            &self.policies,
+            cost,
+            self.drive,
+            self.percentiles,
+        )
+    }
+}
+
 fn any_pas() -> impl Strategy<Value = PolicySpec> {
     (1u32..500, 1u32..900, any::<bool>()).prop_map(|(up, down, adaptive)| {
         let (up, down) = (f64::from(up) / 1e4, f64::from(down) / 1e3);
@@ -215,41 +233,26 @@ proptest! {
 
     #[test]
     fn pas_of_several_buckets(
-        lane in any_lane(false),
-        policies in prop::collection::vec(any_pas(), 1..20),
+        case in SeveralBuckets::any(any_pas(), 20, any::<bool>()),
         cost in plain_cost(),
-        percentiles in any::<bool>(),
-        from in 0u64..300_000,
-        length in 1u64..3_000_000,
     ) {
-        compare(&lane, &policies, &cost, drive(from, length), percentiles)?;
+        case.compare(&cost)?;
     }
 
     #[test]
     fn drawn_delays_of_several_buckets_and_percentiles(
-        lane in any_lane(false),
-        policies in prop::collection::vec(any_policy(), 1..40),
+        case in SeveralBuckets::any(any_policy(), 40, Just(true)),
         cost in drawn_cost(),
-        from in 0u64..300_000,
-        length in 1u64..3_000_000,
     ) {
-        compare(&lane, &policies, &cost, drive(from, length), true)?;
+        case.compare(&cost)?;
     }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn known_delays_of_several_buckets_and_percentiles(
-        lane in any_lane(false),
-        policies in prop::collection::vec(any_policy(), 1..40),
+        case in SeveralBuckets::any(any_policy(), 40, any::<bool>()),
         cost in plain_cost(),
-        percentiles in any::<bool>(),
-        from in 0u64..300_000,
-        length in 1u64..3_000_000,
     ) {
-        compare(&lane, &policies, &cost, drive(from, length), percentiles)?;
+        case.compare(&cost)?;
     }
 
     /// The comparison goes through `sweep`, with the recording repeated and with a single pass.

@@ -78,43 +78,39 @@ fn polling() {
     );
 }
 
-/// CPU = submission + sleep + (latency - wake-up) + think time.
-#[test]
-fn a_fixed_sleep_that_is_clear() {
-    let got = thirty_us(&costs(), rule("fixed:20us", 1));
-    rates(
-        &got,
-        32_500,
-        2_000.0 + 2_500.0 + (30_000.0 - 23_000.0) + 500.0,
-        400.0,
-    );
-    latency(&got, 32_000.0);
-    close(got.gives.t_under, 7_000.0 / 30_000.0);
+/// Simulates a fixed sleep that always has this miss rate, 0 or 1.
+fn fixed_sleep(us: u32, miss_rate: f64) -> Outcome {
+    let got = thirty_us(&costs(), rule(&format!("fixed:{us}us"), 1));
+    let wanted = (miss_rate, f64::from(us) * 1e3);
     assert_eq!(
         (
             got.gives.rates.miss_rate,
-            got.gives.rates.effective_sleep_ns,
-            got.gives.t_over
+            got.gives.rates.effective_sleep_ns
         ),
-        (0.0, 20_000.0, 0.0)
+        wanted
     );
+    got
+}
+
+/// CPU = submission + sleep + (latency - wake-up) + think time.
+#[test]
+fn a_fixed_sleep_that_is_clear() {
+    let got = fixed_sleep(20, 0.0);
+    let cpu = 2_000.0 + 2_500.0 + (30_000.0 - 23_000.0) + 500.0;
+    rates(&got, 32_500, cpu, 400.0);
+    latency(&got, 32_000.0);
+    close(got.gives.t_under, 7_000.0 / 30_000.0);
+    assert_eq!(got.gives.t_over, 0.0);
 }
 
 /// Observed = wake-up + reaping = 40 + 1.5 + 0.7 us.
 #[test]
 fn a_fixed_sleep_that_is_late() {
-    let got = thirty_us(&costs(), rule("fixed:40us", 1));
+    let got = fixed_sleep(40, 1.0);
     rates(&got, 2_000 + 42_200 + 500, 2_000.0 + 3_100.0 + 500.0, 400.0);
     latency(&got, 44_200.0);
     close(got.gives.t_over, 12_200.0 / 30_000.0);
-    assert_eq!(
-        (
-            got.gives.rates.miss_rate,
-            got.gives.rates.effective_sleep_ns,
-            got.gives.t_under
-        ),
-        (1.0, 40_000.0, 0.0)
-    );
+    assert_eq!(got.gives.t_under, 0.0);
 }
 
 /// A wake-up that falls on the completion is a miss by definition, because the first poll finds the

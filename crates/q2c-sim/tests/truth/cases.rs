@@ -76,6 +76,30 @@ pub fn one(lane: &Recording, cost: &CostModel, method: Waiting, drive: Drive) ->
     simulate(std::slice::from_ref(lane), cost, method, drive)
 }
 
+/// The numbers of an outcome that follow from sums.
+pub fn exact(o: &Outcome) -> [f64; 9] {
+    [
+        o.gives.rates.iops,
+        o.gives.rates.cpu_pct,
+        o.gives.cpu_ns_per_io,
+        o.gives.kiops_per_core,
+        o.gives.rates.miss_rate,
+        o.gives.rates.effective_sleep_ns,
+        o.gives.t_over,
+        o.gives.t_under,
+        o.gives.latencies.mean_ns,
+    ]
+}
+
+/// The percentiles of an outcome.
+pub fn ranks(o: &Outcome) -> [f64; 3] {
+    [
+        o.gives.latencies.p50_ns,
+        o.gives.latencies.p99_ns,
+        o.gives.latencies.p999_ns,
+    ]
+}
+
 /// Whether two numbers are equal but for the rounding of floating point.
 pub fn same(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs())

@@ -1,7 +1,7 @@
 //! A second implementation of the closed loop, written from its description alone: whole
 //! nanoseconds, one heap of events, every sample kept.
 
-use crate::cases::{drive, free, rule, same};
+use crate::cases::{drive, exact, free, ranks, rule, same};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Direction, Latencies, Rates, Simulated, WakeDelay};
 use q2c_policy::Io;
@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 #[derive(Clone, Debug)]
-struct Item {
+struct RecordedIo {
     write: bool,
     submit: u64,
     wait: u64,
@@ -61,19 +61,19 @@ impl Delay {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Rule {
+enum RuleKind {
     Fixed(u64),
     /// Ratio in percent, and period in ns.
     Mean(u64, u64),
     Min(u64, u64),
 }
 
-impl Rule {
+impl RuleKind {
     fn text(self) -> String {
         match self {
-            Rule::Fixed(ns) => format!("fixed:{ns}ns"),
-            Rule::Mean(percent, period) => format!("mean:{percent}%,{period}ns"),
-            Rule::Min(percent, period) => format!("min:{percent}%,{period}ns"),
+            RuleKind::Fixed(ns) => format!("fixed:{ns}ns"),
+            RuleKind::Mean(percent, period) => format!("mean:{percent}%,{period}ns"),
+            RuleKind::Min(percent, period) => format!("min:{percent}%,{period}ns"),
         }
     }
 }
@@ -88,8 +88,8 @@ struct Device {
 }
 
 impl Device {
-    fn tick(&mut self, rule: Rule, now: u64) {
-        let (Rule::Mean(percent, period) | Rule::Min(percent, period)) = rule else {
+    fn tick(&mut self, rule: RuleKind, now: u64) {
+        let (RuleKind::Mean(percent, period) | RuleKind::Min(percent, period)) = rule else {
             return;
         };
         if self.opened.is_some_and(|at| now >= at + period) {
@@ -100,7 +100,7 @@ impl Device {
                     continue;
                 };
                 let mean = all.iter().sum::<u64>() / all.len() as u64;
-                let value = if matches!(rule, Rule::Min(..)) {
+                let value = if matches!(rule, RuleKind::Min(..)) {
                     min
                 } else {
                     mean
@@ -112,7 +112,7 @@ impl Device {
 }
 
 /// One counted I/O, times in ns.
-struct Ride {
+struct SimulatedIo {
     u2c: u64,
     asked: u64,
     missed: bool,
@@ -123,7 +123,7 @@ struct Ride {
     device: u64,
 }
 
-fn ride(item: &Item, asked: u64, charges: &Charges) -> Ride {
+fn ride(item: &RecordedIo, asked: u64, charges: &Charges) -> SimulatedIo {
     let (submit, wait) = match asked {
         0 => (item.submit, item.wait),
         _ => (item.submit + charges.costlier, item.wait + charges.slower),
@@ -135,7 +135,7 @@ fn ride(item: &Item, asked: u64, charges: &Charges) -> Ride {
         (_, false) => (wait, wait - clear, charges.cpu_clear),
         (_, true) => (wait.max(hit) + charges.reap, 0, charges.cpu_hit),
     };
-    Ride {
+    SimulatedIo {
         u2c: submit + observed,
         asked,
         missed,
@@ -149,7 +149,13 @@ fn ride(item: &Item, asked: u64, charges: &Charges) -> Ride {
 
 /// Replays the lanes and returns the I/Os that begin at or after `from` and before `until`. Of
 /// events at the same time the lower lane's comes first.
-fn replay(lanes: &[Vec<Item>], rule: Rule, charges: &Charges, from: u64, until: u64) -> Vec<Ride> {
+fn replay(
+    lanes: &[Vec<RecordedIo>],
+    rule: RuleKind,
+    charges: &Charges,
+    from: u64,
+    until: u64,
+) -> Vec<SimulatedIo> {
     let mut device = Device::default();
     let mut events = BinaryHeap::new();
     // For each lane: the number and the beginning of the next I/O, and the observed time of the one
@@ -173,7 +179,7 @@ fn replay(lanes: &[Vec<Item>], rule: Rule, charges: &Charges, from: u64, until: 
         } else if *begin < until {
             device.tick(rule, now);
             let asked = match rule {
-                Rule::Fixed(ns) => ns,
+                RuleKind::Fixed(ns) => ns,
                 _ => device.sleeps[usize::from(item.write)],
             };
             let ride = ride(item, asked, charges);
@@ -188,11 +194,11 @@ fn replay(lanes: &[Vec<Item>], rule: Rule, charges: &Charges, from: u64, until: 
     rides
 }
 
-fn summary(rides: &[Ride], wall: u64, lanes: usize) -> Outcome {
+fn summary(rides: &[SimulatedIo], wall: u64, lanes: usize) -> Outcome {
     if rides.is_empty() {
         return Outcome::default();
     }
-    let sum = |of: fn(&Ride) -> u64| rides.iter().map(of).sum::<u64>() as f64;
+    let sum = |of: fn(&SimulatedIo) -> u64| rides.iter().map(of).sum::<u64>() as f64;
     let (n, wall) = (rides.len() as f64, wall as f64);
     let mut sorted: Vec<u64> = rides.iter().map(|r| r.u2c).collect();
     sorted.sort_unstable();
@@ -220,7 +226,7 @@ fn summary(rides: &[Ride], wall: u64, lanes: usize) -> Outcome {
     }
 }
 
-fn recorded(items: &[Item]) -> Recording {
+fn recorded(items: &[RecordedIo]) -> Recording {
     let mut recording = Recording::default();
     for item in items {
         let direction = if item.write {
@@ -252,9 +258,9 @@ fn model(charges: &Charges) -> CostModel {
     }
 }
 
-fn item() -> impl Strategy<Value = Item> {
+fn item() -> impl Strategy<Value = RecordedIo> {
     let times = (0u64..4_000, 1u64..80_000, 0u64..4_000);
-    (any::<bool>(), times).prop_map(|(write, (submit, wait, gap))| Item {
+    (any::<bool>(), times).prop_map(|(write, (submit, wait, gap))| RecordedIo {
         write,
         submit,
         wait,
@@ -290,36 +296,13 @@ fn charges() -> impl Strategy<Value = Charges> {
     })
 }
 
-fn any_rule() -> impl Strategy<Value = Rule> {
+fn any_rule() -> impl Strategy<Value = RuleKind> {
     let window = || (1u64..=100, 1_000u64..400_000);
     prop_oneof![
-        (1u64..90_000).prop_map(Rule::Fixed),
-        window().prop_map(|(ratio, period)| Rule::Mean(ratio, period)),
-        window().prop_map(|(ratio, period)| Rule::Min(ratio, period)),
+        (1u64..90_000).prop_map(RuleKind::Fixed),
+        window().prop_map(|(ratio, period)| RuleKind::Mean(ratio, period)),
+        window().prop_map(|(ratio, period)| RuleKind::Min(ratio, period)),
     ]
-}
-
-fn fields(o: &Outcome) -> [f64; 12] {
-    let rates = [
-        o.gives.rates.iops,
-        o.gives.rates.cpu_pct,
-        o.gives.cpu_ns_per_io,
-        o.gives.kiops_per_core,
-        o.gives.rates.miss_rate,
-        o.gives.rates.effective_sleep_ns,
-    ];
-    let times = [
-        o.gives.t_over,
-        o.gives.t_under,
-        o.gives.latencies.mean_ns,
-        o.gives.latencies.p50_ns,
-        o.gives.latencies.p99_ns,
-        o.gives.latencies.p999_ns,
-    ];
-    let mut all = [0.0; 12];
-    all[..6].copy_from_slice(&rates);
-    all[6..].copy_from_slice(&times);
-    all
 }
 
 proptest! {
@@ -339,7 +322,8 @@ proptest! {
         let method = rule(&rule_kind.text(), lanes.len());
         let got = simulate(&recordings, &model(&charges), method, drive(from, length));
         prop_assert_eq!(got.ios, wanted.ios);
-        for (a, b) in fields(&got).into_iter().zip(fields(&wanted)) {
+        let all = |o: &Outcome| exact(o).into_iter().chain(ranks(o));
+        for (a, b) in all(&got).zip(all(&wanted)) {
             prop_assert!(same(a, b), "{:?}\n{:?}", got, wanted);
         }
     }

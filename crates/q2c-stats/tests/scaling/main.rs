@@ -12,17 +12,6 @@ fn single(curve: &[(u32, f64)]) -> Vec<Point> {
     curve.iter().map(|&(n, x)| Point::new(n, &[x])).collect()
 }
 
-/// The curve of SPDK issue 3097: million I/Os per second at 1 to 22 CPUs, single runs.
-const SPDK: [(u32, f64); 7] = [
-    (1, 2.08),
-    (2, 4.37),
-    (6, 12.06),
-    (10, 17.78),
-    (14, 7.42),
-    (18, 5.61),
-    (22, 6.84),
-];
-
 /// A nearly normal number of mean 0 and deviation 1: the sum of twelve uniform numbers less 6
 /// (Irwin-Hall).
 fn normal(rng: &mut Rng) -> f64 {

@@ -1,12 +1,13 @@
 //! Tests of knee, peak and collapse.
 
-use crate::{SPDK, law, noisy, single};
+use crate::{law, noisy, single};
 use proptest::prelude::*;
 use q2c_stats::scaling::{Bad, Point, Scaling, Shape, Usl};
+use q2c_testkit::SPDK_3097;
 
 #[test]
 fn the_published_case() {
-    let shape = Shape::of(&single(&SPDK)).unwrap();
+    let shape = Shape::of(&single(&SPDK_3097)).unwrap();
     assert_eq!((shape.peak, shape.collapse), (10, Some(14)));
     // 6.84 / 17.78 and 5.61 / 17.78.
     assert_eq!((shape.retained * 100.0).round(), 38.0);
@@ -21,7 +22,7 @@ fn the_published_case() {
 
 #[test]
 fn a_point_alone_is_no_collapse() {
-    let without_the_rest = Shape::of(&single(&SPDK[..5])).unwrap();
+    let without_the_rest = Shape::of(&single(&SPDK_3097[..5])).unwrap();
     assert_eq!(
         (without_the_rest.collapse, without_the_rest.unconfirmed),
         (None, Some(14))
@@ -117,11 +118,11 @@ fn data_that_are_no_curve() {
 
 #[test]
 fn everything_of_one_curve() {
-    let all = Scaling::of(&single(&SPDK), None, 1).unwrap();
+    let all = Scaling::of(&single(&SPDK_3097), None, 1).unwrap();
     assert_eq!(all.shape.peak, 10);
     assert!(all.usl.is_some() && all.usl_refused.is_none());
     // The points up to the border are too few for a fit; the shape has all points.
-    let cut = Scaling::of(&single(&SPDK), Some(10), 1).unwrap();
+    let cut = Scaling::of(&single(&SPDK_3097), Some(10), 1).unwrap();
     assert_eq!(cut.shape, all.shape);
     assert!(cut.usl.is_none() && cut.usl_refused.unwrap().contains("4 points"));
 }

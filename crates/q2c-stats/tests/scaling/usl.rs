@@ -1,8 +1,9 @@
 //! Compares the fit with curves of known parameters and with a search over a grid.
 
-use crate::{SPDK, law, noisy, single};
+use crate::{law, noisy, single};
 use proptest::prelude::*;
 use q2c_stats::scaling::{Bad, Fit, Point, Refused, Usl, fit};
+use q2c_testkit::SPDK_3097;
 
 const JOBS: [u32; 9] = [1, 2, 4, 8, 16, 32, 48, 64, 96];
 /// A law with its peak at sqrt(0.98 / 0.0005) = 44.27 jobs.
@@ -116,21 +117,21 @@ fn the_seed_decides_the_ranges() {
 #[test]
 fn too_few_points_are_refused() {
     let refused = |curve: &[(u32, f64)]| fit(&single(curve), 1).unwrap_err();
-    assert_eq!(refused(&SPDK[..5]), Refused::FewPoints { found: 5 });
+    assert_eq!(refused(&SPDK_3097[..5]), Refused::FewPoints { found: 5 });
     let rising: Vec<(u32, f64)> = (1..=8).map(|n| (n, f64::from(n))).collect();
     let only_up = refused(&rising);
     assert_eq!(only_up, Refused::NothingBehindPeak { peak: 8 });
     assert!(only_up.to_string().contains("kappa is not identified"));
     let falling: Vec<(u32, f64)> = (2..=8).map(|n| (n, 10.0 - f64::from(n))).collect();
     assert_eq!(refused(&falling), Refused::NothingBeforePeak { peak: 2 });
-    let mut holed = SPDK;
+    let mut holed = SPDK_3097;
     holed[3].1 = 0.0;
     assert_eq!(refused(&holed), Refused::Bad(Bad::NotPositive { jobs: 10 }));
 }
 
 #[test]
 fn a_step_is_no_law_and_the_residuals_say_so() {
-    let spdk = fit(&single(&SPDK), 1).unwrap();
+    let spdk = fit(&single(&SPDK_3097), 1).unwrap();
     assert!(spdk.rms_relative > 0.15, "{spdk:?}");
     assert_eq!(spdk.points.len(), 7);
     // A ceiling at four jobs with a slow fall behind it: no law bends so sharply.
@@ -175,7 +176,7 @@ fn contention_alone_never_falls() {
 #[test]
 fn no_grid_point_is_better() {
     let curves = [
-        single(&SPDK),
+        single(&SPDK_3097),
         noisy(&JOBS, 5, 0.05, 9, law(TRUTH)),
         noisy(&[1, 2, 3, 4, 5, 6, 7, 8], 3, 0.1, 4, |n| {
             n.min(3.0) - n / 50.0

@@ -2,7 +2,7 @@
 
 /// How a CPU waits for its I/Os.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum DpasMode {
     /// It sleeps as PAS says. This is the first mode.
     Pas,
     /// It polls, because no other thread wants the CPU.
@@ -16,7 +16,7 @@ pub(super) enum Mode {
 /// The number of I/Os for which each mode lasts, and the depth from which a CPU counts as
 /// contended.
 #[derive(Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct ModeLengths {
     /// Average depth in tenths above which overload becomes interrupts.
     pub(super) theta_tenths: u64,
     pub(super) pas: u64,
@@ -27,7 +27,7 @@ pub(super) struct Limits {
 
 /// The measurements of a mode since the last look.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct ModeFigures {
     /// Average number of I/Os asleep at a submission, in whole tenths.
     pub(super) depth_tenths: u64,
     /// Number of timer failures of PAS.
@@ -37,28 +37,28 @@ pub(super) struct Seen {
 /// The depth of one I/O asleep at a time, in tenths.
 const ALONE: u64 = 10;
 
-impl Limits {
-    pub(super) fn of(&self, mode: Mode) -> u64 {
+impl ModeLengths {
+    pub(super) fn of(&self, mode: DpasMode) -> u64 {
         match mode {
-            Mode::Pas => self.pas,
-            Mode::Poll => self.poll,
-            Mode::Overload => self.overload,
-            Mode::Interrupt => self.interrupt,
+            DpasMode::Pas => self.pas,
+            DpasMode::Poll => self.poll,
+            DpasMode::Overload => self.overload,
+            DpasMode::Interrupt => self.interrupt,
         }
     }
 }
 
-impl Mode {
+impl DpasMode {
     /// The mode that follows this one.
-    pub(super) fn next(self, seen: Seen, limits: &Limits) -> Mode {
+    pub(super) fn next(self, seen: ModeFigures, limits: &ModeLengths) -> DpasMode {
         match self {
-            Mode::Pas if seen.failures > 0 => Mode::Overload,
-            Mode::Pas if seen.depth_tenths == ALONE => Mode::Poll,
-            Mode::Poll => Mode::Pas,
-            Mode::Overload if seen.depth_tenths <= ALONE => Mode::Pas,
-            Mode::Overload if seen.depth_tenths > limits.theta_tenths => Mode::Interrupt,
-            Mode::Interrupt => Mode::Overload,
-            Mode::Pas | Mode::Overload => self,
+            DpasMode::Pas if seen.failures > 0 => DpasMode::Overload,
+            DpasMode::Pas if seen.depth_tenths == ALONE => DpasMode::Poll,
+            DpasMode::Poll => DpasMode::Pas,
+            DpasMode::Overload if seen.depth_tenths <= ALONE => DpasMode::Pas,
+            DpasMode::Overload if seen.depth_tenths > limits.theta_tenths => DpasMode::Interrupt,
+            DpasMode::Interrupt => DpasMode::Overload,
+            DpasMode::Pas | DpasMode::Overload => self,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Finds the law nearest to the points.
 
 use super::Usl;
-use super::least_squares::{Row, non_negative};
+use super::least_squares::{WeightedRow, non_negative};
 use crate::mean;
 
 /// The largest number of refining steps; the refinement ends earlier when no step helps.
@@ -24,7 +24,7 @@ pub(super) fn curve(data: &[(f64, f64)]) -> Option<Usl> {
         .zip(&y)
         .map(|(&(n, _), y)| (n, y / unit))
         .collect();
-    let start: Vec<Row> = data
+    let start: Vec<WeightedRow> = data
         .iter()
         .map(|&(n, y)| (terms(n).map(|t| t / y), 1.0))
         .collect();
@@ -75,7 +75,7 @@ fn step(data: &[(f64, f64)], p: &[f64; 3], damping: f64) -> Option<[f64; 3]> {
         let m = model(p, n);
         (terms(n).map(|t| t * y / (m * m)), 2.0 * y / m - 1.0)
     };
-    let mut rows: Vec<Row> = data.iter().map(row).collect();
+    let mut rows: Vec<WeightedRow> = data.iter().map(row).collect();
     for i in 0..p.len() {
         let size: f64 = rows.iter().take(data.len()).map(|(f, _)| f[i] * f[i]).sum();
         let weight = (damping * size).sqrt();

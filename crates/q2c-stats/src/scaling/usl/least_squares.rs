@@ -1,7 +1,7 @@
 //! Linear least squares with three unknowns, of which the second and third must not be negative.
 
 /// One equation: its three factors and its right side.
-pub(super) type Row = ([f64; 3], f64);
+pub(super) type WeightedRow = ([f64; 3], f64);
 
 /// The sets of unknowns that may differ from 0. Of the best solutions within each set, the best one
 /// without a negative number is the constrained solution: the problem is convex, and every face of
@@ -9,7 +9,7 @@ pub(super) type Row = ([f64; 3], f64);
 const SETS: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
 
 /// The solution with all unknowns at 0 or above and the first above it; `None` when there is none.
-pub(super) fn non_negative(rows: &[Row]) -> Option<[f64; 3]> {
+pub(super) fn non_negative(rows: &[WeightedRow]) -> Option<[f64; 3]> {
     let feasible = |x: &[f64; 3]| x[0] > 0.0 && x.iter().all(|&v| v >= 0.0 && v.is_finite());
     let solutions = SETS.iter().filter_map(|set| solve(rows, set));
     solutions
@@ -17,7 +17,7 @@ pub(super) fn non_negative(rows: &[Row]) -> Option<[f64; 3]> {
         .min_by(|a, b| cost(rows, a).total_cmp(&cost(rows, b)))
 }
 
-fn cost(rows: &[Row], x: &[f64; 3]) -> f64 {
+fn cost(rows: &[WeightedRow], x: &[f64; 3]) -> f64 {
     rows.iter()
         .map(|(f, y)| (f[0] * x[0] + f[1] * x[1] + f[2] * x[2] - y).powi(2))
         .sum()
@@ -26,7 +26,7 @@ fn cost(rows: &[Row], x: &[f64; 3]) -> f64 {
 /// The unconstrained solution with the unknowns outside `set` at 0, by Gram-Schmidt on the columns
 /// and back substitution. Gram-Schmidt is the modified form, and each pass is done twice because
 /// the columns of large numbers of jobs are nearly parallel.
-fn solve(rows: &[Row], set: &[usize]) -> Option<[f64; 3]> {
+fn solve(rows: &[WeightedRow], set: &[usize]) -> Option<[f64; 3]> {
     let mut columns: Vec<Vec<f64>> = set
         .iter()
         .map(|&c| rows.iter().map(|(f, _)| f[c]).collect())
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn by_hand() {
         // y = 1 + 2 x + 3 x^2 at x = 0, 1, 2, 3.
-        let rows: Vec<Row> = [1.0, 6.0, 17.0, 34.0]
+        let rows: Vec<WeightedRow> = [1.0, 6.0, 17.0, 34.0]
             .into_iter()
             .zip([0.0, 1.0, 2.0, 3.0])
             .map(|(y, x)| ([1.0, x, x * x], y))
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_falling_line_has_no_slope_left() {
         // The best line is 4 - x; with the slope held at 0 the mean of 4, 3, 2 is best.
-        let rows: Vec<Row> = (0..3)
+        let rows: Vec<WeightedRow> = (0..3)
             .map(|x| ([1.0, f64::from(x), 0.0], 4.0 - f64::from(x)))
             .collect();
         let x = non_negative(&rows).unwrap();

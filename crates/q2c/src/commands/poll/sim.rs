@@ -7,7 +7,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use crate::requests::poll::{arrival, sim_drive, sim_policies};
 use q2c_model::Nanos;
-use q2c_policy::{PolicySpec, Tally};
+use q2c_policy::{FormulaCounts, PolicySpec};
 use q2c_result::Exit;
 use q2c_sim::{Outcome, Waiting, simulate_with};
 use serde::Serialize;
@@ -58,8 +58,8 @@ struct Windows {
     undefined: u64,
 }
 
-impl From<Tally> for Windows {
-    fn from(tally: Tally) -> Self {
+impl From<FormulaCounts> for Windows {
+    fn from(tally: FormulaCounts) -> Self {
         Windows {
             all: tally.windows,
             negative: tally.negative,

@@ -8,24 +8,24 @@ use q2c_policy::form::{Sensitivity, WindowForm};
 
 /// A time that never comes.
 pub(super) const NEVER: i64 = i64::MAX;
-/// The value of [`Lane::end`] while no window is open. It lies in the past, so that the next
+/// The value of [`LaneState::end`] while no window is open. It lies in the past, so that the next
 /// completion opens a window.
 pub(super) const IDLE: i64 = i64::MIN;
 
 /// What decides the sleeps of a configuration.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Rule {
+pub(super) enum LaneRule {
     /// The sleep never changes: a fixed sleep, a lane without configuration, or one that is done.
     Still,
     Windowed(WindowForm),
     Pas(Sensitivity),
 }
 
-impl Rule {
+impl LaneRule {
     /// Length of the rule's windows, ns; 0 for a rule without windows.
     pub fn period(&self) -> u64 {
         match self {
-            Rule::Windowed(form) => form.period.0,
+            LaneRule::Windowed(form) => form.period.0,
             _ => 0,
         }
     }
@@ -33,7 +33,7 @@ impl Rule {
 
 /// Whether a lane's I/Os count.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Stage {
+pub(super) enum LaneStage {
     WarmUp,
     Counting,
     Done,
@@ -42,15 +42,15 @@ pub(super) enum Stage {
 /// The state of one configuration outside the registers. Times are nanoseconds of the
 /// configuration's own simulated time.
 #[derive(Clone, Debug)]
-pub(super) struct Lane {
-    pub rule: Rule,
+pub(super) struct LaneState {
+    pub rule: LaneRule,
     /// The next event: the kernel stops at the first completion at or after this time.
     pub event: i64,
     /// When the open window ends; [`IDLE`] without an open window, [`NEVER`] without windows.
     pub end: i64,
     /// The stage changes with the first I/O whose submission begins at or after this time.
     pub mark: i64,
-    pub stage: Stage,
+    pub stage: LaneStage,
     /// Number in the trace of the first I/O of the open window.
     pub opened: u64,
     /// Number of I/Os that the totals contain.
@@ -68,17 +68,17 @@ pub(super) struct Lane {
     pub outcome: Outcome,
 }
 
-impl Lane {
-    pub fn new(rule: Rule, warm_up: i64) -> Self {
-        Lane {
+impl LaneState {
+    pub fn new(rule: LaneRule, warm_up: i64) -> Self {
+        LaneState {
             rule,
             event: 0,
             end: match rule {
-                Rule::Windowed(_) => IDLE,
+                LaneRule::Windowed(_) => IDLE,
                 _ => NEVER,
             },
             mark: warm_up,
-            stage: Stage::WarmUp,
+            stage: LaneStage::WarmUp,
             opened: 0,
             flushed: 0,
             flushed_at: 0,
@@ -92,9 +92,9 @@ impl Lane {
 
     /// A lane without configuration.
     pub fn empty() -> Self {
-        Lane {
-            stage: Stage::Done,
-            ..Lane::new(Rule::Still, NEVER)
+        LaneState {
+            stage: LaneStage::Done,
+            ..LaneState::new(LaneRule::Still, NEVER)
         }
     }
 

@@ -1,0 +1,168 @@
+//! Judges one contender by its trials and its simulation: how much it gains, and how surely it
+//! keeps the floor.
+
+use crate::decide::Contender;
+use crate::evidence::{Estimate, Noise, Trial, middle, per_core};
+use crate::goal::{Goal, SAVING, WORTH};
+use q2c_sim::Objective;
+
+/// Taken off the gain of a rule that does not follow the device. With
+/// [`EQUAL`](crate::decide::EQUAL), such a rule must be better by 2.5 % than one that follows.
+const NOT_FOLLOWING_PENALTY: f64 = 0.015;
+/// The cost of breaking the floor, as a logarithm of the objective. A method must be better than
+/// one that surely keeps the floor by this number times its probability of breaking the floor.
+const RISK: f64 = 1.0;
+/// Standard errors by which the median of the trials may lie below the floor: the floor is then
+/// within their interval.
+const WITHIN: f64 = 1.25;
+/// Trials contradict a simulation when they differ from it by more than this many standard errors.
+const CONTRADICTED: f64 = 2.0;
+/// Number of trials from which they can tell that one of them was unlucky, or that a simulation is
+/// wrong.
+const ENOUGH: usize = 3;
+/// A method is open while it is within this many standard errors of being the answer.
+pub(crate) const OPEN: f64 = 1.0;
+
+/// One contender as the decision sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Assessment {
+    pub index: usize,
+    pub sleeps: bool,
+    pub follows: bool,
+    pub trials: u32,
+    /// IOPS over polling's, by trials and simulation together.
+    pub iops: Estimate,
+    /// The objective over polling's, by trials and simulation together.
+    pub value: Estimate,
+    pub per_core: Estimate,
+    /// Logarithm of the objective over polling's, by the trials alone.
+    pub measured: f64,
+    /// Whether the floor and the limits are kept, by the trials alone.
+    pub kept: bool,
+    pub floor: f64,
+    pub limits_kept: bool,
+    /// Whether floor and limits are kept, and how surely.
+    pub floor_kept: FloorKept,
+    /// The probability that the method breaks the floor.
+    pub breaks: f64,
+    /// Whether the method gains enough over polling in its trials, and a rule leaves the CPU.
+    pub pays: bool,
+    pub miss_rate: f64,
+    /// Count of the numbers that a user would have to set.
+    pub params: usize,
+}
+
+impl Assessment {
+    /// Judges one contender. `None` where no trial can be compared.
+    pub fn of(
+        index: usize,
+        contender: &Contender,
+        goal: &Goal,
+        noise: &Noise,
+        (floor, wanted): (f64, u32),
+    ) -> Option<Assessment> {
+        let trials = &contender.trials;
+        let ratios: Vec<f64> = trials.iter().map(Trial::relative_iops).collect();
+        let (cores, _) = per_core(trials);
+        let live_iops = Estimate::of(&ratios, noise.iops)?;
+        let live_cores = Estimate::of(&cores, noise.per_core)?;
+        // A simulation that several trials contradict is not taken into account.
+        let holds = |live: Estimate, model: &Estimate| {
+            ratios.len() < ENOUGH
+                || (live.log - model.log).abs() <= CONTRADICTED * live.se.hypot(model.se)
+        };
+        let (model_iops, model_cores) = contender.belief.unzip();
+        let iops = live_iops.joined(model_iops.filter(|model| holds(live_iops, model)));
+        let per_core = live_cores.joined(model_cores.filter(|model| holds(live_cores, model)));
+        let cpu: Vec<f64> = trials
+            .iter()
+            .map(|t| t.beside.cpu_pct / t.rates.cpu_pct)
+            .collect();
+        let live_cpu = Estimate::of(&cpu, noise.per_core)?;
+        let (value, live) = match goal.objective {
+            Objective::KiopsPerCore => (per_core, live_cores),
+            Objective::Iops => (iops, live_iops),
+            Objective::Cpu => (live_cpu, live_cpu),
+        };
+        let sleeps = contender.method.policy().is_some();
+        let limits_kept = goal.other_limits_kept(trials);
+        let above = live_iops.ratio() >= floor;
+        // Three or more trials below the floor by their median may have been unlucky when one of
+        // them kept it. One or two trials, and trials that all broke the floor, do not count as
+        // unlucky.
+        let unlucky = ratios.len() >= ENOUGH && ratios.iter().any(|&ratio| ratio >= floor);
+        let within = above || unlucky && live_iops.above(floor) >= -WITHIN;
+        let answered = trials.len() as u32 >= wanted.max(ENOUGH as u32);
+        let every = answered && ratios.iter().all(|&ratio| ratio >= floor);
+        let miss_rate = middle(trials, |t| t.rates.miss_rate);
+        let cpu_pct = middle(trials, |t| t.rates.cpu_pct);
+        Some(Assessment {
+            index,
+            sleeps,
+            follows: contender.method.follows_the_device(),
+            trials: trials.len() as u32,
+            iops,
+            value,
+            per_core,
+            floor,
+            limits_kept,
+            measured: live.log,
+            kept: above && limits_kept,
+            floor_kept: match iops.above(floor) {
+                _ if !limits_kept => FloorKept::Not,
+                _ if every => FloorKept::Likely,
+                errors if within && errors >= 0.0 => FloorKept::Likely,
+                _ if above => FloorKept::ByTrials,
+                _ => FloorKept::Not,
+            },
+            breaks: match every {
+                true => 0.0,
+                false => 1.0 - likely(iops.above(floor)),
+            },
+            // A rule that does not leave the CPU saves none of it, whatever the noise in its
+            // KIOPS/core says.
+            pays: live_cores.ratio() >= WORTH && (!sleeps || cpu_pct <= SAVING),
+            miss_rate,
+            params: contender.method.policy().map_or(0, |p| p.params().len()),
+        })
+    }
+
+    /// The logarithm of the objective, less the penalty of a rule that does not follow the device.
+    pub fn gain(&self) -> f64 {
+        self.value.log
+            - if self.follows {
+                0.0
+            } else {
+                NOT_FOLLOWING_PENALTY
+            }
+    }
+
+    /// The gain, less the expected cost of breaking the floor.
+    pub fn score(&self) -> f64 {
+        self.gain() - RISK * self.breaks
+    }
+
+    /// Whether more trials may show that the method keeps the floor and pays.
+    pub fn may_keep(&self) -> bool {
+        let limits = self.limits_kept || self.trials < 2;
+        limits && self.iops.above(self.floor) > -OPEN && self.per_core.above(WORTH) > -OPEN
+    }
+}
+
+/// How surely a method keeps the floor, by its trials and by simulation together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum FloorKept {
+    /// The method breaks the floor or a limit.
+    Not,
+    /// The median of the trials keeps the floor; trials and simulation together do not.
+    ByTrials,
+    /// Trials and simulation together keep the floor, and the trials alone do not contradict. Or
+    /// every single trial kept the floor, and there are as many as an answer needs.
+    Likely,
+}
+
+/// The probability that a normal deviate lies below `errors`, by the logistic curve, which differs
+/// from the normal one by at most 1 %.
+fn likely(errors: f64) -> f64 {
+    1.0 / (1.0 + (-1.702 * errors).exp())
+}

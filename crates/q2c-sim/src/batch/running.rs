@@ -1,0 +1,87 @@
+//! The time and the sums that the kernel for drawn delays and that of `pas` keep in registers. The
+//! plain kernel keeps fewer sums, from which these follow.
+
+use super::group::SimdGroup;
+use super::simd_lanes::SimdLanes;
+use fearless_simd::prelude::*;
+use fearless_simd::{Simd, i32x16, mask32x16};
+
+/// How one I/O ended in each lane, ns.
+#[derive(Clone, Copy)]
+pub(super) struct IoOutcome<S: Simd> {
+    pub clear: mask32x16<S>,
+    pub observed: i32x16<S>,
+    /// The polled time of a clear I/O; without meaning for a hit one.
+    pub polled: i32x16<S>,
+}
+
+/// The sleep of each lane and its CPU.
+#[derive(Clone, Copy)]
+pub(super) struct LaneSleeps<S: Simd> {
+    /// The sleep asked, 0 for polling, ns.
+    pub asked: i32x16<S>,
+    /// 1 for a lane that sleeps.
+    pub slept: i32x16<S>,
+    /// CPU of a clear sleep, ns.
+    pub cpu_clear: i32x16<S>,
+    /// CPU of a hit sleep, ns.
+    pub cpu_hit: i32x16<S>,
+}
+
+/// The lanes' time and sums, kept in registers between two events.
+#[derive(Clone, Copy)]
+pub(super) struct RunningSums<S: Simd> {
+    pub left: i32x16<S>,
+    pub misses: i32x16<S>,
+    pub asked: i32x16<S>,
+    pub slept: i32x16<S>,
+    pub polled: i32x16<S>,
+    pub cpu: i32x16<S>,
+}
+
+impl<S: Simd> RunningSums<S> {
+    #[inline(always)]
+    pub fn load(simd: S, group: &SimdGroup) -> Self {
+        let load = |column: &SimdLanes<i32>| column.load(simd);
+        let sums = &group.sums;
+        RunningSums {
+            left: load(&group.left),
+            misses: load(&sums.misses),
+            asked: load(&sums.asked),
+            slept: load(&sums.slept),
+            polled: load(&sums.polled),
+            cpu: load(&sums.cpu),
+        }
+    }
+
+    #[inline(always)]
+    pub fn store(self, group: &mut SimdGroup) {
+        group.left.store(self.left);
+        let sums = &mut group.sums;
+        sums.misses.store(self.misses);
+        sums.asked.store(self.asked);
+        sums.slept.store(self.slept);
+        sums.polled.store(self.polled);
+        sums.cpu.store(self.cpu);
+    }
+
+    /// Adds an I/O; `left` is the value after it.
+    #[inline(always)]
+    pub fn add(self, io: &IoOutcome<S>, sleeps: &LaneSleeps<S>, left: i32x16<S>) -> Self {
+        let zero = i32x16::splat(left.token(), 0);
+        let IoOutcome {
+            clear,
+            observed,
+            polled,
+        } = *io;
+        let cpu = clear.select(sleeps.cpu_clear + polled, sleeps.cpu_hit);
+        RunningSums {
+            left,
+            misses: self.misses + clear.select(zero, zero + 1),
+            asked: self.asked + sleeps.asked,
+            slept: self.slept + sleeps.slept,
+            polled: self.polled + clear.select(polled, zero),
+            cpu: self.cpu + cpu.min(observed),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! One number for each of sixteen configurations, side by side in SIMD registers. A SIMD lane is
+//! one configuration's place there.
+
+use fearless_simd::prelude::*;
+use fearless_simd::{Simd, f32x16, i32x16};
+
+/// Number of configurations that advance together: their whole nanoseconds fill one register of
+/// AVX-512, two of AVX2, four of SSE or NEON.
+pub(super) const SIMD_LANES: usize = 16;
+
+/// One number of each configuration of a group. The alignment keeps every load within a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct SimdLanes<T>(pub [T; SIMD_LANES]);
+
+impl<T: Copy + Default> Default for SimdLanes<T> {
+    fn default() -> Self {
+        SimdLanes([T::default(); SIMD_LANES])
+    }
+}
+
+impl SimdLanes<i32> {
+    #[inline(always)]
+    pub fn load<S: Simd>(&self, simd: S) -> i32x16<S> {
+        i32x16::load_array_ref(simd, &self.0)
+    }
+
+    #[inline(always)]
+    pub fn store<S: Simd>(&mut self, numbers: i32x16<S>) {
+        numbers.store_array(&mut self.0);
+    }
+}
+
+impl SimdLanes<f32> {
+    #[inline(always)]
+    pub fn load<S: Simd>(&self, simd: S) -> f32x16<S> {
+        f32x16::load_array_ref(simd, &self.0)
+    }
+
+    #[inline(always)]
+    pub fn store<S: Simd>(&mut self, numbers: f32x16<S>) {
+        numbers.store_array(&mut self.0);
+    }
+}
+
+/// The numbers of the bits set in `bits`, ascending.
+pub(super) fn each(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (lane < 64).then_some(lane)
+    })
+}
