@@ -24,8 +24,8 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
     let Ok(read) = read else { return };
     assert_eq!(all.len() as u64, read.counts.ios);
     for span in &all {
-        assert!(span.complete == NONE || span.queue == NONE || span.complete >= span.queue);
-        assert!(span.complete == NONE || span.issue == NONE || span.complete >= span.issue);
+        assert!(span.end_ns == NONE || span.begin_ns == NONE || span.end_ns >= span.begin_ns);
+        assert!(span.end_ns == NONE || span.issue_ns == NONE || span.end_ns >= span.issue_ns);
     }
     all.sort_unstable_by_key(|span| span.id);
     assert!(all.windows(2).all(|two| two[0].id < two[1].id));

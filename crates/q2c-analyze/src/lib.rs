@@ -116,13 +116,13 @@ impl Analyzer {
         if span.merged_into == NONE {
             self.queues.add(span);
         }
-        if span.queue != NONE {
-            self.loads.add(span.queue, span.complete);
+        if span.begin_ns != NONE {
+            self.loads.add(span.begin_ns, span.end_ns);
         }
-        if span.queue != NONE && span.complete != NONE {
-            let depth = self.sweep.add(span.queue, span.complete);
+        if span.begin_ns != NONE && span.end_ns != NONE {
+            let depth = self.sweep.add(span.begin_ns, span.end_ns);
             if self.layer == Layer::Block {
-                self.shares.add(span.queue, depth, &stages);
+                self.shares.add(span.begin_ns, depth, &stages);
             }
         }
     }
@@ -131,12 +131,12 @@ impl Analyzer {
         let result = &mut self.result;
         result.requests += 1;
         result.bytes = result.bytes.saturating_add(span.bytes);
-        result.completed += u64::from(span.complete != NONE);
+        result.completed += u64::from(span.end_ns != NONE);
         result.failed += u64::from(span.error != 0);
         let merged = span.merged_into != NONE;
         result.merged += u64::from(merged);
-        result.issued += u64::from(!merged && span.issue != NONE);
-        let (start, end) = (span.start(), span.complete);
+        result.issued += u64::from(!merged && span.issue_ns != NONE);
+        let (start, end) = (span.first_ns(), span.end_ns);
         self.first = self.first.min(start);
         self.last = self.last.max(if end == NONE { start } else { end });
     }

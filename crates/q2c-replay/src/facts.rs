@@ -185,7 +185,7 @@ struct Seen {
 
 impl Counting {
     fn add(&mut self, span: &Span, part: Option<(Nanos, Nanos)>) {
-        let start = span.start();
+        let start = span.first_ns();
         if start == NONE {
             self.facts.timeless += 1;
             return;
@@ -203,8 +203,8 @@ impl Counting {
         let start = start.max(self.previous);
         self.previous = start;
         facts.last = Nanos(start);
-        if span.complete != NONE {
-            let end = span.complete.max(start);
+        if span.end_ns != NONE {
+            let end = span.end_ns.max(start);
             facts.completed += 1;
             facts.latency += u128::from(end - start);
             facts.last_end = facts.last_end.max(Nanos(end));
@@ -230,9 +230,9 @@ impl Counting {
         seen.requests += 1;
         let end = span.sector.saturating_mul(512).saturating_add(span.bytes);
         seen.span = seen.span.max(end.min(FARTHEST));
-        if span.complete != NONE {
+        if span.end_ns != NONE {
             seen.idle += start.saturating_sub(seen.busy);
-            seen.busy = seen.busy.max(span.complete.max(start));
+            seen.busy = seen.busy.max(span.end_ns.max(start));
         }
     }
 

@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, span: &Span) {
-        let start = span.start();
+        let start = span.first_ns();
         if start == NONE || !within(self.plan.part, start, *self.origin.get_or_insert(start)) {
             return;
         }
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         // The profile counts requests as they are replayed: those that are left out are not in
         // flight, and an aligned one weighs its aligned length.
         let before = self.profiles[device].before(start);
-        let end = (span.complete != NONE).then(|| span.complete.max(start));
+        let end = (span.end_ns != NONE).then(|| span.end_ns.max(start));
         if let Some(end) = end.filter(|_| self.known) {
             let count = self.count();
             self.profiles[device].begin(end, count, mapped.length.into());

@@ -79,7 +79,7 @@ pub fn record(
     folder: &Path,
     sink: &mut dyn RecordSink,
 ) -> Result<u64, ReplayError> {
-    let mut recording = Recording::of(Layer::User, memory, folder);
+    let mut recording = Recording::new(memory, folder);
     for some in rows {
         for row in &some {
             recording.push(recorded(facts, row))?;
@@ -105,9 +105,9 @@ fn recorded(facts: &Facts, row: &Row) -> Recorded {
     Recorded {
         span: Span {
             flags,
-            queue: row.submit,
-            issue: row.submit_end,
-            complete: row.reap,
+            begin_ns: row.submit,
+            submit_end_ns: row.submit_end,
+            end_ns: row.reap,
             // A short transfer counts as an I/O error (EIO) too.
             error: if short { -5 } else { row.result.min(0) },
             merged_into: NONE,

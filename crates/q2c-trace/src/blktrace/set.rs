@@ -174,8 +174,8 @@ impl Batch {
     fn push(&mut self, span: &Span) {
         self.0.push(*span);
         let mut at = self.0.len() - 1;
-        let start = span.start();
-        while at > 0 && self.0[at - 1].start() > start {
+        let start = span.first_ns();
+        while at > 0 && self.0[at - 1].first_ns() > start {
             self.0.swap(at - 1, at);
             at -= 1;
         }

@@ -100,7 +100,7 @@ where
         let origin = match origin {
             Some(origin) => origin,
             None => {
-                let first = some.first().map_or(0, Span::start);
+                let first = some.first().map_or(0, Span::first_ns);
                 sink.begin(&begin(notes, first))
                     .map_err(ImportError::Trace)?;
                 *origin.insert(first)

@@ -90,7 +90,7 @@ fn of_blktrace(
     let count = merge.files();
     let mut origin = None;
     let read = spans(merge, Matcher::LIMIT, |some: &[Span], _: &Notes| {
-        origin = origin.or_else(|| some.first().map(Span::start));
+        origin = origin.or_else(|| some.first().map(Span::first_ns));
         feed.block(some);
         match feed.stop.load(Ordering::Relaxed) {
             true => Err(Ended::Stopped),

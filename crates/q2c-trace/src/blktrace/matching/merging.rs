@@ -61,8 +61,8 @@ impl Matcher {
     /// Puts `member` and all I/Os that it carries into the adjacent request `carrier`.
     fn attach(&mut self, carrier: u32, member: u32, time: u64) {
         self.counts.merged += 1;
-        self.window.get_mut(member).getrq = time;
-        self.window.get_mut(member).insert = crate::span::NONE;
+        self.window.get_mut(member).getrq_ns = time;
+        self.window.get_mut(member).insert_ns = crate::span::NONE;
         self.join(carrier, member);
     }
 

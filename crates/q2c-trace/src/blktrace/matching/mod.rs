@@ -247,7 +247,7 @@ impl Matcher {
             return;
         }
         let id = self.arrive(event, QUEUED);
-        self.window.get_mut(id).queue = event.time;
+        self.window.get_mut(id).queue_ns = event.time;
     }
 
     /// Whether a request should have had a Q: not for passthrough, nor on a device without any Q.
@@ -270,7 +270,7 @@ impl Matcher {
             None => self.appear(event, REQUESTED, "request without queue"),
         };
         self.fit(id, event);
-        self.window.get_mut(id).getrq = event.time;
+        self.window.get_mut(id).getrq_ns = event.time;
         self.become_request(id, REQUESTED);
     }
 
@@ -295,8 +295,8 @@ impl Matcher {
         };
         self.fit(id, event);
         let slot = self.window.get_mut(id);
-        if slot.insert == NONE {
-            slot.insert = event.time;
+        if slot.insert_ns == NONE {
+            slot.insert_ns = event.time;
         }
         self.become_request(id, INSERTED);
     }
@@ -321,7 +321,7 @@ impl Matcher {
         };
         self.fit(id, event);
         self.ends.remove(&mut self.window, id);
-        self.window.get_mut(id).issue = event.time;
+        self.window.get_mut(id).issue_ns = event.time;
         self.become_request(id, ISSUED);
     }
 
@@ -332,10 +332,10 @@ impl Matcher {
         self.counts.requeues += 1;
         let slot = self.window.get_mut(id);
         // The issue time stays when it is the only one: every I/O needs one for its start.
-        if slot.queue != NONE || slot.getrq != NONE || slot.insert != NONE {
-            slot.issue = NONE;
+        if slot.queue_ns != NONE || slot.getrq_ns != NONE || slot.insert_ns != NONE {
+            slot.issue_ns = NONE;
         }
-        let state = if slot.insert == NONE {
+        let state = if slot.insert_ns == NONE {
             REQUESTED
         } else {
             INSERTED
@@ -361,9 +361,9 @@ impl Matcher {
             return self.complete_part(id, event);
         }
         self.fit(id, event);
-        let issued = self.window.get(id).issue != NONE;
+        let issued = self.window.get(id).issue_ns != NONE;
         let ios = self.end(id, |slot| {
-            slot.complete = event.time;
+            slot.complete_ns = event.time;
             slot.cpu_complete = event.cpu;
             slot.error = event.error;
         });
@@ -383,14 +383,14 @@ impl Matcher {
     fn end(&mut self, id: u32, with: impl Fn(&mut Slot)) -> u64 {
         self.delist(id);
         let number = self.window.number(id);
-        let issue = self.window.get(id).issue;
+        let issue = self.window.get(id).issue_ns;
         let (mut next, mut ios) = (id, 0);
         while next != NIL {
             let slot = self.window.get_mut(next);
             // All take the carrier's issue time. As in `requeue`, an I/O keeps its issue time when
             // it has no other.
-            if issue != NONE || slot.issue != slot.start() {
-                slot.issue = issue;
+            if issue != NONE || slot.issue_ns != slot.first_ns() {
+                slot.issue_ns = issue;
             }
             with(slot);
             if slot.state == MERGED {

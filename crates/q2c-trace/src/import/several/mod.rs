@@ -144,7 +144,7 @@ impl Merged<'_> {
 
 /// The start of a record; `None` for a record without any time, which then follows the one before.
 fn start(record: &IoRecord) -> Option<u64> {
-    Some(Span::of(record).start()).filter(|start| *start != NONE)
+    Some(Span::of(record).first_ns()).filter(|start| *start != NONE)
 }
 
 fn shift(record: &mut IoRecord, by: Nanos) {

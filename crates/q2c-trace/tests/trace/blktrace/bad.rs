@@ -96,7 +96,7 @@ fn gaps_and_duplicates_are_counted_by_device_and_cpu() {
     assert_eq!((read.losses.lost, read.losses.gaps), (5, 2));
     assert_eq!(read.losses.reasons["duplicate record"], 1);
     assert_eq!(spans.len(), 3);
-    assert!(spans.iter().all(|span| span.complete != u64::MAX));
+    assert!(spans.iter().all(|span| span.end_ns != u64::MAX));
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn overlapping_ios_over_hot_blocks_keep_their_d2c() {
     assert!(
         spans
             .iter()
-            .all(|span| span.complete - span.issue == D2C * 1000)
+            .all(|span| span.end_ns - span.issue_ns == D2C * 1000)
     );
     assert!(unmatched(&read).is_empty());
 }
@@ -84,5 +84,5 @@ fn no_time_is_zero_and_not_one_nanosecond() {
         e(1, "D", 8, 8),
         e(1, "C", 8, 8),
     ]);
-    assert_eq!(spans[0].complete - spans[0].queue, 0);
+    assert_eq!(spans[0].end_ns - spans[0].begin_ns, 0);
 }

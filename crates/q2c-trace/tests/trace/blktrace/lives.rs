@@ -16,7 +16,7 @@ fn all_stages_of_one_read() {
         e(90, "C", 8, 8).cpu(1),
     ]);
     assert_eq!(times(&spans[0]), [1, 3, 6, 10, 90]);
-    assert_eq!((spans[0].lane, spans[0].depth), (0, 1));
+    assert_eq!((spans[0].lane, spans[0].depth_at_submit), (0, 1));
     assert_eq!((read.counts.issued, read.counts.completed), (1, 1));
     assert_eq!((read.counts.plugs, read.counts.unplugs), (1, 1));
     assert!(read.counts.unmatched.is_empty());
@@ -193,7 +193,10 @@ fn overlapping_reads_and_writes_of_one_sector_are_told_apart() {
     ];
     assert_eq!(spans.iter().map(times).collect::<Vec<_>>(), wanted);
     assert_eq!(
-        spans.iter().map(|span| span.depth).collect::<Vec<_>>(),
+        spans
+            .iter()
+            .map(|span| span.depth_at_submit)
+            .collect::<Vec<_>>(),
         [1, 2, 3, 4]
     );
     assert!(unmatched(&read).is_empty());
@@ -306,7 +309,7 @@ fn what_never_completes_is_given_up_at_the_limit() {
     assert!(
         spans[1..]
             .iter()
-            .all(|span| span.complete - span.queue == 4000)
+            .all(|span| span.end_ns - span.begin_ns == 4000)
     );
     assert_eq!(
         unmatched(&read),

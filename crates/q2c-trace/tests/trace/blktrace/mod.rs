@@ -51,11 +51,11 @@ pub fn times(span: &Span) -> [i64; 5] {
         }
     };
     [
-        span.queue,
-        span.getrq,
-        span.insert,
-        span.issue,
-        span.complete,
+        span.begin_ns,
+        span.getrq_ns,
+        span.insert_ns,
+        span.issue_ns,
+        span.end_ns,
     ]
     .map(us)
 }

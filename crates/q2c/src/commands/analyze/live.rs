@@ -134,7 +134,7 @@ impl Live {
     }
 
     fn analyse(&mut self) {
-        self.some.sort_by_key(Span::start);
+        self.some.sort_by_key(Span::first_ns);
         self.analyzer.add(&self.some);
         self.some.clear();
     }
