@@ -1,8 +1,9 @@
 //! Analyses a trace of I/Os in one pass and bounded memory.
 //!
-//! [`Analyzer`] takes [`q2c_trace::Span`]s in the order in which they were queued and makes an
-//! [`AnalyzeResult`]. It keeps the I/Os in flight, and histograms of at most 512 groups by each
-//! property.
+//! [`recording()`] goes the whole way from a file to an [`AnalyzeResult`]. [`Analyzer`] takes
+//! [`q2c_trace::Span`]s in the order in which they were queued and makes the figures of the result;
+//! it keeps the I/Os in flight, and histograms of at most 512 groups by each property.
+//! [`LiveAnalysis`] analyses a capture at intervals while it runs.
 //!
 //! A stage of an I/O is the time between two of its events:
 //!
@@ -19,20 +20,27 @@
 //! that was queued before it on the same device.
 
 mod activity;
+mod analyzer_thread;
 mod balance;
-mod beside;
 mod bottleneck;
+mod error;
 mod excerpt;
 mod group;
 mod in_flight;
+mod live;
 mod load;
+mod recording;
 mod seeks;
 mod stage;
 mod tags;
+mod warnings;
 mod windows;
 
+pub use analyzer_thread::AnalyzerThread;
 pub use balance::{chi_square_p, verdict};
-pub use beside::Beside;
+pub use error::AnalyzeError;
+pub use live::{LiveAnalysis, RecorderCounts};
+pub use recording::{Options, RecordingAnalysis, recording};
 pub use stage::{PARTS, Stage};
 
 use balance::Queues;

@@ -4,7 +4,9 @@
 mod figures;
 mod flight;
 mod hostile;
+mod live;
 mod load;
+mod recording;
 
 use q2c_analyze::Analyzer;
 use q2c_model::{DevId, Layer, Op, OpFlags};

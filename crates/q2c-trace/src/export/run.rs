@@ -41,10 +41,9 @@ pub fn trace(
     if let Some(window) = &options.window {
         scan = scan.starting_in(window.clone());
     }
-    let stopped = || TraceError::Io {
+    let stopped = || TraceError::Stopped {
         doing: "export trace",
         path: path.to_owned(),
-        source: io::Error::other("stopped by a signal"),
     };
     let records = reader.records(&scan)?;
     let records = records.map(|records| go_on().then_some(records).ok_or_else(stopped)?);

@@ -8,6 +8,7 @@ use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
 use q2c_result::Exit;
 use q2c_trace::import::FORMATS;
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Say where the I/Os of a trace spend their time.
@@ -28,7 +29,7 @@ pub struct AnalyzeArgs {
     /// Keep the I/Os in flight in this part of the trace one by one, for the report and --json,
     /// such as 1.5s..1.6s
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
-    pub window: Option<Window>,
+    window: Option<Window>,
     /// Write a page with charts here; a name that is not taken yet
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -60,6 +61,11 @@ impl AnalyzeArgs {
             ops: self.recording.op.into_iter().collect(),
             ..self.capture.clone()
         }
+    }
+
+    /// The part of the trace whose I/Os the result keeps one by one.
+    pub fn window(&self) -> Option<Range<Nanos>> {
+        self.window.map(|Window { from, to }| from..to)
     }
 
     /// Refuses options of a capture where `--live` is not given.
