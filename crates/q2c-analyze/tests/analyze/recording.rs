@@ -29,9 +29,9 @@ fn read(id: u64, layer: Layer, at: u64, took: u64) -> IoRecord {
 
 fn trace(folder: &Path, meta: TraceMeta, records: &[IoRecord]) -> PathBuf {
     let path = folder.join("t.parquet");
-    let mut writer = TraceWriter::create(&path, meta).unwrap();
-    writer.push(records).unwrap();
-    writer.finish().unwrap();
+    let mut writer = TraceWriter::create(&path, meta).expect("the folder can be written");
+    writer.push(records).expect("the records are valid");
+    writer.finish().expect("the folder can be written");
     path
 }
 

@@ -3,7 +3,7 @@
 use super::{RecordArgs, RecordingArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
+use q2c_model::{Nanos, parse_duration};
 use q2c_trace::export::{self, Lanes};
 use q2c_trace::import::FORMATS;
 use std::path::PathBuf;
@@ -33,19 +33,14 @@ pub enum TraceCommand {
 
 /// What to import, and what it does not say itself.
 #[derive(Clone, Debug, Args)]
+#[command(mut_arg("format", |format| format.help("Its format [default: recognised by its first bytes]")))]
 pub struct ImportArgs {
     /// The recording; several are merged by time, which must be of one clock
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// Its format [default: recognised by its first bytes]
-    #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
-    pub format: Option<String>,
-    /// What it does not say itself.
+    /// Its format, and what it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,
-    /// Length of requests that have none, such as 4k
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub bs: Option<Bytes>,
     /// The trace to make; a name that is not taken yet
     #[arg(long, value_name = "TRACE")]
     pub out: PathBuf,

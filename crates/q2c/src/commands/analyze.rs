@@ -19,8 +19,8 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         return live::run(args, stop);
     }
     let options = Options {
-        format: args.format.clone(),
-        import: args.recording.options(args.bs),
+        format: args.recording.format.clone(),
+        import: args.recording.options(),
         window: args.window(),
     };
     let result = q2c_analyze::recording(&args.trace, &options, stop);

@@ -73,7 +73,7 @@ impl From<Tally> for Windows {
 
 fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> {
     let trace = trace(&args.trace, &args.source, 1, stop)?;
-    let (cost, in_words) = cost(&args.cost, args.source.bs, &trace.input.sizes)?;
+    let (cost, in_words) = cost(&args.cost, args.source.recording.bs, &trace.input.sizes)?;
     let (lanes, arrival) = (&trace.lanes, args.arrival());
     let drive = Drive {
         warm_up: args.warm_up,

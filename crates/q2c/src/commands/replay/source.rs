@@ -42,7 +42,8 @@ impl Drop for Imported {
 impl Source {
     /// Opens the trace, after an import where it is not q2c's own, and reads it once for its facts.
     pub fn open(path: &Path, how: &HowArgs, stop: &AtomicBool) -> Result<Source, Failure> {
-        let input = Input::recognise(path, how.format.as_deref()).or_exit_of(import_exit)?;
+        let input =
+            Input::recognise(path, how.recording.format.as_deref()).or_exit_of(import_exit)?;
         let made_by = input.format();
         let imported = match input {
             Input::Own => None,
@@ -144,7 +145,7 @@ fn import(path: &Path, input: Input, how: &HowArgs) -> Result<Imported, Failure>
     let writer =
         TraceWriter::create(&imported.0, TraceMeta::default()).and_then(TraceWriter::with_threads);
     let mut writer = writer.or_exit_of(trace_exit)?;
-    let options = how.recording.options(how.bs);
+    let options = how.recording.options();
     let meta = input
         .import(path, &options, &mut writer)
         .or_exit_of(import_exit)?;

@@ -33,8 +33,8 @@ impl RecordSink for UntilStopped<'_> {
 
 /// Imports one recording, or merges several by time, and says what the trace holds.
 pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let options = args.recording.options(args.bs);
-    let format = args.format.as_deref();
+    let options = args.recording.options();
+    let format = args.recording.format.as_deref();
     let single = match args.inputs.as_slice() {
         [path] => Some((
             path,
