@@ -32,8 +32,7 @@ pub struct Format {
 }
 
 /// An exporter. Its memory is bounded for any trace.
-pub type ExportFn =
-    fn(&mut Source<'_>, &ExportOptions, &mut dyn Write) -> Result<Exported, ExportError>;
+pub type ExportFn = fn(Export<'_>) -> Result<Exported, ExportError>;
 
 /// All formats that can be written.
 pub const FORMATS: &[Format] = &[
@@ -49,14 +48,18 @@ pub fn by_name(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// The trace that is exported.
-pub struct Source<'a> {
+/// An export to be done: the trace, how it is written, and where to.
+pub struct Export<'a> {
     /// The trace's path, for messages.
     pub path: &'a Path,
     /// The description that the trace carries.
     pub meta: &'a TraceMeta,
     /// The trace's records in the order of their starts, some thousands at a time.
     pub records: &'a mut dyn Iterator<Item = Result<Vec<IoRecord>, TraceError>>,
+    /// What is written, and how.
+    pub options: &'a ExportOptions,
+    /// Takes the text.
+    pub out: &'a mut dyn Write,
 }
 
 /// Selects what to export, and how.

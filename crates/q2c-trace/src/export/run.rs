@@ -1,6 +1,6 @@
 //! Runs an exporter, and holds what all exporters share.
 
-use super::{ExportError, ExportOptions, Format, Source};
+use super::{Export, ExportError, ExportOptions, Format};
 use crate::container::{name_finished, temporary_beside};
 use crate::{Scan, TraceError, TraceReader};
 use q2c_model::{IoRecord, Nanos};
@@ -55,13 +55,14 @@ pub fn trace(
             left_out: 0,
         });
     }
-    let mut source = Source {
+    let mut out = BufWriter::with_capacity(1 << 20, out);
+    let exported = (format.export)(Export {
         path,
         meta: reader.meta(),
         records: &mut records,
-    };
-    let mut out = BufWriter::with_capacity(1 << 20, out);
-    let exported = (format.export)(&mut source, options, &mut out)?;
+        options,
+        out: &mut out,
+    })?;
     out.flush().map_err(written(path))?;
     match exported.written {
         0 => Err(ExportError::Nothing {

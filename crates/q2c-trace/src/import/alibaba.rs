@@ -14,9 +14,9 @@ pub(super) const FORMAT: Format = Format {
     name: "alibaba",
     help: "Alibaba Cloud 2020: device_id,opcode,offset,length,timestamp (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, Bytes(1))),
-    import: |source, options, sink| {
-        let unit = options.offset_unit.unwrap_or(Bytes(1));
-        text::import(source, options, sink, &SPEC, |line| row(line, unit))
+    import: |from| {
+        let unit = from.options.offset_unit.unwrap_or(Bytes(1));
+        text::import(from, &SPEC, |line| row(line, unit))
     },
 };
 

@@ -4,7 +4,7 @@
 use super::Format;
 use super::error::ImportError;
 use super::options::ImportOptions;
-use super::run::{Origin, RecordSink, Source};
+use super::run::{Import, Origin, RecordSink};
 use crate::blktrace::{
     BlktraceError, EventFile, EventSource, FileSet, Layout, Matcher, Merge, Notes, Spans, spans,
 };
@@ -27,13 +27,9 @@ fn sniff(head: &[u8]) -> bool {
     head.first_chunk().copied().and_then(Layout::of).is_some()
 }
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    let file = EventFile::new(source.path, &mut *source.input, 1 << 20, options.skip_bad);
-    take_merge(Merge::new([file])?, source.path, sink)
+fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
+    let file = EventFile::new(from.path, from.input, 1 << 20, from.options.skip_bad);
+    take_merge(Merge::new([file])?, from.path, from.sink)
 }
 
 /// Imports the files of a trace.

@@ -8,9 +8,8 @@ use super::Format;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::ImportError;
-use super::options::ImportOptions;
 use super::row::Row;
-use super::run::{RecordSink, Source, needed};
+use super::run::{Import, needed};
 use super::text::{self, Cells, Parse, Separator, address, device, length, time};
 use q2c_model::{Bytes, Op, TraceMeta};
 
@@ -37,18 +36,15 @@ const SNIFFED: Says = Says {
     read_flag: 1,
 };
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
+fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
+    let (path, options) = (from.path, from.options);
     let why = "DiskSim counts milliseconds (ms), copies of the format also nanoseconds (ns)";
     let says = Says {
-        unit: needed(options.unit, source.path, "unit", why)?,
+        unit: needed(options.unit, path, "unit", why)?,
         block: options.offset_unit.unwrap_or(SNIFFED.block),
         read_flag: u64::from(options.read_flag.unwrap_or(1) & 1),
     };
-    let mut meta = text::import(source, options, sink, &SPEC, |line| row(line, &says))?;
+    let mut meta = text::import(from, &SPEC, |line| row(line, &says))?;
     meta.facts
         .insert("unit".to_owned(), says.unit.name().to_owned());
     meta.facts

@@ -10,9 +10,8 @@ use super::Format;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
-use super::options::ImportOptions;
 use super::row::Row;
-use super::run::{RecordSink, Source};
+use super::run::Import;
 use super::text::{self, Cells, Parse, Separator, address, bad, length, time};
 use q2c_model::{Bytes, Layer, Nanos, Op, Sectors, TraceMeta};
 
@@ -32,18 +31,14 @@ const SPEC: Spec = Spec {
 /// Most files in a log.
 const MOST_FILES: usize = 1024;
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
+fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut log = Log {
-        unit: options.unit.unwrap_or(TimeUnit::Microseconds),
+        unit: from.options.unit.unwrap_or(TimeUnit::Microseconds),
         version: None,
         now: Nanos::ZERO,
         files: Vec::new(),
     };
-    let mut meta = text::import_in_order(source, options, sink, &SPEC, |line| log.line(line))?;
+    let mut meta = text::import_in_order(from, &SPEC, |line| log.line(line))?;
     for (at, name) in log.files.iter().enumerate() {
         let name = String::from_utf8_lossy(name).into_owned();
         meta.facts.insert(format!("device.1:{at}"), name);

@@ -14,9 +14,9 @@ pub(super) const FORMAT: Format = Format {
     name: "fiu",
     help: "FIU IODedup, SRCMap: ts pid process lba size op major minor md5 (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, SECTOR)),
-    import: |source, options, sink| {
-        let unit = options.offset_unit.unwrap_or(SECTOR);
-        text::import(source, options, sink, &SPEC, |line| row(line, unit))
+    import: |from| {
+        let unit = from.options.offset_unit.unwrap_or(SECTOR);
+        text::import(from, &SPEC, |line| row(line, unit))
     },
 };
 

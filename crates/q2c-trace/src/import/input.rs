@@ -2,7 +2,7 @@
 
 use super::error::ImportError;
 use super::options::ImportOptions;
-use super::run::{RecordSink, Source, read_error};
+use super::run::{Import, RecordSink, read_error};
 use super::unpack::{head, open};
 use super::{Format, blktrace_files, by_name, sniff};
 use crate::blktrace::{BlktraceError, FileSet};
@@ -83,10 +83,12 @@ impl Input {
                 path: path.to_owned(),
             }),
             Input::Blktrace(files) => blktrace_files(&files, options, sink),
-            Input::Foreign { format, mut source } => {
-                let input = &mut *source;
-                (format.import)(&mut Source { path, input }, options, sink)
-            }
+            Input::Foreign { format, mut source } => (format.import)(Import {
+                path,
+                input: &mut *source,
+                options,
+                sink,
+            }),
         }
     }
 }

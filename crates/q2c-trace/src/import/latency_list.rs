@@ -8,8 +8,7 @@ use super::Format;
 use super::decimal::{self, TimeUnit, latency};
 use super::error::{BadLine, ImportError};
 use super::lines::Lines;
-use super::options::ImportOptions;
-use super::run::{Intake, Place, RecordSink, Source, needed, read_error};
+use super::run::{Import, Intake, Place, needed, read_error};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 
 pub(super) const FORMAT: Format = Format {
@@ -36,12 +35,8 @@ struct List {
     now: u64,
 }
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    let path = source.path;
+fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
+    let (path, options) = (from.path, from.options);
     let mut list = List {
         unit: needed(options.unit, path, "unit", "the list has bare numbers")?,
         device: options.device,
@@ -49,8 +44,8 @@ fn import(
         bytes: needed(options.bytes, path, "block size", "the list has no lengths")?,
         now: 0,
     };
-    let mut intake = Intake::new(path, options.skip_bad, sink);
-    let mut lines = Lines::new(source.input);
+    let mut intake = Intake::new(path, options.skip_bad, from.sink);
+    let mut lines = Lines::new(from.input);
     loop {
         let request = match lines.next().map_err(read_error(path))? {
             None => break,

@@ -36,7 +36,7 @@ pub use decimal::TimeUnit;
 pub use error::ImportError;
 pub use input::Input;
 pub use options::{ColumnMap, ImportOptions};
-pub use run::{Origin, RecordSink, Source, file};
+pub use run::{Import, Origin, RecordSink, file};
 pub use several::several;
 
 use q2c_model::TraceMeta;
@@ -56,8 +56,7 @@ pub struct Format {
 }
 
 /// An importer. Its memory is bounded for any source.
-pub type ImportFn =
-    fn(&mut Source<'_>, &ImportOptions, &mut dyn RecordSink) -> Result<TraceMeta, ImportError>;
+pub type ImportFn = fn(Import<'_>) -> Result<TraceMeta, ImportError>;
 
 /// All formats. A file is of the first format that recognises it.
 pub const FORMATS: &[Format] = &[

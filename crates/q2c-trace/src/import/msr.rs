@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
     name: "msr",
     help: "MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime (not verified against a real file)",
     sniff: |head| text::sniff(head, row),
-    import: |source, options, sink| text::import(source, options, sink, &SPEC, row),
+    import: |from| text::import(from, &SPEC, row),
 };
 
 /// File time of 1970, in 100 ns: 369 years with 89 leap days.

@@ -10,12 +10,16 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 use std::path::Path;
 
-/// The source of an import.
-pub struct Source<'a> {
+/// An import to be done: the source, what the user states of it, and where its records go.
+pub struct Import<'a> {
     /// Path of the source, for messages.
     pub path: &'a Path,
     /// Bytes of the source, unpacked.
     pub input: &'a mut dyn BufRead,
+    /// What the source does not tell, and how it is read.
+    pub options: &'a ImportOptions,
+    /// Takes the records.
+    pub sink: &'a mut dyn RecordSink,
 }
 
 /// Time zero of the records of a source, on the source's own clock.
@@ -73,11 +77,12 @@ pub fn file(
 ) -> Result<TraceMeta, ImportError> {
     let (_, mut input) = open(path)?;
     let mut writer = TraceWriter::create(trace, TraceMeta::default())?.with_threads()?;
-    let mut source = Source {
+    let meta = (format.import)(Import {
         path,
         input: &mut *input,
-    };
-    let meta = (format.import)(&mut source, options, &mut writer)?;
+        options,
+        sink: &mut writer,
+    })?;
     writer.meta_mut().clone_from(&meta);
     writer.finish()?;
     Ok(meta)

@@ -15,9 +15,9 @@ pub(super) const FORMAT: Format = Format {
     name: "spc",
     help: "SPC 1.0.1 (Financial, WebSearch): ASU,LBA,size,opcode,timestamp (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, BLOCK)),
-    import: |source, options, sink| {
-        let block = options.offset_unit.unwrap_or(BLOCK);
-        text::import(source, options, sink, &SPEC, |line| row(line, block))
+    import: |from| {
+        let block = from.options.offset_unit.unwrap_or(BLOCK);
+        text::import(from, &SPEC, |line| row(line, block))
     },
 };
 

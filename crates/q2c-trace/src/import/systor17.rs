@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
     name: "systor17",
     help: "SYSTOR'17: Timestamp,Response,IOType,LUN,Offset,Size (not verified against a real file)",
     sniff: |head| head.starts_with(HEADER) || text::sniff(head, row),
-    import: |source, options, sink| text::import(source, options, sink, &SPEC, row),
+    import: |from| text::import(from, &SPEC, row),
 };
 
 const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";

@@ -15,9 +15,9 @@ pub(super) const FORMAT: Format = Format {
     name: "tencent",
     help: "Tencent CBS: Timestamp,Offset,Size,IOType,VolumeID (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, SECTOR)),
-    import: |source, options, sink| {
-        let unit = options.offset_unit.unwrap_or(SECTOR);
-        text::import(source, options, sink, &SPEC, |line| row(line, unit))
+    import: |from| {
+        let unit = from.options.offset_unit.unwrap_or(SECTOR);
+        text::import(from, &SPEC, |line| row(line, unit))
     },
 };
 

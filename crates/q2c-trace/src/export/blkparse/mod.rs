@@ -9,7 +9,7 @@
 mod line;
 
 use super::run::{Exported, NO_START, start, written};
-use super::{ExportError, ExportOptions, Format, Source};
+use super::{Export, ExportError, Format};
 use line::{Event, Kind, Numbers};
 use q2c_model::{IoRecord, Layer, Nanos};
 use std::cmp::Reverse;
@@ -26,12 +26,9 @@ pub(super) const FORMAT: Format = Format {
 /// Most events that wait; far above the requests in flight of any device.
 const MOST_WAITING: usize = 4 << 20;
 
-fn export(
-    source: &mut Source<'_>,
-    _: &ExportOptions,
-    out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
-    let path = source.path;
+fn export(of: Export<'_>) -> Result<Exported, ExportError> {
+    let out = of.out;
+    let path = of.path;
     let failed = written(path);
     let unfit = |expected, found| ExportError::Unfit {
         path: path.to_owned(),
@@ -40,7 +37,7 @@ fn export(
         found,
     };
     let mut told = Told::default();
-    for records in &mut *source.records {
+    for records in of.records {
         for record in records? {
             if record.layer != Layer::Block {
                 let found = "the user layer's, which has no Q, G, I, D and C";

@@ -10,7 +10,7 @@ mod request;
 mod rows;
 
 use super::run::{Exported, NO_START, start, written};
-use super::{ExportError, ExportOptions, Format, Lanes, Source};
+use super::{Export, ExportError, Format, Lanes};
 use q2c_model::{IoRecord, Layer};
 use request::Request;
 use rows::{Lane, Rows};
@@ -22,21 +22,18 @@ pub(super) const FORMAT: Format = Format {
     export,
 };
 
-fn export(
-    source: &mut Source<'_>,
-    options: &ExportOptions,
-    out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
-    let failed = written(source.path);
+fn export(of: Export<'_>) -> Result<Exported, ExportError> {
+    let out = of.out;
+    let failed = written(of.path);
     let mut timeline = Timeline {
-        lanes: options.lanes,
+        lanes: of.options.lanes,
         rows: Rows::default(),
         first: true,
         exported: Exported::default(),
     };
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")
         .map_err(&failed)?;
-    for records in &mut *source.records {
+    for records in of.records {
         for record in &records? {
             timeline.record(record, out).map_err(&failed)?;
         }

@@ -11,8 +11,7 @@ mod pattern;
 
 use super::Format;
 use super::error::ImportError;
-use super::options::ImportOptions;
-use super::run::{RecordSink, Source};
+use super::run::Import;
 use super::text::BOM;
 use events::TextEvents;
 use line::Line;
@@ -48,12 +47,13 @@ fn sniff(head: &[u8]) -> bool {
     }) && events > 0
 }
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    let path = source.path;
+fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
+    let Import {
+        path,
+        input,
+        options,
+        sink,
+    } = from;
     let given = options.blkparse_format.as_deref();
     let pattern = Pattern::of(given.unwrap_or(DEFAULT))
         .and_then(|pattern| pattern.with_all_needed(given.is_some()));
@@ -63,7 +63,7 @@ fn import(
         found,
     })?;
     let (mut lines, mut skipped) = (0, 0);
-    let events = TextEvents::new(source, options, pattern, given.is_none());
+    let events = TextEvents::new(path, input, options, pattern, given.is_none());
     let events = events.counted(&mut lines, &mut skipped);
     let meta = super::blktrace::take(events, path, 1, sink)?;
     let mut meta = meta.ok_or_else(|| ImportError::Empty {

@@ -2,28 +2,17 @@
 
 use super::{block, export, three, window};
 use crate::blktrace::encode::{DISCARD, E, FLUSH, LITTLE_7, WRITE, e, file, split};
+use crate::support;
 use q2c_model::{IoRecord, Layer, Op, TraceMeta};
-use q2c_trace::import::{ImportOptions, Source, by_name};
-use std::path::Path;
+use q2c_trace::import::ImportOptions;
 use std::process::Command;
 
 fn import(format: &str, input: &[u8]) -> (Vec<IoRecord>, TraceMeta) {
     import_with(format, input, &ImportOptions::default())
 }
 
-fn import_with(
-    format: &str,
-    mut input: &[u8],
-    options: &ImportOptions,
-) -> (Vec<IoRecord>, TraceMeta) {
-    let mut records = Vec::new();
-    let mut source = Source {
-        path: Path::new("some"),
-        input: &mut input,
-    };
-    let import = by_name(format).unwrap().import;
-    let meta = import(&mut source, options, &mut records).unwrap();
-    (records, meta)
+fn import_with(format: &str, input: &[u8], options: &ImportOptions) -> (Vec<IoRecord>, TraceMeta) {
+    support::import(format, "some", input, options).unwrap()
 }
 
 fn text(records: &[IoRecord]) -> String {

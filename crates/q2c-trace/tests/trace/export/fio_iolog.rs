@@ -1,9 +1,9 @@
 //! fio's log, read back by the importer and by fio itself.
 
 use super::{block, export, three, window};
+use crate::support::import;
 use q2c_model::{IoRecord, Layer, Op, TraceMeta};
-use q2c_trace::import::{ImportOptions, Source, by_name};
-use std::path::Path;
+use q2c_trace::import::ImportOptions;
 use std::process::Command;
 
 #[test]
@@ -80,14 +80,8 @@ fn the_importer_reads_it_back() {
         &Default::default(),
     )
     .unwrap();
-    let (mut back, mut input) = (Vec::new(), text.as_bytes());
-    let mut source = Source {
-        path: Path::new("some"),
-        input: &mut input,
-    };
-    let meta =
-        (by_name("fio-iolog").unwrap().import)(&mut source, &ImportOptions::default(), &mut back)
-            .unwrap();
+    let options = ImportOptions::default();
+    let (mut back, meta) = import("fio-iolog", "some", text.as_bytes(), &options).unwrap();
     assert_eq!(meta.facts["device.1:1"], "device-259-1");
     // fio's log does not hold the layer and the device's number.
     for (back, record) in back.iter_mut().zip(&records) {
