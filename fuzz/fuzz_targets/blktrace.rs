@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use q2c_trace::Span;
-use q2c_trace::blktrace::{BlktraceError, EventFile, Merge, spans};
+use q2c_trace::blktrace::{BlktraceError, EventFile, Merge, match_events};
 use q2c_trace::span::NONE;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
         return;
     };
     let mut all: Vec<Span> = Vec::new();
-    let read = spans(merge, usize::from(limit) + 1, |some, _| {
+    let read = match_events(merge, usize::from(limit) + 1, |some, _| {
         all.extend_from_slice(some);
         Ok::<(), BlktraceError>(())
     });

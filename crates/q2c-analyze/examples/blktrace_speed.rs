@@ -15,7 +15,7 @@ use q2c_analyze::{Analyzer, AnalyzerThread};
 use q2c_model::Layer;
 use q2c_result::analyze::AnalyzeResult;
 use q2c_trace::Span;
-use q2c_trace::blktrace::{BlktraceError, EventFile, Matcher, Merge, spans};
+use q2c_trace::blktrace::{BlktraceError, EventFile, Matcher, Merge, match_events};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
@@ -84,7 +84,7 @@ fn read(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
 
 fn matched(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
     let start = Instant::now();
-    let read = spans(merge(files)?, Matcher::LIMIT, |some, _| {
+    let read = match_events(merge(files)?, Matcher::LIMIT, |some, _| {
         black_box(some);
         Ok::<(), BlktraceError>(())
     })?;
@@ -101,7 +101,7 @@ fn analysed<A>(
     finish: fn(A) -> AnalyzeResult,
 ) -> Result<f64, BlktraceError> {
     let start = Instant::now();
-    spans(merge(files)?, Matcher::LIMIT, |some, _| {
+    match_events(merge(files)?, Matcher::LIMIT, |some, _| {
         add(&mut analyzer, some);
         Ok::<(), BlktraceError>(())
     })?;

@@ -6,7 +6,7 @@ use crate::warnings::warnings;
 use crate::{Analyzer, AnalyzerThread};
 use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
 use q2c_result::analyze::{self, AnalyzeResult};
-use q2c_trace::blktrace::{FileSet, Matcher, Notes, spans};
+use q2c_trace::blktrace::{FileSet, Matcher, Notes, match_events};
 use q2c_trace::import::{ImportOptions, Input, RecordSink, blktrace_meta};
 use q2c_trace::{Scan, Span, TraceError, TraceReader};
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ fn of_blktrace(
     let merge = files.open(skip_bad)?;
     let count = merge.files();
     let mut origin_ns = None;
-    let read = spans(merge, Matcher::LIMIT, |some: &[Span], _: &Notes| {
+    let read = match_events(merge, Matcher::LIMIT, |some: &[Span], _: &Notes| {
         origin_ns = origin_ns.or_else(|| some.first().map(Span::first_ns));
         analysis.analyzer(Layer::Block).1.add(some);
         Ok::<(), AnalyzeError>(analysis.go_on()?)

@@ -2,13 +2,13 @@
 //! Parquet file has null.
 
 use super::run::{Exported, written};
-use super::{Export, ExportError, Format};
+use super::{Export, ExportError, ExportFormat};
 use crate::Column;
 use q2c_model::{IoRecord, Nanos};
 use std::fmt::Display;
 use std::io::{self, Write};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "csv",
     help: "comma-separated text with a header row: all columns, times in nanoseconds",
     export,

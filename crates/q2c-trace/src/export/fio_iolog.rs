@@ -6,11 +6,11 @@
 //! that a replay touches nothing that was not named (`--replay_redirect`).
 
 use super::run::{Exported, NO_START, start, written};
-use super::{Export, ExportError, Format};
+use super::{Export, ExportError, ExportFormat};
 use q2c_model::{DevId, IoRecord, Nanos, Op, TraceMeta};
 use std::io::{self, Write};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "fio-iolog",
     help: "fio iolog version 3, for fio --read_iolog (offsets and starts; it has no completions)",
     export,

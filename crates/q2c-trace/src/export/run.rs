@@ -1,6 +1,6 @@
 //! Runs an exporter, and holds what all exporters share.
 
-use super::{Export, ExportError, ExportOptions, Format};
+use super::{Export, ExportError, ExportFormat, ExportOptions};
 use crate::container::{name_finished, temporary_beside};
 use crate::{Scan, TraceError, TraceReader};
 use q2c_model::{IoRecord, Nanos};
@@ -30,7 +30,7 @@ impl Exported {
 /// When the trace cannot be read, when the format cannot express what the trace holds, when `out`
 /// cannot be written, or when no request was written.
 pub fn trace(
-    format: &Format,
+    format: &ExportFormat,
     path: &Path,
     reader: &TraceReader,
     options: &ExportOptions,
@@ -78,7 +78,7 @@ pub fn trace(
 /// # Errors
 /// As for [`trace`], and when the name is taken.
 pub fn file(
-    format: &Format,
+    format: &ExportFormat,
     path: &Path,
     reader: &TraceReader,
     options: &ExportOptions,

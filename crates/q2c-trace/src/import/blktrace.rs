@@ -1,12 +1,13 @@
 //! blktrace: the kernel's binary records, in one file for each CPU or all in one file (`blkparse
 //! -d`).
 
-use super::Format;
+use super::ImportFormat;
 use super::error::ImportError;
 use super::options::ImportOptions;
 use super::run::{Import, Origin, RecordSink};
 use crate::blktrace::{
-    BlktraceError, EventFile, EventSource, FileSet, Layout, Matcher, Merge, Notes, Spans, spans,
+    BlktraceError, EventFile, EventSource, FileSet, Layout, MatchSummary, Matcher, Merge, Notes,
+    match_events,
 };
 use crate::span::Span;
 use q2c_model::{IoRecord, TraceMeta};
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "blktrace",
     help: "binary blktrace, versions 7 and 8: a file of blkparse -d, or the base name of BASE.blktrace.N",
     sniff,
@@ -49,7 +50,7 @@ pub fn blktrace_files(
 /// The description of a trace that was read from `count` of its files. `origin` is its time zero on
 /// the traced machine's clock, ns.
 #[must_use]
-pub fn blktrace_meta(read: &Spans, origin: u64, files: &FileSet, count: usize) -> TraceMeta {
+pub fn blktrace_meta(read: &MatchSummary, origin: u64, files: &FileSet, count: usize) -> TraceMeta {
     let mut meta = describe(read, origin, &files.base, count);
     name_missing(&mut meta, files);
     meta
@@ -92,7 +93,7 @@ where
 {
     let mut origin = None;
     let mut records: Vec<IoRecord> = Vec::new();
-    let read = spans(events, Matcher::LIMIT, |some: &[Span], notes: &Notes| {
+    let read = match_events(events, Matcher::LIMIT, |some: &[Span], notes: &Notes| {
         let origin = match origin {
             Some(origin) => origin,
             None => {
@@ -127,7 +128,7 @@ fn unix(notes: &Notes, time: u64) -> Option<u64> {
     Some(unix.saturating_add(time).saturating_sub(at))
 }
 
-fn describe(read: &Spans, origin: u64, path: &Path, files: usize) -> TraceMeta {
+fn describe(read: &MatchSummary, origin: u64, path: &Path, files: usize) -> TraceMeta {
     let (notes, counts) = (&read.notes, &read.counts);
     let both = counts.unmatched.iter().chain(&read.losses.reasons);
     let unmatched: BTreeMap<String, u64> = both.map(|(why, n)| ((*why).to_owned(), *n)).collect();

@@ -6,7 +6,7 @@
 //! names are among the trace's facts. Times are those of the program, so the records are of the
 //! user layer and have only a submission.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
@@ -15,7 +15,7 @@ use super::run::Import;
 use super::text::{self, Cells, Parse, Separator, address, bad, length, time};
 use q2c_model::{Bytes, Layer, Nanos, Op, Sectors, TraceMeta};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "fio-iolog",
     help: "fio iolog versions 2 and 3, microseconds unless --unit says otherwise (not verified against a real file)",
     sniff: |head| head.starts_with(V2) || head.starts_with(V3),

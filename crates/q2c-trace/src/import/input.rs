@@ -4,7 +4,7 @@ use super::error::ImportError;
 use super::options::ImportOptions;
 use super::run::{Import, RecordSink, read_error};
 use super::unpack::{head, open};
-use super::{Format, blktrace_files, by_name, sniff};
+use super::{ImportFormat, blktrace_files, by_name, sniff};
 use crate::blktrace::{BlktraceError, FileSet};
 use q2c_model::TraceMeta;
 use std::fs::File;
@@ -23,8 +23,8 @@ pub enum Input {
     Blktrace(FileSet),
     /// Another format that can be imported; packed files are unpacked while they are read.
     Foreign {
-        /// Format of the source.
-        format: &'static Format,
+        /// ImportFormat of the source.
+        format: &'static ImportFormat,
         /// The source from its beginning.
         source: Box<dyn BufRead>,
     },

@@ -4,14 +4,14 @@
 //! Text behind `#` and blank lines are passed over. There are no offsets: sector 0 stands for
 //! unknown.
 
-use super::Format;
+use super::ImportFormat;
 use super::decimal::{self, TimeUnit, latency};
 use super::error::{BadLine, ImportError};
 use super::lines::Lines;
-use super::run::{Import, Intake, Place, needed, read_error};
+use super::run::{Import, Intake, Position, needed, read_error};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "latency-list",
     help: "one latency per line, in the unit stated; needs unit, op and block size",
     sniff,
@@ -54,7 +54,7 @@ fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
         };
         match request {
             Ok(record) => intake.take(record)?,
-            Err(bad) => intake.bad(Place::Line(lines.number), bad)?,
+            Err(bad) => intake.bad(Position::Line(lines.number), bad)?,
         }
     }
     let clock = "closed loop: each submission at the reaping before it";

@@ -6,7 +6,7 @@
 //! taken to be logged at the completion, so a request starts its elapsed time before. `*Init`
 //! events and the header block are passed over.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
@@ -15,7 +15,7 @@ use super::run::Import;
 use super::text::{self, Cells, Parse, Separator, bad, device, sectors, time};
 use q2c_model::{Bytes, Nanos, Op, Sectors, TraceMeta};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "ms-etw",
     help: "Microsoft production, TPC-E: DiskRead, DiskWrite and DiskFlush events of ETW as CSV (not verified against a real file)",
     sniff: |head| {

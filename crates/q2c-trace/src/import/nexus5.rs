@@ -5,7 +5,7 @@
 //! address, so it must be stated. A request begins when it was generated, and ends when it was
 //! finished where the file tells that.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
@@ -14,7 +14,7 @@ use super::run::{Import, needed};
 use super::text::{self, Cells, Parse, Separator, address, length, time, whole};
 use q2c_model::{Bytes, Nanos, Op, TraceMeta};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "nexus5",
     help: "Nexus 5 BIOtracer: address sectors bytes type generated processed submitted [finished]; needs the offset unit (not verified against a real file)",
     sniff: |head| head.contains(&b'\t') && text::sniff(head, |line| row(line, Bytes(512))),

@@ -4,14 +4,14 @@
 //! is `0` for a read and `1` for a write. One copy of the set has its offsets in bytes; the option
 //! for the offset unit reads it.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::row::Row;
 use super::text::{self, Cells, Parse, Separator, address, bad, device, length, time};
 use q2c_model::{Bytes, Op};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "tencent",
     help: "Tencent CBS: Timestamp,Offset,Size,IOType,VolumeID (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, SECTOR)),

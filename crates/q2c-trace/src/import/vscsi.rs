@@ -8,18 +8,18 @@
 //! The version is in the high byte of its field. Times are microseconds, blocks have 512 bytes, and
 //! the length is in bytes, as consecutive blocks in the public sample of version 1 show.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::{Arranged, Spec};
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::row::Row;
-use super::run::{Import, Place, RecordSink, read_error};
+use super::run::{Import, Position, RecordSink, read_error};
 use super::text::sectors;
 use q2c_model::{Bytes, DevId, Nanos, Op, Sectors, TraceMeta};
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "vscsi",
     help: "CloudPhysics vscsi, binary, version 1 or 2 (version 2 not verified against a real file)",
     sniff,
@@ -27,7 +27,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 const V1: Spec = Spec {
-    place: Place::Offset,
+    position: Position::Offset,
     ..Spec::lines("vscsi", "microseconds, as in the source")
 };
 const V2: Spec = Spec { ends: true, ..V1 };
@@ -113,7 +113,7 @@ fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
         for record in block.chunks(version.size()) {
             match row(record, version, options.device) {
                 Ok(row) => out.push(Row {
-                    place: offset,
+                    position: offset,
                     ..row
                 })?,
                 Err(bad) => out.bad(offset, bad)?,

@@ -6,7 +6,7 @@ mod common;
 
 use crate::support;
 use q2c_model::{Bytes, Op};
-use q2c_trace::import::{FORMATS, Format, ImportOptions, TimeUnit};
+use q2c_trace::import::{FORMATS, ImportFormat, ImportOptions, TimeUnit};
 use std::fs;
 use std::path::Path;
 
@@ -63,7 +63,7 @@ fn members(mut tar: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Checks only that the import returns.
-fn import(format: &Format, skip_bad: bool, input: &[u8]) {
+fn import(format: &ImportFormat, skip_bad: bool, input: &[u8]) {
     let options = ImportOptions {
         unit: Some(TimeUnit::Microseconds),
         op: Some(Op::Read),

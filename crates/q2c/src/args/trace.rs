@@ -4,7 +4,7 @@ use super::{RecordArgs, RecordingArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use q2c_model::{Nanos, parse_duration};
-use q2c_trace::export::{self, Lanes};
+use q2c_trace::export::{self, TimelineLanes};
 use q2c_trace::import::FORMATS;
 use std::path::PathBuf;
 
@@ -65,7 +65,7 @@ pub struct ExportArgs {
     pub to: Option<Nanos>,
     /// chrome: lanes by submitting CPU or by hardware queue, cpu or hctx [default: cpu]
     #[arg(long, value_name = "LANES")]
-    pub lanes: Option<Lanes>,
+    pub lanes: Option<TimelineLanes>,
     /// The file to make, a name that is not taken yet; - for standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub out: PathBuf,
@@ -82,7 +82,7 @@ pub struct InfoArgs {
 }
 
 fn export_formats() -> String {
-    let line = |format: &export::Format| format!("  {:<13} {}", format.name, format.help);
+    let line = |format: &export::ExportFormat| format!("  {:<13} {}", format.name, format.help);
     let lines: Vec<String> = export::FORMATS.iter().map(line).collect();
     format!(
         "Formats:\n{}\n\nWhat becomes of which column: docs/formats.md",
@@ -92,7 +92,7 @@ fn export_formats() -> String {
 
 fn formats() -> String {
     let line =
-        |format: &q2c_trace::import::Format| format!("  {:<13} {}", format.name, format.help);
+        |format: &q2c_trace::import::ImportFormat| format!("  {:<13} {}", format.name, format.help);
     let lines: Vec<String> = FORMATS.iter().map(line).collect();
     format!(
         "Formats:\n{}\n\nInputs packed with gzip or Zstandard are unpacked as they are read. Columns and units: docs/formats.md",

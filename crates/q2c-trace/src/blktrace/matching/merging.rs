@@ -69,8 +69,8 @@ impl Matcher {
     /// Links `member` and its chain to `carrier`. The carrier leaves the indexes while its sectors
     /// change.
     fn join(&mut self, carrier: u32, member: u32) {
-        self.delist(member);
-        self.delist(carrier);
+        self.remove_from_indexes(member);
+        self.remove_from_indexes(carrier);
         let slot = self.window.get_mut(member);
         self.rests -= u64::from(std::mem::take(&mut slot.rest));
         let (from, to, first) = (slot.from, slot.to, slot.first);
@@ -182,6 +182,6 @@ impl Matcher {
             depth,
             ..whole
         };
-        self.enlist(rest);
+        self.add_slot(rest);
     }
 }

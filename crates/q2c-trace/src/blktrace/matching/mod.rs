@@ -145,23 +145,23 @@ impl Matcher {
         }
         while self.window.len() > self.limit {
             self.give_up_oldest();
-            self.let_go(out);
+            self.hand_out_finished(out);
         }
-        self.let_go(out);
+        self.hand_out_finished(out);
     }
 
     /// Ends the trace: unfinished I/Os are handed out without completion. Returns the final counts.
     pub fn finish(mut self, out: &mut impl FnMut(&Span)) -> Counts {
         while self.window.len() > 0 {
             self.give_up_oldest();
-            self.let_go(out);
+            self.hand_out_finished(out);
         }
         self.counts
     }
 
     /// Hands out the finished I/Os at the front of the window.
     #[inline]
-    fn let_go(&mut self, out: &mut impl FnMut(&Span)) {
+    fn hand_out_finished(&mut self, out: &mut impl FnMut(&Span)) {
         while self.window.len() > 0 {
             let number = self.window.first;
             let slot = self.window.get(number as u32);
@@ -214,10 +214,10 @@ impl Matcher {
         let mut slot = Slot::new(event, state, self.epoch);
         (slot.lane, slot.depth) = self.lanes.enter(event.pid);
         self.counts.ios += 1;
-        self.enlist(slot)
+        self.add_slot(slot)
     }
 
-    fn enlist(&mut self, slot: Slot) -> u32 {
+    fn add_slot(&mut self, slot: Slot) -> u32 {
         let id = self.window.push(slot);
         self.starts.insert(&mut self.window, id);
         if slot.state & WAITING != 0 {
@@ -226,7 +226,7 @@ impl Matcher {
         id
     }
 
-    fn delist(&mut self, id: u32) {
+    fn remove_from_indexes(&mut self, id: u32) {
         self.starts.remove(&mut self.window, id);
         self.ends.remove(&mut self.window, id);
     }
@@ -362,7 +362,7 @@ impl Matcher {
         }
         self.fit(id, event);
         let issued = self.window.get(id).issue_ns != NONE;
-        let ios = self.end(id, |slot| {
+        let ios = self.end_request(id, |slot| {
             slot.complete_ns = event.time;
             slot.cpu_complete = event.cpu;
             slot.error = event.error;
@@ -380,8 +380,8 @@ impl Matcher {
     }
 
     /// Ends a request with all I/Os that it carries. Returns how many I/Os those were.
-    fn end(&mut self, id: u32, with: impl Fn(&mut Slot)) -> u64 {
-        self.delist(id);
+    fn end_request(&mut self, id: u32, with: impl Fn(&mut Slot)) -> u64 {
+        self.remove_from_indexes(id);
         let number = self.window.number(id);
         let issue = self.window.get(id).issue_ns;
         let (mut next, mut ios) = (id, 0);
@@ -413,7 +413,7 @@ impl Matcher {
             MERGED => slot.carrier,
             _ => id,
         };
-        let ios = self.end(id, |_| ());
+        let ios = self.end_request(id, |_| ());
         *self.counts.unmatched.entry("never completed").or_default() += ios;
     }
 

@@ -10,13 +10,13 @@ mod request;
 mod rows;
 
 use super::run::{Exported, NO_START, start, written};
-use super::{Export, ExportError, Format, Lanes};
+use super::{Export, ExportError, ExportFormat, TimelineLanes};
 use q2c_model::{IoRecord, Layer};
 use request::Request;
 use rows::{Lane, Rows};
 use std::io::{self, Write};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "chrome",
     help: "Chrome trace JSON, which ui.perfetto.dev opens: lanes by CPU or hardware queue (--lanes), a slice per stage",
     export,
@@ -43,7 +43,7 @@ fn export(of: Export<'_>) -> Result<Exported, ExportError> {
 }
 
 struct Timeline {
-    lanes: Lanes,
+    lanes: TimelineLanes,
     rows: Rows,
     /// Whether no event is written yet.
     first: bool,
@@ -61,8 +61,8 @@ impl Timeline {
             Layer::Block => record.complete_ns,
         };
         let lane = match self.lanes {
-            Lanes::Cpu => Lane::Cpu(record.cpu_submit),
-            Lanes::Hctx => Lane::Hctx(record.device, record.hctx),
+            TimelineLanes::Cpu => Lane::Cpu(record.cpu_submit),
+            TimelineLanes::Hctx => Lane::Hctx(record.device, record.hctx),
         };
         let Some(row) = self.rows.take(lane, start, end.unwrap_or(start)) else {
             self.exported.leave_out("more than 65536 lanes");

@@ -5,7 +5,7 @@ use super::pattern::Pattern;
 use crate::blktrace::{Event, EventSource, Losses, Notes, Seen, Sequences, action};
 use crate::import::error::{BadLine, ImportError};
 use crate::import::options::ImportOptions;
-use crate::import::run::{Place, read_error, refused};
+use crate::import::run::{Position, read_error, refused};
 use crate::import::text::{BOM, Blocks, LONGEST_LINE};
 use std::io::BufRead;
 use std::path::Path;
@@ -128,7 +128,7 @@ impl<'a> TextEvents<'a> {
             self.losses.count(bad.reason, 1);
             return Ok(());
         }
-        Err(refused(self.path, Place::Line(self.line), bad))
+        Err(refused(self.path, Position::Line(self.line), bad))
     }
 }
 

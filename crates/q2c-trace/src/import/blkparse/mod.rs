@@ -9,7 +9,7 @@ mod events;
 mod line;
 mod pattern;
 
-use super::Format;
+use super::ImportFormat;
 use super::error::ImportError;
 use super::run::Import;
 use super::text::BOM;
@@ -18,7 +18,7 @@ use line::Line;
 use pattern::Pattern;
 use q2c_model::TraceMeta;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "blkparse",
     help: "text of blkparse, its default format or --blkparse-format; so YCSB/RocksDB ssdtrace (not verified against a real file)",
     sniff,

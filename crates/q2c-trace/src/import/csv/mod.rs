@@ -8,17 +8,17 @@ mod field;
 mod plan;
 mod row;
 
-use super::Format;
+use super::ImportFormat;
 use super::error::ImportError;
 use super::lines::Lines;
 use super::options::ImportOptions;
-use super::run::{Import, Intake, Place, read_error};
+use super::run::{Import, Intake, Position, read_error};
 use cells::Cells;
 use plan::Plan;
 use q2c_model::TraceMeta;
 use row::Rows;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "csv",
     help: "comma-separated text with a header row; needs a column map (field=header) and the times' unit",
     sniff,
@@ -65,7 +65,7 @@ fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
                 }
                 intake.take(record)?;
             }
-            Err(bad) => intake.bad(Place::Line(lines.number), bad)?,
+            Err(bad) => intake.bad(Position::Line(lines.number), bad)?,
         }
     }
     let mut meta = intake.finish(FORMAT.name, CLOCK, lines.number)?;

@@ -187,7 +187,7 @@ impl<'a> Output<'a> {
     fn take(&mut self, parsed: Parsed) -> Result<Vec<u8>, ImportError> {
         self.arranged.skipped(parsed.skipped);
         for mut row in parsed.rows {
-            row.place += self.lines;
+            row.position += self.lines;
             self.arranged.push(row)?;
         }
         if let Some((line, bad)) = parsed.stopped {

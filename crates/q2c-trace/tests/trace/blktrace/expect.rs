@@ -9,7 +9,7 @@
 use super::encode::{DISCARD, E, FLUSH, READ, WRITE, e, split};
 use super::{lives, times, unmatched};
 use q2c_trace::Span;
-use q2c_trace::blktrace::Spans;
+use q2c_trace::blktrace::MatchSummary;
 
 const SYNC: u32 = 8;
 const PASSTHROUGH: u32 = 1 << 9;
@@ -20,7 +20,7 @@ pub fn expect(
     lines: &[&str],
     wanted: &[[i64; 5]],
     reasons: &[(&'static str, u64)],
-) -> (Vec<Span>, Spans) {
+) -> (Vec<Span>, MatchSummary) {
     let (spans, read) = lives(&events(lines));
     assert_eq!(spans.iter().map(times).collect::<Vec<_>>(), wanted);
     assert_eq!(unmatched(&read), reasons);
