@@ -13,12 +13,12 @@ pub fn imported(
     let format = by_name(format).expect("the format is registered");
     let _ = (format.sniff)(input);
     let mut records = Vec::new();
-    let import = Import {
+    let mut import = Import {
         path: Path::new("fuzz"),
         input: &mut input,
         options,
         sink: &mut records,
     };
-    let meta = (format.import)(import).ok()?;
+    let meta = (format.import)(&mut import).ok()?;
     Some((records, meta))
 }

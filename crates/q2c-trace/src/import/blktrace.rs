@@ -28,8 +28,8 @@ fn sniff(head: &[u8]) -> bool {
     head.first_chunk().copied().and_then(Layout::of).is_some()
 }
 
-fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
-    let file = EventFile::new(from.path, from.input, 1 << 20, from.options.skip_bad);
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
+    let file = EventFile::new(from.path, &mut *from.input, 1 << 20, from.options.skip_bad);
     take_merge(Merge::new([file])?, from.path, from.sink)
 }
 

@@ -36,7 +36,7 @@ const SNIFFED: Stated = Stated {
     read_flag: 1,
 };
 
-fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
     let why = "DiskSim counts milliseconds (ms), copies of the format also nanoseconds (ns)";
     let stated = Stated {

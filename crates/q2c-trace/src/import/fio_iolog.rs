@@ -31,7 +31,7 @@ const SPEC: Spec = Spec {
 /// Most files in a log.
 const MOST_FILES: usize = 1024;
 
-fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut log = Log {
         unit: from.options.unit.unwrap_or(TimeUnit::Microseconds),
         version: None,

@@ -83,7 +83,7 @@ impl Input {
                 path: path.to_owned(),
             }),
             Input::Blktrace(files) => blktrace_files(&files, options, sink),
-            Input::Foreign { format, mut source } => (format.import)(Import {
+            Input::Foreign { format, mut source } => (format.import)(&mut Import {
                 path,
                 input: &mut *source,
                 options,

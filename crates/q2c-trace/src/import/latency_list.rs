@@ -35,7 +35,7 @@ struct List {
     now: u64,
 }
 
-fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
     let mut list = List {
         unit: needed(options.unit, path, "unit", "the list has bare numbers")?,

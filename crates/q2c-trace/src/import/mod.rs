@@ -56,7 +56,7 @@ pub struct ImportFormat {
 }
 
 /// An importer. Its memory is bounded for any source.
-pub type ImportFn = fn(Import<'_>) -> Result<TraceMeta, ImportError>;
+pub type ImportFn = fn(&mut Import<'_>) -> Result<TraceMeta, ImportError>;
 
 /// All formats. A file is of the first format that recognises it.
 pub const FORMATS: &[ImportFormat] = &[

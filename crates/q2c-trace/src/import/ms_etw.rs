@@ -31,7 +31,7 @@ const SPEC: Spec = Spec {
     ..Spec::lines("ms-etw", "microseconds from the recording's start")
 };
 
-fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut events = Events {
         unit: from.options.unit.unwrap_or(TimeUnit::Microseconds),
         ..Events::default()

@@ -28,7 +28,7 @@ const SPEC: Spec = Spec {
 const LINE: &str =
     "7 or 8 numbers: address sectors bytes type generated processed submitted [finished]";
 
-fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let why = "addresses are sectors (512) or bytes (1), and readers of the set differ";
     let unit = needed(from.options.offset_unit, from.path, "offset unit", why)?;
     text::import(from, &SPEC, |line| row(line, unit))

@@ -77,7 +77,7 @@ pub fn file(
 ) -> Result<TraceMeta, ImportError> {
     let (_, mut input) = open(path)?;
     let mut writer = TraceWriter::create(trace, TraceMeta::default())?.with_threads()?;
-    let meta = (format.import)(Import {
+    let meta = (format.import)(&mut Import {
         path,
         input: &mut *input,
         options,

@@ -82,31 +82,26 @@ fn sniff(head: &[u8]) -> bool {
         })
 }
 
-fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
-    let Import {
-        path,
-        input,
-        options,
-        sink,
-    } = from;
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
+    let (path, options) = (from.path, from.options);
     let mut block = Vec::new();
     let read = |input: &mut dyn BufRead, block: &mut Vec<u8>, size| {
         fill(input, block, size).map_err(read_error(path))
     };
     // The first record tells the size of all records.
-    read(input, &mut block, Version::One.size())?;
+    read(from.input, &mut block, Version::One.size())?;
     let version = match Version::of(&block) {
-        None if !block.is_empty() => return Err(no_version(path, options, sink)),
+        None if !block.is_empty() => return Err(no_version(path, options, from.sink)),
         version => version.unwrap_or(Version::One),
     };
     let spec = match version {
         Version::One => &V1,
         Version::Two => &V2,
     };
-    let mut out = Arranged::new(path, options, sink, spec);
+    let mut out = Arranged::new(path, options, from.sink, spec);
     let mut offset = 0;
     loop {
-        read(input, &mut block, RECORDS * version.size())?;
+        read(from.input, &mut block, RECORDS * version.size())?;
         if block.is_empty() {
             break;
         }

@@ -30,7 +30,7 @@ pub fn import(
     options: &ImportOptions,
 ) -> Result<(Vec<IoRecord>, TraceMeta), ImportError> {
     let mut records = Vec::new();
-    let meta = (by_name(format).unwrap().import)(Import {
+    let meta = (by_name(format).unwrap().import)(&mut Import {
         path: Path::new(path),
         input: &mut input,
         options,

@@ -47,13 +47,8 @@ fn sniff(head: &[u8]) -> bool {
     }) && events > 0
 }
 
-fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
-    let Import {
-        path,
-        input,
-        options,
-        sink,
-    } = from;
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
+    let (path, options) = (from.path, from.options);
     let given = options.blkparse_format.as_deref();
     let pattern = Pattern::of(given.unwrap_or(DEFAULT))
         .and_then(|pattern| pattern.with_all_needed(given.is_some()));
@@ -63,9 +58,9 @@ fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
         found,
     })?;
     let (mut lines, mut skipped) = (0, 0);
-    let events = TextEvents::new(path, input, options, pattern, given.is_none());
+    let events = TextEvents::new(path, from.input, options, pattern, given.is_none());
     let events = events.counted(&mut lines, &mut skipped);
-    let meta = super::blktrace::take(events, path, 1, sink)?;
+    let meta = super::blktrace::take(events, path, 1, from.sink)?;
     let mut meta = meta.ok_or_else(|| ImportError::Empty {
         path: path.to_owned(),
         lines,

@@ -39,7 +39,7 @@ fn sniff(head: &[u8]) -> bool {
     printable && cells.clone().count() > 1 && cells.all(names)
 }
 
-fn import(from: Import<'_>) -> Result<TraceMeta, ImportError> {
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let (path, options) = (from.path, from.options);
     let mut cells = Cells::new(options.delimiter.unwrap_or(b','), path)?;
     let mut intake = Intake::new(path, options.skip_bad, from.sink);

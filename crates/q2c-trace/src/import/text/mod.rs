@@ -32,7 +32,7 @@ const MOST_WORKERS: usize = 8;
 
 /// Imports lines of which each can be parsed without the others.
 pub(super) fn import(
-    from: Import<'_>,
+    from: &mut Import<'_>,
     spec: &Spec,
     parse: impl Fn(&[u8]) -> Parse + Sync,
 ) -> Result<TraceMeta, ImportError> {
@@ -54,7 +54,7 @@ pub(super) fn import(
 
 /// Imports lines whose meaning depends on the lines before them.
 pub(super) fn import_in_order(
-    from: Import<'_>,
+    from: &mut Import<'_>,
     spec: &Spec,
     mut parse: impl FnMut(&[u8]) -> Parse,
 ) -> Result<TraceMeta, ImportError> {

@@ -4,7 +4,7 @@
 mod bad;
 mod btt_defects;
 pub mod encode;
-mod expect;
+pub mod expect;
 mod layouts;
 mod lives;
 mod lossy;
