@@ -69,6 +69,11 @@ pub struct Counts {
 /// Memory: some 200 bytes for each I/O between the oldest unfinished one and the youngest, up to
 /// the limit. Beyond the limit the oldest I/O is given up: it is handed out without completion and
 /// counted as `never completed`.
+///
+/// Between two events these hold: a slot is in `starts` exactly while its state is neither merged
+/// nor over, by the first sector that is not complete; it is in `ends` exactly while it waits for
+/// the driver as a request of its own. A merged slot names its carrier, which is never merged
+/// itself.
 pub struct Matcher {
     window: Window,
     starts: Index<Start>,
