@@ -2,9 +2,9 @@
 //!
 //! A line of events names a request and then what happens to it: `16+8 write 1Q 2G 9D 50C` is a
 //! write of 8 sectors from sector 16, queued at 1 us, and so on. Instead of `write` it may have the
-//! other words of [`category`], joined by commas; a read has none. `253:0/16+8` is on another device
-//! than 259:0, `50C@1` is on CPU 1, and `2X>24` splits at sector 24. The lines are merged by time;
-//! at one instant the upper line comes first.
+//! other words of [`category`], joined by commas; a read has none. `253:0/16+8` is on another
+//! device than 259:0, `50C@1` is on CPU 1, and `2X>24` splits at sector 24. The lines are merged by
+//! time; at one instant the upper line comes first.
 
 use super::encode::{DISCARD, E, FLUSH, READ, WRITE, e, split};
 use super::{lives, times, unmatched};
