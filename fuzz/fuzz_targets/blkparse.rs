@@ -2,10 +2,13 @@
 //! panic. Accepted input is in the order of time from zero, and every exporter takes it.
 #![no_main]
 
+mod imported;
+
+use imported::imported;
 use libfuzzer_sys::fuzz_target;
-use q2c_model::{IoRecord, Nanos};
-use q2c_trace::export::{self, ExportOptions};
-use q2c_trace::import::{ImportOptions, Source, by_name};
+use q2c_model::Nanos;
+use q2c_trace::export::{self, Export, ExportOptions};
+use q2c_trace::import::ImportOptions;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -18,21 +21,14 @@ const FORMATS: [&str; 4] = [
 ];
 
 fuzz_target!(|data: (u8, bool, &[u8])| {
-    let (format, skip_bad, mut input) = data;
+    let (format, skip_bad, input) = data;
     let given = FORMATS[usize::from(format) % FORMATS.len()];
     let options = ImportOptions {
         blkparse_format: (!given.is_empty()).then(|| given.to_owned()),
         skip_bad,
         ..ImportOptions::default()
     };
-    let format = by_name("blkparse").expect("the format is registered");
-    let _ = (format.sniff)(input);
-    let mut records: Vec<IoRecord> = Vec::new();
-    let mut source = Source {
-        path: Path::new("fuzz"),
-        input: &mut input,
-    };
-    let Ok(meta) = (format.import)(&mut source, &options, &mut records) else {
+    let Some((records, meta)) = imported("blkparse", &options, input) else {
         return;
     };
     let starts = records.iter().map(|r| {
@@ -49,12 +45,13 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
     }
     for format in export::FORMATS {
         let mut once = std::iter::once(Ok(records.clone()));
-        let mut source = export::Source {
+        let exported = (format.export)(Export {
             path: Path::new("fuzz"),
             meta: &meta,
             records: &mut once,
-        };
-        let exported = (format.export)(&mut source, &ExportOptions::default(), &mut Vec::new());
+            options: &ExportOptions::default(),
+            out: &mut Vec::new(),
+        });
         let exported = exported.expect("memory takes all");
         let left_out: u64 = exported.left_out.values().sum();
         assert_eq!(exported.written + left_out, records.len() as u64);

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use q2c_trace::Span;
-use q2c_trace::blktrace::{BlktraceError, EventFile, Merge, spans};
+use q2c_trace::blktrace::{BlktraceError, EventFile, Merge, match_events};
 use q2c_trace::span::NONE;
 use std::path::Path;
 
@@ -17,15 +17,15 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
         return;
     };
     let mut all: Vec<Span> = Vec::new();
-    let read = spans(merge, usize::from(limit) + 1, |some, _| {
+    let read = match_events(merge, usize::from(limit) + 1, |some, _| {
         all.extend_from_slice(some);
         Ok::<(), BlktraceError>(())
     });
     let Ok(read) = read else { return };
     assert_eq!(all.len() as u64, read.counts.ios);
     for span in &all {
-        assert!(span.complete == NONE || span.queue == NONE || span.complete >= span.queue);
-        assert!(span.complete == NONE || span.issue == NONE || span.complete >= span.issue);
+        assert!(span.end_ns == NONE || span.begin_ns == NONE || span.end_ns >= span.begin_ns);
+        assert!(span.end_ns == NONE || span.issue_ns == NONE || span.end_ns >= span.issue_ns);
     }
     all.sort_unstable_by_key(|span| span.id);
     assert!(all.windows(2).all(|two| two[0].id < two[1].id));

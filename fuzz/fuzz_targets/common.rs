@@ -1,28 +1,24 @@
 //! The check that every importer of public traces must pass.
 
+#[path = "imported.rs"]
+mod imported;
+
+use imported::imported;
 use q2c_model::{Bytes, Nanos};
-use q2c_trace::import::{ImportOptions, Source, TimeUnit, by_name};
-use std::path::Path;
+use q2c_trace::import::{ImportOptions, TimeUnit};
 
 /// Imports any bytes. No input may cause a panic. Accepted records are numbered and in the order of
 /// time from zero, and no request ends before it starts.
-pub fn check(format: &str, skip_bad: bool, mut input: &[u8]) {
+pub fn check(format: &str, skip_bad: bool, input: &[u8]) {
     let options = ImportOptions {
         unit: Some(TimeUnit::Microseconds),
         offset_unit: Some(Bytes(512)),
         skip_bad,
         ..ImportOptions::default()
     };
-    let format = by_name(format).expect("the format is registered");
-    let _ = (format.sniff)(input);
-    let mut records = Vec::new();
-    let mut source = Source {
-        path: Path::new("fuzz"),
-        input: &mut input,
-    };
-    if (format.import)(&mut source, &options, &mut records).is_err() {
+    let Some((records, _)) = imported(format, &options, input) else {
         return;
-    }
+    };
     let starts: Vec<Option<Nanos>> = records.iter().map(|r| r.submit_ns.or(r.queue_ns)).collect();
     assert_eq!(starts.first(), Some(&Some(Nanos::ZERO)));
     assert!(starts.is_sorted());

@@ -2,10 +2,12 @@
 //! are sorted and begin at time zero.
 #![no_main]
 
+mod imported;
+
+use imported::imported;
 use libfuzzer_sys::fuzz_target;
 use q2c_model::{Bytes, Nanos, Op};
-use q2c_trace::import::{ColumnMap, ImportOptions, Source, TimeUnit, by_name};
-use std::path::Path;
+use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit};
 
 /// Column maps for the headers `a` to `f`.
 const MAPS: [&str; 4] = [
@@ -19,7 +21,7 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
     let (map, skip_bad, rows) = data;
     let text = [&b"a,b,c,d,e,f\n"[..], rows].concat();
     // When the high bit is set, the input has its own header.
-    let mut input = if map & 0x80 == 0 { &text[..] } else { rows };
+    let input = if map & 0x80 == 0 { &text[..] } else { rows };
     let map = MAPS[usize::from(map) % MAPS.len()];
     let options = ImportOptions {
         unit: Some(TimeUnit::Microseconds),
@@ -29,14 +31,7 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
         skip_bad,
         ..ImportOptions::default()
     };
-    let format = by_name("csv").expect("the format is registered");
-    let _ = (format.sniff)(input);
-    let mut records = Vec::new();
-    let mut source = Source {
-        path: Path::new("fuzz"),
-        input: &mut input,
-    };
-    if (format.import)(&mut source, &options, &mut records).is_ok() {
+    if let Some((records, _)) = imported("csv", &options, input) {
         let starts: Vec<Option<Nanos>> =
             records.iter().map(|r| r.submit_ns.or(r.queue_ns)).collect();
         assert_eq!(starts.first(), Some(&Some(Nanos::ZERO)));

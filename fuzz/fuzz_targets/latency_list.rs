@@ -2,13 +2,15 @@
 //! loop.
 #![no_main]
 
+mod imported;
+
+use imported::imported;
 use libfuzzer_sys::fuzz_target;
 use q2c_model::{Bytes, Nanos, Op};
-use q2c_trace::import::{ImportOptions, Source, TimeUnit, by_name};
-use std::path::Path;
+use q2c_trace::import::{ImportOptions, TimeUnit};
 
 fuzz_target!(|data: (u8, bool, &[u8])| {
-    let (unit, skip_bad, mut input) = data;
+    let (unit, skip_bad, input) = data;
     let units = [
         TimeUnit::Nanoseconds,
         TimeUnit::Microseconds,
@@ -22,14 +24,7 @@ fuzz_target!(|data: (u8, bool, &[u8])| {
         skip_bad,
         ..ImportOptions::default()
     };
-    let format = by_name("latency-list").expect("the format is registered");
-    let _ = (format.sniff)(input);
-    let mut records = Vec::new();
-    let mut source = Source {
-        path: Path::new("fuzz"),
-        input: &mut input,
-    };
-    if (format.import)(&mut source, &options, &mut records).is_ok() {
+    if let Some((records, _)) = imported("latency-list", &options, input) {
         let mut now = Nanos::ZERO;
         for (id, record) in records.iter().enumerate() {
             assert_eq!(record.id, id as u64);

@@ -11,9 +11,11 @@
 //! reading and merging; these with matching; all of that with the statistics in the same thread;
 //! and with the statistics in a second thread.
 
-use q2c_analyze::{Analyzer, Beside};
+use q2c_analyze::{Analyzer, AnalyzerThread};
 use q2c_model::Layer;
-use q2c_trace::blktrace::{BlktraceError, EventFile, Matcher, Merge, spans};
+use q2c_result::analyze::AnalyzeResult;
+use q2c_trace::Span;
+use q2c_trace::blktrace::{BlktraceError, EventFile, Matcher, Merge, match_events};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
@@ -47,12 +49,12 @@ fn main() -> Result<(), BlktraceError> {
         let rates = [
             read(&files)?,
             matched(&files)?,
-            analysed(&files)?,
-            beside(&files)?,
+            in_one_thread(&files)?,
+            in_a_second_thread(&files)?,
         ];
-        let [read, matched, all, beside] = rates.map(|seconds| events / seconds / 1e6);
+        let [read, matched, all, second] = rates.map(|seconds| events / seconds / 1e6);
         report(&format!(
-            "M events/s: read {read:.1}, and matched {matched:.1}, and analysed {all:.1}, in a second thread {beside:.1}"
+            "M events/s: read {read:.1}, and matched {matched:.1}, and analysed {all:.1}, in a second thread {second:.1}"
         ));
     }
     Ok(())
@@ -82,7 +84,7 @@ fn read(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
 
 fn matched(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
     let start = Instant::now();
-    let read = spans(merge(files)?, Matcher::LIMIT, |some, _| {
+    let read = match_events(merge(files)?, Matcher::LIMIT, |some, _| {
         black_box(some);
         Ok::<(), BlktraceError>(())
     })?;
@@ -90,26 +92,35 @@ fn matched(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-fn analysed(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
+/// The time of reading, matching and analysing. `add` takes the I/Os, and `finish` ends the
+/// analysis.
+fn analysed<A>(
+    files: &[Vec<u8>],
+    mut analyzer: A,
+    add: fn(&mut A, &[Span]),
+    finish: fn(A) -> AnalyzeResult,
+) -> Result<f64, BlktraceError> {
     let start = Instant::now();
-    let mut analyzer = Analyzer::new(Layer::Block);
-    spans(merge(files)?, Matcher::LIMIT, |some, _| {
-        analyzer.add(some);
+    match_events(merge(files)?, Matcher::LIMIT, |some, _| {
+        add(&mut analyzer, some);
         Ok::<(), BlktraceError>(())
     })?;
-    black_box(analyzer.finish(&BTreeMap::new()));
+    black_box(finish(analyzer));
     Ok(start.elapsed().as_secs_f64())
 }
 
-fn beside(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
-    let start = Instant::now();
-    let mut analyzer = Beside::new(Analyzer::new(Layer::Block));
-    spans(merge(files)?, Matcher::LIMIT, |some, _| {
-        analyzer.add(some);
-        Ok::<(), BlktraceError>(())
-    })?;
-    black_box(analyzer.finish(&BTreeMap::new()));
-    Ok(start.elapsed().as_secs_f64())
+fn in_one_thread(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
+    let analyzer = Analyzer::new(Layer::Block);
+    analysed(files, analyzer, Analyzer::add, |analyzer| {
+        analyzer.finish(&BTreeMap::new())
+    })
+}
+
+fn in_a_second_thread(files: &[Vec<u8>]) -> Result<f64, BlktraceError> {
+    let analyzer = AnalyzerThread::new(Analyzer::new(Layer::Block));
+    analysed(files, analyzer, AnalyzerThread::add, |analyzer| {
+        analyzer.finish(&BTreeMap::new())
+    })
 }
 
 /// The files of all CPUs, with an I/O every 200 ns.

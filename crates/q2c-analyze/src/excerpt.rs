@@ -39,10 +39,10 @@ impl Excerpts {
             self.start.push(*span);
         }
         self.around(span);
-        let first = *self.first.get_or_insert(span.start());
+        let first = *self.first.get_or_insert(span.first_ns());
         let Some(window) = &self.window else { return };
-        let from = span.start().saturating_sub(first);
-        let to = span.complete.max(span.start()).saturating_sub(first);
+        let from = span.first_ns().saturating_sub(first);
+        let to = span.end_ns.max(span.first_ns()).saturating_sub(first);
         if from < window.end && to >= window.start {
             match self.asked.len() < MOST {
                 true => self.asked.push(*span),
@@ -52,9 +52,9 @@ impl Excerpts {
     }
 
     fn around(&mut self, span: &Span) {
-        let took = match span.queue == NONE || span.complete == NONE {
+        let took = match span.begin_ns == NONE || span.end_ns == NONE {
             true => 0,
-            false => span.complete.saturating_sub(span.queue),
+            false => span.end_ns.saturating_sub(span.begin_ns),
         };
         if took > self.longest {
             self.longest = took;
@@ -107,10 +107,10 @@ fn one(span: &Span, first: u64) -> ExcerptIo {
         hctx: known(span.hctx),
         pid: known(span.pid),
         merged: span.merged_into != NONE,
-        queue_ns: at(span.queue),
-        getrq_ns: at(span.getrq),
-        insert_ns: at(span.insert),
-        issue_ns: at(span.issue),
-        complete_ns: at(span.complete),
+        queue_ns: at(span.begin_ns),
+        getrq_ns: at(span.getrq_ns),
+        insert_ns: at(span.insert_ns),
+        issue_ns: at(span.issue_ns),
+        complete_ns: at(span.end_ns),
     }
 }

@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Groups by one property. I/Os of further groups than [`ByOne::MOST`] are counted together as
 /// `others`.
+///
+/// `keys` and `tallies` have the same length and order: a key's tally stands at the key's place. A
+/// group keeps its place for good.
 #[derive(Default)]
 struct ByOne {
     keys: Vec<u64>,

@@ -1,8 +1,9 @@
 //! Analyses a trace of I/Os in one pass and bounded memory.
 //!
-//! [`Analyzer`] takes [`q2c_trace::Span`]s in the order in which they were queued and makes an
-//! [`AnalyzeResult`]. It keeps the I/Os in flight, and histograms of at most 512 groups by each
-//! property.
+//! [`recording()`] goes the whole way from a file to an [`AnalyzeResult`]. [`Analyzer`] takes
+//! [`q2c_trace::Span`]s in the order in which they were queued and makes the figures of the result;
+//! it keeps the I/Os in flight, and histograms of at most 512 groups by each property.
+//! [`LiveAnalysis`] analyses a capture at intervals while it runs.
 //!
 //! A stage of an I/O is the time between two of its events:
 //!
@@ -19,20 +20,27 @@
 //! that was queued before it on the same device.
 
 mod activity;
+mod analyzer_thread;
 mod balance;
-mod beside;
 mod bottleneck;
+mod error;
 mod excerpt;
 mod group;
 mod in_flight;
+mod live;
 mod load;
+mod recording;
 mod seeks;
 mod stage;
 mod tags;
+mod warnings;
 mod windows;
 
+pub use analyzer_thread::AnalyzerThread;
 pub use balance::{chi_square_p, verdict};
-pub use beside::Beside;
+pub use error::AnalyzeError;
+pub use live::{LiveAnalysis, RecorderCounts};
+pub use recording::{Options, RecordingAnalysis, recording};
 pub use stage::{PARTS, Stage};
 
 use balance::Queues;
@@ -116,13 +124,13 @@ impl Analyzer {
         if span.merged_into == NONE {
             self.queues.add(span);
         }
-        if span.queue != NONE {
-            self.loads.add(span.queue, span.complete);
+        if span.begin_ns != NONE {
+            self.loads.add(span.begin_ns, span.end_ns);
         }
-        if span.queue != NONE && span.complete != NONE {
-            let depth = self.sweep.add(span.queue, span.complete);
+        if span.begin_ns != NONE && span.end_ns != NONE {
+            let depth = self.sweep.add(span.begin_ns, span.end_ns);
             if self.layer == Layer::Block {
-                self.shares.add(span.queue, depth, &stages);
+                self.shares.add(span.begin_ns, depth, &stages);
             }
         }
     }
@@ -131,12 +139,12 @@ impl Analyzer {
         let result = &mut self.result;
         result.requests += 1;
         result.bytes = result.bytes.saturating_add(span.bytes);
-        result.completed += u64::from(span.complete != NONE);
+        result.completed += u64::from(span.end_ns != NONE);
         result.failed += u64::from(span.error != 0);
         let merged = span.merged_into != NONE;
         result.merged += u64::from(merged);
-        result.issued += u64::from(!merged && span.issue != NONE);
-        let (start, end) = (span.start(), span.complete);
+        result.issued += u64::from(!merged && span.issue_ns != NONE);
+        let (start, end) = (span.first_ns(), span.end_ns);
         self.first = self.first.min(start);
         self.last = self.last.max(if end == NONE { start } else { end });
     }

@@ -29,7 +29,7 @@ impl AllSeeks {
     /// Takes the I/O that was queued next. Returns the time since the one before it on its device,
     /// ns; [`NONE`] for the first I/O of a device and for one that comes after an I/O queued later.
     pub(crate) fn next(&mut self, span: &Span) -> u64 {
-        if span.queue == NONE {
+        if span.begin_ns == NONE {
             return NONE;
         }
         let Some(place) = self.place(span.device) else {
@@ -40,11 +40,11 @@ impl AllSeeks {
         if span.bytes > 0 {
             device.seek(span);
         }
-        let Some(last) = device.last_queue.replace(span.queue) else {
+        let Some(last) = device.last_queue.replace(span.begin_ns) else {
             return NONE;
         };
-        device.last_queue = Some(last.max(span.queue));
-        span.queue.checked_sub(last).unwrap_or(NONE)
+        device.last_queue = Some(last.max(span.begin_ns));
+        span.begin_ns.checked_sub(last).unwrap_or(NONE)
     }
 
     fn place(&mut self, device: DevId) -> Option<usize> {

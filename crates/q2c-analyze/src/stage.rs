@@ -100,11 +100,11 @@ impl Stages {
     pub(crate) fn of(span: &Span, since_last: u64) -> Stages {
         let mut ns = [NONE; STAGES];
         let (q, g, i, d, c) = (
-            span.queue,
-            span.getrq,
-            span.insert,
-            span.issue,
-            span.complete,
+            span.begin_ns,
+            span.getrq_ns,
+            span.insert_ns,
+            span.issue_ns,
+            span.end_ns,
         );
         if span.merged_into != NONE {
             ns[Stage::Q2M as usize] = between(q, g);

@@ -73,7 +73,7 @@ impl AllTags {
     const MOST: usize = 4096;
 
     pub(crate) fn add(&mut self, span: &Span) {
-        let lacks = [span.queue, span.getrq, span.complete].contains(&NONE);
+        let lacks = [span.begin_ns, span.getrq_ns, span.end_ns].contains(&NONE);
         if lacks || span.merged_into != NONE {
             return;
         }
@@ -82,7 +82,7 @@ impl AllTags {
             return;
         }
         let queue = self.0.entry(key).or_default();
-        queue.add(span.queue, span.getrq, span.complete);
+        queue.add(span.begin_ns, span.getrq_ns, span.end_ns);
     }
 
     pub(crate) fn told(&mut self) -> Vec<Tags> {

@@ -48,6 +48,23 @@ static long (*probe_read_kernel)(void *to, u32 size,
 static long (*ringbuf_output)(void *ring, void *data, u64 size,
 			      u64 flags) = (void *)130;
 
+/* Defines a map that holds one @held for each CPU. */
+#define ONE_PER_CPU(name, held)                                              \
+	struct {                                                             \
+		__uint(type, MAP_PERCPU_ARRAY);                              \
+		__uint(max_entries, 1);                                      \
+		__type(key, u32);                                            \
+		__type(value, held);                                         \
+	} name SEC(".maps")
+
+/* The value of this CPU in a map that ONE_PER_CPU defined. */
+static __always_inline void *of_this_cpu(void *map)
+{
+	u32 zero = 0;
+
+	return map_lookup(map, &zero);
+}
+
 /* Reads a field of a kernel type, at its offset in the running kernel. */
 #define READ(from, field)                                                    \
 	({                                                                   \

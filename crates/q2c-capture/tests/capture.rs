@@ -129,15 +129,15 @@ fn ours(wanted: Wanted) -> Wanted {
 /// are known.
 fn in_order(span: &Span) {
     let times = [
-        span.queue,
-        span.getrq,
-        span.insert,
-        span.issue,
-        span.complete,
+        span.begin_ns,
+        span.getrq_ns,
+        span.insert_ns,
+        span.issue_ns,
+        span.end_ns,
     ];
     let known: Vec<u64> = times.into_iter().filter(|at| *at != NONE).collect();
     assert!(known.is_sorted(), "{span:?}");
-    for at in [span.queue, span.getrq, span.issue, span.complete] {
+    for at in [span.begin_ns, span.getrq_ns, span.issue_ns, span.end_ns] {
         assert_ne!(at, NONE, "{span:?}");
     }
 }
@@ -186,7 +186,7 @@ fn sectors_follow_the_file() {
     };
     scene.read(0..64, BLOCK);
     let (mut all, lost) = ended(probe);
-    all.sort_by_key(|io| io.span.queue);
+    all.sort_by_key(|io| io.span.begin_ns);
     let sectors: Vec<u64> = all.iter().map(|io| io.span.sector).collect();
     assert_eq!(sectors.len() as u64 + lost.lost(), 64, "{lost:?}");
     // A fresh file of one write lies in few pieces: nearly every block follows the one before it, 8
@@ -329,7 +329,7 @@ fn all_of(mut recorder: Recorder) -> (Vec<Recorded>, Missing) {
         .expect("the buffers can be read");
     took.expect("nothing refuses");
     let missing = recorder.missing().expect("the counts can be read");
-    all.sort_by_key(|io| io.span.queue);
+    all.sort_by_key(|io| io.span.begin_ns);
     (all, missing)
 }
 
@@ -424,7 +424,7 @@ fn both_ways_agree() {
     scene.read(0..200, BLOCK);
     let (other, missing) = all_of(recorder);
     let (mut all, lost) = ended(probe);
-    all.sort_by_key(|io| io.span.queue);
+    all.sort_by_key(|io| io.span.begin_ns);
     assert!(other.len() == 200 || missing.lost > 0, "{missing:?}");
     assert_eq!(all.len() as u64 + lost.lost(), 200, "{lost:?}");
     if all.len() != other.len() {
@@ -438,8 +438,8 @@ fn both_ways_agree() {
             (two.sector, two.bytes, two.pid)
         );
         assert_eq!((one.op, one.flags), (two.op, two.flags));
-        apart.push(one.queue.abs_diff(two.queue));
-        apart.push(one.complete.abs_diff(two.complete));
+        apart.push(one.begin_ns.abs_diff(two.begin_ns));
+        apart.push(one.end_ns.abs_diff(two.end_ns));
     }
     apart.sort_unstable();
     // The two ways take their times one after the other; the median leaves out the I/Os between

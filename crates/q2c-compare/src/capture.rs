@@ -32,8 +32,8 @@ pub struct Captured {
 impl Captured {
     fn take(&mut self, io: &Recorded) -> Result<(), Infallible> {
         let span = &io.span;
-        if span.queue != NONE && span.complete != NONE {
-            let q2c = span.complete.saturating_sub(span.queue);
+        if span.begin_ns != NONE && span.end_ns != NONE {
+            let q2c = span.end_ns.saturating_sub(span.begin_ns);
             self.q2c.record(q2c);
             self.sum += u128::from(q2c);
         }

@@ -185,7 +185,7 @@ struct Seen {
 
 impl FactsCounter {
     fn add(&mut self, span: &Span, range: Option<(Nanos, Nanos)>) {
-        let start_ns = span.start();
+        let start_ns = span.first_ns();
         if start_ns == NONE {
             self.facts.timeless += 1;
             return;
@@ -204,8 +204,8 @@ impl FactsCounter {
         let start_ns = start_ns.max(self.previous_ns);
         self.previous_ns = start_ns;
         facts.last = Nanos(start_ns);
-        if span.complete != NONE {
-            let end_ns = span.complete.max(start_ns);
+        if span.end_ns != NONE {
+            let end_ns = span.end_ns.max(start_ns);
             facts.completed += 1;
             facts.latency_sum_ns += u128::from(end_ns - start_ns);
             facts.last_end = facts.last_end.max(Nanos(end_ns));
@@ -231,9 +231,9 @@ impl FactsCounter {
         seen.requests += 1;
         let end = span.sector.saturating_mul(512).saturating_add(span.bytes);
         seen.span = seen.span.max(end.min(FARTHEST));
-        if span.complete != NONE {
+        if span.end_ns != NONE {
             seen.idle_ns += start_ns.saturating_sub(seen.busy_until_ns);
-            seen.busy_until_ns = seen.busy_until_ns.max(span.complete.max(start_ns));
+            seen.busy_until_ns = seen.busy_until_ns.max(span.end_ns.max(start_ns));
         }
     }
 

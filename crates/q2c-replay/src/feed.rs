@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, span: &Span) {
-        let start_ns = span.start();
+        let start_ns = span.first_ns();
         if start_ns == NONE {
             return;
         }
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         // The profile counts requests as they are replayed: those that are left out are not in
         // flight, and an aligned one weighs its aligned length.
         let before = self.profiles[device].before(start_ns);
-        let end_ns = (span.complete != NONE).then(|| span.complete.max(start_ns));
+        let end_ns = (span.end_ns != NONE).then(|| span.end_ns.max(start_ns));
         if let Some(end_ns) = end_ns.filter(|_| self.known) {
             let count = self.count();
             self.profiles[device].begin(end_ns, count, mapped.length.into());

@@ -77,7 +77,7 @@ pub fn record(
     folder: &Path,
     sink: &mut dyn RecordSink,
 ) -> Result<u64, ReplayError> {
-    let mut recording = Recording::of(Layer::User, memory, folder);
+    let mut recording = Recording::new(memory, folder);
     for some in rows {
         for row in &some {
             recording.push(recorded(facts, row))?;
@@ -107,9 +107,9 @@ fn recorded(facts: &ReplayFacts, row: &Row) -> Recorded {
     Recorded {
         span: Span {
             flags,
-            queue: row.submit_ns,
-            issue: row.submit_end_ns,
-            complete: row.reap_ns,
+            begin_ns: row.submit_ns,
+            submit_end_ns: row.submit_end_ns,
+            end_ns: row.reap_ns,
             // A short transfer counts as an I/O error (EIO) too.
             error: if short { -5 } else { row.result.min(0) },
             merged_into: NONE,

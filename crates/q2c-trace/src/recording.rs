@@ -57,31 +57,22 @@ pub enum RecordingError {
 /// Takes the I/Os of a recording with [`Recording::push`] and hands them on as records with
 /// [`Recording::finish`].
 pub struct Recording {
-    layer: Layer,
     sorter: Sorter<Recorded>,
     folder: PathBuf,
     taken: u64,
 }
 
 impl Recording {
-    /// A recording of the block layer. It holds about `memory` bytes in memory and the rest in an
-    /// unnamed file in `folder`.
+    /// A recording that holds about `memory` bytes in memory and the rest in an unnamed file in
+    /// `folder`.
     #[must_use]
     pub fn new(memory: Bytes, folder: &Path) -> Self {
-        Self::of(Layer::Block, memory, folder)
-    }
-
-    /// A recording of `layer`, otherwise as [`Recording::new`]. In the user layer Q of a span is
-    /// the submission, D the return of the submission, and C the reaping.
-    #[must_use]
-    pub fn of(layer: Layer, memory: Bytes, folder: &Path) -> Self {
         const ROW: u64 = size_of::<Recorded>() as u64;
         const LEAST: u64 = 1 << 12;
         const MOST: u64 = 1 << 30;
         // The bounds keep the number within a usize.
         let rows = (memory.0 / ROW).clamp(LEAST, MOST) as usize;
         Recording {
-            layer,
             sorter: Sorter::new(folder, rows),
             folder: folder.to_owned(),
             taken: 0,
@@ -115,17 +106,12 @@ impl Recording {
     /// When the file cannot be read back, when the sink refuses a record, or when too many I/Os are
     /// in flight.
     pub fn finish(self, sink: &mut dyn RecordSink) -> Result<Option<u64>, RecordingError> {
-        let Recording {
-            layer,
-            sorter,
-            folder,
-            ..
-        } = self;
+        let Recording { sorter, folder, .. } = self;
         let failed = |source| RecordingError::Spill {
             folder: folder.clone(),
             source,
         };
-        let mut arranging = Arranging::new(layer, sink);
+        let mut arranging = Arranging::new(sink);
         sorter.finish(failed, |io| arranging.take(&io))?;
         arranging.flush()?;
         Ok(arranging.origin)
@@ -134,7 +120,6 @@ impl Recording {
 
 /// Turns sorted I/Os into records.
 struct Arranging<'a> {
-    layer: Layer,
     sink: &'a mut dyn RecordSink,
     batch: Vec<IoRecord>,
     origin: Option<u64>,
@@ -150,9 +135,8 @@ impl<'a> Arranging<'a> {
     /// Size of `leads` at which those that are over are removed.
     const LEADS: usize = 1 << 16;
 
-    fn new(layer: Layer, sink: &'a mut dyn RecordSink) -> Self {
+    fn new(sink: &'a mut dyn RecordSink) -> Self {
         Arranging {
-            layer,
             sink,
             batch: Vec::new(),
             origin: None,
@@ -165,27 +149,24 @@ impl<'a> Arranging<'a> {
 
     fn take(&mut self, io: &Recorded) -> Result<(), RecordingError> {
         let mut span = io.span;
-        let start = span.start();
+        let start = span.first_ns();
         let origin = *self.origin.get_or_insert(start);
         span.id = self.next;
         self.next += 1;
         // There are no more threads than 2^32, so the number fits.
         let fresh = self.lanes.len() as u32;
         span.lane = *self.lanes.entry(io.tid).or_insert(fresh);
-        let end = (span.complete != NONE).then_some(Nanos(span.complete));
+        let end = (span.end_ns != NONE).then_some(Nanos(span.end_ns));
         let depth = self.depths.submit(span.lane, Nanos(start), end);
-        span.depth = depth.map_err(|_| RecordingError::InFlight)?;
+        span.depth_at_submit = depth.map_err(|_| RecordingError::InFlight)?;
         if io.carries {
-            self.remember(io.key, span.id, span.complete, start);
+            self.remember(io.key, span.id, span.end_ns, start);
         }
         span.merged_into = match io.lead {
             0 => NONE,
             lead => self.leads.get(&lead).map_or(NONE, |(id, _)| *id),
         };
-        self.batch.push(match self.layer {
-            Layer::Block => span.record(origin, name(&io.comm)),
-            Layer::User => span.user_record(origin, name(&io.comm)),
-        });
+        self.batch.push(span.record(origin, name(&io.comm)));
         match self.batch.len() == Self::BATCH {
             true => self.flush(),
             false => Ok(()),
@@ -216,20 +197,21 @@ impl Packed for Recorded {
     /// Start, whether another I/O carried this one, key. Of two I/Os queued at once the carried one
     /// comes later, because its carrier must be known before.
     type Key = (u64, bool, u64);
-    const SIZE: usize = 138;
+    const SIZE: usize = 147;
 
     fn key(&self) -> (u64, bool, u64) {
-        (self.span.start(), self.lead != 0, self.key)
+        (self.span.first_ns(), self.lead != 0, self.key)
     }
 
     fn pack(&self, into: &mut Vec<u8>) {
         let span = &self.span;
         let longs = [
-            span.queue,
-            span.getrq,
-            span.insert,
-            span.issue,
-            span.complete,
+            span.begin_ns,
+            span.submit_end_ns,
+            span.getrq_ns,
+            span.insert_ns,
+            span.issue_ns,
+            span.end_ns,
             span.sector,
             span.bytes,
             span.cgroup,
@@ -250,33 +232,39 @@ impl Packed for Recorded {
         ];
         longs.iter().for_each(|n| into.extend(n.to_le_bytes()));
         words.iter().for_each(|n| into.extend(n.to_le_bytes()));
-        into.extend([span.op as u8, u8::from(self.carries)]);
+        let user = u8::from(span.layer == Layer::User);
+        into.extend([span.op as u8, user, u8::from(self.carries)]);
         into.extend(self.comm);
     }
 
     fn unpack(packed: &[u8]) -> Recorded {
         let byte = |at: usize| packed.get(at).copied().unwrap_or(0);
         let long = |n: usize| u64::from_le_bytes(std::array::from_fn(|at| byte(8 * n + at)));
-        let word = |n: usize| u32::from_le_bytes(std::array::from_fn(|at| byte(80 + 4 * n + at)));
+        let word = |n: usize| u32::from_le_bytes(std::array::from_fn(|at| byte(88 + 4 * n + at)));
         let span = Span {
             id: 0,
+            layer: match byte(129) {
+                0 => Layer::Block,
+                _ => Layer::User,
+            },
             device: DevId {
                 major: word(0),
                 minor: word(1),
             },
-            op: Op::ALL[usize::from(byte(120)).min(4)],
+            op: Op::ALL[usize::from(byte(128)).min(4)],
             flags: OpFlags(word(2)),
-            queue: long(0),
-            getrq: long(1),
-            insert: long(2),
-            issue: long(3),
-            complete: long(4),
-            sector: long(5),
-            bytes: long(6),
-            cgroup: long(7),
+            begin_ns: long(0),
+            submit_end_ns: long(1),
+            getrq_ns: long(2),
+            insert_ns: long(3),
+            issue_ns: long(4),
+            end_ns: long(5),
+            sector: long(6),
+            bytes: long(7),
+            cgroup: long(8),
             merged_into: NONE,
             lane: 0,
-            depth: 0,
+            depth_at_submit: 0,
             pid: word(3),
             cpu_submit: word(5),
             cpu_complete: word(6),
@@ -286,11 +274,11 @@ impl Packed for Recorded {
         };
         Recorded {
             span,
-            key: long(8),
-            lead: long(9),
-            carries: byte(121) != 0,
+            key: long(9),
+            lead: long(10),
+            carries: byte(130) != 0,
             tid: word(4),
-            comm: std::array::from_fn(|at| byte(122 + at)),
+            comm: std::array::from_fn(|at| byte(131 + at)),
         }
     }
 }
@@ -302,10 +290,10 @@ mod tests {
     use q2c_model::Sectors;
 
     /// An I/O with this key, queued and complete at these times.
-    fn io(key: u64, queue: u64, complete: u64, tid: u32) -> Recorded {
+    fn io(key: u64, begin_ns: u64, end_ns: u64, tid: u32) -> Recorded {
         let op = IoRecord::new(
             0,
-            q2c_model::Layer::Block,
+            Layer::Block,
             DevId {
                 major: 259,
                 minor: 3,
@@ -315,8 +303,8 @@ mod tests {
             Bytes(512),
         );
         let span = Span {
-            queue,
-            complete,
+            begin_ns,
+            end_ns,
             pid: 7,
             flags: OpFlags::FUA,
             error: -5,
@@ -335,14 +323,18 @@ mod tests {
 
     #[test]
     fn a_packed_row_comes_back() {
-        for (lead, carries, hctx) in [(0, false, 3), (u64::MAX - 1, true, NONE_32)] {
+        for (layer, lead, carries, hctx) in [
+            (Layer::Block, 0, false, 3),
+            (Layer::User, u64::MAX - 1, true, NONE_32),
+        ] {
             let mut row = Recorded {
                 lead,
                 carries,
                 ..io(9, 5, NONE, u32::MAX)
             };
+            (row.span.layer, row.span.submit_end_ns) = (layer, 6);
             (row.span.hctx, row.span.cgroup, row.span.merged_into) = (hctx, 1 << 40, NONE);
-            (row.span.lane, row.span.depth) = (0, 0);
+            (row.span.lane, row.span.depth_at_submit) = (0, 0);
             let mut packed = Vec::new();
             row.pack(&mut packed);
             assert_eq!(packed.len(), Recorded::SIZE);

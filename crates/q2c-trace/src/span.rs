@@ -8,11 +8,14 @@ pub const NONE: u64 = u64::MAX;
 /// [`NONE`] for fields of 32 bits.
 pub const NONE_32: u32 = u32::MAX;
 
-/// One I/O of the block layer or of a program. Times are ns on one clock, [`NONE`] where unknown.
+/// One I/O of the block layer or of a program. Times are ns on one clock, [`NONE`] where unknown or
+/// where the I/O's layer has no such time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Unique in the trace; rises in the order in which the I/Os first appear.
     pub id: u64,
+    /// The layer in which the times were taken.
+    pub layer: Layer,
     /// The device that the I/O was for.
     pub device: DevId,
     /// Operation of the I/O.
@@ -23,30 +26,33 @@ pub struct Span {
     pub sector: u64,
     /// Length, bytes.
     pub bytes: u64,
-    /// Time of Q; of the user layer the start of the submission.
-    pub queue: u64,
-    /// Time of G. Where `merged_into` is set, time of M: when the I/O joined the request of
-    /// another.
-    pub getrq: u64,
-    /// Time of I, the insertion into the scheduler.
-    pub insert: u64,
-    /// Time of D; the last one when the request was requeued.
-    pub issue: u64,
-    /// Time of C; of the user layer the reaping.
-    pub complete: u64,
+    /// Begin of the I/O. Block layer: when it was queued (Q). User layer: the time just before the
+    /// submitting call.
+    pub begin_ns: u64,
+    /// User layer: when the submitting call returned.
+    pub submit_end_ns: u64,
+    /// Block layer: time of G. Where `merged_into` is set, time of M: when the I/O joined the
+    /// request of another.
+    pub getrq_ns: u64,
+    /// Block layer: time of I, the insertion into the scheduler.
+    pub insert_ns: u64,
+    /// Block layer: time of D; the last one when the request was requeued.
+    pub issue_ns: u64,
+    /// End of the I/O. Block layer: when it was complete (C). User layer: the reaping.
+    pub end_ns: u64,
     /// Id of the I/O whose request carried this one; [`NONE`] when the I/O had its own request.
     pub merged_into: u64,
     /// Cgroup id; 0 when unknown.
     pub cgroup: u64,
     /// Submitting thread, numbered from 0.
     pub lane: u32,
-    /// I/Os of the lane in flight when it was queued, itself included.
-    pub depth: u32,
+    /// I/Os of the lane in flight when it was submitted, itself included.
+    pub depth_at_submit: u32,
     /// Process id; [`NONE_32`] when unknown.
     pub pid: u32,
-    /// CPU of Q; [`NONE_32`] when unknown.
+    /// CPU of the begin; [`NONE_32`] when unknown.
     pub cpu_submit: u32,
-    /// CPU of C; [`NONE_32`] when unknown.
+    /// CPU of the end; [`NONE_32`] when unknown.
     pub cpu_complete: u32,
     /// Hardware queue; [`NONE_32`] when unknown.
     pub hctx: u32,
@@ -56,8 +62,13 @@ pub struct Span {
     pub error: i32,
 }
 
-fn time(ns: Option<Nanos>) -> u64 {
-    ns.map_or(NONE, |ns| ns.0)
+/// The first of these times that is known; [`NONE`] when none is.
+pub(crate) fn first_known(times: [u64; 5]) -> u64 {
+    times.into_iter().find(|at| *at != NONE).unwrap_or(NONE)
+}
+
+fn or_none(time: Option<Nanos>) -> u64 {
+    time.map_or(NONE, |ns| ns.0)
 }
 
 fn known(value: u64) -> Option<u64> {
@@ -69,43 +80,44 @@ fn known_32(value: u32) -> Option<u32> {
 }
 
 impl Span {
-    /// The first known time in the order Q, G, I, D, C; [`NONE`] without any.
+    /// The first known time in the order of an I/O's life: the begin, G, I, D, the end. [`NONE`]
+    /// without any. It differs from `begin_ns` where the source did not see the begin.
     #[must_use]
-    pub fn start(&self) -> u64 {
-        let times = [
-            self.queue,
-            self.getrq,
-            self.insert,
-            self.issue,
-            self.complete,
-        ];
-        times.into_iter().find(|at| *at != NONE).unwrap_or(NONE)
+    pub fn first_ns(&self) -> u64 {
+        first_known([
+            self.begin_ns,
+            self.getrq_ns,
+            self.insert_ns,
+            self.issue_ns,
+            self.end_ns,
+        ])
     }
 
-    /// The span of a record. In the user layer submission and reaping stand for Q and C.
+    /// The span of a record, with the begin and the end of the record's layer.
     #[must_use]
     pub fn of(record: &IoRecord) -> Span {
-        let user = record.layer == Layer::User;
-        let ends = match user {
-            true => (record.submit_ns, record.reap_ns),
-            false => (record.queue_ns, record.complete_ns),
+        let (begin, end) = match record.layer {
+            Layer::Block => (record.queue_ns, record.complete_ns),
+            Layer::User => (record.submit_ns, record.reap_ns),
         };
         Span {
             id: record.id,
+            layer: record.layer,
             device: record.device,
             op: record.op,
             flags: record.flags,
             sector: record.sector.0,
             bytes: record.bytes.0,
-            queue: time(ends.0),
-            getrq: time(record.getrq_ns),
-            insert: time(record.insert_ns),
-            issue: time(record.issue_ns),
-            complete: time(ends.1),
+            begin_ns: or_none(begin),
+            submit_end_ns: or_none(record.submit_end_ns),
+            getrq_ns: or_none(record.getrq_ns),
+            insert_ns: or_none(record.insert_ns),
+            issue_ns: or_none(record.issue_ns),
+            end_ns: or_none(end),
             merged_into: record.merged_into.unwrap_or(NONE),
             cgroup: record.cgroup.unwrap_or(0),
             lane: record.lane,
-            depth: record.depth_at_submit,
+            depth_at_submit: record.depth_at_submit,
             pid: record.pid.unwrap_or(NONE_32),
             cpu_submit: record.cpu_submit.unwrap_or(NONE_32),
             cpu_complete: record.cpu_complete.unwrap_or(NONE_32),
@@ -115,22 +127,17 @@ impl Span {
         }
     }
 
-    /// Makes a block-layer record with times from `origin`. `comm` is the name of the process.
+    /// The record of the I/O, with the times of its layer, which count from `origin_ns`. `comm` is
+    /// the name of the process.
     #[must_use]
-    pub fn record(&self, origin: u64, comm: Option<String>) -> IoRecord {
-        let at = |ns: u64| known(ns).map(|ns| Nanos(ns.saturating_sub(origin)));
+    pub fn record(&self, origin_ns: u64, comm: Option<String>) -> IoRecord {
+        let at = |ns: u64| known(ns).map(|ns| Nanos(ns.saturating_sub(origin_ns)));
         let (sector, bytes) = (Sectors(self.sector), Bytes(self.bytes));
-        let device = self.device;
-        let new = IoRecord::new(self.id, Layer::Block, device, self.op, sector, bytes);
-        IoRecord {
+        let new = IoRecord::new(self.id, self.layer, self.device, self.op, sector, bytes);
+        let mut record = IoRecord {
             flags: self.flags,
             lane: self.lane,
-            depth_at_submit: self.depth,
-            queue_ns: at(self.queue),
-            getrq_ns: at(self.getrq),
-            insert_ns: at(self.insert),
-            issue_ns: at(self.issue),
-            complete_ns: at(self.complete),
+            depth_at_submit: self.depth_at_submit,
             pid: known_32(self.pid),
             comm,
             cpu_submit: known_32(self.cpu_submit),
@@ -138,28 +145,24 @@ impl Span {
             hctx: known_32(self.hctx),
             tag: known_32(self.tag),
             cgroup: (self.cgroup != 0).then_some(self.cgroup),
-            error: known(self.complete).map(|_| self.error),
+            error: known(self.end_ns).map(|_| self.error),
             merged_into: known(self.merged_into),
             ..new
+        };
+        match self.layer {
+            Layer::Block => {
+                record.queue_ns = at(self.begin_ns);
+                record.getrq_ns = at(self.getrq_ns);
+                record.insert_ns = at(self.insert_ns);
+                record.issue_ns = at(self.issue_ns);
+                record.complete_ns = at(self.end_ns);
+            }
+            Layer::User => {
+                record.submit_ns = at(self.begin_ns);
+                record.submit_end_ns = at(self.submit_end_ns);
+                record.reap_ns = at(self.end_ns);
+            }
         }
-    }
-
-    /// Makes a user-layer record with times from `origin`: Q is the submission, D its return, C the
-    /// reaping.
-    #[must_use]
-    pub fn user_record(&self, origin: u64, comm: Option<String>) -> IoRecord {
-        let block = self.record(origin, comm);
-        IoRecord {
-            layer: Layer::User,
-            submit_ns: block.queue_ns,
-            submit_end_ns: block.issue_ns,
-            reap_ns: block.complete_ns,
-            queue_ns: None,
-            getrq_ns: None,
-            insert_ns: None,
-            issue_ns: None,
-            complete_ns: None,
-            ..block
-        }
+        record
     }
 }

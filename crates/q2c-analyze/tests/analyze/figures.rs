@@ -182,7 +182,11 @@ fn queues_and_the_cpus_that_feed_them() {
 #[test]
 fn the_user_layer_has_other_names() {
     let mut analyzer = q2c_analyze::Analyzer::new(Layer::User);
-    analyzer.add(&[span(0, [0, -1, -1, -1, 30]), span(1, [50, -1, -1, -1, 90])]);
+    let user = |id, begin, end| Span {
+        layer: Layer::User,
+        ..span(id, [begin, -1, -1, -1, end])
+    };
+    analyzer.add(&[user(0, 0, 30), user(1, 50, 90)]);
     let result = analyzer.finish(&BTreeMap::new());
     let names: Vec<&String> = result.stages.keys().collect();
     assert_eq!(names, ["U2C", "U2U"]);

@@ -16,9 +16,9 @@ proptest! {
         raw in prop::collection::vec((prop::array::uniform5(any_time()), any::<u64>(), any::<u64>(), any::<bool>()), 1..40),
     ) {
         let one = |(id, (times, sector, bytes, merged))| {
-            let [queue, getrq, insert, issue, complete]: [u64; 5] = times;
+            let [begin_ns, getrq_ns, insert_ns, issue_ns, end_ns]: [u64; 5] = times;
             let merged_into = if merged { 0 } else { u64::MAX };
-            Span { queue, getrq, insert, issue, complete, sector, bytes, merged_into, ..span(id, [0; 5]) }
+            Span { begin_ns, getrq_ns, insert_ns, issue_ns, end_ns, sector, bytes, merged_into, ..span(id, [0; 5]) }
         };
         let spans: Vec<Span> = (0..).zip(raw).map(one).collect();
         let result = analyze(&spans);

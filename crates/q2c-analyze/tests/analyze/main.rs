@@ -4,7 +4,9 @@
 mod figures;
 mod flight;
 mod hostile;
+mod live;
 mod load;
+mod recording;
 
 use q2c_analyze::Analyzer;
 use q2c_model::{DevId, Layer, Op, OpFlags};
@@ -15,9 +17,11 @@ use std::collections::BTreeMap;
 
 /// A read of 4 KiB with these times of Q, G, I, D and C in ns; -1 for an event that is missing.
 pub fn span(id: u64, times: [i64; 5]) -> Span {
-    let [queue, getrq, insert, issue, complete] = times.map(|t| u64::try_from(t).unwrap_or(NONE));
+    let [begin_ns, getrq_ns, insert_ns, issue_ns, end_ns] =
+        times.map(|t| u64::try_from(t).unwrap_or(NONE));
     Span {
         id,
+        layer: Layer::Block,
         device: DevId {
             major: 259,
             minor: 0,
@@ -26,15 +30,16 @@ pub fn span(id: u64, times: [i64; 5]) -> Span {
         flags: OpFlags(0),
         sector: id * 8,
         bytes: 4096,
-        queue,
-        getrq,
-        insert,
-        issue,
-        complete,
+        begin_ns,
+        submit_end_ns: NONE,
+        getrq_ns,
+        insert_ns,
+        issue_ns,
+        end_ns,
         merged_into: NONE,
         cgroup: 0,
         lane: 0,
-        depth: 1,
+        depth_at_submit: 1,
         pid: 7,
         cpu_submit: 0,
         cpu_complete: 0,

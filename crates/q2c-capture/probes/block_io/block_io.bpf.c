@@ -97,12 +97,7 @@ struct {
 	__array(values, struct ring);
 } rings SEC(".maps");
 
-struct {
-	__uint(type, MAP_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct counts);
-} counted SEC(".maps");
+ONE_PER_CPU(counted, struct counts);
 
 /* Time when the kernel's own flush was issued last, by hardware queue. */
 struct {

@@ -56,19 +56,7 @@ struct {
 	__type(value, struct slept);
 } sleeps SEC(".maps");
 
-struct {
-	__uint(type, MAP_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct counts);
-} counted SEC(".maps");
-
-static __always_inline struct counts *counts_here(void)
-{
-	u32 zero = 0;
-
-	return map_lookup(&counted, &zero);
-}
+ONE_PER_CPU(counted, struct counts);
 
 static __always_inline u32 current_tid(void)
 {
@@ -131,7 +119,7 @@ int start_sleep(struct registers *regs)
 		return 0;
 	key.queue = task->queue;
 	key.cookie = task->cookie;
-	counts = counts_here();
+	counts = of_this_cpu(&counted);
 	earlier = map_lookup(&sleeps, &key);
 	if (earlier && counts)
 		forgotten(earlier, counts);
@@ -201,7 +189,7 @@ int complete(u64 *args)
 
 	if (!is_wanted(rq) || !is_polled(rq))
 		return 0;
-	counts = counts_here();
+	counts = of_this_cpu(&counted);
 	if (!counts)
 		return 0;
 	slept = sleep_for(rq, &key);

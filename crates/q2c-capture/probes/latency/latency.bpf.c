@@ -34,19 +34,7 @@ struct lost {
 	u64 unpaired;
 };
 
-struct {
-	__uint(type, MAP_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct lost);
-} losses SEC(".maps");
-
-static __always_inline struct lost *lost_here(void)
-{
-	u32 zero = 0;
-
-	return map_lookup(&losses, &zero);
-}
+ONE_PER_CPU(losses, struct lost);
 
 static __always_inline int issue(struct request *rq)
 {
@@ -56,7 +44,7 @@ static __always_inline int issue(struct request *rq)
 	if (!is_wanted(rq))
 		return 0;
 	if (map_update(&issued, &key, &now_ns, ANY) != 0) {
-		lost = lost_here();
+		lost = of_this_cpu(&losses);
 		if (lost)
 			lost->no_room++;
 	}
@@ -86,7 +74,7 @@ int complete(u64 *args)
 
 	if (!is_wanted(rq))
 		return 0;
-	lost = lost_here();
+	lost = of_this_cpu(&losses);
 	begun = map_lookup(&issued, &key);
 	if (!begun) {
 		if (lost)

@@ -1,6 +1,6 @@
 //! Decodes the records of the BPF program: `struct io` of `probes/block_io/record.h`.
 
-use q2c_model::{DevId, Op, OpFlags};
+use q2c_model::{DevId, Layer, Op, OpFlags};
 use q2c_trace::Span;
 use q2c_trace::recording::Recorded;
 use q2c_trace::span::{NONE, NONE_32};
@@ -18,6 +18,7 @@ pub(super) fn decoded(item: &[u8]) -> Option<Recorded> {
     let device = word(1);
     let span = Span {
         id: 0,
+        layer: Layer::Block,
         device: DevId {
             major: device >> 20,
             minor: device & 0xf_ffff,
@@ -26,15 +27,16 @@ pub(super) fn decoded(item: &[u8]) -> Option<Recorded> {
         flags: OpFlags(u32::from(u16::from_ne_bytes([raw[110], raw[111]]))),
         sector: long(7),
         bytes: u64::from(word(0)),
-        queue: time(2),
-        getrq: time(3),
-        insert: time(4),
-        issue: time(5),
-        complete: time(6),
+        begin_ns: time(2),
+        submit_end_ns: NONE,
+        getrq_ns: time(3),
+        insert_ns: time(4),
+        issue_ns: time(5),
+        end_ns: time(6),
         merged_into: NONE,
         cgroup: long(8),
         lane: 0,
-        depth: 0,
+        depth_at_submit: 0,
         pid: word(2),
         cpu_submit: word(4),
         cpu_complete: word(5),
@@ -118,8 +120,11 @@ mod tests {
             )
         );
         assert_eq!(span.flags, OpFlags::SYNC.union(OpFlags::FUA));
-        assert_eq!((span.queue, span.getrq, span.insert), (1_000, 1_100, NONE));
-        assert_eq!((span.issue, span.complete), (1_300, 9_000));
+        assert_eq!(
+            (span.begin_ns, span.getrq_ns, span.insert_ns),
+            (1_000, 1_100, NONE)
+        );
+        assert_eq!((span.issue_ns, span.end_ns), (1_300, 9_000));
         assert_eq!((span.sector, span.bytes, span.cgroup), (2048, 8192, 77));
         assert_eq!((span.pid, span.cpu_submit, span.cpu_complete), (42, 1, 3));
         assert_eq!((span.hctx, span.tag, span.error), (2, 17, -61));

@@ -78,9 +78,9 @@ impl Sieve {
         }
         let (least, most) = (self.wanted.min_size.0, self.wanted.max_size.0);
         let is_of_size = (least..=most).contains(&span.bytes);
-        let has_queue = span.queue != NONE || span.op == Op::Other;
-        let latency = span.complete.wrapping_sub(span.start());
-        match (span.complete != NONE, is_of_size, has_queue) {
+        let has_queue = span.begin_ns != NONE || span.op == Op::Other;
+        let latency = span.end_ns.wrapping_sub(span.first_ns());
+        match (span.end_ns != NONE, is_of_size, has_queue) {
             (true, true, true)
                 if latency > self.wanted.latency_above.0 || self.wanted.latency_above.0 == 0 => {}
             (true, true, false) => {

@@ -13,8 +13,8 @@ use std::io::Read;
 /// request's life.
 type Key = u128;
 
-/// A file with its next event.
-struct Head<R> {
+/// One of the merged files, with its next event.
+struct MergedFile<R> {
     file: EventFile<R>,
     event: Event,
     sequences: Sequences,
@@ -24,7 +24,7 @@ struct Head<R> {
 
 /// Merges files that are each in order by themselves. A file without events is left out.
 pub struct Merge<R> {
-    files: Vec<Head<R>>,
+    files: Vec<MergedFile<R>>,
     waiting: Queue,
     /// The file that was read last, and the key up to which no other file comes before it.
     current: Option<(usize, Key)>,
@@ -71,30 +71,30 @@ impl<R: Read> Merge<R> {
     }
 
     fn add(&mut self, file: EventFile<R>) -> Result<(), BlktraceError> {
-        let mut head = Head {
+        let mut added = MergedFile {
             file,
             event: Event::default(),
             sequences: Sequences::default(),
             after_gap: false,
         };
-        if !head.advance(&mut self.notes, &mut self.losses)? {
+        if !added.advance(&mut self.notes, &mut self.losses)? {
             return Ok(());
         }
         if let Some(first) = self.files.first() {
-            let (expected, found) = (first.file.layout(), head.file.layout());
+            let (expected, found) = (first.file.layout(), added.file.layout());
             if let (Some(expected), Some(found)) = (expected, found)
                 && expected != found
             {
                 return Err(BlktraceError::Mixed {
-                    path: head.file.path().to_owned(),
+                    path: added.file.path().to_owned(),
                     first: first.file.path().to_owned(),
                     expected: expected.to_string(),
                     found: found.to_string(),
                 });
             }
         }
-        self.waiting.push(key(&head.event, self.files.len()));
-        self.files.push(head);
+        self.waiting.push(key(&added.event, self.files.len()));
+        self.files.push(added);
         Ok(())
     }
 
@@ -107,14 +107,14 @@ impl<R: Read> Merge<R> {
         let Some((file, limit)) = self.current.or_else(|| self.earliest()) else {
             return Ok(None);
         };
-        let head = &mut self.files[file];
-        let event = head.event;
-        self.gaps_passed += u64::from(head.after_gap);
-        self.current = match head.advance(&mut self.notes, &mut self.losses)? {
+        let added = &mut self.files[file];
+        let event = added.event;
+        self.gaps_passed += u64::from(added.after_gap);
+        self.current = match added.advance(&mut self.notes, &mut self.losses)? {
             false => None,
-            true if key(&head.event, file) <= limit => Some((file, limit)),
+            true if key(&added.event, file) <= limit => Some((file, limit)),
             true => {
-                self.waiting.push(key(&head.event, file));
+                self.waiting.push(key(&added.event, file));
                 None
             }
         };
@@ -152,7 +152,7 @@ impl<R: Read> Merge<R> {
     }
 }
 
-impl<R: Read> Head<R> {
+impl<R: Read> MergedFile<R> {
     /// Reads the next event and passes over duplicates. Returns false at the end.
     #[inline]
     fn advance(&mut self, notes: &mut Notes, losses: &mut Losses) -> Result<bool, BlktraceError> {

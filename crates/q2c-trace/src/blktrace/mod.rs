@@ -2,7 +2,7 @@
 //!
 //! [`EventFile`] reads one file of any version and byte order, [`Merge`] merges several in the
 //! order of time, and [`Matcher`] makes [`crate::Span`]s of the events. [`FileSet`] finds the files
-//! of a base name; [`spans`] runs all steps.
+//! of a base name; [`match_events`] runs all steps.
 //!
 //! The record layout is from include/uapi/linux/blktrace_api.h: records of 48 bytes (version 7) or
 //! 64 bytes (version 8) in the byte order of the traced machine, each followed by `pdu_len` bytes
@@ -30,4 +30,4 @@ pub(crate) use loss::{Seen, Sequences};
 pub use matching::{Counts, Matcher};
 pub use merge::Merge;
 pub use notes::Notes;
-pub use set::{EventSource, FileSet, Spans, spans};
+pub use set::{EventSource, FileSet, MatchSummary, match_events};

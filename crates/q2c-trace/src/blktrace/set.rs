@@ -108,7 +108,7 @@ fn of_cpus(base: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
 
 /// The result of reading a trace, beside its I/Os: counts, losses, notes and the range of time.
 #[derive(Clone, Debug, Default)]
-pub struct Spans {
+pub struct MatchSummary {
     /// Counts of the matcher.
     pub counts: Counts,
     /// Records that reading found missing, damaged or out of order.
@@ -174,8 +174,8 @@ impl Batch {
     fn push(&mut self, span: &Span) {
         self.0.push(*span);
         let mut at = self.0.len() - 1;
-        let start = span.start();
-        while at > 0 && self.0[at - 1].start() > start {
+        let start = span.first_ns();
+        while at > 0 && self.0[at - 1].first_ns() > start {
             self.0.swap(at - 1, at);
             at -= 1;
         }
@@ -187,11 +187,11 @@ impl Batch {
 ///
 /// # Errors
 /// What reading or `out` meets.
-pub fn spans<S: EventSource, E: From<S::Error>>(
+pub fn match_events<S: EventSource, E: From<S::Error>>(
     mut merge: S,
     limit: usize,
     mut out: impl FnMut(&[Span], &Notes) -> Result<(), E>,
-) -> Result<Spans, E> {
+) -> Result<MatchSummary, E> {
     let mut matcher = Matcher::with_limit(limit);
     let mut batch = Batch(Vec::with_capacity(Batch::LEN + Batch::KEPT + 1));
     let mut ends: Option<(u64, u64)> = None;
@@ -209,7 +209,7 @@ pub fn spans<S: EventSource, E: From<S::Error>>(
         out(some, merge.notes())?;
     }
     let (first_ns, last_ns) = ends.unwrap_or_default();
-    Ok(Spans {
+    Ok(MatchSummary {
         counts,
         losses: merge.losses().clone(),
         notes: merge.notes().clone(),

@@ -37,6 +37,14 @@ pub enum TraceError {
         /// The reason that the library gave.
         source: ParquetError,
     },
+    /// The caller asked to stop, as it does when a signal has come.
+    #[error("{doing} {}: stopped by a signal", path.display())]
+    Stopped {
+        /// The step that was stopped, for the message.
+        doing: &'static str,
+        /// Path of the trace or recording.
+        path: PathBuf,
+    },
     /// A file with the target's name exists.
     #[error("create trace {}: expected a new name, found an existing file; remove it or name another", path.display())]
     Exists {

@@ -2,29 +2,26 @@
 //! Parquet file has null.
 
 use super::run::{Exported, written};
-use super::{ExportError, ExportOptions, Format, Source};
+use super::{Export, ExportError, ExportFormat};
 use crate::Column;
 use q2c_model::{IoRecord, Nanos};
 use std::fmt::Display;
 use std::io::{self, Write};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "csv",
     help: "comma-separated text with a header row: all columns, times in nanoseconds",
     export,
 };
 
-fn export(
-    source: &mut Source<'_>,
-    _: &ExportOptions,
-    out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
-    let failed = written(source.path);
+fn export(of: Export<'_>) -> Result<Exported, ExportError> {
+    let out = of.out;
+    let failed = written(of.path);
     let mut exported = Exported::default();
     let names: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
     writeln!(out, "{}", names.join(",")).map_err(&failed)?;
     let mut row = Vec::new();
-    for records in &mut *source.records {
+    for records in of.records {
         for record in &records? {
             row.clear();
             for column in Column::ALL {

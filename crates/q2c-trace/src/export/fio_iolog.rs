@@ -6,11 +6,11 @@
 //! that a replay touches nothing that was not named (`--replay_redirect`).
 
 use super::run::{Exported, NO_START, start, written};
-use super::{ExportError, ExportOptions, Format, Source};
+use super::{Export, ExportError, ExportFormat};
 use q2c_model::{DevId, IoRecord, Nanos, Op, TraceMeta};
 use std::io::{self, Write};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "fio-iolog",
     help: "fio iolog version 3, for fio --read_iolog (offsets and starts; it has no completions)",
     export,
@@ -21,22 +21,19 @@ const LONGEST_NAME: usize = 255;
 /// Most files in one log.
 const MOST_FILES: usize = 1024;
 
-fn export(
-    source: &mut Source<'_>,
-    options: &ExportOptions,
-    out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
-    let failed = written(source.path);
-    let zero = options.window.as_ref().map_or(Nanos::ZERO, |w| w.start);
+fn export(of: Export<'_>) -> Result<Exported, ExportError> {
+    let out = of.out;
+    let failed = written(of.path);
+    let zero = of.options.window.as_ref().map_or(Nanos::ZERO, |w| w.start);
     let mut log = Log {
-        meta: source.meta,
+        meta: of.meta,
         zero,
         last: 0,
         files: Vec::new(),
         exported: Exported::default(),
     };
     writeln!(out, "fio version 3 iolog").map_err(&failed)?;
-    for records in &mut *source.records {
+    for records in of.records {
         for record in &records? {
             log.record(record, out).map_err(&failed)?;
         }

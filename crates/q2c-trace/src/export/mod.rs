@@ -22,7 +22,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 /// A format that can be written. The list is [`FORMATS`].
-pub struct Format {
+pub struct ExportFormat {
     /// The name of the format on the command line.
     pub name: &'static str,
     /// One line of help.
@@ -32,11 +32,10 @@ pub struct Format {
 }
 
 /// An exporter. Its memory is bounded for any trace.
-pub type ExportFn =
-    fn(&mut Source<'_>, &ExportOptions, &mut dyn Write) -> Result<Exported, ExportError>;
+pub type ExportFn = fn(Export<'_>) -> Result<Exported, ExportError>;
 
 /// All formats that can be written.
-pub const FORMATS: &[Format] = &[
+pub const FORMATS: &[ExportFormat] = &[
     fio_iolog::FORMAT,
     blkparse::FORMAT,
     csv::FORMAT,
@@ -45,18 +44,22 @@ pub const FORMATS: &[Format] = &[
 
 /// The format of this name; `None` when there is none.
 #[must_use]
-pub fn by_name(name: &str) -> Option<&'static Format> {
+pub fn by_name(name: &str) -> Option<&'static ExportFormat> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// The trace that is exported.
-pub struct Source<'a> {
+/// An export to be done: the trace, how it is written, and where to.
+pub struct Export<'a> {
     /// The trace's path, for messages.
     pub path: &'a Path,
     /// The description that the trace carries.
     pub meta: &'a TraceMeta,
     /// The trace's records in the order of their starts, some thousands at a time.
     pub records: &'a mut dyn Iterator<Item = Result<Vec<IoRecord>, TraceError>>,
+    /// What is written, and how.
+    pub options: &'a ExportOptions,
+    /// Takes the text.
+    pub out: &'a mut dyn Write,
 }
 
 /// Selects what to export, and how.
@@ -65,12 +68,12 @@ pub struct ExportOptions {
     /// Only requests that start in this range; all when `None`.
     pub window: Option<Range<Nanos>>,
     /// Lanes of the timeline; only `chrome` reads it.
-    pub lanes: Lanes,
+    pub lanes: TimelineLanes,
 }
 
 /// The lanes of a timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lanes {
+pub enum TimelineLanes {
     /// One lane for each CPU that submits.
     #[default]
     Cpu,
@@ -78,12 +81,12 @@ pub enum Lanes {
     Hctx,
 }
 
-impl FromStr for Lanes {
+impl FromStr for TimelineLanes {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
-            "cpu" => Ok(Lanes::Cpu),
-            "hctx" => Ok(Lanes::Hctx),
+            "cpu" => Ok(TimelineLanes::Cpu),
+            "hctx" => Ok(TimelineLanes::Hctx),
             _ => Err("expected cpu or hctx"),
         }
     }

@@ -1,6 +1,6 @@
 //! Runs an exporter, and holds what all exporters share.
 
-use super::{ExportError, ExportOptions, Format, Source};
+use super::{Export, ExportError, ExportFormat, ExportOptions};
 use crate::container::{name_finished, temporary_beside};
 use crate::{Scan, TraceError, TraceReader};
 use q2c_model::{IoRecord, Nanos};
@@ -30,7 +30,7 @@ impl Exported {
 /// When the trace cannot be read, when the format cannot express what the trace holds, when `out`
 /// cannot be written, or when no request was written.
 pub fn trace(
-    format: &Format,
+    format: &ExportFormat,
     path: &Path,
     reader: &TraceReader,
     options: &ExportOptions,
@@ -41,10 +41,9 @@ pub fn trace(
     if let Some(window) = &options.window {
         scan = scan.starting_in(window.clone());
     }
-    let stopped = || TraceError::Io {
+    let stopped = || TraceError::Stopped {
         doing: "export trace",
         path: path.to_owned(),
-        source: io::Error::other("stopped by a signal"),
     };
     let records = reader.records(&scan)?;
     let records = records.map(|records| go_on().then_some(records).ok_or_else(stopped)?);
@@ -56,13 +55,14 @@ pub fn trace(
             left_out: 0,
         });
     }
-    let mut source = Source {
+    let mut out = BufWriter::with_capacity(1 << 20, out);
+    let exported = (format.export)(Export {
         path,
         meta: reader.meta(),
         records: &mut records,
-    };
-    let mut out = BufWriter::with_capacity(1 << 20, out);
-    let exported = (format.export)(&mut source, options, &mut out)?;
+        options,
+        out: &mut out,
+    })?;
     out.flush().map_err(written(path))?;
     match exported.written {
         0 => Err(ExportError::Nothing {
@@ -78,7 +78,7 @@ pub fn trace(
 /// # Errors
 /// As for [`trace`], and when the name is taken.
 pub fn file(
-    format: &Format,
+    format: &ExportFormat,
     path: &Path,
     reader: &TraceReader,
     options: &ExportOptions,

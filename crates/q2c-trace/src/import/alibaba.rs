@@ -3,20 +3,20 @@
 //! Offset and length are in bytes, the timestamp is microseconds since 1970, the opcode is `R` or
 //! `W`. There is no header.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::row::Row;
 use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
 use q2c_model::Bytes;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "alibaba",
     help: "Alibaba Cloud 2020: device_id,opcode,offset,length,timestamp (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, Bytes(1))),
-    import: |source, options, sink| {
-        let unit = options.offset_unit.unwrap_or(Bytes(1));
-        text::import(source, options, sink, &SPEC, |line| row(line, unit))
+    import: |from| {
+        let unit = from.options.offset_unit.unwrap_or(Bytes(1));
+        text::import(from, &SPEC, |line| row(line, unit))
     },
 };
 

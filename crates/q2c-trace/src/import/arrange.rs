@@ -9,7 +9,7 @@ use super::depth::Depths;
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::row::{Name, Row};
-use super::run::{Intake, Origin, Place, RecordSink};
+use super::run::{Intake, Origin, Position, RecordSink};
 use crate::sorter::Sorter;
 use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
 use std::collections::BTreeMap;
@@ -29,8 +29,8 @@ pub(super) struct Spec {
     pub(super) ends: bool,
     /// Whether the names of rows are hosts. Each host then becomes a major number.
     pub(super) hosts: bool,
-    /// Makes the place for messages of a row's `place`: a line or an offset.
-    pub(super) place: fn(u64) -> Place,
+    /// Makes the position for messages of a row's `position`: a line or an offset.
+    pub(super) position: fn(u64) -> Position,
 }
 
 impl Spec {
@@ -44,7 +44,7 @@ impl Spec {
             unix: false,
             ends: false,
             hosts: false,
-            place: Place::Line,
+            position: Position::Line,
         }
     }
 }
@@ -132,12 +132,12 @@ impl<'a> Arranged<'a> {
             let expected = "a start not before the requests more than 65536 rows above (or import with --sort)";
             let found = format!("{} ns", row.start.0);
             let bad = BadLine::new("time goes back", "time", expected, &found);
-            return self.bad(row.place, bad);
+            return self.bad(row.position, bad);
         }
         if self.spec.hosts
             && let Err(bad) = self.host(&mut row)
         {
-            return self.bad(row.place, bad);
+            return self.bad(row.position, bad);
         }
         if let Some(sorter) = &mut self.sorter {
             let failed = sorter.failed();
@@ -161,14 +161,14 @@ impl<'a> Arranged<'a> {
         }
     }
 
-    /// The error that says that the line or record at this place cannot be used.
-    pub(super) fn refused(&self, place: u64, bad: BadLine) -> ImportError {
-        self.intake.refused((self.spec.place)(place), bad)
+    /// The error that says that the line or record at this position cannot be used.
+    pub(super) fn refused(&self, position: u64, bad: BadLine) -> ImportError {
+        self.intake.refused((self.spec.position)(position), bad)
     }
 
     /// Counts a bad line or record when bad ones are skipped; returns the error otherwise.
-    pub(super) fn bad(&mut self, place: u64, bad: BadLine) -> Result<(), ImportError> {
-        self.intake.bad((self.spec.place)(place), bad)
+    pub(super) fn bad(&mut self, position: u64, bad: BadLine) -> Result<(), ImportError> {
+        self.intake.bad((self.spec.position)(position), bad)
     }
 
     /// Adds a fact to the trace's description.
@@ -225,7 +225,7 @@ impl<'a> Arranged<'a> {
         self.left = row.start;
         match self.end_and_depth(row, origin) {
             Ok((end, depth)) => self.record(row, origin, end, depth),
-            Err(bad) => self.bad(row.place, bad),
+            Err(bad) => self.bad(row.position, bad),
         }
     }
 

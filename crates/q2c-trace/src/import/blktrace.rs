@@ -1,12 +1,13 @@
 //! blktrace: the kernel's binary records, in one file for each CPU or all in one file (`blkparse
 //! -d`).
 
-use super::Format;
+use super::ImportFormat;
 use super::error::ImportError;
 use super::options::ImportOptions;
-use super::run::{Origin, RecordSink, Source};
+use super::run::{Import, Origin, RecordSink};
 use crate::blktrace::{
-    BlktraceError, EventFile, EventSource, FileSet, Layout, Matcher, Merge, Notes, Spans, spans,
+    BlktraceError, EventFile, EventSource, FileSet, Layout, MatchSummary, Matcher, Merge, Notes,
+    match_events,
 };
 use crate::span::Span;
 use q2c_model::{IoRecord, TraceMeta};
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "blktrace",
     help: "binary blktrace, versions 7 and 8: a file of blkparse -d, or the base name of BASE.blktrace.N",
     sniff,
@@ -27,13 +28,9 @@ fn sniff(head: &[u8]) -> bool {
     head.first_chunk().copied().and_then(Layout::of).is_some()
 }
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    let file = EventFile::new(source.path, &mut *source.input, 1 << 20, options.skip_bad);
-    take_merge(Merge::new([file])?, source.path, sink)
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
+    let file = EventFile::new(from.path, &mut *from.input, 1 << 20, from.options.skip_bad);
+    take_merge(Merge::new([file])?, from.path, from.sink)
 }
 
 /// Imports the files of a trace.
@@ -53,7 +50,7 @@ pub fn blktrace_files(
 /// The description of a trace that was read from `count` of its files. `origin` is its time zero on
 /// the traced machine's clock, ns.
 #[must_use]
-pub fn blktrace_meta(read: &Spans, origin: u64, files: &FileSet, count: usize) -> TraceMeta {
+pub fn blktrace_meta(read: &MatchSummary, origin: u64, files: &FileSet, count: usize) -> TraceMeta {
     let mut meta = describe(read, origin, &files.base, count);
     name_missing(&mut meta, files);
     meta
@@ -96,11 +93,11 @@ where
 {
     let mut origin = None;
     let mut records: Vec<IoRecord> = Vec::new();
-    let read = spans(events, Matcher::LIMIT, |some: &[Span], notes: &Notes| {
+    let read = match_events(events, Matcher::LIMIT, |some: &[Span], notes: &Notes| {
         let origin = match origin {
             Some(origin) => origin,
             None => {
-                let first = some.first().map_or(0, Span::start);
+                let first = some.first().map_or(0, Span::first_ns);
                 sink.begin(&begin(notes, first))
                     .map_err(ImportError::Trace)?;
                 *origin.insert(first)
@@ -131,7 +128,7 @@ fn unix(notes: &Notes, time: u64) -> Option<u64> {
     Some(unix.saturating_add(time).saturating_sub(at))
 }
 
-fn describe(read: &Spans, origin: u64, path: &Path, files: usize) -> TraceMeta {
+fn describe(read: &MatchSummary, origin: u64, path: &Path, files: usize) -> TraceMeta {
     let (notes, counts) = (&read.notes, &read.counts);
     let both = counts.unmatched.iter().chain(&read.losses.reasons);
     let unmatched: BTreeMap<String, u64> = both.map(|(why, n)| ((*why).to_owned(), *n)).collect();

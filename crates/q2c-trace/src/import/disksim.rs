@@ -4,17 +4,16 @@
 //! of the format, so the unit must be stated. The lowest bit of the flags is 1 for reads, unless
 //! stated otherwise.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::ImportError;
-use super::options::ImportOptions;
 use super::row::Row;
-use super::run::{RecordSink, Source, needed};
+use super::run::{Import, needed};
 use super::text::{self, Cells, Parse, Separator, address, device, length, time};
 use q2c_model::{Bytes, Op, TraceMeta};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "disksim",
     help: "DiskSim ASCII: time device block blocks flags; needs the unit (ms in DiskSim's own files); --read-flag 0 where 0 is a read",
     sniff: |head| text::sniff(head, |line| row(line, &SNIFFED)),
@@ -24,45 +23,42 @@ pub(super) const FORMAT: Format = Format {
 const SPEC: Spec = Spec::lines("disksim", "as in the source");
 const LINE: &str = "5 numbers: time device block blocks flags";
 
-/// Properties that the file does not tell.
-struct Says {
+/// Properties that the file does not tell and the user states.
+struct Stated {
     unit: TimeUnit,
     block: Bytes,
     read_flag: u64,
 }
 
-const SNIFFED: Says = Says {
+const SNIFFED: Stated = Stated {
     unit: TimeUnit::Nanoseconds,
     block: Bytes(512),
     read_flag: 1,
 };
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
+    let (path, options) = (from.path, from.options);
     let why = "DiskSim counts milliseconds (ms), copies of the format also nanoseconds (ns)";
-    let says = Says {
-        unit: needed(options.unit, source.path, "unit", why)?,
+    let stated = Stated {
+        unit: needed(options.unit, path, "unit", why)?,
         block: options.offset_unit.unwrap_or(SNIFFED.block),
         read_flag: u64::from(options.read_flag.unwrap_or(1) & 1),
     };
-    let mut meta = text::import(source, options, sink, &SPEC, |line| row(line, &says))?;
+    let mut meta = text::import(from, &SPEC, |line| row(line, &stated))?;
     meta.facts
-        .insert("unit".to_owned(), says.unit.name().to_owned());
+        .insert("unit".to_owned(), stated.unit.name().to_owned());
     meta.facts
-        .insert("stated.read_flag".to_owned(), says.read_flag.to_string());
+        .insert("stated.read_flag".to_owned(), stated.read_flag.to_string());
     Ok(meta)
 }
 
-fn row(line: &[u8], says: &Says) -> Parse {
+fn row(line: &[u8], stated: &Stated) -> Parse {
     let cells = Cells::<5>::of(line, Separator::Blanks, (5, 5), LINE)?;
-    let start = time(cells.get(0), says.unit, "time")?;
+    let start = time(cells.get(0), stated.unit, "time")?;
     let number = device(cells.get(1), "device")?;
-    let sector = address(cells.get(2), says.block, "block")?;
-    let bytes = length(cells.get(3), says.block, "blocks")?;
-    let read = text::whole(cells.get(4), "flags")? & 1 == says.read_flag;
+    let sector = address(cells.get(2), stated.block, "block")?;
+    let bytes = length(cells.get(3), stated.block, "blocks")?;
+    let read = text::whole(cells.get(4), "flags")? & 1 == stated.read_flag;
     let op = if read { Op::Read } else { Op::Write };
     Ok(Some(Row::new(start, op, sector, bytes).on(number)))
 }

@@ -6,17 +6,16 @@
 //! names are among the trace's facts. Times are those of the program, so the records are of the
 //! user layer and have only a submission.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
-use super::options::ImportOptions;
 use super::row::Row;
-use super::run::{RecordSink, Source};
+use super::run::Import;
 use super::text::{self, Cells, Parse, Separator, address, bad, length, time};
 use q2c_model::{Bytes, Layer, Nanos, Op, Sectors, TraceMeta};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "fio-iolog",
     help: "fio iolog versions 2 and 3, microseconds unless --unit says otherwise (not verified against a real file)",
     sniff: |head| head.starts_with(V2) || head.starts_with(V3),
@@ -32,18 +31,14 @@ const SPEC: Spec = Spec {
 /// Most files in a log.
 const MOST_FILES: usize = 1024;
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut log = Log {
-        unit: options.unit.unwrap_or(TimeUnit::Microseconds),
+        unit: from.options.unit.unwrap_or(TimeUnit::Microseconds),
         version: None,
         now: Nanos::ZERO,
         files: Vec::new(),
     };
-    let mut meta = text::import_in_order(source, options, sink, &SPEC, |line| log.line(line))?;
+    let mut meta = text::import_in_order(from, &SPEC, |line| log.line(line))?;
     for (at, name) in log.files.iter().enumerate() {
         let name = String::from_utf8_lossy(name).into_owned();
         meta.facts.insert(format!("device.1:{at}"), name);

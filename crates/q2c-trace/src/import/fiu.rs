@@ -3,20 +3,20 @@
 //! Times are nanoseconds, address and size are in sectors of 512 bytes, the operation is `R` or
 //! `W`. The hash may be missing and is not kept.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::row::{Name, Row};
 use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
 use q2c_model::{Bytes, DevId};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "fiu",
     help: "FIU IODedup, SRCMap: ts pid process lba size op major minor md5 (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, SECTOR)),
-    import: |source, options, sink| {
-        let unit = options.offset_unit.unwrap_or(SECTOR);
-        text::import(source, options, sink, &SPEC, |line| row(line, unit))
+    import: |from| {
+        let unit = from.options.offset_unit.unwrap_or(SECTOR);
+        text::import(from, &SPEC, |line| row(line, unit))
     },
 };
 

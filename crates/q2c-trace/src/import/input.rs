@@ -2,9 +2,9 @@
 
 use super::error::ImportError;
 use super::options::ImportOptions;
-use super::run::{RecordSink, Source, read_error};
+use super::run::{Import, RecordSink, read_error};
 use super::unpack::{head, open};
-use super::{Format, blktrace_files, by_name, sniff};
+use super::{ImportFormat, blktrace_files, by_name, sniff};
 use crate::blktrace::{BlktraceError, FileSet};
 use q2c_model::TraceMeta;
 use std::fs::File;
@@ -23,8 +23,8 @@ pub enum Input {
     Blktrace(FileSet),
     /// Another format that can be imported; packed files are unpacked while they are read.
     Foreign {
-        /// Format of the source.
-        format: &'static Format,
+        /// ImportFormat of the source.
+        format: &'static ImportFormat,
         /// The source from its beginning.
         source: Box<dyn BufRead>,
     },
@@ -83,10 +83,12 @@ impl Input {
                 path: path.to_owned(),
             }),
             Input::Blktrace(files) => blktrace_files(&files, options, sink),
-            Input::Foreign { format, mut source } => {
-                let input = &mut *source;
-                (format.import)(&mut Source { path, input }, options, sink)
-            }
+            Input::Foreign { format, mut source } => (format.import)(&mut Import {
+                path,
+                input: &mut *source,
+                options,
+                sink,
+            }),
         }
     }
 }

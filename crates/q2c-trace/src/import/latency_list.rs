@@ -4,15 +4,14 @@
 //! Text behind `#` and blank lines are passed over. There are no offsets: sector 0 stands for
 //! unknown.
 
-use super::Format;
+use super::ImportFormat;
 use super::decimal::{self, TimeUnit, latency};
 use super::error::{BadLine, ImportError};
 use super::lines::Lines;
-use super::options::ImportOptions;
-use super::run::{Intake, Place, RecordSink, Source, needed, read_error};
+use super::run::{Import, Intake, Position, needed, read_error};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "latency-list",
     help: "one latency per line, in the unit stated; needs unit, op and block size",
     sniff,
@@ -36,12 +35,8 @@ struct List {
     now: u64,
 }
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    let path = source.path;
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
+    let (path, options) = (from.path, from.options);
     let mut list = List {
         unit: needed(options.unit, path, "unit", "the list has bare numbers")?,
         device: options.device,
@@ -49,8 +44,8 @@ fn import(
         bytes: needed(options.bytes, path, "block size", "the list has no lengths")?,
         now: 0,
     };
-    let mut intake = Intake::new(path, options.skip_bad, sink);
-    let mut lines = Lines::new(source.input);
+    let mut intake = Intake::new(path, options.skip_bad, from.sink);
+    let mut lines = Lines::new(from.input);
     loop {
         let request = match lines.next().map_err(read_error(path))? {
             None => break,
@@ -59,7 +54,7 @@ fn import(
         };
         match request {
             Ok(record) => intake.take(record)?,
-            Err(bad) => intake.bad(Place::Line(lines.number), bad)?,
+            Err(bad) => intake.bad(Position::Line(lines.number), bad)?,
         }
     }
     let clock = "closed loop: each submission at the reaping before it";

@@ -36,13 +36,13 @@ pub use decimal::TimeUnit;
 pub use error::ImportError;
 pub use input::Input;
 pub use options::{ColumnMap, ImportOptions};
-pub use run::{Origin, RecordSink, Source, file};
+pub use run::{Import, Origin, RecordSink, file};
 pub use several::several;
 
 use q2c_model::TraceMeta;
 
 /// A format that can be imported. The list is [`FORMATS`].
-pub struct Format {
+pub struct ImportFormat {
     /// The name of the format on the command line, and as `source` in the trace.
     pub name: &'static str,
     /// One line of help.
@@ -56,11 +56,10 @@ pub struct Format {
 }
 
 /// An importer. Its memory is bounded for any source.
-pub type ImportFn =
-    fn(&mut Source<'_>, &ImportOptions, &mut dyn RecordSink) -> Result<TraceMeta, ImportError>;
+pub type ImportFn = fn(&mut Import<'_>) -> Result<TraceMeta, ImportError>;
 
 /// All formats. A file is of the first format that recognises it.
-pub const FORMATS: &[Format] = &[
+pub const FORMATS: &[ImportFormat] = &[
     blktrace::FORMAT,
     latency_list::FORMAT,
     vscsi::FORMAT,
@@ -80,12 +79,12 @@ pub const FORMATS: &[Format] = &[
 
 /// The format of this name; `None` when there is none.
 #[must_use]
-pub fn by_name(name: &str) -> Option<&'static Format> {
+pub fn by_name(name: &str) -> Option<&'static ImportFormat> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
 /// The format of a file that begins with `head`; `None` when no format recognises it.
 #[must_use]
-pub fn sniff(head: &[u8]) -> Option<&'static Format> {
+pub fn sniff(head: &[u8]) -> Option<&'static ImportFormat> {
     FORMATS.iter().find(|format| (format.sniff)(head))
 }

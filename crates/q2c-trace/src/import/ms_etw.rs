@@ -6,17 +6,16 @@
 //! taken to be logged at the completion, so a request starts its elapsed time before. `*Init`
 //! events and the header block are passed over.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
-use super::options::ImportOptions;
 use super::row::{Name, Row};
-use super::run::{RecordSink, Source};
+use super::run::Import;
 use super::text::{self, Cells, Parse, Separator, bad, device, sectors, time};
 use q2c_model::{Bytes, Nanos, Op, Sectors, TraceMeta};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "ms-etw",
     help: "Microsoft production, TPC-E: DiskRead, DiskWrite and DiskFlush events of ETW as CSV (not verified against a real file)",
     sniff: |head| {
@@ -32,16 +31,12 @@ const SPEC: Spec = Spec {
     ..Spec::lines("ms-etw", "microseconds from the recording's start")
 };
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let mut events = Events {
-        unit: options.unit.unwrap_or(TimeUnit::Microseconds),
+        unit: from.options.unit.unwrap_or(TimeUnit::Microseconds),
         ..Events::default()
     };
-    text::import_in_order(source, options, sink, &SPEC, |line| events.line(line))
+    text::import_in_order(from, &SPEC, |line| events.line(line))
 }
 
 /// Parses events. Lines within the header block are passed over.

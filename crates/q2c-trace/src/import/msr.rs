@@ -4,18 +4,18 @@
 //! in bytes. A device's major number is the number of its host by appearance, from 1; the minor
 //! number is that of the disk.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::error::BadLine;
 use super::row::{Name, Row};
 use super::text::{self, Cells, Parse, Separator, address, bad, device, length, letter, whole};
 use q2c_model::{Bytes, DevId, Nanos};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "msr",
     help: "MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime (not verified against a real file)",
     sniff: |head| text::sniff(head, row),
-    import: |source, options, sink| text::import(source, options, sink, &SPEC, row),
+    import: |from| text::import(from, &SPEC, row),
 };
 
 /// File time of 1970, in 100 ns: 369 years with 89 leap days.

@@ -5,17 +5,16 @@
 //! address, so it must be stated. A request begins when it was generated, and ends when it was
 //! finished where the file tells that.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::error::{BadLine, ImportError};
-use super::options::ImportOptions;
 use super::row::Row;
-use super::run::{RecordSink, Source, needed};
+use super::run::{Import, needed};
 use super::text::{self, Cells, Parse, Separator, address, length, time, whole};
 use q2c_model::{Bytes, Nanos, Op, TraceMeta};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "nexus5",
     help: "Nexus 5 BIOtracer: address sectors bytes type generated processed submitted [finished]; needs the offset unit (not verified against a real file)",
     sniff: |head| head.contains(&b'\t') && text::sniff(head, |line| row(line, Bytes(512))),
@@ -29,14 +28,10 @@ const SPEC: Spec = Spec {
 const LINE: &str =
     "7 or 8 numbers: address sectors bytes type generated processed submitted [finished]";
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
     let why = "addresses are sectors (512) or bytes (1), and readers of the set differ";
-    let unit = needed(options.offset_unit, source.path, "offset unit", why)?;
-    text::import(source, options, sink, &SPEC, |line| row(line, unit))
+    let unit = needed(from.options.offset_unit, from.path, "offset unit", why)?;
+    text::import(from, &SPEC, |line| row(line, unit))
 }
 
 fn row(line: &[u8], unit: Bytes) -> Parse {

@@ -35,7 +35,7 @@ impl Name {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     /// Line (from 1) or byte offset in the source.
-    pub(super) place: u64,
+    pub(super) position: u64,
     pub(super) start: Nanos,
     /// Time from the start to the end; `None` when the source does not tell it.
     pub(super) latency: Option<Nanos>,
@@ -52,7 +52,7 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn new(start: Nanos, op: Op, sector: Sectors, bytes: Bytes) -> Row {
         Row {
-            place: 0,
+            position: 0,
             start,
             latency: None,
             device: DevId::default(),
@@ -82,7 +82,7 @@ impl Packed for Row {
 
     fn pack(&self, into: &mut Vec<u8>) {
         for word in [
-            self.place,
+            self.position,
             self.start.0,
             self.latency.map_or(u64::MAX, |latency| latency.0),
             self.sector.0,
@@ -103,7 +103,7 @@ impl Packed for Row {
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| packed[at + byte]));
         let told = |value: u64| (value != u64::MAX).then_some(value);
         Row {
-            place: long(0),
+            position: long(0),
             start: Nanos(long(8)),
             latency: told(long(16)).map(Nanos),
             sector: Sectors(long(24)),
@@ -136,7 +136,7 @@ mod tests {
         for op in Op::ALL {
             let mut row = Row::new(Nanos(3), op, Sectors(u64::MAX >> 9), Bytes(5)).on(7);
             for (latency, pid) in [(None, None), (Some(Nanos(0)), Some(u32::MAX))] {
-                (row.latency, row.pid, row.place) = (latency, pid, 11);
+                (row.latency, row.pid, row.position) = (latency, pid, 11);
                 (row.flags, row.name) = (OpFlags::FUA, Name::cut(b"a name that is cut"));
                 let mut packed = Vec::new();
                 row.pack(&mut packed);

@@ -1,6 +1,6 @@
 //! Code that all importers share: where records come from and go to, and the count of bad lines.
 
-use super::Format;
+use super::ImportFormat;
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::unpack::open;
@@ -10,12 +10,16 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 use std::path::Path;
 
-/// The source of an import.
-pub struct Source<'a> {
+/// An import to be done: the source, what the user states of it, and where its records go.
+pub struct Import<'a> {
     /// Path of the source, for messages.
     pub path: &'a Path,
     /// Bytes of the source, unpacked.
     pub input: &'a mut dyn BufRead,
+    /// What the source does not tell, and how it is read.
+    pub options: &'a ImportOptions,
+    /// Takes the records.
+    pub sink: &'a mut dyn RecordSink,
 }
 
 /// Time zero of the records of a source, on the source's own clock.
@@ -66,18 +70,19 @@ impl RecordSink for Vec<IoRecord> {
 /// When the source cannot be read or used, or when the trace cannot be written. No trace appears
 /// then.
 pub fn file(
-    format: &Format,
+    format: &ImportFormat,
     path: &Path,
     options: &ImportOptions,
     trace: &Path,
 ) -> Result<TraceMeta, ImportError> {
     let (_, mut input) = open(path)?;
     let mut writer = TraceWriter::create(trace, TraceMeta::default())?.with_threads()?;
-    let mut source = Source {
+    let meta = (format.import)(&mut Import {
         path,
         input: &mut *input,
-    };
-    let meta = (format.import)(&mut source, options, &mut writer)?;
+        options,
+        sink: &mut writer,
+    })?;
     writer.meta_mut().clone_from(&meta);
     writer.finish()?;
     Ok(meta)
@@ -91,9 +96,9 @@ pub(super) fn read_error(path: &Path) -> impl Fn(io::Error) -> ImportError + use
     }
 }
 
-/// A place in a source, for messages.
+/// A position in a source, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// Number of a line, from 1.
     Line(u64),
     /// Offset of a record in bytes, from 0.
@@ -101,18 +106,18 @@ pub(super) enum Place {
 }
 
 /// The error that says that a line or a record cannot be used.
-pub(super) fn refused(path: &Path, place: Place, bad: BadLine) -> ImportError {
+pub(super) fn refused(path: &Path, position: Position, bad: BadLine) -> ImportError {
     let (path, field) = (path.to_owned(), bad.field.to_owned());
     let (expected, found) = (bad.expected.to_owned(), bad.found);
-    match place {
-        Place::Line(line) => ImportError::Line {
+    match position {
+        Position::Line(line) => ImportError::Line {
             path,
             line,
             field,
             expected,
             found,
         },
-        Place::Offset(offset) => ImportError::Record {
+        Position::Offset(offset) => ImportError::Record {
             path,
             offset,
             field,
@@ -168,12 +173,12 @@ impl<'a> Intake<'a> {
     }
 
     /// Counts a bad line or record when bad ones are skipped; returns the error otherwise.
-    pub(super) fn bad(&mut self, place: Place, bad: BadLine) -> Result<(), ImportError> {
+    pub(super) fn bad(&mut self, position: Position, bad: BadLine) -> Result<(), ImportError> {
         if self.skip_bad {
             self.skipped(bad.reason, 1);
             return Ok(());
         }
-        Err(self.refused(place, bad))
+        Err(self.refused(position, bad))
     }
 
     /// Adds to the count of lines or records that were left out for a reason.
@@ -182,8 +187,8 @@ impl<'a> Intake<'a> {
     }
 
     /// The error that says that a line or a record cannot be used.
-    pub(super) fn refused(&self, place: Place, bad: BadLine) -> ImportError {
-        refused(self.path, place, bad)
+    pub(super) fn refused(&self, position: Position, bad: BadLine) -> ImportError {
+        refused(self.path, position, bad)
     }
 
     /// Hands the last records on. Returns the description, with the counts of skipped lines.

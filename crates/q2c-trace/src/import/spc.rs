@@ -4,20 +4,20 @@
 //! The address is in blocks, 512 bytes by convention, and the size in bytes. The timestamp is in
 //! seconds from the start. The opcode is `R` or `W` in either case.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::row::Row;
 use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
 use q2c_model::Bytes;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "spc",
     help: "SPC 1.0.1 (Financial, WebSearch): ASU,LBA,size,opcode,timestamp (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, BLOCK)),
-    import: |source, options, sink| {
-        let block = options.offset_unit.unwrap_or(BLOCK);
-        text::import(source, options, sink, &SPEC, |line| row(line, block))
+    import: |from| {
+        let block = from.options.offset_unit.unwrap_or(BLOCK);
+        text::import(from, &SPEC, |line| row(line, block))
     },
 };
 

@@ -4,18 +4,18 @@
 //! and blank where it was lost. Offset and size are in bytes. A type that was lost with the
 //! response becomes `other`. Header lines may repeat where files were joined.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::row::Row;
 use super::text::{self, Cells, Parse, Separator, address, device, length, letter, time};
 use q2c_model::{Bytes, Op};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "systor17",
     help: "SYSTOR'17: Timestamp,Response,IOType,LUN,Offset,Size (not verified against a real file)",
     sniff: |head| head.starts_with(HEADER) || text::sniff(head, row),
-    import: |source, options, sink| text::import(source, options, sink, &SPEC, row),
+    import: |from| text::import(from, &SPEC, row),
 };
 
 const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";

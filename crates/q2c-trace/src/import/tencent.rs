@@ -4,20 +4,20 @@
 //! is `0` for a read and `1` for a write. One copy of the set has its offsets in bytes; the option
 //! for the offset unit reads it.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::Spec;
 use super::decimal::TimeUnit;
 use super::row::Row;
 use super::text::{self, Cells, Parse, Separator, address, bad, device, length, time};
 use q2c_model::{Bytes, Op};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "tencent",
     help: "Tencent CBS: Timestamp,Offset,Size,IOType,VolumeID (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, SECTOR)),
-    import: |source, options, sink| {
-        let unit = options.offset_unit.unwrap_or(SECTOR);
-        text::import(source, options, sink, &SPEC, |line| row(line, unit))
+    import: |from| {
+        let unit = from.options.offset_unit.unwrap_or(SECTOR);
+        text::import(from, &SPEC, |line| row(line, unit))
     },
 };
 

@@ -8,17 +8,18 @@
 //! The version is in the high byte of its field. Times are microseconds, blocks have 512 bytes, and
 //! the length is in bytes, as consecutive blocks in the public sample of version 1 show.
 
-use super::Format;
+use super::ImportFormat;
 use super::arrange::{Arranged, Spec};
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
 use super::row::Row;
-use super::run::{Place, RecordSink, Source, read_error};
+use super::run::{Import, Position, RecordSink, read_error};
 use super::text::sectors;
 use q2c_model::{Bytes, DevId, Nanos, Op, Sectors, TraceMeta};
 use std::io::{self, BufRead, Read};
+use std::path::Path;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "vscsi",
     help: "CloudPhysics vscsi, binary, version 1 or 2 (version 2 not verified against a real file)",
     sniff,
@@ -26,7 +27,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 const V1: Spec = Spec {
-    place: Place::Offset,
+    position: Position::Offset,
     ..Spec::lines("vscsi", "microseconds, as in the source")
 };
 const V2: Spec = Spec { ends: true, ..V1 };
@@ -81,37 +82,33 @@ fn sniff(head: &[u8]) -> bool {
         })
 }
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    let path = source.path;
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
+    let (path, options) = (from.path, from.options);
     let mut block = Vec::new();
     let read = |input: &mut dyn BufRead, block: &mut Vec<u8>, size| {
         fill(input, block, size).map_err(read_error(path))
     };
     // The first record tells the size of all records.
-    read(source.input, &mut block, Version::One.size())?;
+    read(from.input, &mut block, Version::One.size())?;
     let version = match Version::of(&block) {
-        None if !block.is_empty() => return Err(no_version(source, options, sink)),
+        None if !block.is_empty() => return Err(no_version(path, options, from.sink)),
         version => version.unwrap_or(Version::One),
     };
     let spec = match version {
         Version::One => &V1,
         Version::Two => &V2,
     };
-    let mut out = Arranged::new(path, options, sink, spec);
+    let mut out = Arranged::new(path, options, from.sink, spec);
     let mut offset = 0;
     loop {
-        read(source.input, &mut block, RECORDS * version.size())?;
+        read(from.input, &mut block, RECORDS * version.size())?;
         if block.is_empty() {
             break;
         }
         for record in block.chunks(version.size()) {
             match row(record, version, options.device) {
                 Ok(row) => out.push(Row {
-                    place: offset,
+                    position: offset,
                     ..row
                 })?,
                 Err(bad) => out.bad(offset, bad)?,
@@ -136,14 +133,10 @@ fn fill(input: &mut dyn BufRead, block: &mut Vec<u8>, size: usize) -> io::Result
     input.take(room as u64).read_to_end(block).map(|_| ())
 }
 
-fn no_version(
-    source: &Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> ImportError {
+fn no_version(path: &Path, options: &ImportOptions, sink: &mut dyn RecordSink) -> ImportError {
     let expected = "1 in byte 15 (version 1) or 2 in byte 3 (version 2)";
     let bad = BadLine::new("no version", "version", expected, "").found("neither, or both");
-    Arranged::new(source.path, options, sink, &V1).refused(0, bad)
+    Arranged::new(path, options, sink, &V1).refused(0, bad)
 }
 
 fn row(record: &[u8], version: Version, device: DevId) -> Result<Row, BadLine> {

@@ -4,8 +4,9 @@
 #[path = "../../../../fuzz/fuzz_targets/common.rs"]
 mod common;
 
-use q2c_model::{Bytes, IoRecord, Op};
-use q2c_trace::import::{FORMATS, Format, ImportOptions, Source, TimeUnit};
+use crate::support;
+use q2c_model::{Bytes, Op};
+use q2c_trace::import::{FORMATS, ImportFormat, ImportOptions, TimeUnit};
 use std::fs;
 use std::path::Path;
 
@@ -62,7 +63,7 @@ fn members(mut tar: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Checks only that the import returns.
-fn import(format: &Format, skip_bad: bool, mut input: &[u8]) {
+fn import(format: &ImportFormat, skip_bad: bool, input: &[u8]) {
     let options = ImportOptions {
         unit: Some(TimeUnit::Microseconds),
         op: Some(Op::Read),
@@ -70,12 +71,7 @@ fn import(format: &Format, skip_bad: bool, mut input: &[u8]) {
         skip_bad,
         ..ImportOptions::default()
     };
-    let mut records: Vec<IoRecord> = Vec::new();
-    let mut source = Source {
-        path: Path::new("corpus"),
-        input: &mut input,
-    };
-    let _ = (format.import)(&mut source, &options, &mut records);
+    let _ = support::import(format.name, "corpus", input, &options);
 }
 
 #[test]

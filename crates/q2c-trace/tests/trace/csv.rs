@@ -1,8 +1,8 @@
 //! CSV import: a golden file, and every way in which a source can be wrong.
 
+use crate::support;
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
-use q2c_trace::import::{ColumnMap, ImportOptions, Source, TimeUnit, by_name, sniff};
-use std::path::Path;
+use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit, sniff};
 
 const USER_MAP: &str = "submit_ns=start,lane=tid,op=kind,offset=pos,bytes=len,latency=lat,sleep_asked_ns=asked,missed=missed";
 
@@ -20,15 +20,7 @@ fn import(
     text: &[u8],
     options: &ImportOptions,
 ) -> Result<(Vec<IoRecord>, q2c_model::TraceMeta), String> {
-    let mut records = Vec::new();
-    let mut input = text;
-    let mut source = Source {
-        path: Path::new("some.csv"),
-        input: &mut input,
-    };
-    let csv = by_name("csv").unwrap();
-    let meta = (csv.import)(&mut source, options, &mut records).map_err(|e| e.to_string())?;
-    Ok((records, meta))
+    support::import("csv", "some.csv", text, options).map_err(|error| error.to_string())
 }
 
 /// The records are worked out by hand. Times from the first start: 0, 2.5 us, 4 us, 10 us. Lanes by

@@ -1,12 +1,12 @@
 //! Latency lists: closed-loop times, bad lines, and a public recording.
 
+use crate::support;
 use crate::support::{place, read};
 use q2c_model::{Bytes, IoRecord, Nanos, Op, TraceMeta};
-use q2c_trace::import::{self, ImportOptions, Source, TimeUnit, by_name, sniff};
+use q2c_trace::import::{self, ImportOptions, TimeUnit, by_name, sniff};
 use q2c_trace::{Scan, TraceReader};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
 
 fn options() -> ImportOptions {
     ImportOptions {
@@ -18,17 +18,10 @@ fn options() -> ImportOptions {
 }
 
 fn import(
-    mut input: impl BufRead,
+    input: impl BufRead,
     options: &ImportOptions,
 ) -> Result<(Vec<IoRecord>, TraceMeta), String> {
-    let mut records = Vec::new();
-    let mut source = Source {
-        path: Path::new("list.txt"),
-        input: &mut input,
-    };
-    let list = by_name("latency-list").unwrap();
-    let meta = (list.import)(&mut source, options, &mut records).map_err(|e| e.to_string())?;
-    Ok((records, meta))
+    support::import("latency-list", "list.txt", input, options).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -149,13 +142,8 @@ fn an_endless_line_is_refused_after_64_kib() {
             left: 10_000_000_000,
             read: std::rc::Rc::clone(&read),
         };
-        let mut input = BufReader::new(endless);
-        let mut source = Source {
-            path: Path::new("endless"),
-            input: &mut input,
-        };
-        let import = by_name(format).unwrap().import;
-        let told = import(&mut source, &options(), &mut Vec::new())
+        let input = BufReader::new(endless);
+        let told = support::import(format, "endless", input, &options())
             .unwrap_err()
             .to_string();
         assert!(

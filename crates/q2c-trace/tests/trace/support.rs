@@ -1,7 +1,9 @@
 //! Records and traces for the tests.
 
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
+use q2c_trace::import::{Import, ImportError, ImportOptions, by_name};
 use q2c_trace::{Scan, TraceError, TraceReader, TraceWriter};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// Writes `records` to a new trace, `push` records at a time.
@@ -18,6 +20,23 @@ pub fn read(path: &Path, scan: &Scan) -> Result<Vec<IoRecord>, TraceError> {
     let parts: Result<Vec<Vec<IoRecord>>, TraceError> =
         TraceReader::open(path)?.records(scan)?.collect();
     Ok(parts?.concat())
+}
+
+/// Imports a source that is called `path`.
+pub fn import(
+    format: &str,
+    path: &str,
+    mut input: impl BufRead,
+    options: &ImportOptions,
+) -> Result<(Vec<IoRecord>, TraceMeta), ImportError> {
+    let mut records = Vec::new();
+    let meta = (by_name(format).unwrap().import)(&mut Import {
+        path: Path::new(path),
+        input: &mut input,
+        options,
+        sink: &mut records,
+    })?;
+    Ok((records, meta))
 }
 
 /// A temporary folder, and a file name in it.

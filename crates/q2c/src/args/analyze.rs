@@ -3,11 +3,10 @@
 use super::{CaptureArgs, RecordingArgs};
 use crate::failure::Failure;
 use clap::Args;
-use clap::builder::PossibleValuesParser;
-use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
+use q2c_model::{Nanos, parse_duration};
 use q2c_result::Exit;
-use q2c_trace::import::FORMATS;
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Say where the I/Os of a trace spend their time.
@@ -16,19 +15,13 @@ pub struct AnalyzeArgs {
     /// A q2c trace, a recording that can be imported, or the base name of blktrace files
     /// (BASE.blktrace.N); with --live a block device, its kernel name or a file
     pub trace: PathBuf,
-    /// Format of an input that is no q2c trace [default: recognised by its first bytes]
-    #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
-    pub format: Option<String>,
-    /// What it does not say itself.
+    /// Its format, and what it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,
-    /// Length of requests that have none, such as 4k
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub bs: Option<Bytes>,
     /// Keep the I/Os in flight in this part of the trace one by one, for the report and --json,
     /// such as 1.5s..1.6s
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
-    pub window: Option<Window>,
+    window: Option<Window>,
     /// Write a page with charts here; a name that is not taken yet
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -60,6 +53,11 @@ impl AnalyzeArgs {
             ops: self.recording.op.into_iter().collect(),
             ..self.capture.clone()
         }
+    }
+
+    /// The part of the trace whose I/Os the result keeps one by one.
+    pub fn window(&self) -> Option<Range<Nanos>> {
+        self.window.map(|Window { from, to }| from..to)
     }
 
     /// Refuses options of a capture where `--live` is not given.

@@ -1,14 +1,18 @@
-//! Arguments for recordings of other tools: what a recording does not say itself, and what becomes
-//! of records that cannot be read.
+//! Arguments for recordings of other tools: their format, what a recording does not say itself, and
+//! what becomes of records that cannot be read.
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use q2c_model::{Bytes, Op, parse_size};
-use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit};
+use q2c_trace::import::{ColumnMap, FORMATS, ImportOptions, TimeUnit};
 use std::path::PathBuf;
 
-/// What a recording does not say itself.
+/// The format of a recording, and what the recording does not say itself.
 #[derive(Clone, Debug, Args)]
 pub struct RecordingArgs {
+    /// Format of an input that is no q2c trace [default: recognised by its first bytes]
+    #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
+    pub format: Option<String>,
     /// Unit of all its times: ns, us, ms or s; never guessed
     #[arg(long)]
     unit: Option<TimeUnit>,
@@ -37,15 +41,18 @@ pub struct RecordingArgs {
     /// Leave out what cannot be read, counted by reason, instead of stopping at the first
     #[arg(long)]
     skip_bad: bool,
+    /// Length of requests that have none, such as 4k
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub bs: Option<Bytes>,
 }
 
 impl RecordingArgs {
-    /// The options as `q2c_trace` takes them. `bytes` is the length of requests that have none.
-    pub fn options(&self, bytes: Option<Bytes>) -> ImportOptions {
+    /// The options as `q2c_trace` takes them.
+    pub fn options(&self) -> ImportOptions {
         ImportOptions {
             unit: self.unit,
             op: self.op,
-            bytes,
+            bytes: self.bs,
             offset_unit: self.offset_unit,
             read_flag: self.read_flag,
             sort: self.sort.then(temporary),

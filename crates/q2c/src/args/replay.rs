@@ -1,13 +1,11 @@
 //! Arguments of `q2c replay` and `q2c compare`.
 
 use super::{RecordingArgs, RunArgs};
-use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use q2c_capture::By;
 use q2c_compare::{DeviceMap, Precondition};
 use q2c_engine::EngineSpec;
-use q2c_model::{Bytes, DevId, Nanos, parse_duration, parse_size};
-use q2c_trace::import::FORMATS;
+use q2c_model::{DevId, Nanos, parse_duration};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -122,15 +120,9 @@ pub struct HowArgs {
     /// Only what starts in this part of the trace, such as 10s..70s
     #[arg(long, value_name = "FROM..TO", value_parser = super::analyze::window)]
     pub part: Option<super::Window>,
-    /// Format of an input that is no q2c trace [default: recognised by its first bytes]
-    #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
-    pub format: Option<String>,
-    /// What it does not say itself.
+    /// Its format, and what it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,
-    /// Length of requests that have none, such as 4k
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub bs: Option<Bytes>,
     /// Place of the run.
     #[command(flatten)]
     pub run: RunArgs,

@@ -2,29 +2,24 @@
 
 use super::recording::{RecordingArgs, temporary};
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use q2c_host::{Roots, machine};
 use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
 use q2c_study::{Holding, SourceOptions};
-use q2c_trace::import::FORMATS;
 use std::path::PathBuf;
 
 /// Memory for the recordings where the system does not say how much is free.
 const MEMORY: Bytes = Bytes(1 << 30);
+/// Help of `--bs`, which here also chooses the calibration.
+const BLOCK_SIZE: &str = "Block size: of requests that have none [default: 4k], and of the calibration that is used [default: the trace's]";
 
-/// What an input that is no q2c trace does not say itself.
+/// What an input that is no q2c trace does not say itself. The block size is also that of the
+/// calibration.
 #[derive(Clone, Debug, Args)]
+#[command(mut_arg("bs", |bs| bs.help(BLOCK_SIZE)))]
 pub struct SourceArgs {
-    /// Format of an input that is no q2c trace [default: recognised by its first bytes]
-    #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
-    pub format: Option<String>,
-    /// What it does not say itself.
+    /// Its format, and what it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,
-    /// Block size: of requests that have none [default: 4k], and of the calibration that is used
-    /// [default: the trace's]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub bs: Option<Bytes>,
     /// Hold so much of the recordings in memory, 16 bytes per I/O, and the rest in unnamed files
     /// [default: half of what is free]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -40,8 +35,8 @@ impl SourceArgs {
         let free = || machine::free_memory(&Roots::live()).map(|free| Bytes(free.0 / 2));
         let memory = self.memory.or_else(free).unwrap_or(MEMORY);
         SourceOptions {
-            format: self.format.clone(),
-            import: self.recording.options(self.bs),
+            format: self.recording.format.clone(),
+            import: self.recording.options(),
             holding: Holding {
                 memory: Bytes(memory.0 / inputs.max(1) as u64),
                 folder: self.spill.clone().unwrap_or_else(temporary),

@@ -3,8 +3,8 @@
 use super::{RecordArgs, RecordingArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use q2c_model::{Bytes, Nanos, parse_duration, parse_size};
-use q2c_trace::export::{self, Lanes};
+use q2c_model::{Nanos, parse_duration};
+use q2c_trace::export::{self, TimelineLanes};
 use q2c_trace::import::FORMATS;
 use std::path::PathBuf;
 
@@ -33,19 +33,14 @@ pub enum TraceCommand {
 
 /// What to import, and what it does not say itself.
 #[derive(Clone, Debug, Args)]
+#[command(mut_arg("format", |format| format.help("Its format [default: recognised by its first bytes]")))]
 pub struct ImportArgs {
     /// The recording; several are merged by time, which must be of one clock
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// Its format [default: recognised by its first bytes]
-    #[arg(long, value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| f.name)))]
-    pub format: Option<String>,
-    /// What it does not say itself.
+    /// Its format, and what it does not say itself.
     #[command(flatten)]
     pub recording: RecordingArgs,
-    /// Length of requests that have none, such as 4k
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub bs: Option<Bytes>,
     /// The trace to make; a name that is not taken yet
     #[arg(long, value_name = "TRACE")]
     pub out: PathBuf,
@@ -70,7 +65,7 @@ pub struct ExportArgs {
     pub to: Option<Nanos>,
     /// chrome: lanes by submitting CPU or by hardware queue, cpu or hctx [default: cpu]
     #[arg(long, value_name = "LANES")]
-    pub lanes: Option<Lanes>,
+    pub lanes: Option<TimelineLanes>,
     /// The file to make, a name that is not taken yet; - for standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub out: PathBuf,
@@ -87,7 +82,7 @@ pub struct InfoArgs {
 }
 
 fn export_formats() -> String {
-    let line = |format: &export::Format| format!("  {:<13} {}", format.name, format.help);
+    let line = |format: &export::ExportFormat| format!("  {:<13} {}", format.name, format.help);
     let lines: Vec<String> = export::FORMATS.iter().map(line).collect();
     format!(
         "Formats:\n{}\n\nWhat becomes of which column: docs/formats.md",
@@ -97,7 +92,7 @@ fn export_formats() -> String {
 
 fn formats() -> String {
     let line =
-        |format: &q2c_trace::import::Format| format!("  {:<13} {}", format.name, format.help);
+        |format: &q2c_trace::import::ImportFormat| format!("  {:<13} {}", format.name, format.help);
     let lines: Vec<String> = FORMATS.iter().map(line).collect();
     format!(
         "Formats:\n{}\n\nInputs packed with gzip or Zstandard are unpacked as they are read. Columns and units: docs/formats.md",

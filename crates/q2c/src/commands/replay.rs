@@ -158,8 +158,8 @@ fn source(
 ) -> Result<TraceSource, Failure> {
     let asked = SourceRequest {
         path,
-        format: how.format.as_deref(),
-        import: &how.recording.options(how.bs),
+        format: how.recording.format.as_deref(),
+        import: &how.recording.options(),
         temporary: &temporary(),
     };
     TraceSource::open(&asked, request, stop, &say).or_exit_of(source_exit)

@@ -146,6 +146,7 @@ pub(crate) fn import_exit(error: &ImportError) -> Exit {
 /// The exit code for a trace that cannot be written.
 pub(crate) fn trace_exit(error: &TraceError) -> Exit {
     match error {
+        TraceError::Stopped { .. } => Exit::Interrupted,
         TraceError::Exists { .. } => Exit::Usage,
         _ => Exit::Device,
     }

@@ -36,7 +36,7 @@ impl Matcher {
                 && slot.category & category::FLUSH != 0
                 && slot.state & WAITING != 0
             {
-                slot.issue = event.time;
+                slot.issue_ns = event.time;
                 slot.state = ISSUED;
                 self.ends.remove(&mut self.window, id);
             }

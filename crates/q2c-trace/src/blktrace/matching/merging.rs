@@ -61,16 +61,16 @@ impl Matcher {
     /// Puts `member` and all I/Os that it carries into the adjacent request `carrier`.
     fn attach(&mut self, carrier: u32, member: u32, time: u64) {
         self.counts.merged += 1;
-        self.window.get_mut(member).getrq = time;
-        self.window.get_mut(member).insert = crate::span::NONE;
+        self.window.get_mut(member).getrq_ns = time;
+        self.window.get_mut(member).insert_ns = crate::span::NONE;
         self.join(carrier, member);
     }
 
     /// Links `member` and its chain to `carrier`. The carrier leaves the indexes while its sectors
     /// change.
     fn join(&mut self, carrier: u32, member: u32) {
-        self.delist(member);
-        self.delist(carrier);
+        self.remove_from_indexes(member);
+        self.remove_from_indexes(carrier);
         let slot = self.window.get_mut(member);
         self.rests -= u64::from(std::mem::take(&mut slot.rest));
         let (from, to, first) = (slot.from, slot.to, slot.first);
@@ -182,6 +182,6 @@ impl Matcher {
             depth,
             ..whole
         };
-        self.enlist(rest);
+        self.add_slot(rest);
     }
 }

@@ -69,6 +69,11 @@ pub struct Counts {
 /// Memory: some 200 bytes for each I/O between the oldest unfinished one and the youngest, up to
 /// the limit. Beyond the limit the oldest I/O is given up: it is handed out without completion and
 /// counted as `never completed`.
+///
+/// Between two events these hold: a slot is in `starts` exactly while its state is neither merged
+/// nor over, by the first sector that is not complete; it is in `ends` exactly while it waits for
+/// the driver as a request of its own. A merged slot names its carrier, which is never merged
+/// itself.
 pub struct Matcher {
     window: Window,
     starts: Index<Start>,
@@ -145,23 +150,23 @@ impl Matcher {
         }
         while self.window.len() > self.limit {
             self.give_up_oldest();
-            self.let_go(out);
+            self.hand_out_finished(out);
         }
-        self.let_go(out);
+        self.hand_out_finished(out);
     }
 
     /// Ends the trace: unfinished I/Os are handed out without completion. Returns the final counts.
     pub fn finish(mut self, out: &mut impl FnMut(&Span)) -> Counts {
         while self.window.len() > 0 {
             self.give_up_oldest();
-            self.let_go(out);
+            self.hand_out_finished(out);
         }
         self.counts
     }
 
     /// Hands out the finished I/Os at the front of the window.
     #[inline]
-    fn let_go(&mut self, out: &mut impl FnMut(&Span)) {
+    fn hand_out_finished(&mut self, out: &mut impl FnMut(&Span)) {
         while self.window.len() > 0 {
             let number = self.window.first;
             let slot = self.window.get(number as u32);
@@ -214,10 +219,10 @@ impl Matcher {
         let mut slot = Slot::new(event, state, self.epoch);
         (slot.lane, slot.depth) = self.lanes.enter(event.pid);
         self.counts.ios += 1;
-        self.enlist(slot)
+        self.add_slot(slot)
     }
 
-    fn enlist(&mut self, slot: Slot) -> u32 {
+    fn add_slot(&mut self, slot: Slot) -> u32 {
         let id = self.window.push(slot);
         self.starts.insert(&mut self.window, id);
         if slot.state & WAITING != 0 {
@@ -226,7 +231,7 @@ impl Matcher {
         id
     }
 
-    fn delist(&mut self, id: u32) {
+    fn remove_from_indexes(&mut self, id: u32) {
         self.starts.remove(&mut self.window, id);
         self.ends.remove(&mut self.window, id);
     }
@@ -247,7 +252,7 @@ impl Matcher {
             return;
         }
         let id = self.arrive(event, QUEUED);
-        self.window.get_mut(id).queue = event.time;
+        self.window.get_mut(id).queue_ns = event.time;
     }
 
     /// Whether a request should have had a Q: not for passthrough, nor on a device without any Q.
@@ -270,7 +275,7 @@ impl Matcher {
             None => self.appear(event, REQUESTED, "request without queue"),
         };
         self.fit(id, event);
-        self.window.get_mut(id).getrq = event.time;
+        self.window.get_mut(id).getrq_ns = event.time;
         self.become_request(id, REQUESTED);
     }
 
@@ -295,8 +300,8 @@ impl Matcher {
         };
         self.fit(id, event);
         let slot = self.window.get_mut(id);
-        if slot.insert == NONE {
-            slot.insert = event.time;
+        if slot.insert_ns == NONE {
+            slot.insert_ns = event.time;
         }
         self.become_request(id, INSERTED);
     }
@@ -321,7 +326,7 @@ impl Matcher {
         };
         self.fit(id, event);
         self.ends.remove(&mut self.window, id);
-        self.window.get_mut(id).issue = event.time;
+        self.window.get_mut(id).issue_ns = event.time;
         self.become_request(id, ISSUED);
     }
 
@@ -332,10 +337,10 @@ impl Matcher {
         self.counts.requeues += 1;
         let slot = self.window.get_mut(id);
         // The issue time stays when it is the only one: every I/O needs one for its start.
-        if slot.queue != NONE || slot.getrq != NONE || slot.insert != NONE {
-            slot.issue = NONE;
+        if slot.queue_ns != NONE || slot.getrq_ns != NONE || slot.insert_ns != NONE {
+            slot.issue_ns = NONE;
         }
-        let state = if slot.insert == NONE {
+        let state = if slot.insert_ns == NONE {
             REQUESTED
         } else {
             INSERTED
@@ -361,9 +366,9 @@ impl Matcher {
             return self.complete_part(id, event);
         }
         self.fit(id, event);
-        let issued = self.window.get(id).issue != NONE;
-        let ios = self.end(id, |slot| {
-            slot.complete = event.time;
+        let issued = self.window.get(id).issue_ns != NONE;
+        let ios = self.end_request(id, |slot| {
+            slot.complete_ns = event.time;
             slot.cpu_complete = event.cpu;
             slot.error = event.error;
         });
@@ -380,17 +385,17 @@ impl Matcher {
     }
 
     /// Ends a request with all I/Os that it carries. Returns how many I/Os those were.
-    fn end(&mut self, id: u32, with: impl Fn(&mut Slot)) -> u64 {
-        self.delist(id);
+    fn end_request(&mut self, id: u32, with: impl Fn(&mut Slot)) -> u64 {
+        self.remove_from_indexes(id);
         let number = self.window.number(id);
-        let issue = self.window.get(id).issue;
+        let issue = self.window.get(id).issue_ns;
         let (mut next, mut ios) = (id, 0);
         while next != NIL {
             let slot = self.window.get_mut(next);
             // All take the carrier's issue time. As in `requeue`, an I/O keeps its issue time when
             // it has no other.
-            if issue != NONE || slot.issue != slot.start() {
-                slot.issue = issue;
+            if issue != NONE || slot.issue_ns != slot.first_ns() {
+                slot.issue_ns = issue;
             }
             with(slot);
             if slot.state == MERGED {
@@ -413,7 +418,7 @@ impl Matcher {
             MERGED => slot.carrier,
             _ => id,
         };
-        let ios = self.end(id, |_| ());
+        let ios = self.end_request(id, |_| ());
         *self.counts.unmatched.entry("never completed").or_default() += ios;
     }
 

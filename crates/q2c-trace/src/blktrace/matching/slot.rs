@@ -2,7 +2,8 @@
 //! arrival.
 
 use super::super::event::{self, Event, category};
-use crate::span::{NONE, NONE_32, Span};
+use crate::span::{NONE, NONE_32, Span, first_known};
+use q2c_model::Layer;
 
 /// Name that stands for no slot.
 pub(super) const NIL: u32 = u32::MAX;
@@ -46,14 +47,14 @@ impl Default for Links {
 ///
 /// A request with merged bios is a chain: the carrier's `first` and `last` name the ends, each
 /// member's `next` the following member, and each member's `carrier` the carrier. Only the carrier
-/// is in the indexes. Times are ns, [`NONE`] where no event was seen.
+/// is in the indexes. Times are [`NONE`] where no event was seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    pub(super) queue: u64,
-    pub(super) getrq: u64,
-    pub(super) insert: u64,
-    pub(super) issue: u64,
-    pub(super) complete: u64,
+    pub(super) queue_ns: u64,
+    pub(super) getrq_ns: u64,
+    pub(super) insert_ns: u64,
+    pub(super) issue_ns: u64,
+    pub(super) complete_ns: u64,
     /// Sectors of the request that are not complete: the first, and the first behind the last.
     pub(super) from: u64,
     pub(super) to: u64,
@@ -93,11 +94,11 @@ pub(super) const fn kind(category: u32) -> u32 {
 impl Slot {
     pub(super) fn new(event: &Event, state: State, epoch: u32) -> Slot {
         Slot {
-            queue: NONE,
-            getrq: NONE,
-            insert: NONE,
-            issue: NONE,
-            complete: NONE,
+            queue_ns: NONE,
+            getrq_ns: NONE,
+            insert_ns: NONE,
+            issue_ns: NONE,
+            complete_ns: NONE,
             from: event.sector,
             to: event.end(),
             sector: event.sector,
@@ -135,20 +136,20 @@ impl Slot {
     }
 
     /// Time of the first event; [`NONE`] for a slot that is no I/O.
-    pub(super) fn start(&self) -> u64 {
-        let times = [
-            self.queue,
-            self.getrq,
-            self.insert,
-            self.issue,
-            self.complete,
-        ];
-        times.into_iter().find(|at| *at != NONE).unwrap_or(NONE)
+    pub(super) fn first_ns(&self) -> u64 {
+        first_known([
+            self.queue_ns,
+            self.getrq_ns,
+            self.insert_ns,
+            self.issue_ns,
+            self.complete_ns,
+        ])
     }
 
     pub(super) fn span(&self, id: u64) -> Span {
         Span {
             id,
+            layer: Layer::Block,
             device: Event {
                 device: self.device,
                 ..Event::default()
@@ -158,15 +159,16 @@ impl Slot {
             flags: event::flags(self.category),
             sector: self.sector,
             bytes: self.bytes,
-            queue: self.queue,
-            getrq: self.getrq,
-            insert: self.insert,
-            issue: self.issue,
-            complete: self.complete,
+            begin_ns: self.queue_ns,
+            submit_end_ns: NONE,
+            getrq_ns: self.getrq_ns,
+            insert_ns: self.insert_ns,
+            issue_ns: self.issue_ns,
+            end_ns: self.complete_ns,
             merged_into: self.merged_into,
             cgroup: self.cgroup,
             lane: self.lane,
-            depth: self.depth,
+            depth_at_submit: self.depth,
             pid: self.pid,
             cpu_submit: self.cpu,
             cpu_complete: self.cpu_complete,
@@ -225,7 +227,7 @@ impl Window {
             // The next name would be NIL: a slot that is over takes it.
             self.put(Slot {
                 state: OVER,
-                queue: NONE,
+                queue_ns: NONE,
                 ..slot
             });
         }

@@ -175,9 +175,9 @@ impl Ord for Event {
 
 /// Last line number of each device and CPU.
 #[derive(Default)]
-pub(super) struct Numbers(HashMap<(DevId, u32), u32>);
+pub(super) struct LineNumbers(HashMap<(DevId, u32), u32>);
 
-impl Numbers {
+impl LineNumbers {
     /// Most pairs of device and CPU that are numbered. Lines of further pairs get the number 0, as
     /// from a tracer that does not count.
     const MOST: usize = 1 << 20;

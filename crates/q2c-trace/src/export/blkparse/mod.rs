@@ -9,15 +9,15 @@
 mod line;
 
 use super::run::{Exported, NO_START, start, written};
-use super::{ExportError, ExportOptions, Format, Source};
-use line::{Event, Kind, Numbers};
+use super::{Export, ExportError, ExportFormat};
+use line::{Event, Kind, LineNumbers};
 use q2c_model::{IoRecord, Layer, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io::{self, Write};
 use std::rc::Rc;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "blkparse",
     help: "text as blkparse prints it: Q, G or M, I, D and C lines in the order of time (block layer only)",
     export,
@@ -26,12 +26,9 @@ pub(super) const FORMAT: Format = Format {
 /// Most events that wait; far above the requests in flight of any device.
 const MOST_WAITING: usize = 4 << 20;
 
-fn export(
-    source: &mut Source<'_>,
-    _: &ExportOptions,
-    out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
-    let path = source.path;
+fn export(of: Export<'_>) -> Result<Exported, ExportError> {
+    let out = of.out;
+    let path = of.path;
     let failed = written(path);
     let unfit = |expected, found| ExportError::Unfit {
         path: path.to_owned(),
@@ -39,43 +36,45 @@ fn export(
         expected,
         found,
     };
-    let mut told = Told::default();
-    for records in &mut *source.records {
+    let mut pending = PendingEvents::default();
+    for records in of.records {
         for record in records? {
             if record.layer != Layer::Block {
                 let found = "the user layer's, which has no Q, G, I, D and C";
                 return Err(unfit("records of the block layer", found));
             }
             let Some(start) = start(&record) else {
-                told.exported.leave_out(NO_START);
+                pending.exported.leave_out(NO_START);
                 continue;
             };
-            told.until(start, out).map_err(&failed)?;
-            if told.waiting.len() >= MOST_WAITING {
+            pending.write_before(start, out).map_err(&failed)?;
+            if pending.waiting.len() >= MOST_WAITING {
                 return Err(unfit("at most 4194304 events in flight", "more"));
             }
-            told.take(record);
+            pending.add(record);
         }
     }
-    told.until(Nanos(u64::MAX), out).map_err(&failed)?;
-    Ok(told.exported)
+    pending
+        .write_before(Nanos(u64::MAX), out)
+        .map_err(&failed)?;
+    Ok(pending.exported)
 }
 
 /// Events that wait to be written.
 #[derive(Default)]
-struct Told {
+struct PendingEvents {
     waiting: BinaryHeap<Reverse<Event>>,
     /// Number of events so far; it keeps the events of one instant in order.
     events: u64,
     /// First sector, and first sector behind the last, of requests under way that will complete, by
     /// id.
     extents: HashMap<u64, (u64, u64)>,
-    numbers: Numbers,
+    numbers: LineNumbers,
     exported: Exported,
 }
 
-impl Told {
-    fn take(&mut self, mut record: IoRecord) {
+impl PendingEvents {
+    fn add(&mut self, mut record: IoRecord) {
         let comm: Option<Rc<str>> = record.comm.take().map(Rc::from);
         let merged = record.merged_into.is_some();
         let asks = if merged { Kind::Merge } else { Kind::Request };
@@ -105,13 +104,13 @@ impl Told {
     }
 
     /// Writes the events before `time`; for the largest time, all events.
-    fn until(&mut self, Nanos(time): Nanos, out: &mut dyn Write) -> io::Result<()> {
+    fn write_before(&mut self, Nanos(time): Nanos, out: &mut dyn Write) -> io::Result<()> {
         while let Some(Reverse(next)) = self.waiting.peek() {
             if next.time >= time && time != u64::MAX {
                 break;
             }
             if let Some(Reverse(mut event)) = self.waiting.pop() {
-                self.fit(&mut event);
+                self.cover_merged(&mut event);
                 let number = self.numbers.next(&event);
                 event.write(number, out)?;
             }
@@ -120,7 +119,7 @@ impl Told {
     }
 
     /// Extends the carrier's extent by a merge, and gives I, D and C of a carrier the whole extent.
-    fn fit(&mut self, event: &mut Event) {
+    fn cover_merged(&mut self, event: &mut Event) {
         match event.kind {
             Kind::Merge => {
                 let Some((from, to)) = self.extents.get_mut(&event.carrier) else {

@@ -10,33 +10,30 @@ mod request;
 mod rows;
 
 use super::run::{Exported, NO_START, start, written};
-use super::{ExportError, ExportOptions, Format, Lanes, Source};
+use super::{Export, ExportError, ExportFormat, TimelineLanes};
 use q2c_model::{IoRecord, Layer};
 use request::Request;
 use rows::{Lane, Rows};
 use std::io::{self, Write};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "chrome",
     help: "Chrome trace JSON, which ui.perfetto.dev opens: lanes by CPU or hardware queue (--lanes), a slice per stage",
     export,
 };
 
-fn export(
-    source: &mut Source<'_>,
-    options: &ExportOptions,
-    out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
-    let failed = written(source.path);
+fn export(of: Export<'_>) -> Result<Exported, ExportError> {
+    let out = of.out;
+    let failed = written(of.path);
     let mut timeline = Timeline {
-        lanes: options.lanes,
+        lanes: of.options.lanes,
         rows: Rows::default(),
         first: true,
         exported: Exported::default(),
     };
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")
         .map_err(&failed)?;
-    for records in &mut *source.records {
+    for records in of.records {
         for record in &records? {
             timeline.record(record, out).map_err(&failed)?;
         }
@@ -46,7 +43,7 @@ fn export(
 }
 
 struct Timeline {
-    lanes: Lanes,
+    lanes: TimelineLanes,
     rows: Rows,
     /// Whether no event is written yet.
     first: bool,
@@ -64,8 +61,8 @@ impl Timeline {
             Layer::Block => record.complete_ns,
         };
         let lane = match self.lanes {
-            Lanes::Cpu => Lane::Cpu(record.cpu_submit),
-            Lanes::Hctx => Lane::Hctx(record.device, record.hctx),
+            TimelineLanes::Cpu => Lane::Cpu(record.cpu_submit),
+            TimelineLanes::Hctx => Lane::Hctx(record.device, record.hctx),
         };
         let Some(row) = self.rows.take(lane, start, end.unwrap_or(start)) else {
             self.exported.leave_out("more than 65536 lanes");

@@ -5,8 +5,9 @@ use super::pattern::Pattern;
 use crate::blktrace::{Event, EventSource, Losses, Notes, Seen, Sequences, action};
 use crate::import::error::{BadLine, ImportError};
 use crate::import::options::ImportOptions;
-use crate::import::run::{Place, Source, read_error, refused};
+use crate::import::run::{Position, read_error, refused};
 use crate::import::text::{BOM, Blocks, LONGEST_LINE};
+use std::io::BufRead;
 use std::path::Path;
 
 /// A time that goes back by no more than this (ns) belongs to events of two CPUs that blkparse
@@ -36,17 +37,18 @@ pub(super) struct TextEvents<'a> {
 
 impl<'a> TextEvents<'a> {
     pub(super) fn new(
-        source: &'a mut Source<'_>,
+        path: &'a Path,
+        input: &'a mut dyn BufRead,
         options: &ImportOptions,
         pattern: Pattern,
         default: bool,
     ) -> Self {
         TextEvents {
-            path: source.path,
+            path,
             pattern,
             default,
             skip_bad: options.skip_bad,
-            blocks: Blocks::new(source.input),
+            blocks: Blocks::new(input),
             block: Vec::new(),
             at: 0,
             line: 0,
@@ -126,7 +128,7 @@ impl<'a> TextEvents<'a> {
             self.losses.count(bad.reason, 1);
             return Ok(());
         }
-        Err(refused(self.path, Place::Line(self.line), bad))
+        Err(refused(self.path, Position::Line(self.line), bad))
     }
 }
 

@@ -9,17 +9,16 @@ mod events;
 mod line;
 mod pattern;
 
-use super::Format;
+use super::ImportFormat;
 use super::error::ImportError;
-use super::options::ImportOptions;
-use super::run::{RecordSink, Source};
+use super::run::Import;
 use super::text::BOM;
 use events::TextEvents;
 use line::Line;
 use pattern::Pattern;
 use q2c_model::TraceMeta;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "blkparse",
     help: "text of blkparse, its default format or --blkparse-format; so YCSB/RocksDB ssdtrace (not verified against a real file)",
     sniff,
@@ -48,12 +47,8 @@ fn sniff(head: &[u8]) -> bool {
     }) && events > 0
 }
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    let path = source.path;
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
+    let (path, options) = (from.path, from.options);
     let given = options.blkparse_format.as_deref();
     let pattern = Pattern::of(given.unwrap_or(DEFAULT))
         .and_then(|pattern| pattern.with_all_needed(given.is_some()));
@@ -63,9 +58,9 @@ fn import(
         found,
     })?;
     let (mut lines, mut skipped) = (0, 0);
-    let events = TextEvents::new(source, options, pattern, given.is_none());
+    let events = TextEvents::new(path, from.input, options, pattern, given.is_none());
     let events = events.counted(&mut lines, &mut skipped);
-    let meta = super::blktrace::take(events, path, 1, sink)?;
+    let meta = super::blktrace::take(events, path, 1, from.sink)?;
     let mut meta = meta.ok_or_else(|| ImportError::Empty {
         path: path.to_owned(),
         lines,

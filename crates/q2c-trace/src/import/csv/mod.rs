@@ -8,17 +8,17 @@ mod field;
 mod plan;
 mod row;
 
-use super::Format;
+use super::ImportFormat;
 use super::error::ImportError;
 use super::lines::Lines;
 use super::options::ImportOptions;
-use super::run::{Intake, Place, RecordSink, Source, read_error};
+use super::run::{Import, Intake, Position, read_error};
 use cells::Cells;
 use plan::Plan;
 use q2c_model::TraceMeta;
 use row::Rows;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "csv",
     help: "comma-separated text with a header row; needs a column map (field=header) and the times' unit",
     sniff,
@@ -39,15 +39,11 @@ fn sniff(head: &[u8]) -> bool {
     printable && cells.clone().count() > 1 && cells.all(names)
 }
 
-fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
-) -> Result<TraceMeta, ImportError> {
-    let path = source.path;
+fn import(from: &mut Import<'_>) -> Result<TraceMeta, ImportError> {
+    let (path, options) = (from.path, from.options);
     let mut cells = Cells::new(options.delimiter.unwrap_or(b','), path)?;
-    let mut intake = Intake::new(path, options.skip_bad, sink);
-    let mut lines = Lines::new(source.input);
+    let mut intake = Intake::new(path, options.skip_bad, from.sink);
+    let mut lines = Lines::new(from.input);
     let Some(plan) = header(&mut lines, &mut cells, options, path)? else {
         return intake.finish(FORMAT.name, "", lines.number);
     };
@@ -69,7 +65,7 @@ fn import(
                 }
                 intake.take(record)?;
             }
-            Err(bad) => intake.bad(Place::Line(lines.number), bad)?,
+            Err(bad) => intake.bad(Position::Line(lines.number), bad)?,
         }
     }
     let mut meta = intake.finish(FORMAT.name, CLOCK, lines.number)?;

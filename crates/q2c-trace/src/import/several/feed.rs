@@ -18,13 +18,13 @@ const WAITING: usize = 2;
 /// Messages from a reading thread.
 enum Sent {
     /// The first message.
-    Begin(Origin, Numbers),
+    Begin(Origin, DeviceNumbers),
     Records(Vec<IoRecord>),
 }
 
 /// Origin of the device numbers in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Numbers {
+pub(super) enum DeviceNumbers {
     /// By the recorded system: equal numbers in two recordings are one device.
     System,
     /// By the importer, in order of appearance: equal numbers in two recordings are different
@@ -45,7 +45,7 @@ pub(super) struct Feed<'scope> {
     pub(super) zero_ns: u64,
     /// Time that is added to all times of the recording, ns.
     pub(super) shift: u64,
-    pub(super) numbers: Numbers,
+    pub(super) numbers: DeviceNumbers,
     ended: Option<TraceMeta>,
 }
 
@@ -63,7 +63,7 @@ impl<'scope> Feed<'scope> {
         let thread = scope.spawn(move || {
             let mut sending = Sending {
                 sender,
-                numbers: Numbers::System,
+                numbers: DeviceNumbers::System,
             };
             read(path, format, options, &mut sending)
         });
@@ -76,7 +76,7 @@ impl<'scope> Feed<'scope> {
             last: 0,
             zero_ns: 0,
             shift: 0,
-            numbers: Numbers::System,
+            numbers: DeviceNumbers::System,
             ended: None,
         }
     }
@@ -141,7 +141,7 @@ impl<'scope> Feed<'scope> {
 /// The reading thread's side of a recording.
 struct Sending {
     sender: SyncSender<Sent>,
-    numbers: Numbers,
+    numbers: DeviceNumbers,
 }
 
 impl Sending {
@@ -181,7 +181,7 @@ fn read(
                 .format()
                 .is_some_and(|name| OWN_NUMBERS.contains(&name))
             {
-                sending.numbers = Numbers::Own;
+                sending.numbers = DeviceNumbers::Own;
             }
             input.import(path, options, sending)
         }

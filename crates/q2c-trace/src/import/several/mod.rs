@@ -6,16 +6,16 @@
 //! are kept apart, and so are devices that a source only numbers itself. Memory: what one import
 //! needs (some 20 MB), for each recording.
 
-mod apart;
 mod feed;
+mod renumbering;
 
 use super::error::ImportError;
 use super::options::ImportOptions;
 use super::run::{Origin, RecordSink};
 use crate::span::{NONE, Span};
-use apart::Apart;
 use feed::Feed;
 use q2c_model::{IoRecord, Nanos, TraceMeta};
+use renumbering::Renumbering;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub fn several(
         let mut feeds: Vec<Feed<'_>> = paths.iter().map(start).collect();
         let base = base(&mut feeds)?;
         let mut merged = Merged {
-            apart: Apart::new(paths.len() as u64),
+            renumbering: Renumbering::new(paths.len() as u64),
             batch: Vec::with_capacity(BATCH),
             sink,
         };
@@ -64,7 +64,7 @@ pub fn several(
             feed.finish().map(|meta| (path, meta))
         });
         let metas = ends.collect::<Result<Vec<_>, _>>()?;
-        Ok(describe(&metas, &base, &merged.apart))
+        Ok(describe(&metas, &base, &merged.renumbering))
     })
 }
 
@@ -102,7 +102,7 @@ fn base(feeds: &mut [Feed<'_>]) -> Result<Origin, ImportError> {
 }
 
 struct Merged<'a> {
-    apart: Apart,
+    renumbering: Renumbering,
     batch: Vec<IoRecord>,
     sink: &'a mut dyn RecordSink,
 }
@@ -125,7 +125,7 @@ impl Merged<'_> {
                 }
                 let Some(mut record) = feed.next() else { break };
                 shift(&mut record, Nanos(feed.shift));
-                self.apart.place(&mut record, at, feed)?;
+                self.renumbering.renumber(&mut record, at, feed)?;
                 self.batch.push(record);
                 if self.batch.len() == BATCH {
                     self.flush()?;
@@ -144,7 +144,7 @@ impl Merged<'_> {
 
 /// The start of a record; `None` for a record without any time, which then follows the one before.
 fn start(record: &IoRecord) -> Option<u64> {
-    Some(Span::of(record).start()).filter(|start| *start != NONE)
+    Some(Span::of(record).first_ns()).filter(|start| *start != NONE)
 }
 
 fn shift(record: &mut IoRecord, by: Nanos) {
@@ -163,7 +163,7 @@ fn shift(record: &mut IoRecord, by: Nanos) {
     }
 }
 
-fn describe(metas: &[(&Path, TraceMeta)], base: &Origin, apart: &Apart) -> TraceMeta {
+fn describe(metas: &[(&Path, TraceMeta)], base: &Origin, renumbering: &Renumbering) -> TraceMeta {
     let mut all = TraceMeta {
         start_unix_ns: base.unix.then_some(base.zero_ns),
         ..TraceMeta::default()
@@ -186,7 +186,7 @@ fn describe(metas: &[(&Path, TraceMeta)], base: &Origin, apart: &Apart) -> Trace
     all.clock = joined(&clocks);
     let zero = base.zero_ns.to_string();
     all.facts.insert("source_time_of_zero_ns".to_owned(), zero);
-    all.facts.extend(devices(apart, metas));
+    all.facts.extend(devices(renumbering, metas));
     all
 }
 
@@ -196,7 +196,7 @@ fn joined(names: &BTreeSet<&str>) -> String {
 }
 
 /// Facts that name the devices with new numbers.
-fn devices(apart: &Apart, metas: &[(&Path, TraceMeta)]) -> BTreeMap<String, String> {
+fn devices(renumbering: &Renumbering, metas: &[(&Path, TraceMeta)]) -> BTreeMap<String, String> {
     let name = |(at, was): &(usize, q2c_model::DevId)| {
         let (path, meta) = &metas[*at];
         let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -208,7 +208,7 @@ fn devices(apart: &Apart, metas: &[(&Path, TraceMeta)]) -> BTreeMap<String, Stri
         let host = host.map_or(String::new(), |host| format!(", {host}"));
         format!("{was} of {file}{host}")
     };
-    let all = apart.devices();
+    let all = renumbering.devices();
     all.map(|(now, was)| (format!("device.{now}"), name(was)))
         .collect()
 }

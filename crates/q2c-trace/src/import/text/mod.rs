@@ -16,7 +16,7 @@ pub(super) use cells::{
 use super::arrange::{Arranged, Spec};
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
-use super::run::{RecordSink, Source, read_error};
+use super::run::{Import, RecordSink, read_error};
 use parsed::Parsed;
 use q2c_model::TraceMeta;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -32,23 +32,21 @@ const MOST_WORKERS: usize = 8;
 
 /// Imports lines of which each can be parsed without the others.
 pub(super) fn import(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
+    from: &mut Import<'_>,
     spec: &Spec,
     parse: impl Fn(&[u8]) -> Parse + Sync,
 ) -> Result<TraceMeta, ImportError> {
-    let path = source.path;
-    let mut out = Output::new(path, options, sink, spec);
-    let mut blocks = Blocks::new(source.input);
+    let (path, skip_bad) = (from.path, from.options.skip_bad);
+    let mut out = Output::new(path, from.options, from.sink, spec);
+    let mut blocks = Blocks::new(from.input);
     // A source that fits into one block needs no threads.
     let first = blocks.next(Vec::new()).map_err(read_error(path))?;
     if let Some(block) = first {
-        let parsed = Parsed::of(block, true, options.skip_bad, &mut |line| parse(line));
+        let parsed = Parsed::of(block, true, skip_bad, &mut |line| parse(line));
         let spare = out.take(parsed)?;
         let second = blocks.next(spare).map_err(read_error(path))?;
         if let Some(second) = second {
-            in_parallel(second, &mut blocks, &mut out, options.skip_bad, &parse)?;
+            in_parallel(second, &mut blocks, &mut out, skip_bad, &parse)?;
         }
     }
     out.finish()
@@ -56,18 +54,16 @@ pub(super) fn import(
 
 /// Imports lines whose meaning depends on the lines before them.
 pub(super) fn import_in_order(
-    source: &mut Source<'_>,
-    options: &ImportOptions,
-    sink: &mut dyn RecordSink,
+    from: &mut Import<'_>,
     spec: &Spec,
     mut parse: impl FnMut(&[u8]) -> Parse,
 ) -> Result<TraceMeta, ImportError> {
-    let path = source.path;
-    let mut out = Output::new(path, options, sink, spec);
-    let mut blocks = Blocks::new(source.input);
+    let (path, skip_bad) = (from.path, from.options.skip_bad);
+    let mut out = Output::new(path, from.options, from.sink, spec);
+    let mut blocks = Blocks::new(from.input);
     let (mut spare, mut first) = (Vec::new(), true);
     while let Some(block) = blocks.next(spare).map_err(read_error(path))? {
-        spare = out.take(Parsed::of(block, first, options.skip_bad, &mut parse))?;
+        spare = out.take(Parsed::of(block, first, skip_bad, &mut parse))?;
         first = false;
     }
     out.finish()
@@ -191,7 +187,7 @@ impl<'a> Output<'a> {
     fn take(&mut self, parsed: Parsed) -> Result<Vec<u8>, ImportError> {
         self.arranged.skipped(parsed.skipped);
         for mut row in parsed.rows {
-            row.place += self.lines;
+            row.position += self.lines;
             self.arranged.push(row)?;
         }
         if let Some((line, bad)) = parsed.stopped {

@@ -47,7 +47,7 @@ impl Parsed {
             match one(line, parse) {
                 Ok(None) => {}
                 Ok(Some(mut row)) => {
-                    row.place = parsed.lines;
+                    row.position = parsed.lines;
                     parsed.rows.push(row);
                 }
                 Err(bad) if skip_bad => *parsed.skipped.entry(bad.reason).or_default() += 1,

@@ -2,11 +2,10 @@
 
 use super::encode::{E, LITTLE_7, e, file};
 use super::{read_files, times};
-use q2c_model::IoRecord;
+use crate::support::import;
 use q2c_trace::blktrace::FileSet;
-use q2c_trace::import::{ImportOptions, Source, by_name};
+use q2c_trace::import::ImportOptions;
 use std::fs;
-use std::path::Path;
 
 fn two() -> Vec<E> {
     vec![
@@ -96,7 +95,7 @@ fn gaps_and_duplicates_are_counted_by_device_and_cpu() {
     assert_eq!((read.losses.lost, read.losses.gaps), (5, 2));
     assert_eq!(read.losses.reasons["duplicate record"], 1);
     assert_eq!(spans.len(), 3);
-    assert!(spans.iter().all(|span| span.complete != u64::MAX));
+    assert!(spans.iter().all(|span| span.end_ns != u64::MAX));
 }
 
 #[test]
@@ -147,17 +146,12 @@ fn a_name_that_is_no_text_is_kept_readable() {
         (&[0xff; 16], &unknown),
         (b"", ""),
     ];
-    let format = by_name("blktrace").expect("a format of the list");
     for (bytes, wanted) in names {
         let mut events = two();
         events.insert(0, E::note(0, 0, 100, bytes));
         let bytes = file(LITTLE_7, &events);
-        let mut records: Vec<IoRecord> = Vec::new();
-        let mut source = Source {
-            path: Path::new("t.blktrace.0"),
-            input: &mut &bytes[..],
-        };
-        (format.import)(&mut source, &ImportOptions::default(), &mut records).unwrap();
+        let options = ImportOptions::default();
+        let (records, _) = import("blktrace", "t.blktrace.0", &bytes[..], &options).unwrap();
         assert_eq!(records.len(), 2);
         assert_eq!(records[0].comm.as_deref(), Some(wanted));
     }

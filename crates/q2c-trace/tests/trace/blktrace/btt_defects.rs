@@ -3,6 +3,7 @@
 //! events lost, 1 ns for no time.
 
 use super::encode::{E, WRITE, e, file};
+use super::expect::expect;
 use super::{lives, read_files, times, unmatched};
 
 /// I/Os of constant D2C over few blocks, many at a time: none is lost, and all have their D2C.
@@ -32,36 +33,22 @@ fn overlapping_ios_over_hot_blocks_keep_their_d2c() {
     assert!(
         spans
             .iter()
-            .all(|span| span.complete - span.issue == D2C * 1000)
+            .all(|span| span.end_ns - span.issue_ns == D2C * 1000)
     );
     assert!(unmatched(&read).is_empty());
 }
 
 #[test]
 fn a_request_without_insert_has_all_other_times() {
-    let (spans, _) = lives(&[
-        e(1, "Q", 8, 8),
-        e(2, "G", 8, 8),
-        e(5, "D", 8, 8),
-        e(9, "C", 8, 8),
-    ]);
-    assert_eq!(times(&spans[0]), [1, 2, -1, 5, 9]);
+    expect(&["8+8 1Q 2G 5D 9C"], &[[1, 2, -1, 5, 9]], &[]);
 }
 
 #[test]
 fn virtio_and_dm_majors_are_devices_like_others() {
     for major in [9, 252, 253, 254] {
-        let all = [
-            e(1, "Q", 8, 8),
-            e(2, "G", 8, 8),
-            e(5, "D", 8, 8),
-            e(9, "C", 8, 8),
-        ];
-        let (spans, _) = lives(&all.map(|event| event.dev(major, 16)));
-        assert_eq!(
-            (spans[0].device.major, times(&spans[0])),
-            (major, [1, 2, -1, 5, 9])
-        );
+        let life = format!("{major}:16/8+8 1Q 2G 5D 9C");
+        let (spans, _) = expect(&[&life], &[[1, 2, -1, 5, 9]], &[]);
+        assert_eq!(spans[0].device.major, major);
     }
 }
 
@@ -78,11 +65,6 @@ fn cgroup_tagged_events_are_not_lost_and_cpus_have_32_bits() {
 
 #[test]
 fn no_time_is_zero_and_not_one_nanosecond() {
-    let (spans, _) = lives(&[
-        e(1, "Q", 8, 8),
-        e(1, "G", 8, 8),
-        e(1, "D", 8, 8),
-        e(1, "C", 8, 8),
-    ]);
-    assert_eq!(spans[0].complete - spans[0].queue, 0);
+    let (spans, _) = expect(&["8+8 1Q 1G 1D 1C"], &[[1, 1, -1, 1, 1]], &[]);
+    assert_eq!(spans[0].end_ns - spans[0].begin_ns, 0);
 }

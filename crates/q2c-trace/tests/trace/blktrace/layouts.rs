@@ -98,7 +98,7 @@ fn files_of_cpus_are_merged_by_time() {
         [[1, 2, -1, 5, 5], [6, 7, -1, 10, 20]]
     );
     assert_eq!(
-        spans[0].complete - spans[0].issue,
+        spans[0].end_ns - spans[0].issue_ns,
         0,
         "nothing is clamped to 1 ns"
     );

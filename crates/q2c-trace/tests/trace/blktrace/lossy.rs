@@ -1,16 +1,8 @@
 //! Records lost in the middle: the times that are left are right, and the loss is counted.
 
-use super::encode::{E, e, split};
+use super::encode::{E, e};
+use super::expect::{events, expect};
 use super::{lives, times, unmatched};
-
-fn life() -> Vec<E> {
-    let letters = ["Q", "G", "I", "D", "C"];
-    letters
-        .iter()
-        .zip(1..)
-        .map(|(letter, us)| e(us, letter, 8, 8))
-        .collect()
-}
 
 /// Index of the lost event, the times that the I/O then has, and the reasons counted as unmatched.
 type Wanted = (usize, [i64; 5], &'static [(&'static str, u64)]);
@@ -26,8 +18,7 @@ fn any_one_record_of_a_life_may_be_lost() {
     ];
     for (lost, times_wanted, reasons) in wanted {
         // An I/O before it shows that the trace records Q for this device.
-        let mut events: Vec<E> = vec![e(0, "Q", 800, 8), e(0, "C", 800, 8)];
-        events.extend(life());
+        let mut events: Vec<E> = events(&["800+8 0Q 0C", "8+8 1Q 2G 3I 4D 5C"]);
         for (at, event) in events.iter_mut().enumerate() {
             event.sequence = Some(at as u32 + 1);
         }
@@ -41,21 +32,14 @@ fn any_one_record_of_a_life_may_be_lost() {
 
 #[test]
 fn nothing_known_of_a_completion() {
-    let (spans, read) = lives(&[
-        e(1, "Q", 8, 8),
-        e(2, "C", 800, 8),
-        e(3, "C", 8, 8),
-        e(4, "R", 8, 8),
-    ]);
-    assert_eq!(
-        spans.iter().map(times).collect::<Vec<_>>(),
-        [[1, -1, -1, -1, 3]]
+    expect(
+        &["8+8 1Q 3C 4R", "800+8 2C"],
+        &[[1, -1, -1, -1, 3]],
+        &[
+            ("completion without queue", 1),
+            ("requeue without issue", 1),
+        ],
     );
-    let wanted = [
-        ("completion without queue", 1),
-        ("requeue without issue", 1),
-    ];
-    assert_eq!(unmatched(&read), wanted);
 }
 
 /// When the completion of one read is lost, later reads of the same block keep their own times.
@@ -82,62 +66,32 @@ fn a_lost_completion_does_not_shift_later_ones() {
 
 #[test]
 fn lost_merges_and_splits_are_seen_by_the_lengths() {
-    let (spans, read) = lives(&[
-        e(1, "Q", 0, 8),
-        e(2, "G", 0, 8),
-        e(3, "Q", 8, 8),
-        e(9, "D", 0, 16),
-        e(20, "C", 0, 16),
-    ]);
-    assert_eq!(
-        spans.iter().map(times).collect::<Vec<_>>(),
-        [[1, 2, -1, 9, 20], [3, -1, -1, 9, 20]]
+    let (spans, _) = expect(
+        &["0+8 1Q 2G", "8+8 3Q", "0+16 9D 20C"],
+        &[[1, 2, -1, 9, 20], [3, -1, -1, 9, 20]],
+        &[("merge lost", 1)],
     );
-    assert_eq!(
-        (spans[1].merged_into, unmatched(&read)),
-        (0, vec![("merge lost", 1)])
+    assert_eq!(spans[1].merged_into, 0);
+    expect(
+        &["0+16 1Q", "0+8 2G 3D 4C", "8+8 5G 6D 7C"],
+        &[[1, 2, -1, 3, 4], [1, 5, -1, 6, 7]],
+        &[("split lost", 1)],
     );
-    let (spans, read) = lives(&[
-        e(1, "Q", 0, 16),
-        e(2, "G", 0, 8),
-        e(3, "D", 0, 8),
-        e(4, "C", 0, 8),
-        e(5, "G", 8, 8),
-        e(6, "D", 8, 8),
-        e(7, "C", 8, 8),
-    ]);
-    assert_eq!(
-        spans.iter().map(times).collect::<Vec<_>>(),
-        [[1, 2, -1, 3, 4], [1, 5, -1, 6, 7]]
+    expect(
+        &["0+8 1X>8 3Q 4M", "8+8 2M"],
+        &[[3, -1, -1, -1, -1]],
+        &[
+            ("merge without queue", 1),
+            ("merge without request", 1),
+            ("never completed", 1),
+            ("split without queue", 1),
+        ],
     );
-    assert_eq!(unmatched(&read), [("split lost", 1)]);
-    let (_, read) = lives(&[
-        split(1, 0, 8, 8),
-        e(2, "M", 8, 8),
-        e(3, "Q", 0, 8),
-        e(4, "M", 0, 8),
-    ]);
-    let wanted = [
-        ("merge without queue", 1),
-        ("merge without request", 1),
-        ("never completed", 1),
-        ("split without queue", 1),
-    ];
-    assert_eq!(unmatched(&read), wanted);
 }
 
 /// A request that is issued again without a requeue stays one request.
 #[test]
 fn an_issue_twice_is_one_request() {
-    let (spans, read) = lives(&[
-        e(1, "Q", 8, 8),
-        e(2, "D", 8, 8),
-        e(5, "D", 8, 8),
-        e(9, "C", 8, 8),
-    ]);
-    assert_eq!(
-        spans.iter().map(times).collect::<Vec<_>>(),
-        [[1, -1, -1, 5, 9]]
-    );
-    assert_eq!(unmatched(&read), [("issue repeated", 1)]);
+    let repeated = [("issue repeated", 1)];
+    expect(&["8+8 1Q 2D 5D 9C"], &[[1, -1, -1, 5, 9]], &repeated);
 }

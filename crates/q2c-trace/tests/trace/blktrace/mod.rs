@@ -4,6 +4,7 @@
 mod bad;
 mod btt_defects;
 pub mod encode;
+pub mod expect;
 mod layouts;
 mod lives;
 mod lossy;
@@ -12,11 +13,14 @@ mod truth;
 
 use encode::{E, LITTLE_7, file};
 use q2c_trace::Span;
-use q2c_trace::blktrace::{BlktraceError, EventFile, Matcher, Merge, Spans, spans};
+use q2c_trace::blktrace::{BlktraceError, EventFile, MatchSummary, Matcher, Merge, match_events};
 use std::path::Path;
 
 /// Reads files that are given as bytes.
-pub fn read_files(files: &[Vec<u8>], skip_bad: bool) -> Result<(Vec<Span>, Spans), BlktraceError> {
+pub fn read_files(
+    files: &[Vec<u8>],
+    skip_bad: bool,
+) -> Result<(Vec<Span>, MatchSummary), BlktraceError> {
     read_limited(files, skip_bad, Matcher::LIMIT)
 }
 
@@ -24,12 +28,12 @@ pub fn read_limited(
     files: &[Vec<u8>],
     skip_bad: bool,
     limit: usize,
-) -> Result<(Vec<Span>, Spans), BlktraceError> {
+) -> Result<(Vec<Span>, MatchSummary), BlktraceError> {
     let open =
         |(cpu, bytes)| EventFile::new(Path::new(&format!("t.blktrace.{cpu}")), bytes, 0, skip_bad);
     let merge = Merge::new(files.iter().map(Vec::as_slice).enumerate().map(open))?;
     let mut all = Vec::new();
-    let read = spans(merge, limit, |some, _| {
+    let read = match_events(merge, limit, |some, _| {
         all.extend_from_slice(some);
         Ok::<(), BlktraceError>(())
     })?;
@@ -37,7 +41,7 @@ pub fn read_limited(
 }
 
 /// The I/Os of events of one CPU in the order given, in version 7, little-endian.
-pub fn lives(events: &[E]) -> (Vec<Span>, Spans) {
+pub fn lives(events: &[E]) -> (Vec<Span>, MatchSummary) {
     read_files(&[file(LITTLE_7, events)], false).unwrap()
 }
 
@@ -51,17 +55,17 @@ pub fn times(span: &Span) -> [i64; 5] {
         }
     };
     [
-        span.queue,
-        span.getrq,
-        span.insert,
-        span.issue,
-        span.complete,
+        span.begin_ns,
+        span.getrq_ns,
+        span.insert_ns,
+        span.issue_ns,
+        span.end_ns,
     ]
     .map(us)
 }
 
 /// The reasons counted as unmatched, with their counts.
-pub fn unmatched(read: &Spans) -> Vec<(&'static str, u64)> {
+pub fn unmatched(read: &MatchSummary) -> Vec<(&'static str, u64)> {
     read.counts
         .unmatched
         .iter()

@@ -87,7 +87,7 @@ proptest! {
         got.sort_unstable();
         prop_assert_eq!(got, wanted);
         prop_assert!(read.counts.unmatched.is_empty());
-        prop_assert!(spans.is_sorted_by_key(|s| s.queue));
+        prop_assert!(spans.is_sorted_by_key(|s| s.begin_ns));
     }
 
     /// Any events in any order cause no panic, and every I/O is handed out once.
@@ -109,7 +109,7 @@ proptest! {
         ids.sort_unstable();
         ids.dedup();
         prop_assert_eq!(ids.len(), spans.len());
-        let done = spans.iter().filter(|s| s.complete != u64::MAX).count() as u64;
+        let done = spans.iter().filter(|s| s.end_ns != u64::MAX).count() as u64;
         prop_assert_eq!(done, read.counts.completed);
     }
 }

@@ -1,29 +1,19 @@
 //! blkparse's text, read back by the importer and compared with blkparse itself.
 
 use super::{block, export, three, window};
-use crate::blktrace::encode::{DISCARD, E, FLUSH, LITTLE_7, WRITE, e, file, split};
+use crate::blktrace::encode::{DISCARD, E, LITTLE_7, WRITE, e, file, split};
+use crate::blktrace::expect::events;
+use crate::support;
 use q2c_model::{IoRecord, Layer, Op, TraceMeta};
-use q2c_trace::import::{ImportOptions, Source, by_name};
-use std::path::Path;
+use q2c_trace::import::ImportOptions;
 use std::process::Command;
 
 fn import(format: &str, input: &[u8]) -> (Vec<IoRecord>, TraceMeta) {
     import_with(format, input, &ImportOptions::default())
 }
 
-fn import_with(
-    format: &str,
-    mut input: &[u8],
-    options: &ImportOptions,
-) -> (Vec<IoRecord>, TraceMeta) {
-    let mut records = Vec::new();
-    let mut source = Source {
-        path: Path::new("some"),
-        input: &mut input,
-    };
-    let import = by_name(format).unwrap().import;
-    let meta = import(&mut source, options, &mut records).unwrap();
-    (records, meta)
+fn import_with(format: &str, input: &[u8], options: &ImportOptions) -> (Vec<IoRecord>, TraceMeta) {
+    support::import(format, "some", input, options).unwrap()
 }
 
 fn text(records: &[IoRecord]) -> String {
@@ -91,34 +81,15 @@ fn the_user_layer_has_no_such_events() {
 
 /// Binary records of merges at both ends, a flush, a requeue, and two I/Os at the same sectors.
 fn recorded_events() -> Vec<E> {
-    let w = |us, letter: &str, sector, sectors| e(us, letter, sector, sectors).cat(WRITE);
-    let f = |us, letter: &str| e(us, letter, 0, 0).cat(WRITE | FLUSH);
-    vec![
-        e(0, "Q", 800, 8),
-        w(1, "Q", 100, 8),
-        w(2, "G", 100, 8),
-        w(3, "Q", 108, 16),
-        w(4, "M", 108, 16),
-        w(5, "Q", 92, 8),
-        w(6, "F", 92, 8),
-        w(7, "I", 92, 32),
-        e(8, "G", 800, 8),
-        e(9, "D", 800, 8),
-        w(10, "D", 92, 32),
-        w(11, "R", 92, 32),
-        f(12, "Q"),
-        f(13, "G"),
-        w(14, "D", 92, 32),
-        f(15, "I"),
-        f(16, "D"),
-        e(17, "Q", 800, 8),
-        e(18, "G", 800, 8),
-        w(40, "C", 92, 32).cpu(0),
-        f(50, "C"),
-        e(60, "C", 800, 8),
-        e(61, "D", 800, 8),
-        e(90, "C", 800, 8),
-    ]
+    events(&[
+        "800+8 0Q 8G 9D 60C",
+        "100+8 write 1Q 2G",
+        "108+16 write 3Q 4M",
+        "92+8 write 5Q 6F",
+        "92+32 write 7I 10D 11R 14D 40C",
+        "0+0 write,flush 12Q 13G 15I 16D 50C",
+        "800+8 17Q 18G 61D 90C",
+    ])
 }
 
 fn recorded() -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use super::{block, export, three, window};
 use q2c_model::{IoRecord, Layer, Nanos, Op, TraceMeta};
-use q2c_trace::export::{ExportOptions, Lanes};
+use q2c_trace::export::{ExportOptions, TimelineLanes};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ fn lanes_are_hardware_queues_of_a_device() {
     records[1].hctx = Some(2);
     records[1].device.minor = 4;
     let options = ExportOptions {
-        lanes: Lanes::Hctx,
+        lanes: TimelineLanes::Hctx,
         ..window(0, 60_000)
     };
     let events = events(&records, &options);

@@ -1,9 +1,9 @@
 //! Export to CSV.
 
 use super::{block, export, three, window};
+use crate::support::import;
 use q2c_model::{IoRecord, Nanos, Op, TraceMeta};
-use q2c_trace::import::{ColumnMap, ImportOptions, Source, TimeUnit, by_name};
-use std::path::Path;
+use q2c_trace::import::{ColumnMap, ImportOptions, TimeUnit};
 
 const HEADER: &str = "id,layer,device,op,flags,sector,bytes,lane,depth_at_submit,queue_ns,getrq_ns,insert_ns,issue_ns,\
 complete_ns,submit_ns,submit_end_ns,reap_ns,sleep_asked_ns,slept_ns,missed,pid,comm,cpu_submit,cpu_complete,hctx,tag,\
@@ -42,13 +42,7 @@ fn back(text: &str, columns: &str) -> Vec<IoRecord> {
         columns: ColumnMap::parse_list(&maps.join(",")).unwrap(),
         ..ImportOptions::default()
     };
-    let (mut records, mut input) = (Vec::new(), text.as_bytes());
-    let mut source = Source {
-        path: Path::new("some"),
-        input: &mut input,
-    };
-    (by_name("csv").unwrap().import)(&mut source, &options, &mut records).unwrap();
-    records
+    import("csv", "some", text.as_bytes(), &options).unwrap().0
 }
 
 const BLOCK: &str = "device,op,flags,sector,bytes,lane,depth_at_submit,queue_ns,getrq_ns,insert_ns,issue_ns,complete_ns,pid,\

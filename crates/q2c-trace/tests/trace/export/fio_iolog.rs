@@ -1,10 +1,17 @@
 //! fio's log, read back by the importer and by fio itself.
 
 use super::{block, export, three, window};
+use crate::support::import;
 use q2c_model::{IoRecord, Layer, Op, TraceMeta};
-use q2c_trace::import::{ImportOptions, Source, by_name};
-use std::path::Path;
+use q2c_trace::export::{ExportOptions, Exported};
+use q2c_trace::import::ImportOptions;
 use std::process::Command;
+
+/// fio's log of all records of a trace that says nothing else.
+fn log(records: &[IoRecord]) -> (String, Exported) {
+    let (meta, options) = (TraceMeta::default(), ExportOptions::default());
+    export("fio-iolog", &meta, records, &options).unwrap()
+}
 
 #[test]
 fn lines_by_hand() {
@@ -12,13 +19,7 @@ fn lines_by_hand() {
     records.push(block(3, Op::Other, 8, 512, [80_000, -1, -1, -1, -1]));
     records.push(block(4, Op::Discard, 16, 1 << 20, [80_999, -1, -1, -1, -1]));
     records.push(block(5, Op::Write, 16, 0, [81_000, -1, -1, -1, -1]));
-    let (text, exported) = export(
-        "fio-iolog",
-        &TraceMeta::default(),
-        &records,
-        &Default::default(),
-    )
-    .unwrap();
+    let (text, exported) = log(&records);
     let wanted = "\
 fio version 3 iolog
 0 device-259-3 add
@@ -73,21 +74,9 @@ fn many() -> Vec<IoRecord> {
 #[test]
 fn the_importer_reads_it_back() {
     let records = many();
-    let (text, _) = export(
-        "fio-iolog",
-        &TraceMeta::default(),
-        &records,
-        &Default::default(),
-    )
-    .unwrap();
-    let (mut back, mut input) = (Vec::new(), text.as_bytes());
-    let mut source = Source {
-        path: Path::new("some"),
-        input: &mut input,
-    };
-    let meta =
-        (by_name("fio-iolog").unwrap().import)(&mut source, &ImportOptions::default(), &mut back)
-            .unwrap();
+    let (text, _) = log(&records);
+    let options = ImportOptions::default();
+    let (mut back, meta) = import("fio-iolog", "some", text.as_bytes(), &options).unwrap();
     assert_eq!(meta.facts["device.1:1"], "device-259-1");
     // fio's log does not hold the layer and the device's number.
     for (back, record) in back.iter_mut().zip(&records) {
@@ -109,13 +98,7 @@ fn fio_replays_it() {
     for record in records.iter_mut().filter(|r| r.op == Op::Discard) {
         (record.op, record.bytes.0) = (Op::Flush, 0);
     }
-    let (text, _) = export(
-        "fio-iolog",
-        &TraceMeta::default(),
-        &records,
-        &Default::default(),
-    )
-    .unwrap();
+    let (text, _) = log(&records);
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("log"), text).unwrap();
     let options = [

@@ -1,10 +1,10 @@
 //! The text of blkparse: the I/Os of a file written by hand, given formats, and bad lines.
 
 use super::{import, options};
+use crate::support;
 use q2c_model::{DevId, IoRecord, Nanos, Op, OpFlags};
-use q2c_trace::import::{FORMATS, ImportOptions, Source, by_name, sniff};
+use q2c_trace::import::{FORMATS, ImportOptions, sniff};
 use std::io::{BufReader, Read};
-use std::path::Path;
 
 const TEXT: &[u8] = include_bytes!("../data/public/blkparse.txt");
 
@@ -204,12 +204,7 @@ fn nothing_is_an_error() {
 #[test]
 fn an_endless_line_is_refused_after_a_block() {
     let mut input = BufReader::new(std::io::repeat(b'1').take(10_000_000_000));
-    let mut source = Source {
-        path: Path::new("endless"),
-        input: &mut input,
-    };
-    let import = by_name("blkparse").unwrap().import;
-    let told = import(&mut source, &options(), &mut Vec::new()).unwrap_err();
+    let told = support::import("blkparse", "endless", &mut input, &options()).unwrap_err();
     let told = told.to_string();
     assert!(
         told.contains("expected at most 65536 bytes and a line break"),

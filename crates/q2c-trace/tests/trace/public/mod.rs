@@ -7,9 +7,9 @@ mod packed;
 mod samples;
 mod wrong;
 
+use crate::support;
 use q2c_model::{Bytes, IoRecord, TraceMeta};
-use q2c_trace::import::{ImportOptions, Source, TimeUnit, by_name};
-use std::path::Path;
+use q2c_trace::import::{ImportOptions, TimeUnit};
 
 /// Options for formats that tell everything themselves.
 fn options() -> ImportOptions {
@@ -38,15 +38,8 @@ fn in_sectors() -> ImportOptions {
 
 fn import(
     format: &str,
-    mut input: &[u8],
+    input: &[u8],
     options: &ImportOptions,
 ) -> Result<(Vec<IoRecord>, TraceMeta), String> {
-    let mut records = Vec::new();
-    let mut source = Source {
-        path: Path::new("some"),
-        input: &mut input,
-    };
-    let format = by_name(format).unwrap();
-    let meta = (format.import)(&mut source, options, &mut records).map_err(|e| e.to_string())?;
-    Ok((records, meta))
+    support::import(format, "some", input, options).map_err(|error| error.to_string())
 }

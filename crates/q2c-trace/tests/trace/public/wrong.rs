@@ -1,9 +1,9 @@
 //! Bad input. The error names line or byte, field, expected and found; or the input is counted.
 
 use super::{import, in_sectors, milliseconds, options};
-use q2c_trace::import::{FORMATS, ImportOptions, Source, TimeUnit, by_name};
+use crate::support;
+use q2c_trace::import::{FORMATS, ImportOptions, TimeUnit};
 use std::io::{self, BufReader, Read};
-use std::path::Path;
 
 /// A format, a good line of it, and bad lines: text, field, and a part of what was expected.
 type Case = (
@@ -303,12 +303,7 @@ fn an_endless_line_is_refused_after_a_block() {
             left: 10_000_000_000,
             read: &mut read,
         });
-        let mut source = Source {
-            path: Path::new("endless"),
-            input: &mut input,
-        };
-        let import = by_name(format).unwrap().import;
-        let told = import(&mut source, &said(format), &mut Vec::new()).unwrap_err();
+        let told = support::import(format, "endless", &mut input, &said(format)).unwrap_err();
         let told = told.to_string();
         assert!(
             told.contains("expected at most 65536 bytes and a line break"),

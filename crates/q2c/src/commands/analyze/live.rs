@@ -1,24 +1,19 @@
 //! The command `q2c analyze --live`. It analyses each interval of a capture while it runs, and the
 //! whole capture at the end.
 
-use super::{Feed, show};
+use super::{exit, show};
 use crate::args::AnalyzeArgs;
 use crate::commands::capture::{CaptureEnd, Child, RunningCapture, Target, Watch, recording_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{print_while_read, say, screen};
-use q2c_analyze::Analyzer;
+use q2c_analyze::{LiveAnalysis, RecorderCounts, RecordingAnalysis};
 use q2c_capture::Recorder;
 use q2c_host::Roots;
-use q2c_model::Layer;
 use q2c_report::terminal::{live, live_head, live_line};
 use q2c_result::Exit;
 use q2c_result::live::LiveInterval;
-use q2c_trace::Span;
 use q2c_trace::recording::Recorded;
-use q2c_trace::span::NONE;
-use std::collections::BTreeMap;
 use std::io::{IsTerminal, stdout};
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -47,10 +42,10 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     } else {
         // The signal that ended the capture is not to end its analysis, too.
         let go_on = AtomicBool::new(false);
-        let path = Path::new(&args.trace);
-        let mut feed = Feed::new(path, args.window, &go_on);
-        let origin = recording.finish(&mut feed).or_exit_of(recording_exit)?;
-        show(args, &feed.result(path, described.meta(origin))?)?;
+        let mut analysis = RecordingAnalysis::new(&args.trace, args.window(), &go_on);
+        let origin = recording.finish(&mut analysis).or_exit_of(recording_exit)?;
+        let result = analysis.finish(described.meta(origin));
+        show(args, &result.or_exit_of(exit)?)?;
     }
     Ok(match ended {
         CaptureEnd::Asked => Exit::Done,
@@ -79,41 +74,23 @@ impl Face {
     }
 }
 
-/// The I/Os of the current interval, and what is on the screen.
+/// The capture's analysis at intervals, and what is on the screen.
 struct Live {
     title: String,
     face: Face,
     begun: Instant,
-    interval: Duration,
-    /// Begin and end of the current interval.
-    from: Instant,
-    until: Instant,
-    analyzer: Analyzer,
-    /// I/Os that are not analysed yet.
-    some: Vec<Span>,
-    completed: u64,
-    bytes: u64,
+    analysis: LiveAnalysis,
     /// Lines of the table on the screen.
     lines: usize,
 }
 
 impl Live {
-    /// I/Os that are held before they are analysed at most.
-    const SOME: usize = 1 << 16;
-
     fn new(title: String, interval: Duration, face: Face) -> Live {
-        let now = Instant::now();
         Live {
             title,
             face,
-            begun: now,
-            interval,
-            from: now,
-            until: now + interval,
-            analyzer: Analyzer::new(Layer::Block),
-            some: Vec::new(),
-            completed: 0,
-            bytes: 0,
+            begun: Instant::now(),
+            analysis: LiveAnalysis::new(interval),
             lines: 0,
         }
     }
@@ -131,37 +108,6 @@ impl Live {
                 Ok(true)
             }
         }
-    }
-
-    fn analyse(&mut self) {
-        self.some.sort_by_key(Span::start);
-        self.analyzer.add(&self.some);
-        self.some.clear();
-    }
-
-    /// Ends the current interval, and begins the next one.
-    fn finish(&mut self, now: Instant, recorder: &Recorder) -> Result<LiveInterval, Failure> {
-        self.analyse();
-        let analyzer = std::mem::replace(&mut self.analyzer, Analyzer::new(Layer::Block));
-        let result = analyzer.finish(&BTreeMap::new());
-        let seconds = (now - self.from).as_secs_f64();
-        let missing = recorder.missing().or_exit_of(|e| e.exit())?;
-        let interval = LiveInterval {
-            end_s: (now - self.begun).as_secs_f64(),
-            iops: self.completed as f64 / seconds,
-            mib_s: self.bytes as f64 / f64::from(1 << 20) / seconds,
-            in_flight_mean: result.in_flight.sum_q2c_ns as f64 / 1e9 / seconds,
-            in_flight_now: recorder.in_flight().or_exit_of(|e| e.exit())?,
-            stages: result.stages,
-            bottleneck: result.bottleneck,
-            lost: missing.lost,
-            unqueued: missing.unqueued,
-        };
-        (self.completed, self.bytes, self.from) = (0, 0, now);
-        while self.until <= now {
-            self.until += self.interval;
-        }
-        Ok(interval)
     }
 
     /// Shows an interval. Returns false when the reader has closed the pipe.
@@ -187,25 +133,21 @@ impl Live {
 
 impl Watch for Live {
     fn io(&mut self, io: &Recorded) {
-        self.completed += 1;
-        self.bytes = self.bytes.saturating_add(io.span.bytes);
-        // The analysis asks only whether the I/O was merged, so any id will do.
-        let merged_into = if io.lead == 0 { NONE } else { 0 };
-        self.some.push(Span {
-            merged_into,
-            ..io.span
-        });
-        if self.some.len() >= Self::SOME {
-            self.analyse();
-        }
+        self.analysis.take(io);
     }
 
     fn look(&mut self, recorder: &Recorder) -> Result<bool, Failure> {
-        let now = Instant::now();
-        if now < self.until {
+        let now = self.begun.elapsed();
+        if !self.analysis.is_due(now) {
             return Ok(true);
         }
-        let interval = self.finish(now, recorder)?;
+        let missing = recorder.missing().or_exit_of(|e| e.exit())?;
+        let counts = RecorderCounts {
+            in_flight: recorder.in_flight().or_exit_of(|e| e.exit())?,
+            lost: missing.lost,
+            unqueued: missing.unqueued,
+        };
+        let interval = self.analysis.end_interval(now, counts);
         self.show(&interval)
     }
 }

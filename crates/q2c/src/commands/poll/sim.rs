@@ -71,7 +71,7 @@ impl From<FormulaCounts> for Windows {
 fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> {
     let SimulatedArgs { source, cost, .. } = &args.simulated;
     let trace = trace(&args.trace, source, 1, stop)?;
-    let (cost, in_words) = costs(cost, source.bs, &trace.input.sizes)?;
+    let (cost, in_words) = costs(cost, source.recording.bs, &trace.input.sizes)?;
     let (lanes, arrival) = (&trace.lanes, arrival(args.open));
     let drive = sim_drive(args, trace.input.span_ns);
     let policies = sim_policies(args).or_exit(Exit::Usage)?;

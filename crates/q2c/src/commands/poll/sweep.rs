@@ -35,7 +35,7 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let reading_s = begun.elapsed().as_secs_f64();
     let sizes: BTreeSet<Bytes> = traces.iter().flat_map(|t| t.input.sizes.clone()).collect();
     let sizes: Vec<Bytes> = sizes.into_iter().collect();
-    let (cost, cost_in_words) = costs(cost, source.bs, &sizes)?;
+    let (cost, cost_in_words) = costs(cost, source.recording.bs, &sizes)?;
     let own = args.simulated.own.policies().or_exit(Exit::Usage)?;
     let mut study = Study {
         traces: &traces,

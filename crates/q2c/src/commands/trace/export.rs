@@ -5,8 +5,8 @@ use crate::failure::{Fails, Failure};
 use crate::output::say;
 use q2c_model::Nanos;
 use q2c_result::Exit;
-use q2c_trace::TraceReader;
 use q2c_trace::export::{self, ExportError, ExportOptions, Exported};
+use q2c_trace::{TraceError, TraceReader};
 use std::io::{ErrorKind, stdout};
 use std::ops::Range;
 use std::path::Path;
@@ -36,8 +36,7 @@ pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         // It is no failure when the reader has closed the pipe.
         Err(ExportError::Write { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => {
-            let exit = exit(&error, stop);
-            return Err(Failure::new(exit, error));
+            return Err(Failure::new(exit(&error), error));
         }
     }
     Ok(Exit::Done)
@@ -68,9 +67,9 @@ fn told(exported: &Exported) -> String {
     )
 }
 
-fn exit(error: &ExportError, stop: &AtomicBool) -> Exit {
+fn exit(error: &ExportError) -> Exit {
     match error {
-        _ if stop.load(Ordering::Relaxed) => Exit::Interrupted,
+        ExportError::Trace(TraceError::Stopped { .. }) => Exit::Interrupted,
         ExportError::Exists { .. } | ExportError::Unfit { .. } => Exit::Usage,
         ExportError::Trace(_) | ExportError::Nothing { .. } => Exit::Input,
         ExportError::Write { .. } | ExportError::Create { .. } => Exit::Device,

@@ -7,7 +7,6 @@ use q2c_model::{IoRecord, TraceMeta};
 use q2c_result::Exit;
 use q2c_trace::import::{ImportError, Input, RecordSink, several};
 use q2c_trace::{Counting, TraceError, TraceWriter};
-use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,10 +21,9 @@ struct UntilStopped<'a> {
 impl RecordSink for UntilStopped<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         if self.stop.load(Ordering::Relaxed) {
-            return Err(TraceError::Io {
+            return Err(TraceError::Stopped {
                 doing: "write trace",
                 path: self.out.to_owned(),
-                source: io::Error::other("stopped by a signal; nothing was kept"),
             });
         }
         self.counting.add(records);
@@ -35,14 +33,13 @@ impl RecordSink for UntilStopped<'_> {
 
 /// Imports one recording, or merges several by time, and says what the trace holds.
 pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
-    let options = args.recording.options(args.bs);
-    let exit = |error: &ImportError| match stop.load(Ordering::Relaxed) {
-        true => Exit::Interrupted,
-        false => import_exit(error),
-    };
-    let format = args.format.as_deref();
+    let options = args.recording.options();
+    let format = args.recording.format.as_deref();
     let single = match args.inputs.as_slice() {
-        [path] => Some((path, Input::recognise(path, format).or_exit_of(exit)?)),
+        [path] => Some((
+            path,
+            Input::recognise(path, format).or_exit_of(import_exit)?,
+        )),
         _ => None,
     };
     let writer =
@@ -57,8 +54,18 @@ pub fn run(args: &ImportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         Some((path, input)) => input.import(path, &options, &mut sink),
         None => several(&args.inputs, format, &options, &mut sink),
     };
-    let meta = meta.or_exit_of(exit)?;
+    let meta = meta.map_err(failure)?;
     sink.writer.meta_mut().clone_from(&meta);
     sink.writer.finish().or_exit_of(trace_exit)?;
     tell(&args.out, &meta, sink.counting.finish(), args.json)
+}
+
+fn failure(error: ImportError) -> Failure {
+    let exit = import_exit(&error);
+    match error {
+        ImportError::Trace(TraceError::Stopped { .. }) => {
+            Failure::new(exit, format!("{error}; nothing was kept"))
+        }
+        _ => Failure::new(exit, error),
+    }
 }

@@ -1,21 +1,21 @@
 //! Keeps ids, lanes and devices of several recordings apart by new numbers.
 
-use super::feed::{Feed, Numbers};
+use super::feed::{DeviceNumbers, Feed};
 use crate::import::error::ImportError;
 use q2c_model::{DevId, IoRecord};
 use std::collections::{BTreeMap, HashMap};
 
 /// Maps ids, lanes and devices to new numbers. A single recording keeps its own.
-pub(super) struct Apart {
+pub(super) struct Renumbering {
     recordings: u64,
     lanes: HashMap<(usize, u32), u32>,
     /// New numbers of devices, by recording and number in the recording.
     devices: BTreeMap<(usize, DevId), DevId>,
 }
 
-impl Apart {
+impl Renumbering {
     pub(super) fn new(recordings: u64) -> Self {
-        Apart {
+        Renumbering {
             recordings,
             lanes: HashMap::new(),
             devices: BTreeMap::new(),
@@ -23,7 +23,7 @@ impl Apart {
     }
 
     /// Renumbers a record of the recording `at`.
-    pub(super) fn place(
+    pub(super) fn renumber(
         &mut self,
         record: &mut IoRecord,
         at: usize,
@@ -43,7 +43,7 @@ impl Apart {
         let lane = self.lanes.len();
         // The number fits, because each importer bounds its own lanes.
         record.lane = *self.lanes.entry((at, record.lane)).or_insert(lane as u32);
-        if feed.numbers == Numbers::Own || record.device == DevId::default() {
+        if feed.numbers == DeviceNumbers::Own || record.device == DevId::default() {
             let next = self.devices.len() as u32 + 1;
             let new = || DevId {
                 major: 0,

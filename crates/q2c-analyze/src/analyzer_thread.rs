@@ -13,13 +13,13 @@ const UNDER_WAY: usize = 4;
 
 /// Does as [`Analyzer`] does, in a second thread. Buffers go there filled and come back empty, so
 /// that they are not allocated anew.
-pub struct Beside {
+pub struct AnalyzerThread {
     out: SyncSender<Vec<Span>>,
     spare: Receiver<Vec<Span>>,
     thread: JoinHandle<Analyzer>,
 }
 
-impl Beside {
+impl AnalyzerThread {
     /// Starts the thread.
     #[must_use]
     pub fn new(mut analyzer: Analyzer) -> Self {
@@ -33,7 +33,7 @@ impl Beside {
             }
             analyzer
         });
-        Beside { out, spare, thread }
+        AnalyzerThread { out, spare, thread }
     }
 
     /// Takes the next I/Os. Waits while four parts are waiting for the analysis.

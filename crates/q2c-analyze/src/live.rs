@@ -1,0 +1,108 @@
+//! The analysis of a capture at intervals, while it runs.
+
+use crate::Analyzer;
+use q2c_model::Layer;
+use q2c_result::live::LiveInterval;
+use q2c_trace::Span;
+use q2c_trace::recording::Recorded;
+use q2c_trace::span::NONE;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Counts that the recorder of a capture keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecorderCounts {
+    /// I/Os in flight now, about.
+    pub in_flight: u64,
+    /// I/Os or events lost since the capture began.
+    pub lost: u64,
+    /// I/Os since the capture began that completed and were not seen when they were queued.
+    pub unqueued: u64,
+}
+
+/// Analyses the I/Os of a capture of the block layer interval by interval. All times are durations
+/// since the capture began.
+pub struct LiveAnalysis {
+    interval: Duration,
+    /// Begin of the current interval, and the time from which on it can end.
+    from: Duration,
+    until: Duration,
+    analyzer: Analyzer,
+    /// I/Os that are not analysed yet.
+    waiting: Vec<Span>,
+    completed: u64,
+    bytes: u64,
+}
+
+impl LiveAnalysis {
+    /// Most I/Os that wait to be analysed.
+    const WAITING: usize = 1 << 16;
+
+    /// An analysis that begins with the capture. Intervals are `interval` long, above zero.
+    #[must_use]
+    pub fn new(interval: Duration) -> Self {
+        LiveAnalysis {
+            interval,
+            from: Duration::ZERO,
+            until: interval,
+            analyzer: Analyzer::new(Layer::Block),
+            waiting: Vec::new(),
+            completed: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Takes an I/O that has completed.
+    pub fn take(&mut self, io: &Recorded) {
+        self.completed += 1;
+        self.bytes = self.bytes.saturating_add(io.span.bytes);
+        // The analysis asks only whether the I/O was merged, so any id will do.
+        let merged_into = if io.lead == 0 { NONE } else { 0 };
+        self.waiting.push(Span {
+            merged_into,
+            ..io.span
+        });
+        if self.waiting.len() >= Self::WAITING {
+            self.analyse();
+        }
+    }
+
+    /// Whether the current interval can end at `now`.
+    #[must_use]
+    pub fn is_due(&self, now: Duration) -> bool {
+        now >= self.until
+    }
+
+    /// Ends the current interval at `now`, and begins the next one. An interval that ends late does
+    /// not move the ends of later ones.
+    pub fn end_interval(&mut self, now: Duration, recorder: RecorderCounts) -> LiveInterval {
+        self.analyse();
+        let analyzer = std::mem::replace(&mut self.analyzer, Analyzer::new(Layer::Block));
+        let result = analyzer.finish(&BTreeMap::new());
+        let seconds = now.saturating_sub(self.from).as_secs_f64();
+        let interval = LiveInterval {
+            end_s: now.as_secs_f64(),
+            iops: self.completed as f64 / seconds,
+            mib_s: self.bytes as f64 / f64::from(1 << 20) / seconds,
+            in_flight_mean: result.in_flight.sum_q2c_ns as f64 / 1e9 / seconds,
+            in_flight_now: recorder.in_flight,
+            stages: result.stages,
+            bottleneck: result.bottleneck,
+            lost: recorder.lost,
+            unqueued: recorder.unqueued,
+        };
+        (self.completed, self.bytes, self.from) = (0, 0, now);
+        while self.until <= now {
+            self.until += self.interval;
+        }
+        interval
+    }
+
+    /// Analyses the waiting I/Os, which came in the order of completion, in the order of their
+    /// starts.
+    fn analyse(&mut self) {
+        self.waiting.sort_by_key(Span::first_ns);
+        self.analyzer.add(&self.waiting);
+        self.waiting.clear();
+    }
+}

@@ -1,0 +1,189 @@
+//! The way from an input to a complete result: a q2c trace, blktrace's files, or a recording of
+//! another tool.
+
+use crate::error::AnalyzeError;
+use crate::warnings::warnings;
+use crate::{Analyzer, AnalyzerThread};
+use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
+use q2c_result::analyze::{self, AnalyzeResult};
+use q2c_trace::blktrace::{FileSet, Matcher, Notes, match_events};
+use q2c_trace::import::{ImportOptions, Input, RecordSink, blktrace_meta};
+use q2c_trace::{Scan, Span, TraceError, TraceReader};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How a recording is read and analysed.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Name of the format of a recording of another tool; `None` to recognise it by its first
+    /// bytes.
+    pub format: Option<String>,
+    /// What a recording of another tool does not say itself.
+    pub import: ImportOptions,
+    /// The result keeps the I/Os in flight in this part one by one; times from the first start.
+    pub window: Option<Range<Nanos>>,
+}
+
+/// Analyses the recording that `path` leads to: a file, or the base name of blktrace's files. The
+/// result has everything but what only a caller knows; its input is named `path`.
+///
+/// # Errors
+/// When the recording cannot be recognised, read or used, when it holds no request, and soon after
+/// `stop` is set.
+pub fn recording(
+    path: &Path,
+    options: &Options,
+    stop: &AtomicBool,
+) -> Result<AnalyzeResult, AnalyzeError> {
+    let mut analysis = RecordingAnalysis::new(path, options.window.clone(), stop);
+    let meta = match Input::recognise(path, options.format.as_deref())? {
+        Input::Own => of_trace(path, &mut analysis)?,
+        Input::Blktrace(files) => of_blktrace(&files, options.import.skip_bad, &mut analysis)?,
+        foreign => foreign.import(path, &options.import, &mut analysis)?,
+    };
+    analysis.finish(meta)
+}
+
+fn of_trace(path: &Path, analysis: &mut RecordingAnalysis<'_>) -> Result<TraceMeta, AnalyzeError> {
+    let trace = TraceReader::open(path)?;
+    for records in trace.records(&Scan::new())? {
+        analysis.push(&records?)?;
+    }
+    Ok(trace.meta().clone())
+}
+
+/// The I/Os of blktrace's files are analysed as they are matched; they never become records.
+fn of_blktrace(
+    files: &FileSet,
+    skip_bad: bool,
+    analysis: &mut RecordingAnalysis<'_>,
+) -> Result<TraceMeta, AnalyzeError> {
+    let merge = files.open(skip_bad)?;
+    let count = merge.files();
+    let mut origin_ns = None;
+    let read = match_events(merge, Matcher::LIMIT, |some: &[Span], _: &Notes| {
+        origin_ns = origin_ns.or_else(|| some.first().map(Span::first_ns));
+        analysis.analyzer(Layer::Block).1.add(some);
+        Ok::<(), AnalyzeError>(analysis.go_on()?)
+    })?;
+    for (pid, name) in read.notes.names() {
+        analysis.name(pid, name);
+    }
+    Ok(blktrace_meta(&read, origin_ns.unwrap_or(0), files, count))
+}
+
+/// Analyses the records of one recording, which come in the order of time through [`RecordSink`].
+///
+/// The analysis is of one layer, that of the first record. Records of the other layer are counted
+/// and left out, because their times do not compare.
+pub struct RecordingAnalysis<'a> {
+    path: &'a Path,
+    stop: &'a AtomicBool,
+    window: Option<Range<Nanos>>,
+    /// The layer and its analysis; `None` before the first record.
+    analyzer: Option<(Layer, AnalyzerThread)>,
+    other_layer: u64,
+    names: BTreeMap<u32, String>,
+    /// The spans of the last records; kept for their memory.
+    spans: Vec<Span>,
+}
+
+impl<'a> RecordingAnalysis<'a> {
+    /// Most processes whose names are kept.
+    const NAMES: usize = 1 << 16;
+
+    /// An analysis of the recording called `path`. It refuses records once `stop` is set. `window`
+    /// is as in [`Options`].
+    #[must_use]
+    pub fn new(path: &'a Path, window: Option<Range<Nanos>>, stop: &'a AtomicBool) -> Self {
+        RecordingAnalysis {
+            path,
+            stop,
+            window,
+            analyzer: None,
+            other_layer: 0,
+            names: BTreeMap::new(),
+            spans: Vec::new(),
+        }
+    }
+
+    /// The result of all records. `meta` describes the recording.
+    ///
+    /// # Errors
+    /// [`AnalyzeError::Empty`] when there was no record.
+    pub fn finish(self, meta: TraceMeta) -> Result<AnalyzeResult, AnalyzeError> {
+        let Some((_, analyzer)) = self.analyzer else {
+            let path = self.path.to_owned();
+            return Err(AnalyzeError::Empty { path });
+        };
+        let mut result = analyzer.finish(&self.names);
+        env!("CARGO_PKG_VERSION").clone_into(&mut result.version);
+        result.lost = meta.lost;
+        result.unmatched = meta.unmatched;
+        if self.other_layer > 0 {
+            let reason = "of the other layer".to_owned();
+            result.unmatched.insert(reason, self.other_layer);
+        }
+        result.input = analyze::Input {
+            path: self.path.display().to_string(),
+            source: meta.source,
+            clock: meta.clock,
+            facts: meta.facts,
+        };
+        result.warnings = warnings(&result);
+        Ok(result)
+    }
+
+    fn go_on(&self) -> Result<(), TraceError> {
+        match self.stop.load(Ordering::Relaxed) {
+            false => Ok(()),
+            true => Err(TraceError::Stopped {
+                doing: "analyze",
+                path: self.path.to_owned(),
+            }),
+        }
+    }
+
+    fn name(&mut self, pid: u32, name: &str) {
+        if self.names.len() < Self::NAMES && !self.names.contains_key(&pid) {
+            self.names.insert(pid, name.to_owned());
+        }
+    }
+
+    /// The analysis, which is made for `layer` when there is none yet.
+    fn analyzer(&mut self, layer: Layer) -> &mut (Layer, AnalyzerThread) {
+        let window = &self.window;
+        self.analyzer.get_or_insert_with(|| {
+            let mut new = Analyzer::new(layer);
+            if let Some(Range { start, end }) = window {
+                new.window(start.0..end.0);
+            }
+            (layer, AnalyzerThread::new(new))
+        })
+    }
+}
+
+impl RecordSink for RecordingAnalysis<'_> {
+    fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
+        self.go_on()?;
+        let Some(first) = records.first() else {
+            return Ok(());
+        };
+        let mut spans = std::mem::take(&mut self.spans);
+        spans.clear();
+        let (layer, analyzer) = self.analyzer(first.layer);
+        let of_layer = records.iter().filter(|record| record.layer == *layer);
+        spans.extend(of_layer.map(Span::of));
+        analyzer.add(&spans);
+        self.other_layer += (records.len() - spans.len()) as u64;
+        self.spans = spans;
+        for record in records {
+            if let (Some(pid), Some(comm)) = (record.pid, &record.comm) {
+                self.name(pid, comm);
+            }
+        }
+        Ok(())
+    }
+}

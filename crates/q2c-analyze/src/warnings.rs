@@ -1,0 +1,106 @@
+//! Warnings: conditions of the recording under which the result of its analysis misleads.
+
+use q2c_result::Warning;
+use q2c_result::analyze::AnalyzeResult;
+
+/// The warnings of a result, which has its input, its lost and its unmatched events already.
+pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
+    let all = [losses(result), missing_files(result), unfinished(result)];
+    all.into_iter().flatten().collect()
+}
+
+fn warning(id: &str, found: String, means: &str, todo: &str) -> Warning {
+    let (id, means, todo) = (id.to_owned(), means.to_owned(), todo.to_owned());
+    Warning {
+        id,
+        found,
+        means,
+        todo,
+    }
+}
+
+/// A recording by BPF lacks whole I/Os. Where events were lost from a buffer, parts of I/Os may be
+/// missing.
+fn losses(result: &AnalyzeResult) -> Option<Warning> {
+    let capture = result.input.facts.get("capture");
+    match (result.lost, capture.is_some_and(|by| by == "bpf")) {
+        (0, _) => None,
+        (lost, true) => Some(warning(
+            "lost-ios",
+            format!("{lost} I/Os have no record"),
+            "counts are too low by these, whose times are not known; the others are whole",
+            "see why under unmatched; docs/capture.md says what each reason asks for",
+        )),
+        (lost, false) => Some(warning(
+            "lost-events",
+            format!("the source lost {lost} events"),
+            "some I/Os lack stages or are missing, and some completions may be those of others on the same sector",
+            "record with larger or more buffers, or fewer events",
+        )),
+    }
+}
+
+fn missing_files(result: &AnalyzeResult) -> Option<Warning> {
+    let cpus = result.input.facts.get("cpus_without_file")?;
+    Some(warning(
+        "missing-cpu-files",
+        format!("no file of CPUs {cpus}"),
+        "events of these CPUs are missing",
+        "copy the files of all CPUs",
+    ))
+}
+
+fn unfinished(result: &AnalyzeResult) -> Option<Warning> {
+    let (never, all) = (*result.unmatched.get("never completed")?, result.requests);
+    (never * 100 > all).then(|| {
+        warning(
+            "unfinished",
+            format!("{never} of {all} I/Os never complete in the trace"),
+            "latencies are of the others alone",
+            "record until the device is idle",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(result: &AnalyzeResult) -> Vec<String> {
+        let warnings = warnings(result).into_iter();
+        warnings.map(|warning| warning.id).collect()
+    }
+
+    #[test]
+    fn losses_are_told_as_what_they_are() {
+        let told = |capture: Option<&str>| {
+            let mut result = AnalyzeResult {
+                lost: 32,
+                ..AnalyzeResult::default()
+            };
+            let fact = capture.map(|by| ("capture".to_owned(), by.to_owned()));
+            result.input.facts.extend(fact);
+            ids(&result)
+        };
+        assert_eq!(told(Some("bpf")), ["lost-ios"]);
+        assert_eq!(told(Some("tracefs")), ["lost-events"]);
+        assert_eq!(told(None), ["lost-events"]);
+        assert!(ids(&AnalyzeResult::default()).is_empty());
+    }
+
+    /// One unfinished I/O of a hundred is usual at the end of a recording; two are not.
+    #[test]
+    fn unfinished_ios_are_told_from_above_one_percent() {
+        let told = |never: u64| {
+            let mut result = AnalyzeResult {
+                requests: 100,
+                ..AnalyzeResult::default()
+            };
+            let reason = "never completed".to_owned();
+            result.unmatched.insert(reason, never);
+            ids(&result)
+        };
+        assert!(told(1).is_empty());
+        assert_eq!(told(2), ["unfinished"]);
+    }
+}

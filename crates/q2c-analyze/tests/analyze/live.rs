@@ -1,0 +1,75 @@
+//! Tests the analysis of a capture at intervals against figures worked out by hand.
+
+use crate::span;
+use q2c_analyze::{LiveAnalysis, RecorderCounts};
+use q2c_trace::recording::Recorded;
+use std::time::Duration;
+
+const MS: i64 = 1_000_000;
+
+fn ms(time: u64) -> Duration {
+    Duration::from_millis(time)
+}
+
+/// A read of 4 KiB that begins at `begin` and takes 2 ms, half of it with the driver. `lead` is as
+/// in [`Recorded`].
+fn io(key: u64, begin: i64, lead: u64) -> Recorded {
+    Recorded {
+        span: span(key, [begin, begin, -1, begin + MS, begin + 2 * MS]),
+        key,
+        lead,
+        carries: false,
+        tid: 1,
+        comm: [0; 16],
+    }
+}
+
+#[test]
+fn an_interval_has_the_figures_of_its_own_ios() {
+    let mut live = LiveAnalysis::new(ms(100));
+    assert!(!live.is_due(ms(99)) && live.is_due(ms(100)));
+    // The I/Os come in the order of completion, which is not that of their begins.
+    for (key, begin, lead) in [(1, 20, 0), (2, 10, 0), (3, 30, 2)] {
+        live.take(&io(key, begin * MS, lead));
+    }
+    let recorder = RecorderCounts {
+        in_flight: 5,
+        lost: 7,
+        unqueued: 9,
+    };
+    let first = live.end_interval(ms(200), recorder);
+    assert_eq!((first.end_s, first.iops), (0.2, 15.0));
+    assert_eq!(first.mib_s, 15.0 * 4096.0 / f64::from(1 << 20));
+    // Three times 2 ms in 200 ms.
+    assert!((first.in_flight_mean - 0.03).abs() < 1e-12);
+    assert_eq!((first.in_flight_now, first.lost, first.unqueued), (5, 7, 9));
+    assert_eq!((first.stages["G2D"].n, first.stages["M2D"].n), (2, 1));
+    assert_eq!(first.stages["Q2Q"].max_ns, 10 * MS as u64);
+    assert!(first.bottleneck.is_some());
+
+    live.take(&io(4, 250 * MS, 0));
+    let second = live.end_interval(ms(300), RecorderCounts::default());
+    assert_eq!((second.end_s, second.iops), (0.3, 10.0));
+    assert_eq!(second.stages["D2C"].n, 1);
+}
+
+#[test]
+fn an_interval_without_io_has_zeros_and_no_bottleneck() {
+    let mut live = LiveAnalysis::new(ms(100));
+    let idle = live.end_interval(ms(100), RecorderCounts::default());
+    assert_eq!(
+        (idle.iops, idle.mib_s, idle.in_flight_mean),
+        (0.0, 0.0, 0.0)
+    );
+    assert!(idle.stages.is_empty() && idle.bottleneck.is_none());
+}
+
+/// Intervals end at multiples of their length, also after one that ended late.
+#[test]
+fn a_late_end_does_not_move_the_next() {
+    let mut live = LiveAnalysis::new(ms(100));
+    live.end_interval(ms(350), RecorderCounts::default());
+    assert!(!live.is_due(ms(399)) && live.is_due(ms(400)));
+    live.end_interval(ms(400), RecorderCounts::default());
+    assert!(!live.is_due(ms(499)) && live.is_due(ms(500)));
+}

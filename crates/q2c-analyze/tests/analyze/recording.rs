@@ -1,0 +1,197 @@
+//! Tests the way from an input to a complete result: which recordings are read, what the result
+//! says of them, and how it ends without one.
+
+use q2c_analyze::{AnalyzeError, Options, recording};
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
+use q2c_result::analyze::AnalyzeResult;
+use q2c_trace::import::{ColumnMap, ImportError, ImportOptions, TimeUnit};
+use q2c_trace::{TraceError, TraceWriter};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+fn analyzed(path: &Path, options: &Options) -> Result<AnalyzeResult, AnalyzeError> {
+    recording(path, options, &AtomicBool::new(false))
+}
+
+/// A read of 4 KiB by the process `db` that begins at `at` us and takes `took` us.
+fn read(id: u64, layer: Layer, at: u64, took: u64) -> IoRecord {
+    let (sector, bytes) = (Sectors(id * 8), Bytes(4096));
+    let mut io = IoRecord::new(id, layer, DevId::default(), Op::Read, sector, bytes);
+    let (begin, end) = (Nanos(at * 1000), Nanos((at + took) * 1000));
+    match layer {
+        Layer::Block => (io.queue_ns, io.complete_ns) = (Some(begin), Some(end)),
+        Layer::User => (io.submit_ns, io.reap_ns) = (Some(begin), Some(end)),
+    }
+    (io.pid, io.comm) = (Some(7), Some("db".to_owned()));
+    io
+}
+
+fn trace(folder: &Path, meta: TraceMeta, records: &[IoRecord]) -> PathBuf {
+    let path = folder.join("t.parquet");
+    let mut writer = TraceWriter::create(&path, meta).expect("the folder can be written");
+    writer.push(records).expect("the records are valid");
+    writer.finish().expect("the folder can be written");
+    path
+}
+
+#[test]
+fn a_trace_is_described_as_it_describes_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut meta = TraceMeta {
+        source: "test".to_owned(),
+        clock: "a clock".to_owned(),
+        lost: 3,
+        ..TraceMeta::default()
+    };
+    meta.facts.insert("capture".to_owned(), "bpf".to_owned());
+    let records = [
+        read(0, Layer::User, 0, 30),
+        read(1, Layer::User, 50, 40),
+        read(2, Layer::User, 200, 50),
+    ];
+    let path = trace(folder.path(), meta, &records);
+    let options = Options {
+        window: Some(Nanos(40_000)..Nanos(100_000)),
+        ..Options::default()
+    };
+    let result = analyzed(&path, &options).unwrap();
+    assert_eq!((result.layer.as_str(), result.requests), ("user", 3));
+    assert_eq!(result.stages["U2C"].mean_ns, 40_000.0);
+    assert_eq!(result.groups["process"][0].key, "db (7)");
+    assert_eq!(result.input.path, path.display().to_string());
+    assert_eq!(
+        (result.input.source.as_str(), result.input.clock.as_str()),
+        ("test", "a clock")
+    );
+    assert_eq!((result.lost, result.warnings.len()), (3, 1));
+    assert_eq!(result.warnings[0].id, "lost-ios");
+    assert!(!result.version.is_empty());
+    let window = result.excerpts.iter().find(|part| part.what == "window");
+    let ids: Vec<u64> = window.unwrap().ios.iter().map(|io| io.id).collect();
+    assert_eq!(ids, [1]);
+}
+
+/// The first record decides, and the others are counted.
+#[test]
+fn records_of_the_other_layer_are_left_out_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = [
+        read(0, Layer::Block, 0, 10),
+        read(1, Layer::User, 1, 500),
+        read(2, Layer::Block, 2, 20),
+    ];
+    let path = trace(folder.path(), TraceMeta::default(), &records);
+    let result = analyzed(&path, &Options::default()).unwrap();
+    assert_eq!((result.layer.as_str(), result.requests), ("block", 2));
+    assert_eq!(result.stages["Q2C"].max_ns, 20_000);
+    assert_eq!(result.unmatched["of the other layer"], 1);
+}
+
+#[test]
+fn a_recording_of_another_tool_is_imported_on_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("some.csv");
+    fs::write(&path, "at,took,bad\n1,5,\n3,7,\nx,9,\n").unwrap();
+    let mut options = Options {
+        import: ImportOptions {
+            unit: Some(TimeUnit::Microseconds),
+            op: Some(Op::Write),
+            bytes: Some(Bytes(512)),
+            columns: ColumnMap::parse_list("queue_ns=at,latency=took").unwrap(),
+            ..ImportOptions::default()
+        },
+        ..Options::default()
+    };
+    let failed = analyzed(&path, &options).unwrap_err();
+    assert!(
+        matches!(
+            failed,
+            AnalyzeError::Import(ImportError::Line { line: 4, .. })
+        ),
+        "{failed}"
+    );
+    options.import.skip_bad = true;
+    let result = analyzed(&path, &options).unwrap();
+    assert_eq!((result.requests, result.bytes), (2, 1024));
+    assert_eq!(result.stages["Q2C"].max_ns, 7_000);
+    assert_eq!(result.unmatched.values().sum::<u64>(), 1);
+}
+
+/// A record of blktrace in version 7, of CPU 0 or 2: a read of 4 KiB by process 42.
+fn event(cpu: u32, sequence: u32, us: u64, action: u32) -> Vec<u8> {
+    let mut record = Vec::new();
+    record.extend(0x6561_7407_u32.to_le_bytes());
+    record.extend(sequence.to_le_bytes());
+    record.extend((us * 1000).to_le_bytes());
+    record.extend(64_u64.to_le_bytes());
+    for field in [4096, 1 << 16 | action, 42, 259 << 20, cpu, 0] {
+        record.extend(u32::to_le_bytes(field));
+    }
+    record
+}
+
+#[test]
+fn blktraces_files_are_found_by_their_base_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("sda");
+    let queued = [event(0, 1, 10, 1), event(0, 2, 12, 4), event(0, 3, 15, 7)];
+    fs::write(base.with_extension("blktrace.0"), queued.concat()).unwrap();
+    fs::write(base.with_extension("blktrace.2"), event(2, 1, 95, 8)).unwrap();
+    let result = analyzed(&base, &Options::default()).unwrap();
+    let stage = |name: &str| result.stages[name].mean_ns;
+    assert_eq!(
+        (stage("Q2G"), stage("G2D"), stage("D2C")),
+        (2_000.0, 3_000.0, 80_000.0)
+    );
+    assert_eq!(result.warnings[0].id, "missing-cpu-files");
+    assert_eq!(result.input.facts["cpus_without_file"], "1");
+}
+
+#[test]
+fn no_request_is_an_error_that_names_the_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = trace(folder.path(), TraceMeta::default(), &[]);
+    let failed = analyzed(&path, &Options::default()).unwrap_err();
+    assert!(matches!(failed, AnalyzeError::Empty { .. }), "{failed}");
+    let wanted = format!(
+        "analyze {}: expected at least one request, found none",
+        path.display()
+    );
+    assert_eq!(failed.to_string(), wanted);
+}
+
+#[test]
+fn a_stop_is_an_error_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = trace(
+        folder.path(),
+        TraceMeta::default(),
+        &[read(0, Layer::Block, 0, 10)],
+    );
+    let foreign = folder.path().join("list");
+    fs::write(&foreign, "5\n6\n").unwrap();
+    let blktrace = folder.path().join("sda");
+    let one = [event(0, 1, 10, 1), event(0, 2, 20, 8)].concat();
+    fs::write(blktrace.with_extension("blktrace.0"), one).unwrap();
+    let options = Options {
+        import: ImportOptions {
+            unit: Some(TimeUnit::Microseconds),
+            op: Some(Op::Read),
+            bytes: Some(Bytes(4096)),
+            ..ImportOptions::default()
+        },
+        ..Options::default()
+    };
+    for path in [own, foreign, blktrace] {
+        assert!(analyzed(&path, &options).is_ok(), "{}", path.display());
+        let stopped = recording(&path, &options, &AtomicBool::new(true)).unwrap_err();
+        let told = format!("analyze {}: stopped by a signal", path.display());
+        assert_eq!(stopped.to_string(), told);
+        assert!(matches!(
+            stopped,
+            AnalyzeError::Trace(TraceError::Stopped { .. })
+                | AnalyzeError::Import(ImportError::Trace(TraceError::Stopped { .. }))
+        ));
+    }
+}

@@ -1,0 +1,84 @@
+//! States the events of a trace and the lives that come of them, one to a line.
+//!
+//! A line of events names a request and then what happens to it: `16+8 write 1Q 2G 9D 50C` is a
+//! write of 8 sectors from sector 16, queued at 1 us, and so on. Instead of `write` it may have the
+//! other words of [`category`], joined by commas; a read has none. `253:0/16+8` is on another
+//! device than 259:0, `50C@1` is on CPU 1, and `2X>24` splits at sector 24. The lines are merged by
+//! time; at one instant the upper line comes first.
+
+use super::encode::{DISCARD, E, FLUSH, READ, WRITE, e, split};
+use super::{lives, times, unmatched};
+use q2c_trace::Span;
+use q2c_trace::blktrace::MatchSummary;
+
+const SYNC: u32 = 8;
+const PASSTHROUGH: u32 = 1 << 9;
+
+/// Reads the lines as a trace, and checks the times of its I/Os (as [`times`] gives them) and the
+/// reasons counted as unmatched. Returns the I/Os and the counts.
+pub fn expect(
+    lines: &[&str],
+    wanted: &[[i64; 5]],
+    reasons: &[(&'static str, u64)],
+) -> (Vec<Span>, MatchSummary) {
+    let (spans, read) = lives(&events(lines));
+    assert_eq!(spans.iter().map(times).collect::<Vec<_>>(), wanted);
+    assert_eq!(unmatched(&read), reasons);
+    (spans, read)
+}
+
+/// The events of the lines, in the order of time.
+pub fn events(lines: &[&str]) -> Vec<E> {
+    let mut all: Vec<E> = lines.iter().flat_map(|line| of_line(line)).collect();
+    all.sort_by_key(|event| event.us);
+    all
+}
+
+fn of_line(line: &str) -> Vec<E> {
+    let mut words = line.split(' ').peekable();
+    let (device, extent) = device(words.next().unwrap());
+    let (sector, sectors) = extent.split_once('+').unwrap();
+    let (sector, sectors) = (sector.parse().unwrap(), sectors.parse().unwrap());
+    let first = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+    let category = words.next_if(first).map_or(READ, category);
+    let event = |word: &str| {
+        let mut event = of_word(word, sector, sectors).cat(category);
+        event.device = device;
+        event
+    };
+    words.map(event).collect()
+}
+
+fn device(word: &str) -> ((u32, u32), &str) {
+    let Some((device, extent)) = word.split_once('/') else {
+        return ((259, 0), word);
+    };
+    let (major, minor) = device.split_once(':').unwrap();
+    ((major.parse().unwrap(), minor.parse().unwrap()), extent)
+}
+
+/// The category bits of words that are joined by commas.
+fn category(words: &str) -> u32 {
+    let bit = |word| match word {
+        "read" => READ,
+        "write" => WRITE,
+        "flush" => FLUSH,
+        "sync" => SYNC,
+        "discard" => DISCARD,
+        "passthrough" => PASSTHROUGH,
+        _ => panic!("no category: {word}"),
+    };
+    words.split(',').map(bit).sum()
+}
+
+/// The event of a word such as `50C`, `50C@1` or `2X>24`.
+fn of_word(word: &str, sector: u64, sectors: u32) -> E {
+    let (word, cpu) = word.split_once('@').unwrap_or((word, "0"));
+    let (us, letter) = word.split_at(word.find(|c: char| !c.is_ascii_digit()).unwrap());
+    let us = us.parse().unwrap();
+    let event = match letter.split_once('>') {
+        Some((_, at)) => split(us, sector, sectors, at.parse().unwrap()),
+        None => e(us, letter, sector, sectors),
+    };
+    event.cpu(cpu.parse().unwrap())
+}

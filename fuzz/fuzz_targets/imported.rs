@@ -1,0 +1,24 @@
+//! Imports any bytes in any format.
+
+use q2c_model::{IoRecord, TraceMeta};
+use q2c_trace::import::{Import, ImportOptions, by_name};
+use std::path::Path;
+
+/// Imports any bytes. `None` when the format refuses them.
+pub fn imported(
+    format: &str,
+    options: &ImportOptions,
+    mut input: &[u8],
+) -> Option<(Vec<IoRecord>, TraceMeta)> {
+    let format = by_name(format).expect("the format is registered");
+    let _ = (format.sniff)(input);
+    let mut records = Vec::new();
+    let mut import = Import {
+        path: Path::new("fuzz"),
+        input: &mut input,
+        options,
+        sink: &mut records,
+    };
+    let meta = (format.import)(&mut import).ok()?;
+    Some((records, meta))
+}
