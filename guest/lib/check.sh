@@ -84,32 +84,33 @@ doctor_word() { # FILE, CHECK, WORD
 # Prints the effective modes in the JSON of a command, a line each, with fields separated by tabs:
 # asked, was, I/Os, interrupts, switches per I/O, ring flags.
 modes() { # FILE
-    awk -F'": "' '
-        function value() { v = $2; sub(/",?$/, "", v); return v }
+    awk '
+        function value() { v = $0; sub(/^[^:]*: "?/, "", v); sub(/"?,?$/, "", v); return v }
         /"asked":/ { asked = value() }
         /"kind":/ { was = value() }
-        /"means":/ { if (value() != "") was = was " (" value() ")" }
-        /"note":/ { if (value() != "") was = was ", " value() }
+        /"means":/ { if ($0 ~ /: "/) was = was " (" value() ")" }
+        /"note":/ { if ($0 ~ /: "/) was = was ", " value() }
         /"interrupted":/ { was = was ", interrupted" }
-        /"I\/Os":/ { ios = value() }
-        /"device interrupts":/ { irqs = value() }
-        /"ring flags":/ { flags = value() }
-        /"voluntary switches per/ { print asked "\t" was "\t" ios "\t" irqs "\t" value() "\t" flags }' "$1"
+        /"ios": [0-9]+$/ { ios = value() }
+        /"interrupts":/ { irqs = value() }
+        /"ring-flags":/ { flags = value() }
+        /"switches-per-wait":/ { print asked "\t" was "\t" ios "\t" irqs "\t" value() "\t" flags }' "$1"
 }
 
 # Prints a line for each point that ran in the JSON of `q2c bench`, with fields separated by tabs:
 # engine, method, effective mode, interrupts and switches per 1000 I/Os.
 bench_modes() { # FILE
-    awk -F'": "' '
-        function value() { v = $2; sub(/",?$/, "", v); return v }
-        /"engine":/ { v = value(); if (v !~ /:/) engine = v }
+    awk '
+        function value() { v = $0; sub(/^[^:]*: "?/, "", v); sub(/"?,?$/, "", v); return v }
+        # The engine in a proof is the last key of its object, so that no comma follows.
+        /"engine": .*,$/ { engine = value() }
         /"method":/ { method = value() }
         /"kind":/ { was = value() }
-        /"means":/ { if (value() != "") was = was " (" value() ")" }
-        /"note":/ { if (value() != "") was = was ", " value() }
+        /"means":/ { if ($0 ~ /: "/) was = was " (" value() ")" }
+        /"note":/ { if ($0 ~ /: "/) was = was ", " value() }
         /"interrupted":/ { was = was ", interrupted" }
-        /"device_interrupts_per_io":/ { irqs = value() }
-        /"voluntary_switches_per_io":/ { print engine "\t" method "\t" was "\t" int(irqs * 1000) "\t" int(value() * 1000) }' "$1"
+        /"interrupts-per-io":/ { irqs = value() }
+        /"switches-per-io":/ { print engine "\t" method "\t" was "\t" int(irqs * 1000) "\t" int(value() * 1000) }' "$1"
 }
 
 # Runs `q2c bench` and prints the effective mode of each point. The result is in /tmp/NAME.result,

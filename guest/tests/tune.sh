@@ -70,9 +70,9 @@ else
     echo -1 >"$queue/io_poll_delay"
     was=$(awk -F'\t' '$1 == "hybrid-kernel" { print $2 }' /tmp/tune.modes)
     expect hybrid-kernel-sleeps "$(echo "$was" | grep -c '^hybrid-kernel (call)')" = 1 "$was"
-    # The text is "N of M seen by a probe". N is most of M once the kernel has a mean.
-    seen=$(grep -c '"I/Os that slept": "[1-9][0-9]* of [1-9][0-9]* seen by a probe"' "$folder/result.json")
-    expect hybrid-kernel-is-seen "$seen" -ge 1 "$(grep 'seen by a probe' "$folder/result.json" | tr -s ' ')"
+    # Most I/Os slept once the kernel has a mean.
+    seen=$(grep -A 1 '"slept-by-probe"' "$folder/result.json" | grep -c '"slept": [1-9]')
+    expect hybrid-kernel-is-seen "$seen" -ge 1 "$(grep -A 2 '"slept-by-probe"' "$folder/result.json" | tr -s ' \n' ' ')"
     expect nothing-is-unavailable "$(grep -c '"unavailable": \[\]' "$folder/result.json")" = 1 "$(grep -A 4 unavailable "$folder/result.json")"
     grep -E 'hybrid-kernel|not run' /tmp/tune.out
 

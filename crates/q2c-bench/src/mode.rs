@@ -6,8 +6,8 @@ use super::trial::BenchTrial;
 use q2c_policy::method::Means;
 use q2c_policy::{LaneMethod, Method};
 use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
+use q2c_result::proof::{Evidence, Proof};
 use q2c_workbench::workload::{BY_INTERRUPT, REALLY_SLEPT};
-use std::collections::BTreeMap;
 
 /// Interrupts per I/O below which completions did not come by interrupts.
 const NOT_BY_INTERRUPT: f64 = 0.1;
@@ -18,7 +18,7 @@ pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
         return EffectiveMode {
             asked: spot.point.method.clone(),
             was: Mode::of(ModeKind::NotRun),
-            proof: BTreeMap::new(),
+            proof: Proof::default(),
         };
     }
     if spot.way.interface == Interface::Spdk {
@@ -40,11 +40,11 @@ const POLLING: f64 = 0.9;
 fn outside(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
     let sum = |of: fn(&BenchTrial) -> f64| trials.iter().map(|t| of(t)).sum::<f64>();
     let each = sum(|t| t.job_cpu_s) / sum(|t| t.wall_s) / f64::from(spot.point.jobs);
-    let words = [
-        ("through", spot.detour.clone().unwrap_or_default()),
-        ("cpus_per_job", format!("{each:.2}")),
-        ("warm_up", "none; not looked at for a trend".to_owned()),
-        ("percentiles", "the worst job's".to_owned()),
+    let through = spot.detour.clone().map(Evidence::Through);
+    let told = [
+        Evidence::CpusPerJob(each),
+        Evidence::NoWarmUp,
+        Evidence::WorstJobsPercentiles,
     ];
     EffectiveMode {
         asked: spot.point.method.clone(),
@@ -52,7 +52,7 @@ fn outside(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
             true => Mode::by(ModeKind::Poll, Some(Means::UserSpaceDriver)),
             false => Mode::of(ModeKind::NotProved).noted(ModeNote::CpusPerJob(each)),
         },
-        proof: words.map(|(name, value)| (name.to_owned(), value)).into(),
+        proof: Proof::Seen(through.into_iter().chain(told).collect()),
     }
 }
 
@@ -92,36 +92,32 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn proof(&self, spot: &Spot) -> BTreeMap<String, String> {
-        let mut proof = BTreeMap::new();
-        let mut tell = |name: &str, value: String| proof.insert(name.to_owned(), value);
-        let per_io = |n: f64| format!("{:.3}", n / self.ios);
-        let counted = |n: Option<f64>| n.map_or_else(|| "not counted".to_owned(), per_io);
-        tell("engine", spot.way.interface.to_string());
-        if let Some(detour) = &spot.detour {
-            tell("through", detour.clone());
-        }
-        tell("device_interrupts_per_io", counted(self.interrupts));
-        tell("device_requests_per_io", counted(self.requests));
-        tell("voluntary_switches_per_io", per_io(self.switches));
-        if self.slept[0] > 0.0 {
-            tell("sleeps_per_io", per_io(self.slept[1]));
-        }
-        if let Some(means) = self.means {
-            tell("polls_by", means.to_string());
-        }
-        if !self.flags.is_empty() {
-            tell("flags", self.flags.to_owned());
-        }
-        for (name, n) in [
-            ("sqpoll_threads", self.helpers.0),
-            ("io_workers", self.helpers.1),
-        ] {
-            if n > 0 {
-                tell(name, n.to_string());
-            }
-        }
-        proof
+    fn proof(&self, spot: &Spot) -> Proof {
+        let per_io = |n: f64| n / self.ios;
+        let mut proof = vec![Evidence::Engine(spot.way.interface.to_string())];
+        proof.extend(spot.detour.clone().map(Evidence::Through));
+        proof.extend([
+            Evidence::InterruptsPerIo(self.interrupts.map(per_io)),
+            Evidence::RequestsPerIo(self.requests.map(per_io)),
+            Evidence::SwitchesPerIo(per_io(self.switches)),
+        ]);
+        let (sqpoll_threads, io_workers) = self.helpers;
+        let when = |there: bool, evidence: Evidence| there.then_some(evidence);
+        let others = [
+            when(
+                self.slept[0] > 0.0,
+                Evidence::SleepsPerIo(per_io(self.slept[1])),
+            ),
+            self.means.map(Evidence::PollsBy),
+            when(
+                !self.flags.is_empty(),
+                Evidence::EngineFlags(self.flags.to_owned()),
+            ),
+            when(sqpoll_threads > 0, Evidence::SqpollThreads(sqpoll_threads)),
+            when(io_workers > 0, Evidence::IoWorkers(io_workers)),
+        ];
+        proof.extend(others.into_iter().flatten());
+        Proof::Seen(proof)
     }
 
     /// Whether completions came by interrupts; `None` when the counts do not show it. Devices merge
@@ -237,6 +233,13 @@ mod tests {
         }
     }
 
+    fn seen(spot: &Spot, trial: &BenchTrial) -> Vec<Evidence> {
+        match effective(spot, &[trial]).proof {
+            Proof::Seen(all) => all,
+            told @ Proof::Told(_) => panic!("{told:?}"),
+        }
+    }
+
     /// Kernels treat the same request differently: Linux 5.10 polls, Linux 6.1 waits for interrupts
     /// without an error.
     #[test]
@@ -280,8 +283,8 @@ mod tests {
         let was = |trial: BenchTrial| words(&effective(&iopoll, &[&trial]).was);
         assert_eq!(was(trial(Some(0), 0, "iopoll")), "poll (iopoll)");
         assert!(was(trial(Some(900), 0, "iopoll")).contains("ignored"));
-        let proof = effective(&iopoll, &[&trial(Some(900), 0, "iopoll")]).proof;
-        assert_eq!(proof["device_interrupts_per_io"], "0.900");
+        let proof = seen(&iopoll, &trial(Some(900), 0, "iopoll"));
+        assert!(proof.contains(&Evidence::InterruptsPerIo(Some(0.9))));
     }
 
     /// The same counters show the mode of commands: polled ones raise no interrupt, others raise
@@ -299,10 +302,11 @@ mod tests {
         let slept = was(&polled, trial(Some(1_000), 900, "iopoll"));
         assert!(slept.starts_with("interrupt"), "{slept}");
         assert_eq!(was(&waited, trial(Some(1_000), 990, "ring")), "interrupt");
-        let proof = effective(&polled, &[&trial(Some(0), 0, "iopoll")]).proof;
-        assert_eq!(proof["through"], "/dev/ng0n1, past the block layer");
-        assert_eq!(proof["engine"], "io_uring_cmd:iopoll");
-        assert_eq!(proof["device_requests_per_io"], "not counted");
+        let proof = seen(&polled, &trial(Some(0), 0, "iopoll"));
+        let through = "/dev/ng0n1, past the block layer".to_owned();
+        assert!(proof.contains(&Evidence::Through(through)));
+        assert!(proof.contains(&Evidence::Engine("io_uring_cmd:iopoll".to_owned())));
+        assert!(proof.contains(&Evidence::RequestsPerIo(None)));
     }
 
     #[test]

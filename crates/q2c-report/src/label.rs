@@ -1,6 +1,7 @@
 //! Names of cells and methods, and whether a cell ran as it was asked to.
 
 use crate::mode::{self, Kept};
+use crate::proof;
 use crate::quantity;
 use q2c_model::{Bytes, CpuId};
 use q2c_policy::Method;
@@ -65,12 +66,10 @@ pub(crate) fn fallbacks(result: &TuneResult) -> Vec<String> {
     differs.map(told).collect()
 }
 
-/// The proof of an effective mode in one line: `device interrupts 3, polls 1200`.
+/// The proof of an effective mode in one line: `I/Os 1200, device interrupts 3`.
 pub(crate) fn proof(effective: &EffectiveMode) -> String {
-    let counts = effective
-        .proof
-        .iter()
-        .map(|(name, value)| format!("{name} {value}"));
+    let counts = proof::words(&effective.proof).into_iter();
+    let counts = counts.map(|(name, value)| format!("{name} {value}"));
     counts.collect::<Vec<_>>().join(", ")
 }
 

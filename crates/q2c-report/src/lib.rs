@@ -20,6 +20,7 @@ mod invalid;
 mod label;
 mod metric;
 pub mod mode;
+mod proof;
 mod quantity;
 mod replay;
 mod said;

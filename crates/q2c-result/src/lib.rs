@@ -12,6 +12,7 @@ pub mod kernel_watch;
 pub mod live;
 pub mod machine;
 pub mod mode;
+pub mod proof;
 pub mod replay;
 pub mod steer;
 pub mod sweep;

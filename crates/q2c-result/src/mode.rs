@@ -1,10 +1,10 @@
 //! The effective mode: what the kernel really did when a method was asked for, with the counts that
 //! prove it. The report makes the words.
 
+use crate::proof::Proof;
 use q2c_policy::method::Means;
 use q2c_policy::{LaneMethod, Method};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The method that was asked for, the mode that really ran, and its proof.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,9 +15,8 @@ pub struct EffectiveMode {
     /// The mode that really ran.
     #[serde(flatten)]
     pub was: Mode,
-    /// The proof: counts seen during the trials, name to value (device interrupts, switches,
-    /// sleeps, polls, ring flags).
-    pub proof: BTreeMap<String, String>,
+    /// Counts and facts seen during the trials.
+    pub proof: Proof,
 }
 
 /// The way in which I/Os were really waited for.
@@ -187,7 +186,7 @@ struct AnyVersion {
     means: Option<Means>,
     #[serde(default)]
     note: Option<ModeNote>,
-    proof: BTreeMap<String, String>,
+    proof: Proof,
 }
 
 impl From<AnyVersion> for EffectiveMode {
@@ -219,12 +218,12 @@ mod tests {
             asked: Method::POLL,
             was: Mode::by(ModeKind::Poll, Some(Means::Memory))
                 .noted(ModeNote::Interrupted(Means::IoPoll)),
-            proof: BTreeMap::new(),
+            proof: Proof::default(),
         };
         let text = serde_json::to_string(&mode).unwrap();
         assert_eq!(
             text,
-            r#"{"asked":"poll","kind":"poll","means":"memory","note":{"interrupted":"iopoll"},"proof":{}}"#
+            r#"{"asked":"poll","kind":"poll","means":"memory","note":{"interrupted":"iopoll"},"proof":[]}"#
         );
         assert_eq!(serde_json::from_str::<EffectiveMode>(&text).unwrap(), mode);
     }

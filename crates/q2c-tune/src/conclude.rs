@@ -11,17 +11,17 @@ use q2c_model::{Latencies, Nanos, Rates};
 use q2c_policy::LaneMethod;
 use q2c_result::Warning;
 use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
+use q2c_result::proof::{Evidence, Proof};
 use q2c_result::tune::{
     Calibration, Cell, Job, Lesson, Measured, Prediction, SCHEMA, Series, Sweep, TuneResult,
     Unavailable,
 };
 use q2c_run::runner::{CellRuns, End};
 use q2c_stats::{Interval, median, sorted};
-use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The data that a run has gathered.
-pub(super) struct Evidence {
+pub(super) struct Gathered {
     pub calibration: Vec<Calibration>,
     pub verified: Verified,
     pub warnings: Vec<Warning>,
@@ -29,14 +29,14 @@ pub(super) struct Evidence {
     pub seconds: f64,
 }
 
-pub(super) fn conclude(tune: &Tune<'_>, evidence: Evidence) -> Result<TuneResult, TuneError> {
-    let Evidence {
+pub(super) fn conclude(tune: &Tune<'_>, gathered: Gathered) -> Result<TuneResult, TuneError> {
+    let Gathered {
         calibration,
         verified,
         mut warnings,
         unavailable,
         seconds,
-    } = evidence;
+    } = gathered;
     if let End::Aborted { label, error, .. } = &verified.end {
         return Err(TuneError::Io(format!("verify {label} live: {error}")));
     }
@@ -264,22 +264,14 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
         }
         None => kernel::was(ios, sum(|o| o.interrupts), switches),
     };
-    let told = |count: Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());
-    let proof = [
-        ("I/Os", ios.to_string()),
-        ("I/Os that slept", slept_in_words(runs, slept)),
-        (
-            "voluntary switches per slept I/O, or per I/O",
-            format!("{switches:.3}"),
-        ),
-        ("device interrupts", told(sum(|o| o.interrupts))),
-        ("device requests", told(sum(|o| o.requests))),
-        (
-            "ring flags",
-            runs.outcomes()
-                .next()
-                .map_or(String::new(), |o| o.ring_flags.clone()),
-        ),
+    let flags = runs.outcomes().next().map(|o| o.ring_flags.clone());
+    let proof = vec![
+        Evidence::Ios(ios),
+        slept_as_seen(runs, slept),
+        Evidence::Interrupts(sum(|o| o.interrupts)),
+        Evidence::Requests(sum(|o| o.requests)),
+        Evidence::RingFlags(flags.unwrap_or_default()),
+        Evidence::SwitchesPerWait(switches),
     ];
     EffectiveMode {
         asked: runs.plan.cell.method.clone(),
@@ -287,30 +279,27 @@ fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
             Some(reason) => Mode::of(ModeKind::NotRun).noted(ModeNote::Failed(reason.to_owned())),
             None => was,
         },
-        proof: proof
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect::<BTreeMap<_, _>>(),
+        proof: Proof::Seen(proof),
     }
 }
 
-/// The number of I/Os that slept, in words. For the kernel's own hybrid polling it is the probe's
-/// count, or the reason why there is none.
-fn slept_in_words(runs: &CellRuns<CellSpec, TrialOutcome>, slept: u64) -> String {
+/// The number of I/Os that slept. For the kernel's own hybrid polling it is the probe's count, or
+/// the reason why there is none.
+fn slept_as_seen(runs: &CellRuns<CellSpec, TrialOutcome>, own: u64) -> Evidence {
     let mut seen: Option<(u64, u64)> = None;
     for sleeps in runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref()) {
         match sleeps {
-            KernelSleeps::Unseen(why) => return format!("not seen: {why}"),
+            KernelSleeps::Unseen(why) => return Evidence::SleptUnseen(why.clone()),
             KernelSleeps::Seen { polled, slept, .. } => {
                 let (s, p) = seen.unwrap_or_default();
                 seen = Some((s + slept, p + polled));
             }
         }
     }
-    seen.map_or_else(
-        || slept.to_string(),
-        |(slept, polled)| format!("{slept} of {polled} seen by a probe"),
-    )
+    match seen {
+        Some((slept, polled)) => Evidence::SleptByProbe { slept, polled },
+        None => Evidence::Slept(own),
+    }
 }
 
 /// The series of the trial with the median IOPS; of an even number of trials, of the upper one in

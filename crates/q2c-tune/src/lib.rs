@@ -113,7 +113,7 @@ impl Tune<'_> {
         folder.publish_json(CORRECTED_FILE, &corrected)?;
         let result = conclude::conclude(
             self,
-            conclude::Evidence {
+            conclude::Gathered {
                 calibration,
                 verified,
                 warnings,

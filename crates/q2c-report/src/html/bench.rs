@@ -8,6 +8,7 @@ use super::page::RenderError;
 use super::shell::Shell;
 use crate::bench::{LEGEND, Section, curve, head, left_out, row, sections};
 use crate::mode::{self, Kept};
+use crate::proof;
 use askama::Template;
 use q2c_result::bench::{BenchCell, BenchResult};
 
@@ -106,7 +107,7 @@ fn panel(result: &BenchResult, section: &Section, id: usize) -> Panel {
 fn table_row(cell: &BenchCell) -> Row {
     let [name, fields @ ..] = row(cell);
     let differs = matches!(mode::kept(&cell.effective_mode), Kept::Differs);
-    let proof = cell.effective_mode.proof.iter();
+    let proof = proof::words(&cell.effective_mode.proof).into_iter();
     let proof: Vec<String> = proof
         .map(|(name, value)| format!("{name}: {value}"))
         .collect();

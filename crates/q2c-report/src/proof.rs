@@ -1,0 +1,101 @@
+//! The proof of an effective mode, in words.
+
+use q2c_result::proof::{Evidence, Proof};
+
+/// Name and value of each piece of a proof, in the order of the names.
+pub(crate) fn words(proof: &Proof) -> Vec<(String, String)> {
+    match proof {
+        Proof::Told(map) => map.iter().map(|(n, v)| (n.clone(), v.clone())).collect(),
+        Proof::Seen(all) => {
+            let named = all
+                .iter()
+                .map(|evidence| (name(evidence).to_owned(), value(evidence)));
+            let mut named: Vec<(String, String)> = named.collect();
+            named.sort();
+            named
+        }
+    }
+}
+
+fn name(evidence: &Evidence) -> &'static str {
+    match evidence {
+        Evidence::Ios(_) => "I/Os",
+        Evidence::Slept(_) | Evidence::SleptByProbe { .. } | Evidence::SleptUnseen(_) => {
+            "I/Os that slept"
+        }
+        Evidence::Interrupts(_) => "device interrupts",
+        Evidence::Requests(_) => "device requests",
+        Evidence::RingFlags(_) => "ring flags",
+        Evidence::SwitchesPerWait(_) => "voluntary switches per slept I/O, or per I/O",
+        Evidence::Engine(_) => "engine",
+        Evidence::Through(_) => "through",
+        Evidence::InterruptsPerIo(_) => "device_interrupts_per_io",
+        Evidence::RequestsPerIo(_) => "device_requests_per_io",
+        Evidence::SwitchesPerIo(_) => "voluntary_switches_per_io",
+        Evidence::SleepsPerIo(_) => "sleeps_per_io",
+        Evidence::PollsBy(_) => "polls_by",
+        Evidence::EngineFlags(_) => "flags",
+        Evidence::SqpollThreads(_) => "sqpoll_threads",
+        Evidence::IoWorkers(_) => "io_workers",
+        Evidence::CpusPerJob(_) => "cpus_per_job",
+        Evidence::NoWarmUp => "warm_up",
+        Evidence::WorstJobsPercentiles => "percentiles",
+    }
+}
+
+fn value(evidence: &Evidence) -> String {
+    let read =
+        |count: &Option<u64>| count.map_or("could not be read".to_owned(), |n| n.to_string());
+    let counted = |rate: &Option<f64>| rate.map_or("not counted".to_owned(), |n| format!("{n:.3}"));
+    match evidence {
+        Evidence::Ios(n) | Evidence::Slept(n) => n.to_string(),
+        Evidence::SleptByProbe { slept, polled } => format!("{slept} of {polled} seen by a probe"),
+        Evidence::SleptUnseen(why) => format!("not seen: {why}"),
+        Evidence::Interrupts(count) | Evidence::Requests(count) => read(count),
+        Evidence::InterruptsPerIo(rate) | Evidence::RequestsPerIo(rate) => counted(rate),
+        Evidence::SwitchesPerWait(n) | Evidence::SwitchesPerIo(n) | Evidence::SleepsPerIo(n) => {
+            format!("{n:.3}")
+        }
+        Evidence::RingFlags(text)
+        | Evidence::Engine(text)
+        | Evidence::Through(text)
+        | Evidence::EngineFlags(text) => text.clone(),
+        Evidence::PollsBy(means) => means.to_string(),
+        Evidence::SqpollThreads(n) | Evidence::IoWorkers(n) => n.to_string(),
+        Evidence::CpusPerJob(cpus) => format!("{cpus:.2}"),
+        Evidence::NoWarmUp => "none; not looked at for a trend".to_owned(),
+        Evidence::WorstJobsPercentiles => "the worst job's".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of q2c 0.1's results for the same facts.
+    #[test]
+    fn words_are_those_of_earlier_versions() {
+        let proof = Proof::Seen(vec![
+            Evidence::Requests(None),
+            Evidence::SleptByProbe {
+                slept: 9,
+                polled: 10,
+            },
+            Evidence::Ios(12),
+            Evidence::SwitchesPerWait(0.25),
+        ]);
+        let told: Vec<String> = words(&proof)
+            .into_iter()
+            .map(|(n, v)| format!("{n} {v}"))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "I/Os 12",
+                "I/Os that slept 9 of 10 seen by a probe",
+                "device requests could not be read",
+                "voluntary switches per slept I/O, or per I/O 0.250",
+            ]
+        );
+    }
+}

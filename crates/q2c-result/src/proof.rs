@@ -1,0 +1,91 @@
+//! The proof of an effective mode: counts and facts seen during the trials. The report makes the
+//! words.
+
+use q2c_policy::method::Means;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The proof of an effective mode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Proof {
+    /// One entry for each thing that was seen.
+    Seen(Vec<Evidence>),
+    /// Name and value in words, as in results of earlier versions.
+    Told(BTreeMap<String, String>),
+}
+
+impl Default for Proof {
+    fn default() -> Self {
+        Proof::Seen(Vec::new())
+    }
+}
+
+/// A count or a fact that shows how I/Os were waited for. Counts are over all trials of a method.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// I/Os done.
+    Ios(u64),
+    /// I/Os that slept in q2c's own threads.
+    Slept(u64),
+    /// Sleeps in the kernel's hybrid polling, counted by a probe in a run of its own.
+    SleptByProbe {
+        /// Requests that a thread slept for.
+        slept: u64,
+        /// Requests that were polled for.
+        polled: u64,
+    },
+    /// Why the probe did not see the kernel's sleeps.
+    SleptUnseen(String),
+    /// Interrupts of the device; `None` when they could not be read.
+    Interrupts(Option<u64>),
+    /// Requests that the device completed; `None` when its counters could not be read.
+    Requests(Option<u64>),
+    /// Flags of the ring, as the kernel names them; empty for none.
+    RingFlags(String),
+    /// Voluntary context switches per I/O that slept, or per I/O when none slept.
+    SwitchesPerWait(f64),
+    /// Interface and means, as the engine is named.
+    Engine(String),
+    /// The way past the block layer, where there is one.
+    Through(String),
+    /// Interrupts of the device per I/O; `None` when they could not be read.
+    InterruptsPerIo(Option<f64>),
+    /// Requests that the device completed per I/O; `None` when its counters could not be read.
+    RequestsPerIo(Option<f64>),
+    /// Voluntary context switches of the jobs per I/O.
+    SwitchesPerIo(f64),
+    /// Sleeps by a rule per I/O.
+    SleepsPerIo(f64),
+    /// Where the engine looked for completions.
+    PollsBy(Means),
+    /// Flags that the engine was set up with.
+    EngineFlags(String),
+    /// Kernel threads that submitted for the jobs.
+    SqpollThreads(u32),
+    /// Kernel threads that did I/Os which could not be submitted without waiting.
+    IoWorkers(u32),
+    /// CPUs that each job of an external program used.
+    CpusPerJob(f64),
+    /// The program had no warm-up, and its throughput was not looked at for a trend.
+    NoWarmUp,
+    /// The percentiles are those of the worst job, as the program does not tell those of all I/Os.
+    WorstJobsPercentiles,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_are_read() {
+        let seen = Proof::Seen(vec![Evidence::Ios(3), Evidence::Interrupts(None)]);
+        let text = serde_json::to_string(&seen).unwrap();
+        assert_eq!(text, r#"[{"ios":3},{"interrupts":null}]"#);
+        assert_eq!(serde_json::from_str::<Proof>(&text).unwrap(), seen);
+        let told = Proof::Told(BTreeMap::from([("polls".to_owned(), "31".to_owned())]));
+        let old: Proof = serde_json::from_str(r#"{"polls":"31"}"#).unwrap();
+        assert_eq!(old, told);
+    }
+}
