@@ -6,7 +6,7 @@ use crate::evidence::{Estimate, Noise, Trial, middle, per_core};
 use crate::goal::{Goal, SAVING, WORTH};
 use q2c_sim::Objective;
 
-/// Taken off the gain of a rule that does not follow the device. With
+/// This number is taken off the gain of a rule that does not follow the device. With
 /// [`EQUAL`](crate::decide::EQUAL), such a rule must be better by 2.5 % than one that follows.
 const NOT_FOLLOWING_PENALTY: f64 = 0.015;
 /// The cost of breaking the floor, as a logarithm of the objective. A method must be better than
@@ -17,7 +17,7 @@ const RISK: f64 = 1.0;
 const WITHIN: f64 = 1.25;
 /// Trials contradict a simulation when they differ from it by more than this many standard errors.
 const CONTRADICTED: f64 = 2.0;
-/// Number of trials from which they can tell that one of them was unlucky, or that a simulation is
+/// From this number on, trials can show that one of them was unlucky, or that a simulation is
 /// wrong.
 const ENOUGH: usize = 3;
 /// A method is open while it is within this many standard errors of being the answer.

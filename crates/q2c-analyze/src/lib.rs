@@ -1,6 +1,6 @@
 //! Analyses a trace of I/Os in one pass and bounded memory.
 //!
-//! [`recording()`] goes the whole way from a file to an [`AnalyzeResult`]. [`Analyzer`] takes
+//! [`recording()`] makes an [`AnalyzeResult`] from a file in one call. [`Analyzer`] takes
 //! [`q2c_trace::Span`]s in the order in which they were queued and makes the figures of the result;
 //! it keeps the I/Os in flight, and histograms of at most 512 groups by each property.
 //! [`LiveAnalysis`] analyses a capture at intervals while it runs.

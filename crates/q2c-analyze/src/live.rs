@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Counts that the recorder of a capture keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecorderCounts {
-    /// I/Os in flight now, about.
+    /// Approximate number of I/Os in flight now.
     pub in_flight: u64,
     /// I/Os or events lost since the capture began.
     pub lost: u64,

@@ -1,4 +1,4 @@
-//! The way from an input to a complete result: a q2c trace, blktrace's files, or a recording of
+//! Makes a complete result from an input: a q2c trace, blktrace's files, or a recording of
 //! another tool.
 
 use crate::error::AnalyzeError;
@@ -20,14 +20,15 @@ pub struct Options {
     /// Name of the format of a recording of another tool; `None` to recognise it by its first
     /// bytes.
     pub format: Option<String>,
-    /// What a recording of another tool does not say itself.
+    /// Properties that a recording of another tool does not tell.
     pub import: ImportOptions,
-    /// The result keeps the I/Os in flight in this part one by one; times from the first start.
+    /// Part of the recording, in time from the first start. The result keeps the I/Os that are in
+    /// flight in it one by one.
     pub window: Option<Range<Nanos>>,
 }
 
 /// Analyses the recording that `path` leads to: a file, or the base name of blktrace's files. The
-/// result has everything but what only a caller knows; its input is named `path`.
+/// result has everything but the facts that only a caller knows; its input is named `path`.
 ///
 /// # Errors
 /// When the recording cannot be recognised, read or used, when it holds no request, and soon after

@@ -63,8 +63,8 @@ impl PreparedReplay {
     }
 }
 
-/// What happens to writes: as asked. Where nothing was asked for, they are written if every target
-/// is simulated or may be written, and are read otherwise.
+/// The treatment of writes that was asked for. Where nothing was asked for, they are written if
+/// every target is simulated or may be written, and are read otherwise.
 fn writes(request: &ReplayRequest, sites: &[OpenSite]) -> Writes {
     let mut targets = sites.iter().flat_map(|open| &open.site.facts).peekable();
     let some = targets.peek().is_some();

@@ -18,7 +18,7 @@ pub struct ReplayRequest {
     pub engine: Option<EngineSpec>,
     /// Submitting threads of each target; at least 1.
     pub submitters: u16,
-    /// CPUs of the submitting threads, in turn.
+    /// CPUs of the submitting threads, in turn; `None` lets q2c choose.
     pub cpus: Option<Vec<CpuId>>,
     /// Whether submitting threads never sleep.
     pub spin: bool,
@@ -36,12 +36,13 @@ pub struct ReplayRequest {
     pub precondition: Option<Precondition>,
     /// What happens when a request fails.
     pub on_error: OnError,
-    /// Whether the block layer is captured, and by which means; `Some(None)` takes the first means
-    /// that this machine has.
+    /// Whether the block layer is captured, and by which means. `None` captures nothing;
+    /// `Some(None)` takes the first means that this machine has.
     pub capture: Option<Option<By>>,
     /// Own lateness at the 99th percentile above which a trial is invalid.
     pub max_lateness: Nanos,
-    /// Only requests that start in this part of the trace, counted from its first request.
+    /// Only requests that start in this part of the trace's time, counted from its first request,
+    /// are replayed; `None` replays all.
     pub part: Option<(Nanos, Nanos)>,
     /// Files and devices that may be written.
     pub allow_write: Vec<PathBuf>,
@@ -65,7 +66,8 @@ impl ReplayRequest {
         }
     }
 
-    /// What happens to discards, when `writes` happens to writes.
+    /// The treatment of discards that was asked for. Where nothing was asked for, it depends on
+    /// `writes`, the treatment of writes.
     pub(crate) fn discards(&self, writes: Writes) -> Discards {
         // Kernel AIO has no discards: they would fail.
         let has = !matches!(self.engine, Some(EngineSpec::Libaio(_)));

@@ -16,7 +16,7 @@ const PER_SECOND: f64 = 2e6;
 /// A reading that is expected to be shorter than this, seconds, is not announced.
 const SOON: f64 = 5.0;
 
-/// An open trace and the facts of it.
+/// An open trace and its facts.
 #[derive(Debug)]
 pub struct TraceSource {
     /// The path as it was given.

@@ -80,7 +80,7 @@ pub enum Waits {
     Not,
 }
 
-/// EngineFacts that an engine tells about itself, as proof of the effective mode.
+/// Facts that an engine tells about itself, as proof of the effective mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineFacts {
     /// Where polling looks for completions.

@@ -1,12 +1,12 @@
-//! The figures by which ways of waiting for I/Os are compared. They are the same ones from a lane
-//! to the report, over a number, an interval of trials, an option or a series.
+//! The figures by which ways of waiting for I/Os are compared. A lane, a trial, a simulation and a
+//! result have the same figures; only the form of a figure differs.
 
 use serde::{Deserialize, Serialize};
 
 /// Speed, cost and sleeps of a run of I/Os, over all foreground lanes together.
 ///
-/// `T` is the figure's form: `f64` for one run, `Option<f64>` where a figure may be unknown, a
-/// `Vec` for a series, an interval over trials.
+/// `T` is the form of each figure: `f64` for one run, `Option<f64>` where a figure may be unknown,
+/// a `Vec` for a series, and an interval for several trials.
 ///
 /// ```
 /// use q2c_model::Rates;
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Each figure keeps its place: the sums of two runs are those of the same figures.
+    /// Each figure is paired with the same figure of the other run, never with another one.
     #[test]
     fn figures_meet_their_own_kind() {
         let sums = rates(10.0).zip(rates(100.0)).map(|(a, b)| a + b);

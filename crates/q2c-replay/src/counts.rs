@@ -60,7 +60,7 @@ pub struct ReplayCounts {
 }
 
 impl ReplayCounts {
-    /// A tally that has counted nothing.
+    /// Counts of no request yet, with sums over `windows`.
     pub fn new(windows: Windows) -> Self {
         ReplayCounts {
             issued: 0,

@@ -86,7 +86,7 @@ pub struct Target {
     pub file_system: Option<String>,
     /// The disk under the target, when one could be found.
     pub device: Option<Device>,
-    /// Facts that could not be proved (no leaf device: btrfs, overlay, dm), in words; empty when
-    /// all were proved.
+    /// Facts that could not be proved, in words, such as where the target is not on one disk
+    /// (btrfs, overlay, dm); empty when all were proved.
     pub unproved: Vec<String>,
 }

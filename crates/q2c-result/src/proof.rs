@@ -1,5 +1,5 @@
-//! The proof of an effective mode: counts and facts seen during the trials. The report makes the
-//! words.
+//! The proof of an effective mode: counts and facts seen during the trials. `q2c-report` puts them
+//! into words.
 
 use q2c_policy::method::Means;
 use serde::{Deserialize, Serialize};
@@ -46,9 +46,9 @@ pub enum Evidence {
     RingFlags(String),
     /// Voluntary context switches per I/O that slept, or per I/O when none slept.
     SwitchesPerWait(f64),
-    /// Interface and means, as the engine is named.
+    /// Name of the engine, which says interface and means.
     Engine(String),
-    /// The way past the block layer, where there is one.
+    /// The way that I/Os took past the block layer; absent when they went through it.
     Through(String),
     /// Interrupts of the device per I/O; `None` when they could not be read.
     InterruptsPerIo(Option<f64>),

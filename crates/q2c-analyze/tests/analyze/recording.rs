@@ -1,4 +1,4 @@
-//! Tests the way from an input to a complete result: which recordings are read, what the result
+//! Tests how an input becomes a complete result: which recordings are read, what the result
 //! says of them, and how it ends without one.
 
 use q2c_analyze::{AnalyzeError, Options, recording};

@@ -110,8 +110,8 @@ fn every_request_comes_back_once_however_it_is_taken() {
 }
 
 /// A sleep shows as a voluntary context switch, so there must be none. A page of memory that the
-/// kernel has to fetch for the first time may cost a switch too; therefore one storm without any
-/// suffices. A poll that sleeps is switched dozens of times in every storm.
+/// kernel has to fetch for the first time may cost a switch too; therefore one storm without a
+/// switch suffices. A poll that sleeps is switched dozens of times in every storm.
 #[test]
 fn poll_never_sleeps() {
     for_each("poll_never_sleeps", |spec, engine| {

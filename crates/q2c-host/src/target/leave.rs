@@ -24,8 +24,8 @@ pub enum FileId {
     },
 }
 
-/// The text by which a run's folder knows its target. It must stay as it is: a run that was begun by
-/// an earlier version is resumed only if the text is the same.
+/// The text by which a run's folder knows its target. It must stay as it is: a run that was begun
+/// by an earlier version is resumed only if the text is the same.
 impl fmt::Display for FileId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let device =

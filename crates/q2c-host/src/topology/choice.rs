@@ -9,7 +9,7 @@ use std::io;
 use thiserror::Error;
 
 /// The CPUs that this process may run on, by ascending number. Every command takes the CPUs of its
-/// threads from here.
+/// threads from an `AllowedCpus`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedCpus(Vec<CpuId>);
 
@@ -18,10 +18,10 @@ pub struct AllowedCpus(Vec<CpuId>);
 pub enum UnnamedCpus<'a> {
     /// From the last to the first, because the first CPUs have most of the kernel's own work. The
     /// CPUs given here, which take most of a device's interrupts, come last, in the same order.
-    /// For a few threads whose latencies should not be disturbed.
+    /// This order is for a few threads whose latencies should not be disturbed.
     AwayFrom(&'a [CpuId]),
-    /// Every core before any SMT sibling, the device's NUMA node first, as [`cpu_order`] says. For
-    /// curves over the number of jobs.
+    /// Every core before any SMT sibling, the device's NUMA node first, as [`cpu_order`] says. This
+    /// order is for curves over the number of jobs.
     ByTopology {
         /// The cores, siblings and nodes of the machine.
         topology: &'a Topology,

@@ -54,8 +54,8 @@ impl Account {
         self.counts.inversions += 1;
     }
 
-    /// The call has submitted a request. Held up requests do not count as late by the replayer's
-    /// own fault.
+    /// The call has submitted a request. A request that was held up does not count as late by the
+    /// replayer's own fault.
     pub fn submitted(&mut self, call: Call, intended_ns: u64, held_up: bool) {
         let late_ns = call.begin_ns.saturating_sub(intended_ns);
         let counts = &mut self.counts;
@@ -130,7 +130,7 @@ impl Account {
         }
     }
 
-    /// From `now_ns` on, unless it does so already, the thread only waits for the device.
+    /// The thread only waits for the device from `now_ns` on, if it was not waiting already.
     pub fn waits(&mut self, now_ns: u64) {
         self.waiting_since_ns.get_or_insert(now_ns);
     }

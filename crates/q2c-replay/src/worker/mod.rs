@@ -32,7 +32,7 @@ const EAGER_NS: u64 = 1_000_000;
 /// One submitting thread of a replay: the loop that connects its schedule, its engine and its
 /// account.
 ///
-/// The thread puts it together when its engine is open, and calls [`Worker::run`] once. Schedule,
+/// The thread makes its worker when its engine is open, and calls [`Worker::run`] once. Schedule,
 /// submitter and account belong to this thread alone and do not know each other; the counters in
 /// `shared` are common to all threads. The loop keeps them together:
 /// - A request that leaves the schedule goes into the batch at once, and the batch is submitted

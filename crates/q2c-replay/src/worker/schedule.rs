@@ -174,7 +174,7 @@ impl<'a> Schedule<'a> {
         (at_ns <= now_ns).then_some(index)
     }
 
-    /// Whether the first request of a stream may go, as to the earlier requests that it overlaps.
+    /// Whether the earlier requests that the first request of a stream overlaps let it go.
     /// Only timed mode waits for them. In the other modes streams have no order among each other,
     /// so a request that goes before one of them is an inversion and goes.
     pub fn precedence(&self, index: u32) -> Precedence {

@@ -53,8 +53,8 @@ pub struct Submitter {
     free: Vec<u16>,
     batch: Vec<Request>,
     full: bool,
-    /// When `full`, or a submission that slept, last ended. A request that was meant for an earlier
-    /// time counts as held up.
+    /// The time at which `full` was last cleared, or at which a submission that slept last ended. A
+    /// request that was meant for an earlier time counts as held up.
     free_again_ns: u64,
     last_ns: u64,
 }

@@ -57,7 +57,7 @@ const LONGEST: u64 = 1 << 28;
 /// bits.
 const LONGEST_WINDOW: u64 = 1 << 30;
 
-/// What the kernels read beside their group; the same for all groups of a piece.
+/// The input of the kernels beside their group. All groups of a piece have the same input.
 struct KernelInput {
     piece: Piece,
     costs: Costs,

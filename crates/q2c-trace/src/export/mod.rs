@@ -56,7 +56,7 @@ pub struct Export<'a> {
     pub meta: &'a TraceMeta,
     /// The trace's records in the order of their starts, some thousands at a time.
     pub records: &'a mut dyn Iterator<Item = Result<Vec<IoRecord>, TraceError>>,
-    /// What is written, and how.
+    /// The part of the trace that is written, and how it is written.
     pub options: &'a ExportOptions,
     /// Takes the text.
     pub out: &'a mut dyn Write,

@@ -29,7 +29,8 @@ pub(super) struct Spec {
     pub(super) ends: bool,
     /// Whether the names of rows are hosts. Each host then becomes a major number.
     pub(super) hosts: bool,
-    /// Makes the position for messages of a row's `position`: a line or an offset.
+    /// Turns the number of a row's position into the position that messages name: a line or an
+    /// offset.
     pub(super) position: fn(u64) -> Position,
 }
 

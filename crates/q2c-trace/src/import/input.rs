@@ -23,7 +23,7 @@ pub enum Input {
     Blktrace(FileSet),
     /// Another format that can be imported; packed files are unpacked while they are read.
     Foreign {
-        /// ImportFormat of the source.
+        /// Format of the source.
         format: &'static ImportFormat,
         /// The source from its beginning.
         source: Box<dyn BufRead>,

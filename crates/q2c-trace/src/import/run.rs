@@ -16,7 +16,7 @@ pub struct Import<'a> {
     pub path: &'a Path,
     /// Bytes of the source, unpacked.
     pub input: &'a mut dyn BufRead,
-    /// What the source does not tell, and how it is read.
+    /// Properties that the source does not tell, and how it is read.
     pub options: &'a ImportOptions,
     /// Takes the records.
     pub sink: &'a mut dyn RecordSink,

@@ -11,7 +11,7 @@ use q2c_result::Target;
 use q2c_workbench::LEAST_BLOCKS;
 use q2c_workbench::workbench::WorkloadRequest;
 
-/// What the flags ask for; a field is `None` where its flag was not given.
+/// The points that the flags ask for. A field is `None` where its flag was not given.
 pub fn asked(args: &BenchArgs) -> Asked {
     fn texts<T: ToString>(list: &[T]) -> Vec<String> {
         list.iter().map(ToString::to_string).collect()

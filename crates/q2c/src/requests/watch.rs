@@ -6,7 +6,7 @@ use q2c_model::{Bytes, Nanos};
 use q2c_policy::{LaneMethod, PolicySpec, SpecError};
 use q2c_result::Exit;
 
-/// What is watched, and for how long.
+/// A watch as it is asked for: the workload's block size, the methods, and the times.
 #[derive(Clone, Debug)]
 pub struct WatchRequest {
     /// The block size of the workload.

@@ -54,7 +54,7 @@ pub struct LiveSlice {
     pub span: (u64, u64),
     /// Counts and latencies of the slice.
     pub stats: PhaseStats,
-    /// EngineFacts about the lane's engine.
+    /// Facts about the lane's engine.
     pub facts: EngineFacts,
 }
 

@@ -14,7 +14,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline, SparklineBar};
 
-/// What the screen shows that does not change during the watch.
+/// The facts on the screen that do not change during the watch.
 pub struct Head {
     /// Target, block size, pattern and CPUs in words.
     pub job: String,
