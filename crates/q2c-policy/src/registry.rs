@@ -29,6 +29,11 @@ pub struct Rule {
     pub summary: &'static str,
     /// The threads that share a state of the rule.
     pub scope: Scope,
+    /// Whether the sleep adapts to the device. A rule that does not is chosen only when there is no
+    /// other.
+    pub follows_device: bool,
+    /// Whether the rule leaves some I/Os to the interrupt. A simulation of it needs their cost.
+    pub interrupts: bool,
     /// The parameters, in the order in which they may be given without a name.
     pub params: &'static [Param],
     /// A complete specification with typical values.

@@ -37,9 +37,6 @@ pub struct PolicySpec {
 /// The entry of a formula in `PolicySpec::values`.
 const NO_NUMBER: f64 = 0.0;
 
-/// Rules whose sleep does not follow the device.
-const DEAF: [&str; 2] = ["fixed", "uring"];
-
 impl PolicySpec {
     /// The rule, as the registry describes it.
     #[must_use]
@@ -128,7 +125,7 @@ impl PolicySpec {
     #[must_use]
     pub fn follows_the_device(&self) -> bool {
         let reads = self.formula().map(|formula| formula.statistics());
-        !DEAF.contains(&self.rule.name) && reads.is_none_or(|all| !all.is_empty())
+        self.rule.follows_device && reads.is_none_or(|all| !all.is_empty())
     }
 
     /// The formula and its counts. The rule has to be one that takes a formula.

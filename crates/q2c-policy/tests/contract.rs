@@ -122,6 +122,21 @@ fn storm(spec: &PolicySpec, lanes: usize, seed: u64) -> Vec<Decision> {
     decisions.collect()
 }
 
+/// Simulations refuse to choose a rule that uses interrupts while their cost is not known, so the
+/// registry has to say which rules do. `dpas` does so only where lanes overload the CPU, which does
+/// not happen here.
+#[test]
+fn a_rule_that_uses_interrupts_says_so() {
+    let uses = |spec: &PolicySpec| storm(spec, 1, 3).contains(&Decision::Interrupt);
+    let using: Vec<PolicySpec> = specs().into_iter().filter(uses).collect();
+    assert!(using.iter().all(|spec| spec.rule().interrupts), "{using:?}");
+    let names: Vec<&str> = using.iter().map(|spec| spec.rule().name).collect();
+    assert!(
+        names.contains(&"ehp") && names.contains(&"hypi"),
+        "{names:?}"
+    );
+}
+
 #[test]
 fn the_same_calls_get_the_same_answers() {
     for spec in specs() {

@@ -135,22 +135,16 @@ fn one(
     Ok((answer, choice))
 }
 
-/// Rules that do not follow the device (io_uring's estimate never rises again). They are chosen
-/// only when the sweep has no other rule.
-const LAST: [&str; 2] = ["fixed", "uring"];
-
-/// Rules that answer some I/Os by interrupts.
-const INTERRUPTING: [&str; 3] = ["dpas", "ehp", "hypi"];
-
 /// Whether a rule takes interrupts while the cost model does not know their cost.
 pub(super) fn takes_free_interrupts(study: &Study<'_>, policy: &PolicySpec) -> bool {
-    study.cost.interrupt_cpu_ns <= 0.0 && INTERRUPTING.contains(&policy.rule().name)
+    study.cost.interrupt_cpu_ns <= 0.0 && policy.rule().interrupts
 }
 
+/// Whether each policy may be chosen. Those that do not follow the device are chosen only when the
+/// sweep has no other.
 fn eligible(study: &Study<'_>) -> Vec<bool> {
-    let follows = |p: &PolicySpec| !LAST.contains(&p.rule().name);
-    let any = study.policies.iter().any(follows);
-    let may = |p: &PolicySpec| (!any || follows(p)) && !takes_free_interrupts(study, p);
+    let any = study.policies.iter().any(PolicySpec::follows_the_device);
+    let may = |p: &PolicySpec| (!any || p.follows_the_device()) && !takes_free_interrupts(study, p);
     study.policies.iter().map(may).collect()
 }
 

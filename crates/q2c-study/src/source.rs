@@ -176,20 +176,18 @@ impl Taken<'_> {
 
 impl RecordSink for Taken<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
-        let stopped = self.stop.load(Ordering::Relaxed);
-        if !stopped && self.take(records) {
-            return Ok(());
+        let (doing, path) = ("read trace", self.path.to_owned());
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(TraceError::Stopped { doing, path });
         }
-        let why = if stopped {
-            "stopped by a signal"
-        } else {
-            "no room"
-        };
-        Err(TraceError::Io {
-            doing: "read trace",
-            path: self.path.to_owned(),
-            source: io::Error::other(why),
-        })
+        match self.take(records) {
+            true => Ok(()),
+            false => Err(TraceError::Io {
+                doing,
+                path,
+                source: io::Error::other("no room"),
+            }),
+        }
     }
 }
 

@@ -159,15 +159,6 @@ impl Busy {
         let all = self.window.as_secs_f64() * self.cpus.len() as f64;
         (all > 0.0).then(|| self.steal().as_secs_f64() / all)
     }
-
-    /// Total busy time by the source that was not chosen, a cross-check to print beside the total.
-    /// `None` if a CPU lacks that source.
-    #[must_use]
-    pub fn total_by_other(&self) -> Option<Nanos> {
-        self.cpus
-            .iter()
-            .try_fold(Nanos::ZERO, |sum, c| Some(sum + c.other?))
-    }
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub(super) const RULE: Rule = Rule {
     name: "dpas",
     summary: "pas, polling when the CPU is idle otherwise and interrupts when it is contended (FAST'26)",
     scope: Scope::PerCpu,
+    follows_device: true,
+    interrupts: true,
     params: &[
         Param {
             name: "theta",

@@ -18,6 +18,8 @@ pub(super) const RULE: Rule = Rule {
     name: "ehp",
     summary: "sleep the last window's shortest time less the cost of switching, or use interrupts (EHP)",
     scope: Scope::PerCpu,
+    follows_device: true,
+    interrupts: true,
     params: &[
         Param {
             name: "ctx",

@@ -16,6 +16,8 @@ pub(super) const RULE: Rule = Rule {
     name: "ewma",
     summary: "sleep a share of an exponentially weighted mean",
     scope: Scope::PerLane,
+    follows_device: true,
+    interrupts: false,
     params: &[
         RATIO,
         Param {

@@ -11,6 +11,8 @@ pub(super) const RULE: Rule = Rule {
     name: "fixed",
     summary: "always sleep the same time",
     scope: Scope::PerLane,
+    follows_device: false,
+    interrupts: false,
     params: &[Param {
         name: "sleep",
         summary: "how long",

@@ -18,6 +18,8 @@ pub(super) const RULE: Rule = Rule {
     name: "hypi",
     summary: "sleep a share of the last window's mean by size class, and use interrupts for large I/O (HyPI)",
     scope: Scope::PerDevice,
+    follows_device: true,
+    interrupts: true,
     params: &[
         class("512"),
         class("1k"),

@@ -16,6 +16,8 @@ pub(super) const RULE: Rule = Rule {
     name: "linux410",
     summary: "sleep a share of the running window's mean, as Linux 4.10 and 4.11 did",
     scope: Scope::PerCpu,
+    follows_device: true,
+    interrupts: false,
     params: &[
         RATIO,
         Param {

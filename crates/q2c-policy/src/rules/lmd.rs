@@ -17,6 +17,8 @@ pub(super) const RULE: Rule = Rule {
     name: "lmd",
     summary: "sleep the last window's mean less its left mean deviations, held back by misses",
     scope: Scope::PerDevice,
+    follows_device: true,
+    interrupts: false,
     params: &[
         Param {
             name: "deviations",

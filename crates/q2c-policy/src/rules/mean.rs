@@ -15,6 +15,8 @@ pub(super) const RULE: Rule = Rule {
     name: "mean",
     summary: "sleep a share of the last window's mean, as Linux 4.12 to 6.3 did",
     scope: Scope::PerDevice,
+    follows_device: true,
+    interrupts: false,
     params: &[RATIO, PERIOD],
     example: "mean:50%,100ms",
     build,

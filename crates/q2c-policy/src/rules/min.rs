@@ -14,6 +14,8 @@ pub(super) const RULE: Rule = Rule {
     name: "min",
     summary: "sleep a share of the last window's shortest time",
     scope: Scope::PerDevice,
+    follows_device: true,
+    interrupts: false,
     params: &[RATIO_OF_SHORT, PERIOD_10_MS],
     example: "min:70%,10ms",
     build,

@@ -27,6 +27,8 @@ pub(super) const RULE: Rule = Rule {
     name: "pas",
     summary: "lengthen the sleep after each early wake-up and shorten it after each late one (FAST'26)",
     scope: Scope::PerCpu,
+    follows_device: true,
+    interrupts: false,
     params: &[
         Param {
             name: "up",

@@ -20,6 +20,8 @@ pub(super) const RULE: Rule = Rule {
     name: "qt",
     summary: "track the sleep that misses as often as you say",
     scope: Scope::PerLane,
+    follows_device: true,
+    interrupts: false,
     params: &[
         Param {
             name: "miss",

@@ -15,6 +15,8 @@ pub(super) const RULE: Rule = Rule {
     name: "quantile",
     summary: "sleep a share of a quantile of the last window's times",
     scope: Scope::PerDevice,
+    follows_device: true,
+    interrupts: false,
     params: &[
         Param {
             name: "q",

@@ -11,6 +11,8 @@ pub(crate) const RULE: Rule = Rule {
     name: "rule",
     summary: "sleep what a formula makes of the last window's statistics",
     scope: Scope::PerDevice,
+    follows_device: true,
+    interrupts: false,
     params: &[
         PERIOD_10_MS,
         Param {

@@ -22,6 +22,8 @@ pub(super) const RULE: Rule = Rule {
     name: "uring",
     summary: "sleep half the shortest run time ever seen, as io_uring's hybrid polling does since Linux 6.13",
     scope: Scope::PerLane,
+    follows_device: false,
+    interrupts: false,
     params: &[],
     example: "uring",
     build,

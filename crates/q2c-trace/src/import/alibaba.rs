@@ -14,6 +14,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "alibaba",
     help: "Alibaba Cloud 2020: device_id,opcode,offset,length,timestamp (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, Bytes(1))),
+    own_device_numbers: false,
     import: |from| {
         let unit = from.options.offset_unit.unwrap_or(Bytes(1));
         text::import(from, &SPEC, |line| row(line, unit))

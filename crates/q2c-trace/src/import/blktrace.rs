@@ -19,6 +19,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "blktrace",
     help: "binary blktrace, versions 7 and 8: a file of blkparse -d, or the base name of BASE.blktrace.N",
     sniff,
+    own_device_numbers: false,
     import,
 };
 

@@ -17,6 +17,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "disksim",
     help: "DiskSim ASCII: time device block blocks flags; needs the unit (ms in DiskSim's own files); --read-flag 0 where 0 is a read",
     sniff: |head| text::sniff(head, |line| row(line, &SNIFFED)),
+    own_device_numbers: false,
     import,
 };
 

@@ -19,6 +19,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "fio-iolog",
     help: "fio iolog versions 2 and 3, microseconds unless --unit says otherwise (not verified against a real file)",
     sniff: |head| head.starts_with(V2) || head.starts_with(V3),
+    own_device_numbers: true,
     import,
 };
 

@@ -14,6 +14,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "fiu",
     help: "FIU IODedup, SRCMap: ts pid process lba size op major minor md5 (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, SECTOR)),
+    own_device_numbers: false,
     import: |from| {
         let unit = from.options.offset_unit.unwrap_or(SECTOR);
         text::import(from, &SPEC, |line| row(line, unit))

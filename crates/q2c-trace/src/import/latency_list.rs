@@ -15,6 +15,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "latency-list",
     help: "one latency per line, in the unit stated; needs unit, op and block size",
     sniff,
+    own_device_numbers: false,
     import,
 };
 

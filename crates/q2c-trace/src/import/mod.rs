@@ -50,6 +50,9 @@ pub struct ImportFormat {
     /// Whether a file that begins with these bytes looks like this format. The caller passes some
     /// thousand bytes, which may end anywhere.
     pub sniff: fn(&[u8]) -> bool,
+    /// Whether the importer numbers devices in the order of their appearance. Equal numbers in two
+    /// sources are different devices then.
+    pub own_device_numbers: bool,
     /// Reads the source to its end, hands the records on in the order of the source, and returns
     /// the description.
     pub import: ImportFn,

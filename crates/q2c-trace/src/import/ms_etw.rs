@@ -22,6 +22,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
         let mut events = Events::default();
         head.trim_ascii_start().starts_with(BEGIN) || text::sniff(head, |line| events.line(line))
     },
+    own_device_numbers: false,
     import,
 };
 

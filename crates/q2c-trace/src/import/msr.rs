@@ -15,6 +15,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "msr",
     help: "MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime (not verified against a real file)",
     sniff: |head| text::sniff(head, row),
+    own_device_numbers: true,
     import: |from| text::import(from, &SPEC, row),
 };
 

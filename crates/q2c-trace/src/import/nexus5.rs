@@ -18,6 +18,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "nexus5",
     help: "Nexus 5 BIOtracer: address sectors bytes type generated processed submitted [finished]; needs the offset unit (not verified against a real file)",
     sniff: |head| head.contains(&b'\t') && text::sniff(head, |line| row(line, Bytes(512))),
+    own_device_numbers: false,
     import,
 };
 

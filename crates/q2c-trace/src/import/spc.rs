@@ -15,6 +15,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "spc",
     help: "SPC 1.0.1 (Financial, WebSearch): ASU,LBA,size,opcode,timestamp (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, BLOCK)),
+    own_device_numbers: false,
     import: |from| {
         let block = from.options.offset_unit.unwrap_or(BLOCK);
         text::import(from, &SPEC, |line| row(line, block))

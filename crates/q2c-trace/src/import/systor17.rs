@@ -15,6 +15,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "systor17",
     help: "SYSTOR'17: Timestamp,Response,IOType,LUN,Offset,Size (not verified against a real file)",
     sniff: |head| head.starts_with(HEADER) || text::sniff(head, row),
+    own_device_numbers: false,
     import: |from| text::import(from, &SPEC, row),
 };
 

@@ -15,6 +15,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "tencent",
     help: "Tencent CBS: Timestamp,Offset,Size,IOType,VolumeID (not verified against a real file)",
     sniff: |head| text::sniff(head, |line| row(line, SECTOR)),
+    own_device_numbers: false,
     import: |from| {
         let unit = from.options.offset_unit.unwrap_or(SECTOR);
         text::import(from, &SPEC, |line| row(line, unit))

@@ -23,6 +23,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "vscsi",
     help: "CloudPhysics vscsi, binary, version 1 or 2 (version 2 not verified against a real file)",
     sniff,
+    own_device_numbers: false,
     import,
 };
 

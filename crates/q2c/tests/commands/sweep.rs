@@ -15,6 +15,28 @@ fn cell<'a>(result: &'a Value, policy: &str) -> &'a Value {
     entry(result, "cells", "policy", policy)
 }
 
+/// A formula without a statistic sleeps longest here, but it would sleep as long on a faster
+/// device. So a rule that follows the device is chosen where there is one.
+#[test]
+fn a_sleep_that_does_not_follow_the_device_is_chosen_last() {
+    let folder = tempfile::tempdir().unwrap();
+    two_lists(folder.path());
+    let args = [
+        "poll", "sweep", "a.txt", "--unit", "us", "--rule", "27us", "--json",
+    ];
+    let alone = q2c(folder.path(), &args).json();
+    let best = alone["best"]["policy"].as_str().unwrap();
+    assert!(best.starts_with("rule:"), "{best}");
+    let both = q2c(
+        folder.path(),
+        &[&args[..], &["--policy", "min:50%,1ms"]].concat(),
+    )
+    .json();
+    let best = both["best"]["policy"].as_str().unwrap();
+    assert!(best.starts_with("min:"), "{best}");
+    assert_eq!(both["cells"].as_array().unwrap().len(), 2);
+}
+
 /// The device always takes 30 us, and sleeps end 2 us late. Worked out by hand: a sleep of 20 us
 /// ends at 22 us and 8 us are polled; a sleep of 40 us ends at 42 us, so all of them miss.
 #[test]

@@ -22,6 +22,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "blkparse",
     help: "text of blkparse, its default format or --blkparse-format; so YCSB/RocksDB ssdtrace (not verified against a real file)",
     sniff,
+    own_device_numbers: false,
     import,
 };
 

@@ -22,6 +22,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "csv",
     help: "comma-separated text with a header row; needs a column map (field=header) and the times' unit",
     sniff,
+    own_device_numbers: false,
     import,
 };
 

@@ -165,9 +165,6 @@ impl RecordSink for Sending {
     }
 }
 
-/// Formats whose importers number devices in order of appearance.
-const OWN_NUMBERS: [&str; 2] = ["fio-iolog", "msr"];
-
 fn read(
     path: &Path,
     format: Option<&str>,
@@ -177,9 +174,8 @@ fn read(
     match Input::recognise(path, format)? {
         Input::Own => own(path, sending),
         input => {
-            if input
-                .format()
-                .is_some_and(|name| OWN_NUMBERS.contains(&name))
+            if let Input::Foreign { format, .. } = &input
+                && format.own_device_numbers
             {
                 sending.numbers = DeviceNumbers::Own;
             }

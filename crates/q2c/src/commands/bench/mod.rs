@@ -14,6 +14,7 @@ use q2c_bench::asked::Asked;
 use q2c_bench::media::Media;
 use q2c_bench::way::Abilities;
 use q2c_bench::{Bench, BenchSpec, Done};
+use q2c_host::machine::kernel_version;
 use q2c_host::topology::{AllowedCpus, Border, ChosenCpus, CpuChoiceError};
 use q2c_model::CpuId;
 use q2c_result::Exit;
@@ -208,14 +209,12 @@ fn abilities(place: &Workbench, media: &Media) -> Abilities {
     let device = place.target.device.as_ref();
     let target_disk = place.workload.site.target_disk.as_ref();
     let delay = target_disk.map(|target_disk| target_disk.disk.dir.join("queue/io_poll_delay"));
-    let mut parts = place.machine.kernel.split(['.', '-']);
-    let mut number = || parts.next().and_then(|part| part.parse().ok()).unwrap_or(0);
-    let kernel: (u32, u32) = (number(), number());
+    let kernel = kernel_version(&place.machine.kernel);
     let poll_queues = device.and_then(|device| device.io_poll);
     Abilities {
         poll_queues,
         poll_delay: poll_queues == Some(true)
-            && KERNEL_HYBRID.contains(&kernel)
+            && kernel.is_some_and(|kernel| KERNEL_HYBRID.contains(&kernel))
             && delay.is_some_and(|file| file.exists()),
         polled_commands: media.commands.as_ref().is_ok_and(|there| there.polled),
     }
