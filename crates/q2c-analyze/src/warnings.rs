@@ -9,29 +9,19 @@ pub(crate) fn warnings(result: &AnalyzeResult) -> Vec<Warning> {
     all.into_iter().flatten().collect()
 }
 
-fn warning(id: &str, found: String, means: &str, todo: &str) -> Warning {
-    let (id, means, todo) = (id.to_owned(), means.to_owned(), todo.to_owned());
-    Warning {
-        id,
-        found,
-        means,
-        todo,
-    }
-}
-
 /// A recording by BPF lacks whole I/Os. Where events were lost from a buffer, parts of I/Os may be
 /// missing.
 fn losses(result: &AnalyzeResult) -> Option<Warning> {
     let capture = result.input.facts.get("capture");
     match (result.lost, capture.is_some_and(|by| by == "bpf")) {
         (0, _) => None,
-        (lost, true) => Some(warning(
+        (lost, true) => Some(Warning::new(
             "lost-ios",
             format!("{lost} I/Os have no record"),
             "counts are too low by these, whose times are not known; the others are whole",
             "see why under unmatched; docs/capture.md says what each reason asks for",
         )),
-        (lost, false) => Some(warning(
+        (lost, false) => Some(Warning::new(
             "lost-events",
             format!("the source lost {lost} events"),
             "some I/Os lack stages or are missing, and some completions may be those of others on the same sector",
@@ -42,7 +32,7 @@ fn losses(result: &AnalyzeResult) -> Option<Warning> {
 
 fn missing_files(result: &AnalyzeResult) -> Option<Warning> {
     let cpus = result.input.facts.get("cpus_without_file")?;
-    Some(warning(
+    Some(Warning::new(
         "missing-cpu-files",
         format!("no file of CPUs {cpus}"),
         "events of these CPUs are missing",
@@ -53,7 +43,7 @@ fn missing_files(result: &AnalyzeResult) -> Option<Warning> {
 fn unfinished(result: &AnalyzeResult) -> Option<Warning> {
     let (never, all) = (*result.unmatched.get("never completed")?, result.requests);
     (never * 100 > all).then(|| {
-        warning(
+        Warning::new(
             "unfinished",
             format!("{never} of {all} I/Os never complete in the trace"),
             "latencies are of the others alone",

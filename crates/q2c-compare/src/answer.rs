@@ -74,18 +74,8 @@ pub fn replay(
     })
 }
 
-fn warn(id: &str, found: String, means: &str, todo: &str) -> Warning {
-    let (id, means, todo) = (id.to_owned(), means.to_owned(), todo.to_owned());
-    Warning {
-        id,
-        found,
-        means,
-        todo,
-    }
-}
-
 fn failed(why: &str) -> Warning {
-    warn(
+    Warning::new(
         "trial-failed",
         format!("a trial {why}"),
         "it is not among the figures",
@@ -111,10 +101,15 @@ pub(super) fn warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning>
             continue;
         };
         let means = "the device does less work than the trace asks for";
-        warnings.push(warn(id, format!("{count} {}", change.says()), means, todo));
+        warnings.push(Warning::new(
+            id,
+            format!("{count} {}", change.says()),
+            means,
+            todo,
+        ));
     }
     if facts.timeless > 0 {
-        warnings.push(warn(
+        warnings.push(Warning::new(
             "without-time",
             format!("{} requests have no time", facts.timeless),
             "they are not replayed",
@@ -122,7 +117,7 @@ pub(super) fn warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning>
         ));
     }
     if facts.back_in_time > 0 {
-        warnings.push(warn(
+        warnings.push(Warning::new(
             "back-in-time",
             format!(
                 "{} requests lie before the one before them",
@@ -133,7 +128,7 @@ pub(super) fn warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning>
         ));
     }
     if trial.q2c_lost > 0 {
-        warnings.push(warn(
+        warnings.push(Warning::new(
             "capture-lost",
             format!(
                 "{} I/Os are missing from the sum of Q2C, which has {}",

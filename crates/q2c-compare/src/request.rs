@@ -24,17 +24,18 @@ pub struct ReplayRequest {
     pub spin: bool,
     /// The most requests that each thread has in flight, 1 to 32768.
     pub in_flight: u16,
-    /// What happens to offsets that the target does not have.
+    /// The treatment of offsets that the target does not have.
     pub fit: Fit,
-    /// What happens to writes.
+    /// The treatment of writes. With `None` they are written where every target is simulated or may
+    /// be written, and are reads elsewhere.
     pub writes: Option<Writes>,
-    /// What happens to discards.
+    /// The treatment of discards; `None` follows that of writes.
     pub discards: Option<Discards>,
     /// Share of the written data that compresses to nothing, percent.
     pub compressible_pct: u8,
     /// How targets are written before each trial.
     pub precondition: Option<Precondition>,
-    /// What happens when a request fails.
+    /// Whether the replay goes on or stops when a request fails.
     pub on_error: OnError,
     /// Whether the block layer is captured, and by which means. `None` captures nothing;
     /// `Some(None)` takes the first means that this machine has.

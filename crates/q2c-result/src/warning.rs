@@ -14,3 +14,16 @@ pub struct Warning {
     /// The next step for the user; empty when nothing can be done.
     pub todo: String,
 }
+
+impl Warning {
+    /// A warning. The fields say what each text is.
+    #[must_use]
+    pub fn new(id: &str, found: String, means: &str, todo: &str) -> Self {
+        Warning {
+            id: id.to_owned(),
+            found,
+            means: means.to_owned(),
+            todo: todo.to_owned(),
+        }
+    }
+}

@@ -17,20 +17,11 @@ fn some(labels: &[&str]) -> String {
     }
 }
 
-fn warning(id: &str, found: String, means: &str, todo: &str) -> Warning {
-    Warning {
-        id: id.to_owned(),
-        found,
-        means: means.to_owned(),
-        todo: todo.to_owned(),
-    }
-}
-
 /// Warns that the budget left rounds out. `missing_s` is the time by which the budget is too short,
 /// seconds.
 pub(super) fn cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
     let budget = settings.budget.unwrap_or_default().as_secs_f64();
-    warning(
+    Warning::new(
         "trials-cut",
         format!(
             "{trials} trials per cell instead of {}: the budget is {}",
@@ -47,7 +38,7 @@ pub(super) fn cut(trials: u32, settings: &Settings, missing_s: f64) -> Warning {
 pub(super) fn over_budget(elapsed_s: f64, settings: &Settings) -> Option<Warning> {
     let budget = settings.budget?.as_secs_f64();
     (elapsed_s > budget).then(|| {
-        warning(
+        Warning::new(
             "over-budget",
             format!(
                 "the run took {}, its budget is {}",
@@ -63,7 +54,7 @@ pub(super) fn over_budget(elapsed_s: f64, settings: &Settings) -> Option<Warning
 /// Warns that the sentinel's metric moved by more than the limit.
 pub(super) fn drift(drift: &Drift, settings: &Settings) -> Option<Warning> {
     let deviation = drift.max_deviation.filter(|&d| d > settings.drift_limit)?;
-    Some(warning(
+    Some(Warning::new(
         "sentinel-drift",
         format!(
             "the sentinel strayed {:.1} % from its median over {} runs (limit {:.1} %)",
@@ -86,7 +77,7 @@ pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warn
     let failed: Vec<&str> = failed.map(|(_, cell)| cell.label.as_str()).collect();
     let mut warnings = Vec::new();
     if !failed.is_empty() {
-        warnings.push(warning(
+        warnings.push(Warning::new(
             "trials-failed",
             format!(
                 "{} cells have failed trials: {}",
@@ -98,7 +89,7 @@ pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warn
         ));
     }
     if !impossible.is_empty() {
-        warnings.push(warning(
+        warnings.push(Warning::new(
             "cells-impossible",
             format!(
                 "{} cells cannot run here: {}",
@@ -115,7 +106,7 @@ pub(super) fn failed<C: Serialize + Clone, O>(ledger: &Ledger<C, O>) -> Vec<Warn
 /// Warns of cells whose medians are still not known well enough.
 pub(super) fn imprecise(labels: &[&str], precision: Precision) -> Option<Warning> {
     (!labels.is_empty()).then(|| {
-        warning(
+        Warning::new(
             "interval-wide",
             format!(
                 "{} cells have a median interval wider than {:.1} %: {}",
