@@ -38,7 +38,9 @@ fn devices_of_known_truth_are_compared() {
         "{says}"
     );
 
-    let words = format!("compare {trace} {slow} {fast} --trials 3 --json --mode outstanding");
+    let words = format!(
+        "compare {trace} {slow} {fast} --trials 3 --json --mode outstanding --max-lateness 1s"
+    );
     let outstanding = json(&run(folder.path(), &words));
     // The trace has one request in flight for 100 us of every 2 ms, so 95 % of it are idle.
     let says = outstanding["verdict"].to_string();

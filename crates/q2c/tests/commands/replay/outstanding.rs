@@ -25,7 +25,7 @@ fn a_record_is_a_trace_again_and_a_profile_for_outstanding() {
     assert_eq!(recorded.code, 0, "{}", recorded.stderr);
     let again = run(
         folder.path(),
-        &format!("replay {profile} sim:100us --mode outstanding --json"),
+        &format!("replay {profile} sim:100us --mode outstanding --max-lateness 1s --json"),
     );
     assert_eq!(again.code, 0, "{}", again.stderr);
     let result = json(&again);
