@@ -30,7 +30,7 @@ impl Shell {
         Shell {
             policy: policy(),
             style: STYLE,
-            plotly: &plotly::SCRIPT,
+            plotly: plotly::SCRIPT,
             script: SCRIPT,
             command,
             figures: figures_of(charts),
@@ -55,7 +55,7 @@ fn policy() -> String {
     format!(
         "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; \
          form-action 'none'",
-        plotly::csp_hash(&plotly::SCRIPT),
+        plotly::csp_hash(plotly::SCRIPT),
         plotly::csp_hash(SCRIPT)
     )
 }
