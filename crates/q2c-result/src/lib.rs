@@ -17,6 +17,7 @@ pub mod replay;
 pub mod steer;
 pub mod sweep;
 pub mod tune;
+pub mod waits;
 pub mod warning;
 pub mod watch;
 
