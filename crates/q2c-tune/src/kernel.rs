@@ -12,7 +12,7 @@ use super::{Tune, TuneError, read_json};
 use q2c_capture::ProbeError;
 use q2c_capture::kernel_hybrid::{Counts, Delay, KernelHybrid};
 use q2c_engine::{EngineSpec, RunError};
-use q2c_host::machine::kernel_version;
+use q2c_host::kernel_version::{HybridSupport, kernel_version};
 use q2c_host::restore::Guard;
 use q2c_model::{Nanos, Rates};
 use q2c_policy::{KernelSleep, Method};
@@ -130,11 +130,11 @@ fn why_not(tune: &Tune<'_>) -> Option<String> {
 
 /// Why a kernel of this release has no hybrid polling that can be set; `None` when it has.
 fn of_kernel(release: &str) -> Option<String> {
-    let why = match kernel_version(release)? {
-        version if version < (4, 10) => "it came with 4.10",
-        version if version < (5, 19) => return None,
-        version if version < (6, 4) => "since 5.19 preadv2 does not poll, whatever RWF_HIPRI says",
-        _ => {
+    let why = match HybridSupport::of(kernel_version(release)?) {
+        HybridSupport::NotYet => "it came with 4.10",
+        HybridSupport::Works => return None,
+        HybridSupport::Unreached => "since 5.19 preadv2 does not poll, whatever RWF_HIPRI says",
+        HybridSupport::Removed => {
             "since 5.19 preadv2 does not poll, and since 6.4 io_poll_delay takes any value and does nothing"
         }
     };
