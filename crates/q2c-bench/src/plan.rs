@@ -37,7 +37,7 @@ impl BenchPlan<'_> {
     fn kernel_polling(&self, spot: &Spot) -> Result<Option<Guard>, CellError> {
         let site = self.place.site;
         let engine = spot.way.interface.engine();
-        let hipri = matches!(engine, Some(EngineSpec::Pvsync2(flags)) if flags.hipri);
+        let hipri = engine.is_some_and(EngineSpec::polls_in_call);
         let delay = site
             .target_disk
             .as_ref()
