@@ -9,7 +9,7 @@ use q2c_host::block::TargetDisk;
 use q2c_host::target::{OpenTarget, TargetError, Wanted, WriteLeave, open, simulated};
 use q2c_model::{Bytes, DevId};
 use q2c_replay::{Discards, NoSchedule, ReplayFacts, keeps_schedule};
-use q2c_result::{Exit, Target};
+use q2c_result::{Exit, Target, TargetKind};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -237,8 +237,8 @@ fn opened(request: &ReplayRequest, target: &str) -> Result<OpenTarget, SiteError
         blocks: 1,
     };
     let opened = open(&Roots::live(), &wanted, &leave)?;
-    match opened.facts.kind.as_str() {
-        "nvme-generic" => Err(SiteError::CommandsAlone(target.to_owned())),
+    match opened.facts.kind {
+        TargetKind::NvmeGeneric => Err(SiteError::CommandsAlone(target.to_owned())),
         _ => Ok(opened),
     }
 }

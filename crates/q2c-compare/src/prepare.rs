@@ -9,6 +9,7 @@ use q2c_host::Roots;
 use q2c_host::topology::{AllowedCpus, CpuChoiceError, UnnamedCpus, interrupted_cpus};
 use q2c_model::CpuId;
 use q2c_replay::{Mode, Permits, Plan, ReplayFacts, Writes};
+use q2c_result::TargetKind;
 use q2c_result::replay::ReplayJob;
 use q2c_run::Identity;
 
@@ -68,8 +69,8 @@ impl PreparedReplay {
 fn writes(request: &ReplayRequest, sites: &[OpenSite]) -> Writes {
     let mut targets = sites.iter().flat_map(|open| &open.site.facts).peekable();
     let some = targets.peek().is_some();
-    let all =
-        targets.all(|target| target.kind == "simulated" || request.allows_writing(&target.path));
+    let all = targets
+        .all(|target| target.kind == TargetKind::Simulated || request.allows_writing(&target.path));
     request.writes.unwrap_or(match all && some {
         true => Writes::Allow,
         false => Writes::AsReads,

@@ -148,7 +148,7 @@ fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Predict
         bs: spec.bs,
         sleeping: spec.method.sleeps(),
         method: spec.method.clone(),
-        role: spec.role.to_string(),
+        role: spec.role.into(),
         predicted: paired(runs),
         predicted_first,
         measured: measured(runs),

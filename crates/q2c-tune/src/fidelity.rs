@@ -91,8 +91,8 @@ fn cell_error(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_advice::Role;
     use q2c_model::{Bytes, Rates};
+    use q2c_result::role::Role;
     use q2c_run::runner::{CellPlan, Trial, TrialResult};
 
     fn at(iops: f64) -> Rates<f64> {

@@ -13,7 +13,7 @@ use q2c_host::topology::{
     AllowedCpus, ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, device_node,
 };
 use q2c_model::{CpuId, Nanos};
-use q2c_result::{DoctorReport, Machine, Target};
+use q2c_result::{DoctorReport, Machine, Target, TargetKind};
 use q2c_run::Identity;
 use q2c_sys::Clock;
 use std::path::{Path, PathBuf};
@@ -95,8 +95,8 @@ impl Workbench {
         };
         // Nothing is read or written before the first trial, and each trial has an engine of its
         // own. So the null engine may stand in on targets that io_uring cannot use.
-        let engine = match target.facts.kind.as_str() {
-            "nvme-generic" | "pci" => EngineSpec::Null,
+        let engine = match target.facts.kind {
+            TargetKind::NvmeGeneric | TargetKind::Pci => EngineSpec::Null,
             _ => engine,
         };
         Self::around(request, engine, target, &roots, scratch)
@@ -126,7 +126,7 @@ impl Workbench {
             clock: Clock::new(),
         };
         // The kernel knows nothing of a controller that it does not drive.
-        let known = Some(&target.facts).filter(|facts| facts.kind != "pci");
+        let known = Some(&target.facts).filter(|facts| facts.kind != TargetKind::Pci);
         Ok(Workbench {
             machine: q2c_host::machine::read(roots),
             doctor: examine(roots, known, &workload.cpus, workload.clock),

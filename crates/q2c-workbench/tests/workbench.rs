@@ -4,7 +4,7 @@ use q2c_engine::{EngineSpec, Medium, Pattern};
 use q2c_host::target::{SIMULATED_SIZE, Scratch};
 use q2c_host::topology::AllowedCpus;
 use q2c_model::{Bytes, CpuId};
-use q2c_result::Exit;
+use q2c_result::{Exit, TargetKind};
 use q2c_workbench::workbench::{Workbench, WorkbenchError, WorkloadRequest};
 
 /// Random reads of 4 KiB by one job.
@@ -35,7 +35,7 @@ fn a_simulated_device_needs_no_file() {
     assert!(matches!(bench.workload.medium, Medium::None));
     assert!(matches!(bench.workload.engine, EngineSpec::Sim(_)));
     assert_eq!(bench.workload.span, SIMULATED_SIZE);
-    assert_eq!(bench.target.kind, "simulated");
+    assert_eq!(bench.target.kind, TargetKind::Simulated);
     assert_eq!(
         (bench.target_id.as_str(), bench.calibration_target.as_str()),
         ("sim:50us", "sim:50us")
@@ -120,8 +120,8 @@ fn interfaces_may_be_chosen_on_a_controller_that_the_kernel_does_not_drive() {
     let mut request = reads("0000:ff:1f.7");
     let bench = Workbench::for_interfaces(&request, None).unwrap();
     assert_eq!(
-        (bench.target.kind.as_str(), &bench.workload.engine),
-        ("pci", &EngineSpec::Null)
+        (&bench.target.kind, &bench.workload.engine),
+        (&TargetKind::Pci, &EngineSpec::Null)
     );
     request.pattern.write = true;
     let error = Workbench::for_interfaces(&request, None).expect_err("no leave to write");

@@ -22,7 +22,7 @@ fn writes_are_read_unless_all_targets_may_be_written() {
     assert_eq!(writes(&asked, &[]), Writes::AsReads);
     assert_eq!(writes(&asked, &[site]), Writes::Allow);
     let mut file = simulated(&asked);
-    file.site.facts[0].kind = "file".to_owned();
+    file.site.facts[0].kind = TargetKind::File;
     let sites = [simulated(&asked), file];
     assert_eq!(writes(&asked, &sites), Writes::AsReads);
     asked.allow_write = vec!["null".into()];
