@@ -2,18 +2,18 @@
 
 use super::run_folder;
 use crate::args::{CompareArgs, HowArgs, ReplayArgs, temporary};
-use crate::commands::trace::{import_exit, trace_exit};
+use crate::exit::replay_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
 use crate::requests::replay::request;
 use q2c_compare::{
     self, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, ReplaySite, Replaying, RunStart,
-    SiteError, SourceError, SourceRequest, TraceSource, align_alike,
+    SiteError, SourceRequest, TraceSource, align_alike,
 };
 use q2c_host::Roots;
 use q2c_host::topology::CpuChoiceError;
 use q2c_model::Bytes;
-use q2c_replay::{ReplayError, ReplayFacts};
+use q2c_replay::ReplayFacts;
 use q2c_result::Exit;
 use q2c_result::replay::ReplayTrial;
 use q2c_run::{RunDir, RunState, runner};
@@ -162,22 +162,7 @@ fn source(
         import: &how.recording.options(),
         temporary: &temporary(),
     };
-    TraceSource::open(&asked, request, stop, &say).or_exit_of(source_exit)
-}
-
-fn source_exit(error: &SourceError) -> Exit {
-    match error {
-        SourceError::Import(error) => import_exit(error),
-        SourceError::Write(error) => trace_exit(error),
-        SourceError::Stopped => Exit::Interrupted,
-        SourceError::Unfit(ReplayError::TooSmall { .. }) => Exit::Target,
-        SourceError::Read(_)
-        | SourceError::Empty { .. }
-        | SourceError::Unfit(ReplayError::NoCompletions { .. } | ReplayError::NoKey(_)) => {
-            Exit::Input
-        }
-        SourceError::Unfit(_) => Exit::Environment,
-    }
+    TraceSource::open(&asked, request, stop, &say).or_exit_of(replay_exit)
 }
 
 /// Opens the one target, or the targets of `--map`.
@@ -261,23 +246,5 @@ impl Run<'_> {
         let ran = replaying.run(request.seed, &mut folder, progress.as_mut());
         drop(held_open);
         Ok((start, sites, ran.or_exit(Exit::Device)?, folder))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use q2c_trace::TraceReader;
-
-    #[test]
-    fn a_trace_that_cannot_be_read_is_a_bad_input() {
-        let folder = tempfile::tempdir().unwrap();
-        let cut = folder.path().join("cut.parquet");
-        std::fs::write(&cut, b"PAR1 and no more").unwrap();
-        let Err(error) = TraceReader::open(&cut) else {
-            panic!("a file without a trace was opened");
-        };
-        assert_eq!(source_exit(&SourceError::Read(error)), Exit::Input);
-        assert_eq!(source_exit(&SourceError::Stopped), Exit::Interrupted);
     }
 }
