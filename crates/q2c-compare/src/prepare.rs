@@ -36,11 +36,13 @@ pub struct PreparedReplay {
 
 impl PreparedReplay {
     /// Chooses the CPUs of the submitting threads, and what happens to writes and discards on these
-    /// sites. `trials` are run on each site; `facts` are those of the trace.
+    /// sites. `trials` are run on each site; `facts` are those of the trace, `roots` those of the
+    /// machine.
     ///
     /// # Errors
     /// A CPU was named that may not be used.
     pub fn new(
+        roots: &Roots,
         request: &ReplayRequest,
         facts: &ReplayFacts,
         sites: &[OpenSite],
@@ -48,7 +50,7 @@ impl PreparedReplay {
     ) -> Result<Self, CpuChoiceError> {
         let allowed = AllowedCpus::read()?;
         let disks = sites.iter().flat_map(|open| &open.target_disks);
-        let interrupted = interrupted_cpus(&Roots::live(), disks);
+        let interrupted = interrupted_cpus(roots, disks);
         let named = request.cpus.as_deref();
         let cpus = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
         let writes = writes(request, sites);

@@ -12,7 +12,7 @@ fn facts(largest: u64) -> ReplayFacts {
 }
 
 fn simulated(request: &ReplayRequest) -> OpenSite {
-    OpenSite::of_one(request, "null", &facts(4096), 0).unwrap()
+    OpenSite::of_one(&Roots::live(), request, "null", &facts(4096), 0).unwrap()
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn a_job_names_what_its_mode_has() {
 #[test]
 fn sites_of_one_name_are_told_apart_by_a_number() {
     let asked = request();
-    let twice = OpenSite::of_one(&asked, "null", &facts(4096), 1).unwrap();
+    let twice = OpenSite::of_one(&Roots::live(), &asked, "null", &facts(4096), 1).unwrap();
     let sites = [simulated(&asked), twice];
-    let ready = PreparedReplay::new(&asked, &facts(4096), &sites, 1).unwrap();
+    let ready = PreparedReplay::new(&Roots::live(), &asked, &facts(4096), &sites, 1).unwrap();
     let names: Vec<&String> = ready.identity.0.keys().collect();
     assert_eq!(names, ["null", "null (2)"]);
     assert!(!ready.plan.cpus.is_empty());

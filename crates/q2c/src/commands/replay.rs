@@ -78,9 +78,10 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let request = request(&args.how);
     let source = source(&args.trace, &args.how, &request, stop)?;
+    let roots = Roots::live();
     let opens = args.targets.iter().enumerate().map(|(nth, target)| {
         let before = args.targets[..nth].iter().filter(|other| *other == target);
-        OpenSite::of_one(&request, target, &source.facts, before.count())
+        OpenSite::of_one(&roots, &request, target, &source.facts, before.count())
     });
     let opens: Result<Vec<OpenSite>, SiteError> = opens.collect();
     let mut opens = opens.or_exit_of(SiteError::exit)?;
@@ -171,15 +172,16 @@ fn site(
     request: &ReplayRequest,
     facts: &ReplayFacts,
 ) -> Result<OpenSite, Failure> {
+    let roots = Roots::live();
     let open = match &args.target {
-        Some(target) => OpenSite::of_one(request, target, facts, 0),
+        Some(target) => OpenSite::of_one(&roots, request, target, facts, 0),
         None if args.map.is_empty() => {
             let why = "replay: name a <TARGET>, or one for each device with --map";
             return Err(Failure::new(Exit::Usage, why));
         }
         None => {
             let maps: Vec<DeviceMap> = args.map.iter().map(|map| map.0.clone()).collect();
-            OpenSite::of_maps(request, &maps, facts)
+            OpenSite::of_maps(&roots, request, &maps, facts)
         }
     };
     open.or_exit_of(SiteError::exit)
@@ -212,13 +214,14 @@ impl Run<'_> {
             sites,
         } = self;
         let facts = &source.facts;
-        let ready = PreparedReplay::new(request, facts, &sites, trials);
+        let roots = Roots::live();
+        let ready = PreparedReplay::new(&roots, request, facts, &sites, trials);
         let PreparedReplay {
             plan,
             job,
             identity,
         } = ready.or_exit_of(CpuChoiceError::exit)?;
-        let start = RunStart::new(job, &source.name, &source.made_by);
+        let start = RunStart::new(&roots, job, &source.name, &source.made_by);
         let mut folder = RunDir::create(out, name, &start.job, &identity).or_exit(Exit::Device)?;
         say(&format!("run folder {}", folder.path().display()));
         let (held_open, sites): (Vec<_>, Vec<ReplaySite>) = sites
@@ -237,7 +240,7 @@ impl Run<'_> {
             record,
             memory: MEMORY,
             spill: temporary(),
-            roots: Roots::live(),
+            roots,
             clock: Clock::new(),
             stop,
             partial: None,
