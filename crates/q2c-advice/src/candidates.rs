@@ -3,58 +3,9 @@
 use crate::goal::{SAVING, WORTH};
 use crate::outlook::Outlook;
 use q2c_policy::PolicySpec;
+use q2c_result::role::Role;
 use q2c_sim::pareto_front;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
-
-/// Why a method was tried first. A role does not rate the method (docs/how-tune-works.md#roles).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Interrupts and classic polling: tried in every run.
-    Baseline,
-    /// The rule of Linux 4.12 to 6.3: tried in every run.
-    Linux,
-    /// The rule that the published study found best: tried in every run.
-    Published,
-    /// The kernel's own hybrid polling. The referee never orders it; a study adds it.
-    Kernel,
-    /// A rule that the user wrote or named.
-    User,
-    /// The highest robust objective by simulation ([`crate::Outlook::robust`]).
-    Robust,
-    /// The highest objective among the rules that simulation puts 0.8 standard errors or more above
-    /// the floor.
-    Safe,
-    /// The highest objective among the rules that simulation puts at or above the floor on average.
-    Sharp,
-    /// The highest robust objective among the rules of one name.
-    Family,
-    /// The highest robust objective among the rules that simulation puts up to 8 % below the floor.
-    /// In truth such a rule may keep the floor.
-    BelowFloor,
-    /// One of up to three rules spread over the simulated Pareto front of IOPS against CPU.
-    Front,
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Role::Baseline => "baseline",
-            Role::Linux => "linux",
-            Role::Published => "published",
-            Role::Kernel => "kernel",
-            Role::User => "user",
-            Role::Robust => "robust",
-            Role::Safe => "safe",
-            Role::Sharp => "sharp",
-            Role::Family => "family",
-            Role::BelowFloor => "below floor",
-            Role::Front => "front",
-        })
-    }
-}
 
 /// Share of the floor by which a [`Role::BelowFloor`] rule may lie below it.
 const BELOW: f64 = 0.08;

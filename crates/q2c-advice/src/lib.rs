@@ -17,7 +17,6 @@ mod outlook;
 mod predict;
 mod referee;
 
-pub use candidates::Role;
 pub use correction::Correction;
 pub use decide::{Contender, Decision, decide};
 pub use evidence::{Beside, Estimate, Noise, Predicted, Trial, relative};

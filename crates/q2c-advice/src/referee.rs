@@ -1,6 +1,6 @@
 //! The referee plans rounds of trials by the results of the trials before.
 
-use crate::candidates::{Role, candidates};
+use crate::candidates::candidates;
 use crate::correction::Correction;
 use crate::decide::{Contender, Decision, decide};
 use crate::evidence::{Noise, Trial};
@@ -10,6 +10,7 @@ use crate::outlook::{Outlook, Setting, outlooks};
 use crate::predict::predict;
 use q2c_model::{Bytes, CostModel, CpuId, Nanos};
 use q2c_policy::{LaneMethod, PolicySpec};
+use q2c_result::role::Role;
 use q2c_result::tune::{Recommendation, Verdict};
 use q2c_sim::{Objective, Recording};
 use q2c_stats::{median, sorted};

@@ -156,7 +156,7 @@ impl Analyzer {
         self.sweep.finish();
         let mut result = self.result;
         result.schema = SCHEMA.to_owned();
-        result.layer = self.layer.name().to_owned();
+        result.layer = self.layer;
         result.span_ns = self.last.saturating_sub(self.first);
         let carried = result.merged as f64;
         let issued = result.issued as f64;

@@ -1,196 +1,64 @@
-//! Finds the effective mode of a point from counts of its trials.
+//! Gathers the counts of a point's trials, from which its effective mode is told.
 
 use super::interface::Interface;
 use super::spec::Spot;
 use super::trial::BenchTrial;
-use q2c_policy::method::Means;
-use q2c_policy::{LaneMethod, Method};
-use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
-use q2c_result::proof::{Evidence, Proof};
-use q2c_workbench::workload::{BY_INTERRUPT, REALLY_SLEPT};
-
-/// Interrupts per I/O below which completions did not come by interrupts.
-const NOT_BY_INTERRUPT: f64 = 0.1;
+use q2c_result::mode::{EffectiveMode, Mode, ModeKind};
+use q2c_result::proof::Proof;
+use q2c_result::waits::{Switches, WaitCounts};
 
 /// The effective mode of all trials of a point together.
 pub(super) fn effective(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
+    let asked = spot.point.method.clone();
     if trials.is_empty() {
         return EffectiveMode {
-            asked: spot.point.method.clone(),
+            asked,
             was: Mode::of(ModeKind::NotRun),
             proof: Proof::default(),
         };
     }
     if spot.way.interface == Interface::Spdk {
-        return outside(spot, trials);
+        let cpus = cpus_per_job(spot, trials);
+        return EffectiveMode::of_program(asked, cpus, spot.detour.clone());
     }
-    let seen = Seen::of(trials);
+    let seen = counts(spot, trials);
     EffectiveMode {
-        asked: spot.point.method.clone(),
-        was: was(spot, &seen),
-        proof: seen.proof(spot),
+        was: seen.mode(&asked),
+        proof: seen.proof_per_io(spot.way.interface.to_string(), spot.detour.clone()),
+        asked,
     }
 }
 
-/// Least share of a CPU that each thread of an external program uses when it polls.
-const POLLING: f64 = 0.9;
-
-/// The effective mode of an external program with a driver in user space. No interrupt of its
-/// device reaches the kernel, so the CPU time of its threads shows whether they poll.
-fn outside(spot: &Spot, trials: &[&BenchTrial]) -> EffectiveMode {
+fn cpus_per_job(spot: &Spot, trials: &[&BenchTrial]) -> f64 {
     let sum = |of: fn(&BenchTrial) -> f64| trials.iter().map(|t| of(t)).sum::<f64>();
-    let each = sum(|t| t.job_cpu_s) / sum(|t| t.wall_s) / f64::from(spot.point.jobs);
-    let through = spot.detour.clone().map(Evidence::Through);
-    let told = [
-        Evidence::CpusPerJob(each),
-        Evidence::NoWarmUp,
-        Evidence::WorstJobsPercentiles,
-    ];
-    EffectiveMode {
-        asked: spot.point.method.clone(),
-        was: match each >= POLLING {
-            true => Mode::by(ModeKind::Poll, Some(Means::UserSpaceDriver)),
-            false => Mode::of(ModeKind::NotProved).noted(ModeNote::CpusPerJob(each)),
-        },
-        proof: Proof::Seen(through.into_iter().chain(told).collect()),
-    }
+    sum(|t| t.job_cpu_s) / sum(|t| t.wall_s) / f64::from(spot.point.jobs)
 }
 
-/// Counts summed over the trials of a point.
-struct Seen<'a> {
-    ios: f64,
-    /// `None` where the device's interrupts are not known.
-    interrupts: Option<f64>,
-    requests: Option<f64>,
-    switches: f64,
-    slept: [f64; 3],
-    helpers: (u32, u32),
-    means: Option<Means>,
-    flags: &'a str,
-}
-
-impl<'a> Seen<'a> {
-    fn of(trials: &[&'a BenchTrial]) -> Self {
-        let sum = |of: fn(&BenchTrial) -> f64| trials.iter().map(|t| of(t)).sum::<f64>();
-        let all = |of: fn(&BenchTrial) -> Option<u64>| {
-            let counts: Option<Vec<u64>> = trials.iter().map(|t| of(t)).collect();
-            counts.map(|counts| counts.iter().sum::<u64>() as f64)
-        };
-        Seen {
-            ios: sum(|t| t.ios as f64).max(1.0),
-            interrupts: all(|t| t.interrupts),
-            requests: all(|t| t.requests),
-            switches: sum(|t| t.switches as f64),
-            slept: [
-                sum(|t| t.slept[0] as f64),
-                sum(|t| t.slept[1] as f64),
-                sum(|t| t.slept[2] as f64),
-            ],
-            helpers: trials.first().map_or((0, 0), |t| t.helpers),
-            means: trials.first().and_then(|t| t.polls_by),
-            flags: trials.first().map_or("", |t| t.flags.as_str()),
-        }
-    }
-
-    fn proof(&self, spot: &Spot) -> Proof {
-        let per_io = |n: f64| n / self.ios;
-        let mut proof = vec![Evidence::Engine(spot.way.interface.to_string())];
-        proof.extend(spot.detour.clone().map(Evidence::Through));
-        proof.extend([
-            Evidence::InterruptsPerIo(self.interrupts.map(per_io)),
-            Evidence::RequestsPerIo(self.requests.map(per_io)),
-            Evidence::SwitchesPerIo(per_io(self.switches)),
-        ]);
-        let (sqpoll_threads, io_workers) = self.helpers;
-        let when = |there: bool, evidence: Evidence| there.then_some(evidence);
-        let others = [
-            when(
-                self.slept[0] > 0.0,
-                Evidence::SleepsPerIo(per_io(self.slept[1])),
-            ),
-            self.means.map(Evidence::PollsBy),
-            when(
-                !self.flags.is_empty(),
-                Evidence::EngineFlags(self.flags.to_owned()),
-            ),
-            when(sqpoll_threads > 0, Evidence::SqpollThreads(sqpoll_threads)),
-            when(io_workers > 0, Evidence::IoWorkers(io_workers)),
-        ];
-        proof.extend(others.into_iter().flatten());
-        Proof::Seen(proof)
-    }
-
-    /// Whether completions came by interrupts; `None` when the counts do not show it. Devices merge
-    /// interrupts at depth, so that few interrupts prove polling only when there are hardly any.
-    fn interrupted(&self) -> Option<bool> {
-        match self.interrupts? / self.ios {
-            n if n >= BY_INTERRUPT => Some(true),
-            n if n < NOT_BY_INTERRUPT => Some(false),
-            _ => None,
-        }
-    }
-}
-
-fn was(spot: &Spot, seen: &Seen<'_>) -> Mode {
-    let helper = spot.way.interface.has_helper();
-    if helper && seen.helpers.0 == 0 {
-        return looked(seen).noted(ModeNote::NoHelper);
-    }
-    let asks_device = seen.means.filter(|means| means.asks_device());
-    match (&spot.way.waits, asks_device) {
-        (LaneMethod::Interrupt, _) => Mode::of(ModeKind::Interrupt),
-        (LaneMethod::Hybrid(_), _) if seen.slept[1] == 0.0 => {
-            looked(seen).noted(ModeNote::NeverSlept)
-        }
-        (LaneMethod::Hybrid(_), _) => Mode::by(ModeKind::Hybrid, seen.means),
-        (LaneMethod::Poll, None) => polled(spot, seen),
-        (LaneMethod::Poll, Some(means)) => asked(spot, seen, means),
-    }
-}
-
-fn looked(seen: &Seen<'_>) -> Mode {
-    Mode::by(ModeKind::Poll, seen.means)
-}
-
-/// The mode of a method that should poll the device by `means`. The kernel may have waited for
-/// interrupts instead without an error.
-fn asked(spot: &Spot, seen: &Seen<'_>, means: Means) -> Mode {
-    let ignored = || Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
-    let left_cpu = seen.switches / seen.ios >= REALLY_SLEPT;
-    let sleeps = spot.way.kernel.is_some() || means.sleeps();
-    match (seen.interrupted(), left_cpu) {
-        // A call that does not poll can only wait for the interrupt, even where the interrupt often
-        // comes before the thread has left its CPU.
-        (Some(true), _) if means == Means::Call => ignored(),
-        (Some(true), true) => ignored(),
-        (Some(true), false) => {
-            let in_memory = Mode::by(ModeKind::Poll, Some(Means::Memory));
-            in_memory.noted(ModeNote::Interrupted(means))
-        }
-        // Several I/Os shared an interrupt, so there are fewer interrupts than I/Os, and the
-        // threads slept while they waited.
-        (None, true) if !sleeps && seen.interrupts.is_some() => ignored(),
-        (None, true) if !sleeps => Mode::of(ModeKind::NotProved).noted(ModeNote::Neither),
-        (_, true) if sleeps => Mode::by(slept_in_kernel(&spot.point.method), seen.means),
-        (_, false) if sleeps => looked(seen).noted(ModeNote::NeverSlept),
-        _ => polled(spot, seen),
-    }
-}
-
-fn slept_in_kernel(asked: &Method) -> ModeKind {
-    match ModeKind::asked_for(asked) {
-        kind @ (ModeKind::HybridUring | ModeKind::HybridKernel) => kind,
-        _ => ModeKind::HybridInKernel,
-    }
-}
-
-/// The mode of a method that polled. A submitting kernel thread is part of the mode.
-fn polled(spot: &Spot, seen: &Seen<'_>) -> Mode {
-    let kind = match ModeKind::asked_for(&spot.point.method) {
-        kind @ (ModeKind::Sqpoll | ModeKind::SqpollIopoll) => kind,
-        _ => ModeKind::Poll,
+/// The counts summed over the trials of a point. Facts about the engine are those of its first
+/// trial.
+fn counts(spot: &Spot, trials: &[&BenchTrial]) -> WaitCounts {
+    let sum = |of: fn(&BenchTrial) -> u64| trials.iter().map(|t| of(t)).sum::<u64>();
+    let all = |of: fn(&BenchTrial) -> Option<u64>| {
+        let counts = trials.iter().map(|t| of(t));
+        counts.sum::<Option<u64>>()
     };
-    Mode::by(kind, seen.means)
+    let ios = sum(|t| t.ios);
+    let first = trials.first();
+    let (sqpoll_threads, io_workers) = first.map_or((0, 0), |t| t.helpers);
+    WaitCounts {
+        ios,
+        handled: sum(|t| t.slept[0]),
+        slept: sum(|t| t.slept[1]),
+        interrupts: all(|t| t.interrupts),
+        requests: all(|t| t.requests),
+        switches: Switches::PerIo(sum(|t| t.switches) as f64 / ios.max(1) as f64),
+        polls_by: first.and_then(|t| t.polls_by),
+        flags: first.map_or_else(String::new, |t| t.flags.clone()),
+        sqpoll_threads,
+        io_workers,
+        wants_sqpoll_thread: spot.way.interface.has_helper(),
+        checks_kernel: true,
+    }
 }
 
 #[cfg(test)]
@@ -198,8 +66,10 @@ mod tests {
     use super::*;
     use crate::way::{Abilities, Way};
     use q2c_model::Bytes;
+    use q2c_policy::Method;
     use q2c_report::mode::words;
     use q2c_result::bench::BenchPoint;
+    use q2c_result::proof::Evidence;
 
     fn spot(engine: &str, method: &str) -> Spot {
         let can = Abilities {

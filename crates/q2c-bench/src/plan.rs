@@ -37,7 +37,7 @@ impl BenchPlan<'_> {
     fn kernel_polling(&self, spot: &Spot) -> Result<Option<Guard>, CellError> {
         let site = self.place.site;
         let engine = spot.way.interface.engine();
-        let hipri = matches!(engine, Some(EngineSpec::Pvsync2(flags)) if flags.hipri);
+        let hipri = engine.is_some_and(EngineSpec::polls_in_call);
         let delay = site
             .target_disk
             .as_ref()
@@ -46,18 +46,34 @@ impl BenchPlan<'_> {
             return Ok(None);
         };
         let wanted = spot.way.kernel.as_ref().and_then(Delay::of);
-        let wanted = wanted.unwrap_or(Delay::CLASSIC).0.to_string();
-        let now = std::fs::read_to_string(&delay).unwrap_or_default();
-        if now.trim() == wanted {
+        let wanted = wanted.unwrap_or(Delay::CLASSIC);
+        if delay_now(&delay).map_err(CellError::Cell)? == wanted {
             return Ok(None);
         }
         let nowhere = || CellError::Cell("no folder for the journal of settings".to_owned());
         let dir = self.restore_dir.ok_or_else(nowhere)?;
         let refused = |e: RestoreError| CellError::Cell(e.to_string());
         let mut guard = Guard::new(&site.roots, dir).map_err(refused)?;
-        guard.set(&delay, &wanted).map_err(refused)?;
+        guard.set(&delay, &wanted.0.to_string()).map_err(refused)?;
         Ok(Some(guard))
     }
+}
+
+/// The delay of the kernel's polling that `file` (`queue/io_poll_delay`) has now. The error says in
+/// words why it cannot be told.
+fn delay_now(file: &Path) -> Result<Delay, String> {
+    let unread = |found: &str| {
+        format!(
+            "read {}: expected -1, 0 or a number of microseconds, found {found}; make the file readable, or leave out the \
+             methods of pvsync2 that poll",
+            file.display()
+        )
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| unread(&error.to_string()))?;
+    let number = text.trim().parse();
+    number
+        .map(Delay)
+        .map_err(|_| unread(&format!("`{}`", text.trim())))
 }
 
 pub(super) fn label(point: &BenchPoint) -> String {
@@ -104,5 +120,32 @@ impl Plan for BenchPlan<'_> {
             NoTrial::Program(error) => self.unless_gone(error, CellError::Cell),
             NoTrial::Fault(fault) => self.unless_gone(fault, CellError::Trial),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_that_cannot_be_read_is_an_error_and_not_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("io_poll_delay");
+        let gone = delay_now(&file).unwrap_err();
+        assert!(gone.contains("io_poll_delay: expected -1, 0"), "{gone}");
+        assert!(gone.contains("found No such file"), "{gone}");
+        for (text, wanted) in [
+            ("-1\n", Delay::CLASSIC),
+            ("0\n", Delay::OWN),
+            ("57\n", Delay(57)),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            assert_eq!(delay_now(&file), Ok(wanted));
+        }
+        for (text, found) in [("", "found ``"), ("fast\n", "found `fast`")] {
+            std::fs::write(&file, text).unwrap();
+            let error = delay_now(&file).unwrap_err();
+            assert!(error.contains(found), "{error}");
+        }
     }
 }

@@ -57,90 +57,58 @@ impl Way {
         depth: u16,
         can: Abilities,
     ) -> Result<Way, String> {
-        let way = match engine {
-            EngineSpec::IoUring(_) => on_ring(engine, method, can)?,
-            EngineSpec::Pvsync2(_) => on_call(engine, method, can)?,
-            EngineSpec::IoUringCmd { .. } if *method == Method::POLL && can.polled_commands => {
-                Way::new(&EngineSpec::IoUringCmd { iopoll: true }, LaneMethod::Poll)
-            }
-            _ => simple(engine, method)?,
+        let found = engine.for_method(method);
+        let (carrier, waits) =
+            found.ok_or_else(|| format!("there is no {method} with {engine}"))?;
+        if let Some(why) = absent(method, can) {
+            return Err(why);
+        }
+        let carrier = match *method == Method::POLL && can.poll_with(&carrier) {
+            true => carrier.asking_device(),
+            false => carrier,
         };
-        let wait = way.waits.build(1).remove(0);
-        let refused = way.interface.engine();
-        match refused.and_then(|engine| engine.refuses(depth, &wait)) {
+        match carrier.refuses(depth, &waits.build(1).remove(0)) {
             Some(why) => Err(why),
-            None => Ok(way),
+            None => Ok(Way {
+                interface: carrier.into(),
+                waits,
+                kernel: match method {
+                    Method::HybridKernel(sleep) => Some(sleep.clone()),
+                    _ => None,
+                },
+            }),
         }
     }
+}
 
-    fn new(engine: &EngineSpec, waits: LaneMethod) -> Way {
-        Way {
-            interface: engine.clone().into(),
-            waits,
-            kernel: None,
+impl Abilities {
+    /// Whether the kernel can poll the device for an engine with IOPOLL.
+    fn poll_with(self, engine: &EngineSpec) -> bool {
+        match engine.needs_character_device() {
+            true => self.polled_commands,
+            false => self.poll_queues == Some(true),
         }
     }
 }
 
-fn none(engine: &EngineSpec, method: &Method) -> String {
-    format!("there is no {method} with {engine}")
-}
-
-/// Interrupts, polling of memory, and sleep rules: every interface with completions in memory has
-/// these methods.
-fn simple(engine: &EngineSpec, method: &Method) -> Result<Way, String> {
-    let waits = method.lane().ok_or_else(|| none(engine, method))?;
-    Ok(Way::new(engine, waits.clone()))
-}
-
-fn on_ring(engine: &EngineSpec, method: &Method, can: Abilities) -> Result<Way, String> {
-    let with = |options: &str| -> EngineSpec {
-        let text = format!("io_uring:{options}");
-        text.parse().expect("options of io_uring")
-    };
-    let polled = can.poll_queues == Some(true);
-    let needs_queues = || {
-        format!(
-            "{method} needs poll queues: the device has none (its queue/io_poll is not 1; for NVMe load the driver with \
-             poll_queues=N)"
-        )
-    };
+/// Why the device or the kernel does not have `method`; `None` when it has.
+fn absent(method: &Method, can: Abilities) -> Option<String> {
     match method {
-        &Method::POLL if polled && *engine == EngineSpec::IO_URING => {
-            Ok(Way::new(&with("iopoll"), LaneMethod::Poll))
+        Method::SqPollIoPoll | Method::HybridUring if can.poll_queues != Some(true) => {
+            Some(format!(
+                "{method} needs poll queues: the device has none (its queue/io_poll is not 1; for NVMe load the driver with \
+                 poll_queues=N)"
+            ))
         }
-        Method::SqPoll => Ok(Way::new(&with("sqpoll"), LaneMethod::Poll)),
-        Method::SqPollIoPoll | Method::HybridUring if !polled => Err(needs_queues()),
-        Method::SqPollIoPoll => Ok(Way::new(&with("sqpoll,iopoll"), LaneMethod::Poll)),
-        Method::HybridUring => Ok(Way::new(&with("iopoll,hybrid"), LaneMethod::Poll)),
-        method => simple(engine, method),
-    }
-}
-
-fn on_call(engine: &EngineSpec, method: &Method, can: Abilities) -> Result<Way, String> {
-    let hipri = || {
-        let EngineSpec::Pvsync2(mut flags) = *engine else {
-            return engine.clone();
-        };
-        flags.hipri = true;
-        EngineSpec::Pvsync2(flags)
-    };
-    match method {
-        &Method::INTERRUPT => Ok(Way::new(engine, LaneMethod::Interrupt)),
-        &Method::POLL => Ok(Way::new(&hipri(), LaneMethod::Poll)),
-        Method::HybridKernel(KernelSleep::Steered(_)) => Err(
+        Method::HybridKernel(KernelSleep::Steered(_)) => Some(
             "bench steers no kernel: run `q2c poll steer` beside `--method hybrid-kernel`".to_owned(),
         ),
-        Method::HybridKernel(sleep) if can.poll_delay => Ok(Way {
-            kernel: Some(sleep.clone()),
-            ..Way::new(&hipri(), LaneMethod::Poll)
-        }),
-        Method::HybridKernel(_) => Err(
+        Method::HybridKernel(_) if !can.poll_delay => Some(
             "hybrid-kernel needs Linux 4.10 to 5.18 and a device with poll queues and queue/io_poll_delay: later kernels \
              do not poll for preadv2"
                 .to_owned(),
         ),
-        _ => Err(none(engine, method)),
+        _ => None,
     }
 }
 

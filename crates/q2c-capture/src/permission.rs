@@ -2,7 +2,9 @@
 
 use crate::ProbeError;
 use q2c_host::Roots;
-use q2c_host::machine::kernel_version;
+use q2c_host::kernel_version::{
+    BPF_CAPABILITIES, BPF_MAPS_UNLOCKED, KernelVersion, kernel_version,
+};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::fs;
 
@@ -26,7 +28,7 @@ pub fn check(roots: &Roots) -> Result<(), ProbeError> {
 }
 
 /// The running kernel's major and minor version; `None` when it cannot be read.
-fn release(roots: &Roots) -> Option<(u32, u32)> {
+fn release(roots: &Roots) -> Option<KernelVersion> {
     let text = fs::read_to_string(roots.proc("sys/kernel/osrelease")).ok()?;
     kernel_version(text.trim())
 }
@@ -34,7 +36,7 @@ fn release(roots: &Roots) -> Option<(u32, u32)> {
 /// The capabilities that are lacking to load programs that read kernel memory. CAP_BPF and
 /// CAP_PERFMON exist since Linux
 /// 5.8; before, CAP_SYS_ADMIN is needed.
-fn lacking(status: &str, release: Option<(u32, u32)>) -> Option<String> {
+fn lacking(status: &str, release: Option<KernelVersion>) -> Option<String> {
     let held = status
         .lines()
         .find_map(|line| line.strip_prefix("CapEff:"))
@@ -44,7 +46,7 @@ fn lacking(status: &str, release: Option<(u32, u32)>) -> Option<String> {
     if has(SYS_ADMIN) {
         return None;
     }
-    if release.is_some_and(|r| r < (5, 8)) {
+    if release.is_some_and(|r| r < BPF_CAPABILITIES) {
         return Some("CAP_SYS_ADMIN".to_owned());
     }
     let missing: Vec<&str> = [(BPF, "CAP_BPF"), (PERFMON, "CAP_PERFMON")]
@@ -58,7 +60,7 @@ fn lacking(status: &str, release: Option<(u32, u32)>) -> Option<String> {
 /// Raises the process's limit of locked memory where it may, because before Linux 5.11 the memory
 /// of BPF maps counts as locked. A refusal is ignored here; making the maps fails then.
 pub fn raise_memlock(roots: &Roots) {
-    if release(roots).is_some_and(|r| r < (5, 11)) {
+    if release(roots).is_some_and(|r| r < BPF_MAPS_UNLOCKED) {
         let all = Rlimit {
             current: None,
             maximum: None,
@@ -74,7 +76,7 @@ pub fn hints(roots: &Roots) -> String {
     if lockdown.contains("[confidentiality]") {
         hints.push("the kernel is locked down (confidentiality): BPF may not read its memory");
     }
-    if release(roots).is_some_and(|r| r < (5, 11)) {
+    if release(roots).is_some_and(|r| r < BPF_MAPS_UNLOCKED) {
         hints.push("before Linux 5.11 maps need locked memory: see `ulimit -l`");
     }
     hints.push("a container or a seccomp filter may forbid bpf() or perf_event_open()");

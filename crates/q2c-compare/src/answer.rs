@@ -2,7 +2,7 @@
 
 use super::trial::median;
 use super::{Ran, ReplaySite, words};
-use q2c_host::machine;
+use q2c_host::{Roots, machine};
 use q2c_replay::{Change, ReplayFacts};
 use q2c_result::Warning;
 use q2c_result::replay::{ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
@@ -18,18 +18,21 @@ pub struct RunStart {
     pub source: String,
     /// Start of the run, Unix time in seconds.
     pub started_unix_s: u64,
+    /// The trees that the facts of the machine are read from.
+    pub roots: Roots,
 }
 
 impl RunStart {
     /// Facts of a run that begins now.
     #[must_use]
-    pub fn new(job: ReplayJob, path: &str, source: &str) -> Self {
+    pub fn new(roots: &Roots, job: ReplayJob, path: &str, source: &str) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         RunStart {
             job,
             path: path.to_owned(),
             source: source.to_owned(),
             started_unix_s: now.map_or(0, |now| now.as_secs()),
+            roots: roots.clone(),
         }
     }
 
@@ -66,7 +69,7 @@ pub fn replay(
         complete: trials.iter().all(|trial| trial.whole) && trials.len() as u32 >= start.job.trials,
         job: start.job.clone(),
         trace: start.trace(facts),
-        machine: machine::read(&q2c_host::Roots::live()),
+        machine: machine::read(&start.roots),
         targets: site.facts.clone(),
         trial: shown,
         trials,

@@ -47,7 +47,7 @@ pub fn compare(
             && matches!(ran.summary.end, q2c_run::runner::End::Complete),
         job: start.job.clone(),
         trace: start.trace(facts),
-        machine: machine::read(&q2c_host::Roots::live()),
+        machine: machine::read(&start.roots),
         devices: runs.into_iter().map(slim).collect(),
         sum: sum.to_owned(),
         separations,

@@ -9,7 +9,7 @@ use q2c_host::block::TargetDisk;
 use q2c_host::target::{OpenTarget, TargetError, Wanted, WriteLeave, open, simulated};
 use q2c_model::{Bytes, DevId};
 use q2c_replay::{Discards, NoSchedule, ReplayFacts, keeps_schedule};
-use q2c_result::{Exit, Target};
+use q2c_result::{Exit, Target, TargetKind};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -99,13 +99,15 @@ impl OpenSite {
     /// # Errors
     /// The target is unfit, or its engine cannot replay.
     pub fn of_one(
+        roots: &Roots,
         request: &ReplayRequest,
         target: &str,
         facts: &ReplayFacts,
         before: usize,
     ) -> Result<Self, SiteError> {
         let mut open = OpenSite::empty(target.to_owned());
-        open.add(request, target, (0..facts.devices.len()).collect(), facts)?;
+        let devices = (0..facts.devices.len()).collect();
+        open.add(roots, request, target, devices, facts)?;
         if before > 0 {
             open.site.name = format!("{target} ({})", before + 1);
         }
@@ -119,6 +121,7 @@ impl OpenSite {
     /// A device is not in the trace or is mapped twice, a target is unfit, or its engine cannot
     /// replay.
     pub fn of_maps(
+        roots: &Roots,
         request: &ReplayRequest,
         maps: &[DeviceMap],
         facts: &ReplayFacts,
@@ -127,7 +130,7 @@ impl OpenSite {
         let names: Vec<&str> = targets.iter().map(|(target, _)| *target).collect();
         let mut open = OpenSite::empty(names.join(", "));
         for (target, devices) in targets {
-            open.add(request, target, devices, facts)?;
+            open.add(roots, request, target, devices, facts)?;
         }
         Ok(open)
     }
@@ -148,6 +151,7 @@ impl OpenSite {
 
     fn add(
         &mut self,
+        roots: &Roots,
         request: &ReplayRequest,
         target: &str,
         devices: Vec<usize>,
@@ -162,7 +166,7 @@ impl OpenSite {
             self.push(Medium::None, engine, SECTOR, devices, known);
             return Ok(());
         }
-        let opened = opened(request, target)?;
+        let opened = opened(roots, request, target)?;
         for disk in opened.target_disk.iter().flat_map(TargetDisk::disks) {
             if !self.site.disks.iter().any(|known| known.dev == disk.dev) {
                 self.site.disks.push(disk.clone());
@@ -223,7 +227,7 @@ fn devices_by_target<'a>(
 }
 
 /// Opens a file or device for the replay.
-fn opened(request: &ReplayRequest, target: &str) -> Result<OpenTarget, SiteError> {
+fn opened(roots: &Roots, request: &ReplayRequest, target: &str) -> Result<OpenTarget, SiteError> {
     let write = request.opens_for_writing(target);
     if request.discards == Some(Discards::Allow) && !write {
         return Err(SiteError::DiscardsWithoutLeave(target.to_owned()));
@@ -236,9 +240,9 @@ fn opened(request: &ReplayRequest, target: &str) -> Result<OpenTarget, SiteError
         smallest_block: BLOCK,
         blocks: 1,
     };
-    let opened = open(&Roots::live(), &wanted, &leave)?;
-    match opened.facts.kind.as_str() {
-        "nvme-generic" => Err(SiteError::CommandsAlone(target.to_owned())),
+    let opened = open(roots, &wanted, &leave)?;
+    match opened.facts.kind {
+        TargetKind::NvmeGeneric => Err(SiteError::CommandsAlone(target.to_owned())),
         _ => Ok(opened),
     }
 }

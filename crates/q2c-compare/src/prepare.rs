@@ -9,6 +9,7 @@ use q2c_host::Roots;
 use q2c_host::topology::{AllowedCpus, CpuChoiceError, UnnamedCpus, interrupted_cpus};
 use q2c_model::CpuId;
 use q2c_replay::{Mode, Permits, Plan, ReplayFacts, Writes};
+use q2c_result::TargetKind;
 use q2c_result::replay::ReplayJob;
 use q2c_run::Identity;
 
@@ -35,11 +36,13 @@ pub struct PreparedReplay {
 
 impl PreparedReplay {
     /// Chooses the CPUs of the submitting threads, and what happens to writes and discards on these
-    /// sites. `trials` are run on each site; `facts` are those of the trace.
+    /// sites. `trials` are run on each site; `facts` are those of the trace, `roots` those of the
+    /// machine.
     ///
     /// # Errors
     /// A CPU was named that may not be used.
     pub fn new(
+        roots: &Roots,
         request: &ReplayRequest,
         facts: &ReplayFacts,
         sites: &[OpenSite],
@@ -47,7 +50,7 @@ impl PreparedReplay {
     ) -> Result<Self, CpuChoiceError> {
         let allowed = AllowedCpus::read()?;
         let disks = sites.iter().flat_map(|open| &open.target_disks);
-        let interrupted = interrupted_cpus(&Roots::live(), disks);
+        let interrupted = interrupted_cpus(roots, disks);
         let named = request.cpus.as_deref();
         let cpus = allowed.choose(named, UnnamedCpus::AwayFrom(&interrupted))?;
         let writes = writes(request, sites);
@@ -68,8 +71,8 @@ impl PreparedReplay {
 fn writes(request: &ReplayRequest, sites: &[OpenSite]) -> Writes {
     let mut targets = sites.iter().flat_map(|open| &open.site.facts).peekable();
     let some = targets.peek().is_some();
-    let all =
-        targets.all(|target| target.kind == "simulated" || request.allows_writing(&target.path));
+    let all = targets
+        .all(|target| target.kind == TargetKind::Simulated || request.allows_writing(&target.path));
     request.writes.unwrap_or(match all && some {
         true => Writes::Allow,
         false => Writes::AsReads,

@@ -70,8 +70,8 @@ impl ReplayRequest {
     /// The treatment of discards that was asked for. Where nothing was asked for, it depends on
     /// `writes`, the treatment of writes.
     pub(crate) fn discards(&self, writes: Writes) -> Discards {
-        // Kernel AIO has no discards: they would fail.
-        let has = !matches!(self.engine, Some(EngineSpec::Libaio(_)));
+        let engine = self.engine.as_ref();
+        let has = engine.is_none_or(EngineSpec::has_discards);
         self.discards.unwrap_or(match writes {
             Writes::Allow if has => Discards::Allow,
             _ => Discards::Skip,

@@ -14,6 +14,7 @@ pub mod block;
 pub mod cpu_time;
 pub mod doctor;
 pub mod kernel_config;
+pub mod kernel_version;
 pub mod machine;
 pub mod restore;
 pub mod signals;

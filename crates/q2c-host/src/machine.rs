@@ -68,13 +68,6 @@ pub fn online(roots: &Roots) -> Vec<CpuId> {
     list.and_then(|t| cpu_list::parse(&t)).unwrap_or_default()
 }
 
-/// The kernel's version as (major, minor); `None` when the release does not begin with one.
-#[must_use]
-pub fn kernel_version(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
-}
-
 /// The frequency governor of `cpus`; if they differ, all names, joined by commas. `None` without a
 /// cpufreq driver.
 #[must_use]
@@ -221,17 +214,4 @@ fn other(roots: &Roots) -> BTreeMap<String, String> {
         }
     }
     other
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions() {
-        assert_eq!(kernel_version("6.18.44-fc"), Some((6, 18)));
-        assert_eq!(kernel_version("5.10.0-28-amd64"), Some((5, 10)));
-        assert_eq!(kernel_version("6.13-rc1"), Some((6, 13)));
-        assert_eq!(kernel_version("x"), None);
-    }
 }

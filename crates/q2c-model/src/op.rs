@@ -85,12 +85,13 @@ pub enum Direction {
 }
 
 /// Where the times of a record were taken. The two are never mixed in one statistic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
     /// The program that does the I/O took the times, from submission to reaping: **U2C**.
     User,
     /// The kernel's block layer took the times, from queued to complete: **Q2C**.
+    #[default]
     Block,
 }
 

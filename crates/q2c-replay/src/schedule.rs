@@ -19,17 +19,11 @@ pub struct NoSchedule {
 /// # Errors
 /// The engine cannot replay.
 pub fn keeps_schedule(engine: &EngineSpec) -> Result<(), NoSchedule> {
-    let why = match engine {
-        EngineSpec::Pvsync2(_) => "it waits for each request in its call",
-        EngineSpec::IoUringCmd { .. } => "it sends commands past the block layer",
-        EngineSpec::IoUring(options) if options.iopoll => {
-            "it polls in its calls, which keeps no schedule"
-        }
-        EngineSpec::Fault { inner, .. } => return keeps_schedule(inner),
-        _ => return Ok(()),
-    };
-    let engine = engine.clone();
-    Err(NoSchedule { engine, why })
+    let refused = engine.keeps_no_schedule().map(|why| NoSchedule {
+        engine: engine.plain().clone(),
+        why,
+    });
+    refused.map_or(Ok(()), Err)
 }
 
 #[cfg(test)]

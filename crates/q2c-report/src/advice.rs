@@ -4,6 +4,7 @@
 use crate::label;
 use crate::quantity::{self, duration, number};
 use q2c_policy::{KernelSleep, LaneMethod, Method, PolicySpec};
+use q2c_result::role::{CellRole, Role};
 use q2c_result::tune::{
     Cell, Lesson, MethodName, PerCore, Recommendation, Relative, SAVING, TuneResult, Verdict, WORTH,
 };
@@ -219,7 +220,7 @@ impl<'a> Of<'a> {
         let nearest = self.recommendation.nearest.as_ref()?;
         let cell = self.cell(&nearest.0)?;
         // `others` has the sentences on interrupts and Linux's rule.
-        let told = cell.method == Method::INTERRUPT || cell.role == "linux";
+        let told = cell.method == Method::INTERRUPT || cell.role == CellRole::Known(Role::Linux);
         self.beside(&nearest.0.detail(), cell).filter(|_| !told)
     }
 
@@ -267,7 +268,10 @@ impl<'a> Of<'a> {
 
     /// The cell that ran Linux's rule.
     fn linux(&self) -> Option<&'a Cell> {
-        self.cells.iter().copied().find(|cell| cell.role == "linux")
+        self.cells
+            .iter()
+            .copied()
+            .find(|cell| cell.role == CellRole::Known(Role::Linux))
     }
 
     /// Sentences on Linux's rule, interrupts and polling; Linux's rule and interrupts only if they

@@ -29,7 +29,7 @@ pub(crate) fn about(result: &AnalyzeResult) -> String {
         "{} I/Os in {} · {} layer · from {}",
         count(result.requests),
         time(result.span_ns as f64),
-        result.layer,
+        result.layer.name(),
         result.input.source
     )
 }

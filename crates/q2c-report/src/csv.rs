@@ -213,7 +213,7 @@ fn row(cell: &Cell) -> Vec<String> {
         cell.bs.0.to_string(),
         cell.method.name().to_owned(),
         cell.method.detail(),
-        cell.role.clone(),
+        cell.role.text().to_owned(),
         cell.sleeping.to_string(),
         cell.effective_mode.asked.to_string(),
         mode::words(&cell.effective_mode.was),

@@ -5,6 +5,7 @@ mod fixture;
 mod replay_fixture;
 
 use csv::StringRecord;
+use q2c_result::role::CellRole;
 use q2c_result::tune::TuneResult;
 use std::collections::HashMap;
 
@@ -75,7 +76,7 @@ fn what_was_not_measured_is_empty() {
 #[test]
 fn commas_quotes_and_line_feeds_stay_in_their_field() {
     let mut result = fixture::hostile();
-    result.cells[0].role = "a,\"b\"\nc".into();
+    result.cells[0].role = CellRole::Other("a,\"b\"\nc".into());
     let rows = rows(&result);
     assert_eq!(rows[0]["role"], "a,\"b\"\nc");
     assert_eq!(rows[5]["policy"], result.cells[5].method.detail());

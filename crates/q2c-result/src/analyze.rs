@@ -1,6 +1,7 @@
 //! The result of `q2c analyze`: schema `q2c.analyze/1`.
 
 use crate::Warning;
+use q2c_model::Layer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -16,8 +17,8 @@ pub struct AnalyzeResult {
     pub version: String,
     /// Facts of the trace.
     pub input: Input,
-    /// The layer in which its times were taken: `block` (Q2C) or `user` (U2C).
-    pub layer: String,
+    /// The layer in which its times were taken.
+    pub layer: Layer,
     /// I/Os of the trace.
     pub requests: u64,
     /// I/Os with a completion.

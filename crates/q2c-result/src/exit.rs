@@ -53,3 +53,23 @@ impl Exit {
         self as u8
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_readme_has_the_same_table() {
+        let readme = include_str!("../../../README.md");
+        let (_, section) = readme.split_once("## Exit codes").unwrap();
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| "));
+        let rows = rows.filter_map(|row| row.strip_suffix(" |"));
+        let told: Vec<(String, String)> = rows
+            .skip(1)
+            .map_while(|row| row.split_once(" | "))
+            .map(|(code, meaning)| (code.to_owned(), meaning.to_owned()))
+            .collect();
+        let wanted = Exit::TABLE.map(|(exit, means)| (exit.code().to_string(), means.to_owned()));
+        assert_eq!(told, wanted);
+    }
+}

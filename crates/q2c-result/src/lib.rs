@@ -14,13 +14,15 @@ pub mod machine;
 pub mod mode;
 pub mod proof;
 pub mod replay;
+pub mod role;
 pub mod steer;
 pub mod sweep;
 pub mod tune;
+pub mod waits;
 pub mod warning;
 pub mod watch;
 
 pub use doctor::{Check, DoctorReport, Verdict};
 pub use exit::Exit;
-pub use machine::{Device, Machine, Target};
+pub use machine::{Device, Machine, Target, TargetKind};
 pub use warning::Warning;

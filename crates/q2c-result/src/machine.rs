@@ -77,9 +77,8 @@ pub struct Device {
 pub struct Target {
     /// Path as the user gave it.
     pub path: String,
-    /// `file`, `block`, `nvme-generic` (an NVMe namespace's character device), `pci` (a controller
-    /// bound to a user-space driver) or `simulated`.
-    pub kind: String,
+    /// The kind of the target.
+    pub kind: TargetKind,
     /// Size; 0 where it is not known.
     pub size: Bytes,
     /// Name of the file system, for a file.
@@ -89,4 +88,60 @@ pub struct Target {
     /// Facts that could not be proved, in words, such as where the target is not on one disk
     /// (btrfs, overlay, dm); empty when all were proved.
     pub unproved: Vec<String>,
+}
+
+/// The kind of a target, which a result holds as a word: `file`, `block`, `nvme-generic`, ...
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetKind {
+    /// A file.
+    #[default]
+    File,
+    /// A block device.
+    Block,
+    /// An NVMe namespace's character device.
+    NvmeGeneric,
+    /// A controller bound to a user-space driver, by its PCI address.
+    Pci,
+    /// A simulated device.
+    Simulated,
+    /// The word of another version of q2c.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl TargetKind {
+    /// Its word in results.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            TargetKind::File => "file",
+            TargetKind::Block => "block",
+            TargetKind::NvmeGeneric => "nvme-generic",
+            TargetKind::Pci => "pci",
+            TargetKind::Simulated => "simulated",
+            TargetKind::Other(word) => word,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_has_the_word_that_results_have() {
+        for kind in [
+            TargetKind::File,
+            TargetKind::Block,
+            TargetKind::NvmeGeneric,
+            TargetKind::Pci,
+            TargetKind::Simulated,
+            TargetKind::Other("ram".to_owned()),
+        ] {
+            let json = serde_json::to_value(&kind).unwrap();
+            assert_eq!(json, kind.text());
+            assert_eq!(serde_json::from_value::<TargetKind>(json).unwrap(), kind);
+        }
+    }
 }

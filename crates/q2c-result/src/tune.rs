@@ -1,6 +1,7 @@
 //! The result of `q2c tune`: `result.json`, schema `q2c.tune/3`.
 
 use crate::mode::EffectiveMode;
+use crate::role::CellRole;
 use crate::{DoctorReport, Machine, Target, Warning};
 use q2c_model::{Bytes, CostModel, CpuId, Latencies, Nanos, Rates, Simulated};
 use q2c_policy::Method;
@@ -107,9 +108,8 @@ pub struct Cell {
     /// interrupt and poll).
     #[serde(flatten, with = "parts")]
     pub method: Method,
-    /// Why the method was tried first: `baseline`, `linux`, `published`, `kernel`, `user`; by
-    /// simulation `robust`, `safe`, `sharp`, `family`, `below floor`, `front`.
-    pub role: String,
+    /// Why the method was tried first.
+    pub role: CellRole,
     /// Whether the method sleeps before it polls.
     pub sleeping: bool,
     /// The paired predictions, from the polled slices of each trial; medians over the trials.

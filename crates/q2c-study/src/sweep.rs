@@ -4,8 +4,8 @@ use super::answer;
 use super::source::Trace;
 use q2c_model::CostModel;
 use q2c_policy::PolicySpec;
-use q2c_result::Warning;
 use q2c_result::sweep::{SCHEMA, SimCell, Speed, SweepResult, Timeline};
+use q2c_result::{Exit, Warning};
 use q2c_sim::{
     Arrival, Configuration, Drive, Grid, Limits, Objective, Outcome, Waiting, simulate_with, sweep,
     timeline,
@@ -49,6 +49,17 @@ pub enum StudyError {
     /// A signal or the caller stopped the sweep.
     #[error("sweep: stopped by a signal")]
     Stopped,
+}
+
+impl StudyError {
+    /// The exit code of a command that this error ends.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            StudyError::NothingCounted { .. } => Exit::Usage,
+            StudyError::Stopped => Exit::Interrupted,
+        }
+    }
 }
 
 /// Policies that are simulated together. Progress is reported and the stop flag is read between two

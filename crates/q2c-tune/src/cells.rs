@@ -1,9 +1,10 @@
 //! The cells of a round of trials: one for each trial.
 
 use super::kernel;
-use q2c_advice::{Order, Role};
+use q2c_advice::Order;
 use q2c_model::Bytes;
 use q2c_policy::{KernelSleep, Method};
+use q2c_result::role::Role;
 use serde::{Deserialize, Serialize};
 
 /// One cell, as the run's journal keeps it.

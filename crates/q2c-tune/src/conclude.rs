@@ -1,7 +1,7 @@
 //! Makes the result of a run from its calibration, recordings and trials.
 
 use super::cells::CellSpec;
-use super::kernel::{self, KernelSleeps};
+use super::mode::effective_mode;
 use super::outcome::{QUANTILES, TrialOutcome};
 use super::rounds::{Case, Verified};
 use super::simulated::of_first_recording;
@@ -10,8 +10,6 @@ use q2c_advice::{predict, relative};
 use q2c_model::{Latencies, Nanos, Rates};
 use q2c_policy::LaneMethod;
 use q2c_result::Warning;
-use q2c_result::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
-use q2c_result::proof::{Evidence, Proof};
 use q2c_result::tune::{
     Calibration, Cell, Job, Lesson, Measured, Prediction, SCHEMA, Series, Sweep, TuneResult,
     Unavailable,
@@ -150,7 +148,7 @@ fn cell(runs: &CellRuns<CellSpec, TrialOutcome>, predicted_first: Option<Predict
         bs: spec.bs,
         sleeping: spec.method.sleeps(),
         method: spec.method.clone(),
-        role: spec.role.to_string(),
+        role: spec.role.into(),
         predicted: paired(runs),
         predicted_first,
         measured: measured(runs),
@@ -240,65 +238,6 @@ fn measured(runs: &CellRuns<CellSpec, TrialOutcome>) -> Measured {
         busy_cpus: Interval::of(&busy),
         switches_per_io: runs.interval(|o| o.switches_per_io),
         ios: runs.outcomes().map(|o| o.ios).sum(),
-    }
-}
-
-fn effective_mode(runs: &CellRuns<CellSpec, TrialOutcome>) -> EffectiveMode {
-    let sum =
-        |value: fn(&TrialOutcome) -> Option<u64>| runs.outcomes().map(value).sum::<Option<u64>>();
-    let ios: u64 = runs.outcomes().map(|o| o.ios).sum();
-    let slept: u64 = runs.outcomes().map(|o| o.slept).sum();
-    let switches = runs.interval(|o| o.switches_per_io).median;
-    let means = runs.outcomes().next().and_then(|o| o.polls_by);
-    let polled = Mode::by(ModeKind::Poll, means);
-    let was = match runs.plan.cell.method.lane() {
-        Some(LaneMethod::Interrupt) => Mode::of(ModeKind::Interrupt),
-        Some(LaneMethod::Poll) => polled,
-        Some(LaneMethod::Hybrid(_)) if slept == 0 => polled.noted(ModeNote::NeverSlept),
-        Some(LaneMethod::Hybrid(_)) => {
-            let stayed = fidelity::stays_on_cpu(runs).then_some(ModeNote::StayedOnCpu);
-            Mode {
-                note: stayed,
-                ..Mode::by(ModeKind::Hybrid, means)
-            }
-        }
-        None => kernel::was(ios, sum(|o| o.interrupts), switches),
-    };
-    let flags = runs.outcomes().next().map(|o| o.ring_flags.clone());
-    let proof = vec![
-        Evidence::Ios(ios),
-        slept_as_seen(runs, slept),
-        Evidence::Interrupts(sum(|o| o.interrupts)),
-        Evidence::Requests(sum(|o| o.requests)),
-        Evidence::RingFlags(flags.unwrap_or_default()),
-        Evidence::SwitchesPerWait(switches),
-    ];
-    EffectiveMode {
-        asked: runs.plan.cell.method.clone(),
-        was: match runs.failures().next().filter(|_| ios == 0) {
-            Some(reason) => Mode::of(ModeKind::NotRun).noted(ModeNote::Failed(reason.to_owned())),
-            None => was,
-        },
-        proof: Proof::Seen(proof),
-    }
-}
-
-/// The number of I/Os that slept. For the kernel's own hybrid polling it is the probe's count, or
-/// the reason why there is none.
-fn slept_as_seen(runs: &CellRuns<CellSpec, TrialOutcome>, own: u64) -> Evidence {
-    let mut seen: Option<(u64, u64)> = None;
-    for sleeps in runs.outcomes().filter_map(|o| o.kernel_sleeps.as_ref()) {
-        match sleeps {
-            KernelSleeps::Unseen(why) => return Evidence::SleptUnseen(why.clone()),
-            KernelSleeps::Seen { polled, slept, .. } => {
-                let (s, p) = seen.unwrap_or_default();
-                seen = Some((s + slept, p + polled));
-            }
-        }
-    }
-    match seen {
-        Some((slept, polled)) => Evidence::SleptByProbe { slept, polled },
-        None => Evidence::Slept(own),
     }
 }
 

@@ -2,11 +2,11 @@
 //! first round count: their predictions were made before the cell's own trials corrected the costs.
 
 use super::cells::CellSpec;
+use super::mode::stays_on_cpu;
 use super::outcome::TrialOutcome;
 use q2c_result::tune::{Fidelity, Prediction};
 use q2c_run::runner::CellRuns;
 use q2c_stats::{median, sorted};
-use q2c_workbench::workload::REALLY_SLEPT;
 
 /// The errors of one cell: medians over its trials of predicted less measured figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -57,12 +57,6 @@ pub(super) fn fidelity(
     }
 }
 
-/// Whether a cell asked for sleeps, but its threads mostly did not leave the CPU in them.
-pub(super) fn stays_on_cpu(runs: &CellRuns<CellSpec, TrialOutcome>) -> bool {
-    let slept = runs.outcomes().any(|o| o.slept > 0);
-    slept && runs.interval(|o| o.switches_per_io).median < REALLY_SLEPT
-}
-
 fn cell_error(
     cell: &CellRuns<CellSpec, TrialOutcome>,
     first: Option<&Prediction>,
@@ -97,8 +91,8 @@ fn cell_error(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use q2c_advice::Role;
     use q2c_model::{Bytes, Rates};
+    use q2c_result::role::Role;
     use q2c_run::runner::{CellPlan, Trial, TrialResult};
 
     fn at(iops: f64) -> Rates<f64> {

@@ -3,9 +3,8 @@
 //! back after it.
 //!
 //! The kernel sleeps inside the call, so the thread sees neither sleep nor miss. A probe (from
-//! Linux
-//! 5.8) counts them in a second run after the trial. It does not run in the trial itself, because
-//! it takes CPU time at each turn of the driver's poll.
+//! Linux 5.8) counts them in a second run after the trial. It does not run in the trial itself,
+//! because it takes CPU time at each turn of the driver's poll.
 
 use super::cells::CellSpec;
 use super::outcome::{TrialOutcome, measured};
@@ -13,16 +12,14 @@ use super::{Tune, TuneError, read_json};
 use q2c_capture::ProbeError;
 use q2c_capture::kernel_hybrid::{Counts, Delay, KernelHybrid};
 use q2c_engine::{EngineSpec, RunError};
-use q2c_host::machine::kernel_version;
+use q2c_host::kernel_version::{HybridSupport, kernel_version};
 use q2c_host::restore::Guard;
 use q2c_model::{Nanos, Rates};
-use q2c_policy::method::Means;
 use q2c_policy::{KernelSleep, Method};
-use q2c_result::mode::{Mode, ModeKind, ModeNote};
 use q2c_result::tune::{Series, Unavailable};
 use q2c_run::run_dir::RunDir;
 use q2c_run::runner::{CellError, Context};
-use q2c_workbench::workload::{BY_INTERRUPT, REALLY_SLEPT, Site, Stages, Step, Watched, Workload};
+use q2c_workbench::workload::{Site, Stages, Step, Watched, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -133,11 +130,11 @@ fn why_not(tune: &Tune<'_>) -> Option<String> {
 
 /// Why a kernel of this release has no hybrid polling that can be set; `None` when it has.
 fn of_kernel(release: &str) -> Option<String> {
-    let why = match kernel_version(release)? {
-        version if version < (4, 10) => "it came with 4.10",
-        version if version < (5, 19) => return None,
-        version if version < (6, 4) => "since 5.19 preadv2 does not poll, whatever RWF_HIPRI says",
-        _ => {
+    let why = match HybridSupport::of(kernel_version(release)?) {
+        HybridSupport::NotYet => "it came with 4.10",
+        HybridSupport::Works => return None,
+        HybridSupport::Unreached => "since 5.19 preadv2 does not poll, whatever RWF_HIPRI says",
+        HybridSupport::Removed => {
             "since 5.19 preadv2 does not poll, and since 6.4 io_poll_delay takes any value and does nothing"
         }
     };
@@ -269,22 +266,6 @@ fn sleeps(
         .map_or_else(unseen, |counts| Ok(KernelSleeps::of(counts)))
 }
 
-/// The mode that a cell really ran in, by counts over its trials.
-pub(super) fn was(ios: u64, interrupts: Option<u64>, switches_per_io: f64) -> Mode {
-    let left_cpu = switches_per_io >= REALLY_SLEPT;
-    let interrupts = interrupts.map(|n| n as f64 / ios.max(1) as f64);
-    let call = |kind| Mode::by(kind, Some(Means::Call));
-    match (interrupts, left_cpu) {
-        _ if ios == 0 => Mode::of(ModeKind::NotRun),
-        (Some(n), _) if n >= BY_INTERRUPT => {
-            Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored)
-        }
-        (None, true) => Mode::of(ModeKind::NotProved).noted(ModeNote::InterruptsUnread),
-        (_, true) => call(ModeKind::HybridKernel),
-        (_, false) => call(ModeKind::Poll).noted(ModeNote::NeverSlept),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,19 +352,6 @@ mod tests {
         let site = site(folder.path(), &[("io_poll", "1\n")]);
         let why = hold(&site, Some(&journal), Delay(0)).unwrap_err();
         assert!(why.contains("io_poll_delay"), "{why}");
-    }
-
-    #[test]
-    fn what_it_was_is_told_by_interrupts_and_switches() {
-        for (ios, interrupts, switches, wanted) in [
-            (1_000, Some(0), 0.95, ModeKind::HybridKernel),
-            (1_000, Some(3), 0.02, ModeKind::Poll),
-            (1_000, Some(998), 0.99, ModeKind::Interrupt),
-            (1_000, None, 0.99, ModeKind::NotProved),
-            (0, Some(0), 0.0, ModeKind::NotRun),
-        ] {
-            assert_eq!(was(ios, interrupts, switches).kind, wanted);
-        }
     }
 
     /// 50 of 200 requests were slept for, 40 ns each, so the effective sleep is 10 ns.

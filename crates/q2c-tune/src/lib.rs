@@ -13,6 +13,7 @@ mod conclude;
 mod error;
 mod fidelity;
 mod kernel;
+mod mode;
 mod outcome;
 mod plan;
 mod record;

@@ -5,6 +5,7 @@ use super::{Tune, TuneError};
 use q2c_engine::{LaneData, Sample};
 use q2c_model::{Bytes, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
 use q2c_policy::Io;
+use q2c_result::TargetKind;
 use q2c_run::run_dir::RunDir;
 use q2c_sim::Recording;
 use q2c_trace::{Scan, TraceReader, TraceWriter};
@@ -66,7 +67,7 @@ fn store(
         facts: facts(tune, bs),
         source: "q2c".to_owned(),
         source_version: env!("CARGO_PKG_VERSION").to_owned(),
-        file: (tune.target.kind == "file").then(|| tune.target.path.clone()),
+        file: (tune.target.kind == TargetKind::File).then(|| tune.target.path.clone()),
         ..TraceMeta::default()
     };
     let mut writer = TraceWriter::create(path, meta)?;

@@ -6,9 +6,9 @@ use q2c_model::Rates;
 use q2c_policy::LaneMethod;
 use q2c_policy::method::Means;
 use q2c_result::mode::{Mode, ModeKind, ModeNote};
+use q2c_result::waits::{Switches, WaitCounts};
 use q2c_result::watch::WatchNumbers;
 use q2c_stats::percentile;
-use q2c_workbench::workload::REALLY_SLEPT;
 
 /// The figures of an interval, over all foreground lanes together.
 #[must_use]
@@ -35,19 +35,22 @@ pub fn numbers(interval: &WatchInterval) -> WatchNumbers {
 /// `means` says how the engine looks for completions.
 #[must_use]
 pub fn mode(method: &LaneMethod, stats: &PhaseStats, means: Option<Means>) -> Mode {
-    let stayed = stats.switches_per_io() < REALLY_SLEPT;
-    let note = match method {
-        _ if stats.ios == 0 => return Mode::of(ModeKind::AtRest),
-        LaneMethod::Hybrid(_) if stats.sleeps.slept == 0 => Some(ModeNote::NeverSlept),
-        LaneMethod::Interrupt | LaneMethod::Hybrid(_) => stayed.then_some(ModeNote::StayedOnCpu),
-        LaneMethod::Poll => None,
+    if stats.ios == 0 {
+        return Mode::of(ModeKind::AtRest);
+    }
+    let seen = WaitCounts {
+        ios: stats.ios,
+        slept: stats.sleeps.slept,
+        switches: Switches::PerWait(stats.switches_per_io()),
+        polls_by: means,
+        ..WaitCounts::default()
     };
-    let mode = match method {
-        LaneMethod::Interrupt => Mode::of(ModeKind::Interrupt),
-        LaneMethod::Hybrid(_) if stats.sleeps.slept > 0 => Mode::by(ModeKind::Hybrid, means),
-        LaneMethod::Poll | LaneMethod::Hybrid(_) => Mode::by(ModeKind::Poll, means),
-    };
-    Mode { note, ..mode }
+    let mode = seen.mode(&method.clone().into());
+    // Only a watched method is told to have waited for interrupts without leaving its CPU.
+    match mode.kind == ModeKind::Interrupt && seen.stayed_on_cpu() {
+        true => mode.noted(ModeNote::StayedOnCpu),
+        false => mode,
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use q2c_host::topology::{
     AllowedCpus, ChosenCpus, CpuChoiceError, Topology, UnnamedCpus, device_node,
 };
 use q2c_model::{CpuId, Nanos};
-use q2c_result::{DoctorReport, Machine, Target};
+use q2c_result::{DoctorReport, Machine, Target, TargetKind};
 use q2c_run::Identity;
 use q2c_sys::Clock;
 use std::path::{Path, PathBuf};
@@ -56,22 +56,22 @@ const REST_QUIET: f64 = 0.2;
 
 impl Workbench {
     /// Opens the target for the request's engine, chooses the CPUs, and reads the facts of the
-    /// machine.
+    /// machine from `roots`.
     ///
     /// # Errors
     /// The target is unfit, or CPUs were named that may not be used.
     pub fn open(
+        roots: &Roots,
         request: &WorkloadRequest,
         scratch: Option<Scratch>,
     ) -> Result<Self, WorkbenchError> {
         let engine = EngineSpec::for_target(request.engine.as_ref(), &request.target)?;
-        let roots = Roots::live();
         let target = match engine.needs_file() {
-            true => WorkloadTarget::open(&roots, request, scratch.as_ref())?
-                .for_engine(&roots, &engine)?,
+            true => WorkloadTarget::open(roots, request, scratch.as_ref())?
+                .for_engine(roots, &engine)?,
             false => WorkloadTarget::simulated(&request.target),
         };
-        Self::around(request, engine, target, &roots, scratch)
+        Self::around(request, engine, target, roots, scratch)
     }
 
     /// As [`Workbench::open`], for a command that has interfaces of its own to choose among. The
@@ -80,26 +80,26 @@ impl Workbench {
     /// # Errors
     /// As [`Workbench::open`].
     pub fn for_interfaces(
+        roots: &Roots,
         request: &WorkloadRequest,
         scratch: Option<Scratch>,
     ) -> Result<Self, WorkbenchError> {
         let name = request.target.as_str();
         let engine = EngineSpec::for_target(request.engine.as_ref(), name)?;
-        let roots = Roots::live();
         let target = match engine.needs_file() {
             true if is_pci_address(name) && !Path::new(name).exists() => {
                 WorkloadTarget::controller(request)?
             }
-            true => WorkloadTarget::open(&roots, request, scratch.as_ref())?,
+            true => WorkloadTarget::open(roots, request, scratch.as_ref())?,
             false => WorkloadTarget::simulated(name),
         };
         // Nothing is read or written before the first trial, and each trial has an engine of its
         // own. So the null engine may stand in on targets that io_uring cannot use.
-        let engine = match target.facts.kind.as_str() {
-            "nvme-generic" | "pci" => EngineSpec::Null,
+        let engine = match target.facts.kind {
+            TargetKind::NvmeGeneric | TargetKind::Pci => EngineSpec::Null,
             _ => engine,
         };
-        Self::around(request, engine, target, &roots, scratch)
+        Self::around(request, engine, target, roots, scratch)
     }
 
     fn around(
@@ -126,7 +126,7 @@ impl Workbench {
             clock: Clock::new(),
         };
         // The kernel knows nothing of a controller that it does not drive.
-        let known = Some(&target.facts).filter(|facts| facts.kind != "pci");
+        let known = Some(&target.facts).filter(|facts| facts.kind != TargetKind::Pci);
         Ok(Workbench {
             machine: q2c_host::machine::read(roots),
             doctor: examine(roots, known, &workload.cpus, workload.clock),

@@ -10,7 +10,7 @@ use q2c_host::target::{
     open_namespace, simulated,
 };
 use q2c_model::Bytes;
-use q2c_result::Target;
+use q2c_result::{Target, TargetKind};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -99,7 +99,10 @@ impl WorkloadTarget {
         engine: &EngineSpec,
     ) -> Result<Self, WorkbenchError> {
         let Target { kind, path, .. } = &self.facts;
-        match (kind == "nvme-generic", engine.needs_character_device()) {
+        match (
+            *kind == TargetKind::NvmeGeneric,
+            engine.needs_character_device(),
+        ) {
             (true, false) => Err(WorkbenchError::CommandsAlone {
                 path: path.clone(),
                 engine: engine.clone(),
@@ -128,7 +131,7 @@ impl WorkloadTarget {
         }
         let facts = Target {
             path: request.target.clone(),
-            kind: "pci".to_owned(),
+            kind: TargetKind::Pci,
             unproved: vec![
                 "its size, its interrupts and its requests: the kernel does not drive it"
                     .to_owned(),

@@ -1,10 +1,11 @@
 //! Tests of opening a workbench: on simulated devices, on a scratch file, and on what is refused.
 
 use q2c_engine::{EngineSpec, Medium, Pattern};
+use q2c_host::Roots;
 use q2c_host::target::{SIMULATED_SIZE, Scratch};
 use q2c_host::topology::AllowedCpus;
 use q2c_model::{Bytes, CpuId};
-use q2c_result::Exit;
+use q2c_result::{Exit, TargetKind};
 use q2c_workbench::workbench::{Workbench, WorkbenchError, WorkloadRequest};
 
 /// Random reads of 4 KiB by one job.
@@ -26,16 +27,16 @@ fn reads(target: &str) -> WorkloadRequest {
 }
 
 fn refused(request: &WorkloadRequest) -> WorkbenchError {
-    Workbench::open(request, None).expect_err("a refusal")
+    Workbench::open(&Roots::live(), request, None).expect_err("a refusal")
 }
 
 #[test]
 fn a_simulated_device_needs_no_file() {
-    let bench = Workbench::open(&reads("sim:50us"), None).unwrap();
+    let bench = Workbench::open(&Roots::live(), &reads("sim:50us"), None).unwrap();
     assert!(matches!(bench.workload.medium, Medium::None));
     assert!(matches!(bench.workload.engine, EngineSpec::Sim(_)));
     assert_eq!(bench.workload.span, SIMULATED_SIZE);
-    assert_eq!(bench.target.kind, "simulated");
+    assert_eq!(bench.target.kind, TargetKind::Simulated);
     assert_eq!(
         (bench.target_id.as_str(), bench.calibration_target.as_str()),
         ("sim:50us", "sim:50us")
@@ -52,7 +53,9 @@ fn jobs_without_named_cpus_get_allowed_ones_and_background_a_spare_one() {
         background: vec!["rw=randread,bs=32k".parse().unwrap()],
         ..reads("null")
     };
-    let workload = Workbench::open(&request, None).unwrap().workload;
+    let workload = Workbench::open(&Roots::live(), &request, None)
+        .unwrap()
+        .workload;
     assert_eq!(workload.cpus.len(), 3);
     assert!(workload.cpus.iter().all(|cpu| allowed.check(*cpu).is_ok()));
     assert_eq!(workload.sampler_cpu, allowed.spare(&workload.cpus, &[]));
@@ -69,7 +72,7 @@ fn a_scratch_file_may_be_written_and_goes_with_the_workbench() {
     request.pattern.write = true;
     let other = refused(&request);
     assert_eq!(other.exit(), Exit::Target, "{other}");
-    let bench = Workbench::open(&request, Some(scratch)).unwrap();
+    let bench = Workbench::open(&Roots::live(), &request, Some(scratch)).unwrap();
     assert!(matches!(bench.workload.medium, Medium::File(_)));
     assert_eq!(bench.workload.engine, EngineSpec::IO_URING);
     assert_eq!(bench.workload.span, Bytes(1 << 20));
@@ -98,7 +101,7 @@ fn the_refusals_have_the_exit_codes_of_their_causes() {
 
 #[test]
 fn runs_on_other_cpus_or_by_other_programs_are_told_apart() {
-    let bench = Workbench::open(&reads("null"), None).unwrap();
+    let bench = Workbench::open(&Roots::live(), &reads("null"), None).unwrap();
     let identity = bench.identity(&[CpuId(1), CpuId(0)], "0.1 abc");
     let fact = |name: &str| identity.0[name].clone();
     assert_eq!(fact("cpus"), "1,0");
@@ -116,16 +119,28 @@ fn runs_on_other_cpus_or_by_other_programs_are_told_apart() {
 }
 
 #[test]
+fn the_machine_is_the_one_that_the_roots_show() {
+    let made = tempfile::tempdir().unwrap();
+    let roots = Roots::under(made.path());
+    std::fs::create_dir_all(roots.proc("sys/kernel")).unwrap();
+    std::fs::write(roots.proc("sys/kernel/osrelease"), "5.10.0-made\n").unwrap();
+    let bench = Workbench::open(&roots, &reads("null"), None).unwrap();
+    assert_eq!(bench.machine.kernel, "5.10.0-made");
+    assert_eq!(bench.workload.site.roots, roots);
+}
+
+#[test]
 fn interfaces_may_be_chosen_on_a_controller_that_the_kernel_does_not_drive() {
     let mut request = reads("0000:ff:1f.7");
-    let bench = Workbench::for_interfaces(&request, None).unwrap();
+    let bench = Workbench::for_interfaces(&Roots::live(), &request, None).unwrap();
     assert_eq!(
-        (bench.target.kind.as_str(), &bench.workload.engine),
-        ("pci", &EngineSpec::Null)
+        (&bench.target.kind, &bench.workload.engine),
+        (&TargetKind::Pci, &EngineSpec::Null)
     );
     request.pattern.write = true;
-    let error = Workbench::for_interfaces(&request, None).expect_err("no leave to write");
+    let error =
+        Workbench::for_interfaces(&Roots::live(), &request, None).expect_err("no leave to write");
     assert_eq!(error.exit(), Exit::Target, "{error}");
     request.allow_write = vec!["0000:ff:1f.7".into()];
-    assert!(Workbench::for_interfaces(&request, None).is_ok());
+    assert!(Workbench::for_interfaces(&Roots::live(), &request, None).is_ok());
 }

@@ -8,7 +8,7 @@ use q2c_bench::media::{Commands, Media, NoCommands, SpdkSite};
 use q2c_engine::Medium;
 use q2c_host::block::pci_address;
 use q2c_host::target::TargetError;
-use q2c_result::Exit;
+use q2c_result::{Exit, TargetKind};
 use q2c_workbench::workbench::Workbench;
 use q2c_workbench::workload::Site;
 use std::sync::Arc;
@@ -20,20 +20,20 @@ pub fn media(place: &Workbench, engines: &[String]) -> Result<Media, Failure> {
     let asked = asked.or_exit(Exit::Usage)?;
     let mut media = Media::plain(place.workload.medium.clone());
     let path = &place.target.path;
-    match place.target.kind.as_str() {
-        "nvme-generic" => {
+    match place.target.kind {
+        TargetKind::NvmeGeneric => {
             media.plain = Err(format!(
                 "{path} takes NVMe commands alone; name the namespace's block device to have both"
             ));
         }
-        "pci" => {
+        TargetKind::Pci => {
             let other =
                 format!("{path} is a controller's PCI address: name a device of the kernel's");
             (media.plain, media.commands) = (Err(other.clone()), Err(other));
         }
         _ => {}
     }
-    if asked.iter().any(Interface::sends_commands) && place.target.kind != "pci" {
+    if asked.iter().any(Interface::sends_commands) && place.target.kind != TargetKind::Pci {
         media.commands = commands(place)?;
     }
     if asked.contains(&Interface::Spdk) {
@@ -63,7 +63,7 @@ fn commands(place: &Workbench) -> Result<Result<Commands, String>, Failure> {
 
 fn character_device(place: &Workbench) -> Result<(Medium, String), TargetError> {
     let target = &place.target;
-    if target.kind == "nvme-generic" {
+    if target.kind == TargetKind::NvmeGeneric {
         return Ok((place.workload.medium.clone(), target.path.clone()));
     }
     let open = place.namespace()?;
@@ -79,8 +79,8 @@ fn spdk(place: &Workbench) -> Result<SpdkSite, String> {
     let Site {
         roots, target_disk, ..
     } = &place.workload.site;
-    let address = match place.target.kind.as_str() {
-        "pci" => Some(place.target.path.clone()),
+    let address = match place.target.kind {
+        TargetKind::Pci => Some(place.target.path.clone()),
         _ => target_disk.as_ref().and_then(pci_address),
     };
     SpdkSite::find(roots, address.as_deref())

@@ -5,6 +5,7 @@ use crate::args::{RunArgs, WorkloadArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use crate::requests::workload::{target, workload};
+use q2c_host::Roots;
 use q2c_host::target::{Scratch, TargetError};
 use q2c_model::Bytes;
 use q2c_result::Exit;
@@ -27,7 +28,7 @@ pub fn open_for_interfaces(
     scratch: Option<Scratch>,
     stop: &AtomicBool,
 ) -> Result<Workbench, Failure> {
-    let bench = Workbench::for_interfaces(request, scratch);
+    let bench = Workbench::for_interfaces(&Roots::live(), request, scratch);
     rested(bench.or_exit_of(WorkbenchError::exit)?, stop)
 }
 
@@ -56,7 +57,8 @@ fn open_without_rest(
     request: &WorkloadRequest,
     scratch: Option<Scratch>,
 ) -> Result<Workbench, Failure> {
-    let bench = Workbench::open(request, scratch).or_exit_of(WorkbenchError::exit)?;
+    let bench = Workbench::open(&Roots::live(), request, scratch);
+    let bench = bench.or_exit_of(WorkbenchError::exit)?;
     if let Some(device) = &bench.character_device {
         let engine = &bench.workload.engine;
         say(&format!("{engine}: NVMe commands to {}", device.display()));

@@ -195,5 +195,5 @@ fn the_user_layer_has_other_names() {
         (35.0, 50.0)
     );
     assert!(result.bottleneck.is_none());
-    assert_eq!(result.layer, "user");
+    assert_eq!(result.layer, Layer::User);
 }

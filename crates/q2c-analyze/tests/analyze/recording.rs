@@ -56,7 +56,7 @@ fn a_trace_is_described_as_it_describes_itself() {
         ..Options::default()
     };
     let result = analyzed(&path, &options).unwrap();
-    assert_eq!((result.layer.as_str(), result.requests), ("user", 3));
+    assert_eq!((result.layer, result.requests), (Layer::User, 3));
     assert_eq!(result.stages["U2C"].mean_ns, 40_000.0);
     assert_eq!(result.groups["process"][0].key, "db (7)");
     assert_eq!(result.input.path, path.display().to_string());
@@ -83,7 +83,7 @@ fn records_of_the_other_layer_are_left_out_and_counted() {
     ];
     let path = trace(folder.path(), TraceMeta::default(), &records);
     let result = analyzed(&path, &Options::default()).unwrap();
-    assert_eq!((result.layer.as_str(), result.requests), ("block", 2));
+    assert_eq!((result.layer, result.requests), (Layer::Block, 2));
     assert_eq!(result.stages["Q2C"].max_ns, 20_000);
     assert_eq!(result.unmatched["of the other layer"], 1);
 }

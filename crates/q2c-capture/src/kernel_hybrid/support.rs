@@ -3,7 +3,7 @@
 use crate::ProbeError;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
-use q2c_host::machine::kernel_version;
+use q2c_host::kernel_version::{HYBRID_PROBE, HybridSupport, kernel_version};
 use q2c_policy::KernelSleep;
 use std::fs;
 use std::path::PathBuf;
@@ -61,16 +61,17 @@ pub fn check(roots: &Roots, disk: &Disk) -> Result<(), ProbeError> {
 
 /// Why this kernel (a release such as `5.10.0-32-amd64`) cannot do it; `None` when it can.
 fn of_kernel(release: &str) -> Option<String> {
-    let why = match kernel_version(release)? {
-        version if version < (4, 10) => "it came with 4.10",
-        version if version < (5, 8) => {
+    let version = kernel_version(release)?;
+    let why = match HybridSupport::of(version) {
+        HybridSupport::NotYet => "it came with 4.10",
+        HybridSupport::Works if version < HYBRID_PROBE => {
             "it has it, but its sleeps are seen by way of BPF features of 5.8"
         }
-        version if version < (5, 19) => return None,
-        version if version < (6, 4) => {
+        HybridSupport::Works => return None,
+        HybridSupport::Unreached => {
             "it has the code, but nothing reaches it: since 5.16 io_uring polls without a sleep, since 5.19 RWF_HIPRI does not poll"
         }
-        _ => {
+        HybridSupport::Removed => {
             "io_poll_delay takes any value and does nothing: 5.19 removed synchronous polling, 6.4 the sleep"
         }
     };

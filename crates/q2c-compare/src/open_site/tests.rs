@@ -31,18 +31,18 @@ fn map(minor: u32, target: &str) -> DeviceMap {
 
 #[test]
 fn one_target_takes_all_devices() {
-    let open = OpenSite::of_one(&request(), "null", &trace(3), 0).unwrap();
+    let open = OpenSite::of_one(&Roots::live(), &request(), "null", &trace(3), 0).unwrap();
     assert_eq!(open.site.name, "null");
     assert_eq!(open.site.targets[0].devices, [0, 1, 2]);
     assert_eq!(open.site.targets[0].size, q2c_host::target::SIMULATED_SIZE);
-    let again = OpenSite::of_one(&request(), "null", &trace(3), 1).unwrap();
+    let again = OpenSite::of_one(&Roots::live(), &request(), "null", &trace(3), 1).unwrap();
     assert_eq!(again.site.name, "null (2)");
 }
 
 #[test]
 fn mapped_devices_share_a_target_and_others_are_left_out() {
     let maps = [map(2, "null"), map(0, "sim:50us"), map(1, "null")];
-    let open = OpenSite::of_maps(&request(), &maps, &trace(4)).unwrap();
+    let open = OpenSite::of_maps(&Roots::live(), &request(), &maps, &trace(4)).unwrap();
     assert_eq!(open.site.name, "null, sim:50us");
     let devices: Vec<&[usize]> = open.site.targets.iter().map(|t| &t.devices[..]).collect();
     assert_eq!(devices, [&[2, 1][..], &[0]]);
@@ -51,7 +51,7 @@ fn mapped_devices_share_a_target_and_others_are_left_out() {
 #[test]
 fn wrong_maps_and_engines_are_refused() {
     let refused = |maps: &[DeviceMap]| {
-        let error = OpenSite::of_maps(&request(), maps, &trace(2)).unwrap_err();
+        let error = OpenSite::of_maps(&Roots::live(), &request(), maps, &trace(2)).unwrap_err();
         (error.exit(), error.to_string())
     };
     assert_eq!(
@@ -65,12 +65,12 @@ fn wrong_maps_and_engines_are_refused() {
     assert_eq!(twice.1, "map 8:0 twice: expected each device once");
     let mut waits = request();
     waits.engine = Some("pvsync2".parse().unwrap());
-    let error = OpenSite::of_one(&waits, "/dev/null", &trace(1), 0).unwrap_err();
+    let error = OpenSite::of_one(&Roots::live(), &waits, "/dev/null", &trace(1), 0).unwrap_err();
     assert_eq!(error.exit(), Exit::Usage);
     assert!(error.to_string().contains("io_uring or libaio"), "{error}");
     let mut discards = request();
     discards.discards = Some(Discards::Allow);
-    let error = OpenSite::of_one(&discards, "/dev/null", &trace(1), 0).unwrap_err();
+    let error = OpenSite::of_one(&Roots::live(), &discards, "/dev/null", &trace(1), 0).unwrap_err();
     assert!(
         matches!(error, SiteError::DiscardsWithoutLeave(_)),
         "{error}"
@@ -79,7 +79,14 @@ fn wrong_maps_and_engines_are_refused() {
 
 #[test]
 fn a_missing_target_has_the_exit_code_of_targets() {
-    let error = OpenSite::of_one(&request(), "/dev/is/not/there", &trace(1), 0).unwrap_err();
+    let error = OpenSite::of_one(
+        &Roots::live(),
+        &request(),
+        "/dev/is/not/there",
+        &trace(1),
+        0,
+    )
+    .unwrap_err();
     assert_eq!(error.exit(), Exit::Target, "{error}");
 }
 

@@ -12,7 +12,7 @@ fn facts(largest: u64) -> ReplayFacts {
 }
 
 fn simulated(request: &ReplayRequest) -> OpenSite {
-    OpenSite::of_one(request, "null", &facts(4096), 0).unwrap()
+    OpenSite::of_one(&Roots::live(), request, "null", &facts(4096), 0).unwrap()
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn writes_are_read_unless_all_targets_may_be_written() {
     assert_eq!(writes(&asked, &[]), Writes::AsReads);
     assert_eq!(writes(&asked, &[site]), Writes::Allow);
     let mut file = simulated(&asked);
-    file.site.facts[0].kind = "file".to_owned();
+    file.site.facts[0].kind = TargetKind::File;
     let sites = [simulated(&asked), file];
     assert_eq!(writes(&asked, &sites), Writes::AsReads);
     asked.allow_write = vec!["null".into()];
@@ -76,9 +76,9 @@ fn a_job_names_what_its_mode_has() {
 #[test]
 fn sites_of_one_name_are_told_apart_by_a_number() {
     let asked = request();
-    let twice = OpenSite::of_one(&asked, "null", &facts(4096), 1).unwrap();
+    let twice = OpenSite::of_one(&Roots::live(), &asked, "null", &facts(4096), 1).unwrap();
     let sites = [simulated(&asked), twice];
-    let ready = PreparedReplay::new(&asked, &facts(4096), &sites, 1).unwrap();
+    let ready = PreparedReplay::new(&Roots::live(), &asked, &facts(4096), &sites, 1).unwrap();
     let names: Vec<&String> = ready.identity.0.keys().collect();
     assert_eq!(names, ["null", "null (2)"]);
     assert!(!ready.plan.cpus.is_empty());

@@ -2,6 +2,7 @@
 
 use crate::block::{self, TargetDisk};
 use crate::kernel_config::KernelConfig;
+use crate::kernel_version::{KernelVersion, kernel_version};
 use crate::topology::Topology;
 use crate::{Roots, attr, machine};
 use q2c_model::CpuId;
@@ -110,8 +111,8 @@ impl<'a> DoctorFacts<'a> {
     }
 
     /// The kernel's version; (0, 0) when it cannot be told.
-    pub(super) fn version(&self) -> (u32, u32) {
-        machine::kernel_version(&self.machine.kernel).unwrap_or_default()
+    pub(super) fn version(&self) -> KernelVersion {
+        kernel_version(&self.machine.kernel).unwrap_or_default()
     }
 
     pub(super) fn online(&self) -> &[CpuId] {

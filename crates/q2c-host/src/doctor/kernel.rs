@@ -2,6 +2,7 @@
 
 use super::facts::{DoctorFacts, RingProbe};
 use super::finding::{Finding, write_line};
+use crate::kernel_version::{DEFER_TASKRUN, HYBRID_IOPOLL, HybridSupport, IO_URING};
 
 /// Whether rings can be made. A sysctl may forbid io_uring, or a container's filter may refuse it,
 /// which only a try shows.
@@ -35,7 +36,7 @@ pub(super) fn io_uring(facts: &DoctorFacts) -> Option<Finding> {
         (None, Some("0")) => {
             Finding::pass(shown, "the kernel allows io_uring; a ring was not tried")
         }
-        (None, _) if facts.version() >= (5, 1) => Finding::unknown(
+        (None, _) if facts.version() >= IO_URING => Finding::unknown(
             shown,
             "the kernel is new enough for io_uring; a ring was not tried",
         ),
@@ -69,18 +70,21 @@ pub(super) fn memlock(facts: &DoctorFacts) -> Option<Finding> {
 /// Whether the kernel has hybrid polling by `io_poll_delay`, with preadv2 and RWF_HIPRI.
 pub(super) fn hybrid_kernel(facts: &DoctorFacts) -> Option<Finding> {
     let found = format!("kernel {}", facts.machine.kernel);
-    Some(match facts.version() {
-        (0, 0) => Finding::unknown(found, "whether hybrid-kernel exists is not known"),
-        (4, 10..) | (5, 0..=18) => Finding::pass(
+    if facts.version() == (0, 0) {
+        let means = "whether hybrid-kernel exists is not known";
+        return Some(Finding::unknown(found, means));
+    }
+    Some(match HybridSupport::of(facts.version()) {
+        HybridSupport::Works => Finding::pass(
             found,
             "hybrid-kernel exists (io_poll_delay with polled preadv2)",
         ),
-        (4, _) | (0..=3, _) => Finding::invalidates(
+        HybridSupport::NotYet => Finding::invalidates(
             &["hybrid-kernel"],
             found,
             "hybrid-kernel needs Linux 4.10 to 5.18: this one is too old",
         ),
-        _ => Finding::invalidates(
+        HybridSupport::Unreached | HybridSupport::Removed => Finding::invalidates(
             &["hybrid-kernel", "hipri"],
             found,
             "hybrid-kernel needs Linux 4.10 to 5.18: since 5.19 synchronous direct I/O ignores RWF_HIPRI, and \
@@ -94,7 +98,7 @@ pub(super) fn hybrid_uring(facts: &DoctorFacts) -> Option<Finding> {
     let found = format!("kernel {}", facts.machine.kernel);
     Some(match facts.version() {
         (0, 0) => Finding::unknown(found, "whether hybrid-uring exists is not known"),
-        version if version >= (6, 13) => {
+        version if version >= HYBRID_IOPOLL => {
             Finding::pass(found, "hybrid-uring exists (IORING_SETUP_HYBRID_IOPOLL)")
         }
         _ => Finding::invalidates(&["hybrid-uring"], found, "hybrid-uring needs Linux 6.13"),
@@ -106,7 +110,7 @@ pub(super) fn defer_taskrun(facts: &DoctorFacts) -> Option<Finding> {
     let found = format!("kernel {}", facts.machine.kernel);
     Some(match facts.version() {
         (0, 0) => Finding::unknown(found, "whether completions can be deferred is not known"),
-        version if version >= (6, 1) => Finding::pass(
+        version if version >= DEFER_TASKRUN => Finding::pass(
             found,
             "completions do not wake a sleeping thread (DEFER_TASKRUN)",
         ),

@@ -3,6 +3,7 @@
 use super::facts::DoctorFacts;
 use super::finding::{Finding, write_line};
 use crate::attr;
+use crate::kernel_version::IOPOLL_REFUSED;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -24,7 +25,7 @@ pub(super) fn poll_queues(facts: &DoctorFacts) -> Option<Finding> {
         ));
     }
     let means = match facts.version() {
-        v if v >= (6, 12) => {
+        v if v >= IOPOLL_REFUSED => {
             "IOPOLL fails with EOPNOTSUPP: poll and hybrid spin on the completion ring, and the device \
                               still interrupts; results say so"
         }

@@ -5,17 +5,18 @@ use super::finding::Finding;
 use super::queue::POLLED;
 use crate::attr;
 use crate::target::UNASKED;
+use q2c_result::TargetKind;
 
 /// The kind of target. I/O on a file includes the work of its file system.
 pub(super) fn kind(facts: &DoctorFacts) -> Option<Finding> {
     let target = facts.target?;
     let system = target.file_system.as_deref();
-    Some(match (target.kind.as_str(), system) {
-        ("block", _) => Finding::pass(
+    Some(match (&target.kind, system) {
+        (TargetKind::Block, _) => Finding::pass(
             format!("{}: block device", target.path),
             "no file system in the way",
         ),
-        ("nvme-generic", _) => Finding::pass(
+        (TargetKind::NvmeGeneric, _) => Finding::pass(
             format!("{}: NVMe namespace by its character device", target.path),
             "commands go to the driver: neither file system nor block layer's scheduler and counters are in the way",
         ),
@@ -75,12 +76,12 @@ pub(super) fn size(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn written(facts: &DoctorFacts) -> Option<Finding> {
     let target = facts.target?;
     let doubt = target.unproved.iter().find(|u| u.starts_with(UNASKED));
-    Some(match (target.kind.as_str(), doubt) {
-        ("file", None) => Finding::pass(
+    Some(match (&target.kind, doubt) {
+        (TargetKind::File, None) => Finding::pass(
             format!("{}: every extent is mapped and written", target.path),
             "reads reach the medium; refused otherwise",
         ),
-        ("file", Some(doubt)) => Finding::unknown(
+        (TargetKind::File, Some(doubt)) => Finding::unknown(
             doubt.as_str(),
             "holes are answered without the device: fill the file with random data",
         ),
@@ -99,7 +100,7 @@ pub(super) fn written(facts: &DoctorFacts) -> Option<Finding> {
 pub(super) fn mounted(facts: &DoctorFacts) -> Option<Finding> {
     let target = facts
         .target
-        .filter(|t| matches!(t.kind.as_str(), "block" | "nvme-generic"))?;
+        .filter(|t| matches!(t.kind, TargetKind::Block | TargetKind::NvmeGeneric))?;
     let target_disk = facts.target_disk.as_ref()?;
     let table = facts.proc("self/mountinfo")?;
     let numbers = numbers(facts);

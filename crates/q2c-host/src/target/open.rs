@@ -6,7 +6,7 @@ use super::{
 use crate::block::{self, CharacterDevice, TargetDisk, device_number};
 use crate::{Roots, attr};
 use q2c_model::Bytes;
-use q2c_result::Target;
+use q2c_result::{Target, TargetKind};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -119,7 +119,7 @@ fn open_namespace(
         || "that its counters are known: sysfs shows no block device beside it".to_owned();
     let facts = Target {
         path: wanted.path.display().to_string(),
-        kind: "nvme-generic".into(),
+        kind: TargetKind::NvmeGeneric,
         size: open.size(),
         file_system: None,
         device: target_disk
@@ -306,7 +306,10 @@ fn facts(
 ) -> Target {
     Target {
         path: wanted.path.display().to_string(),
-        kind: if kind == Kind::Block { "block" } else { "file" }.into(),
+        kind: match kind {
+            Kind::File => TargetKind::File,
+            Kind::Block => TargetKind::Block,
+        },
         size,
         file_system: None,
         device: disk

@@ -8,7 +8,7 @@ use q2c_host::Roots;
 use q2c_host::doctor::{DoctorFacts, RingProbe, ToolCosts, run};
 use q2c_host::restore::Owner;
 use q2c_model::Bytes;
-use q2c_result::{Check, Device, Target, Verdict};
+use q2c_result::{Check, Device, Target, TargetKind, Verdict};
 use std::collections::BTreeSet;
 
 /// A machine on which every check passes, except [`NEVER_WELL`].
@@ -81,7 +81,7 @@ const GOOD: &str = "
 fn good_target() -> Target {
     Target {
         path: "/dev/nvme0n1".into(),
-        kind: "block".into(),
+        kind: TargetKind::Block,
         size: Bytes(100 << 30),
         device: Some(Device {
             name: "nvme0n1".into(),
@@ -507,7 +507,7 @@ fn of_target(change: fn(&mut Target), id: &str) -> Verdict {
 #[test]
 fn targets() {
     let on = |system: Option<&str>| Target {
-        kind: "file".into(),
+        kind: TargetKind::File,
         file_system: system.map(str::to_owned),
         ..good_target()
     };

@@ -5,6 +5,7 @@ use crate::tree::Tree;
 use q2c_host::Roots;
 use q2c_host::target::{FileId, TargetError, Wanted, WriteLeave, open, refuse_occupied};
 use q2c_model::{Bytes, DevId};
+use q2c_result::TargetKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -139,8 +140,8 @@ fn a_real_device_mounted_and_free() {
     let leave = WriteLeave::for_paths(&[link]).unwrap();
     let target = open(&roots, &to_write(&path), &leave).unwrap();
     assert_eq!(
-        (target.facts.kind.as_str(), target.facts.size),
-        ("block", Bytes(8 << 20))
+        (&target.facts.kind, target.facts.size),
+        (&TargetKind::Block, Bytes(8 << 20))
     );
     assert!(
         target.facts.unproved[0].contains("loop device"),

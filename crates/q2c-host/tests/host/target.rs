@@ -3,7 +3,7 @@
 use q2c_host::Roots;
 use q2c_host::target::{OpenTarget, Scratch, TargetError, Wanted, WriteLeave, open};
 use q2c_model::Bytes;
-use q2c_result::Exit;
+use q2c_result::{Exit, TargetKind};
 use rustix::fs::FallocateFlags;
 use std::fs::{self, File};
 use std::io::Write;
@@ -44,8 +44,8 @@ fn scratch_files_are_fit_targets() {
     let made = scratch(dir.path());
     let target = read(made.path()).unwrap();
     assert_eq!(
-        (target.facts.kind.as_str(), target.facts.size),
-        ("file", Bytes(3 * (1 << 20) + 4096))
+        (&target.facts.kind, target.facts.size),
+        (&TargetKind::File, Bytes(3 * (1 << 20) + 4096))
     );
     assert!(target.facts.file_system.is_some());
     // If something cannot be proved, there is a reason: no disk was found, it is stacked, or there

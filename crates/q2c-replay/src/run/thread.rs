@@ -9,7 +9,6 @@ use crate::record::RowSender;
 use crate::shared::Shared;
 use crate::time::Real;
 use crate::worker::{Account, Schedule, Submitter, Worker};
-use q2c_engine::EngineSpec;
 use q2c_engine::engine::{Engine, EngineError};
 use q2c_engine::start::{Member, Start};
 use q2c_model::CpuId;
@@ -85,7 +84,7 @@ fn submit(setup: Setup<'_>) -> Submitted {
     };
     let (rule, count) = Rule::of(&plan.mode);
     let engine_spec = &plan.targets[number / plan.submitters].engine;
-    let may_sleep = matches!(engine_spec, EngineSpec::Libaio(_));
+    let may_sleep = engine_spec.may_sleep_in_submission();
     let worker = Worker {
         schedule: Schedule::new(rule, count, deliveries, &shared.progress),
         submitter: Submitter::new(engine, may_sleep, plan.in_flight),

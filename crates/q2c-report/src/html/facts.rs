@@ -64,7 +64,7 @@ pub(super) fn machine(m: &Machine) -> Vec<Fact> {
 
 /// The facts of the target and of the device under it.
 pub(super) fn target(t: &Target) -> Vec<Fact> {
-    let mut facts = vec![fact("Path", &t.path), fact("Kind", &t.kind)];
+    let mut facts = vec![fact("Path", &t.path), fact("Kind", t.kind.text())];
     // A controller that no kernel driver has tells no size.
     facts.extend((t.size.0 > 0).then(|| fact("Size", size(t.size))));
     facts.extend(t.file_system.iter().map(|name| fact("File system", name)));

@@ -61,7 +61,7 @@ fn row(line: &Line<'_>) -> Row {
     };
     Row {
         name: label::cell(cell),
-        role: cell.role.clone(),
+        role: cell.role.text().to_owned(),
         colour: line.colour.trim_start_matches('@'),
         recommended: line.recommended,
         mode: (mode != Kept::AsAsked).then(|| mode::words(&cell.effective_mode.was)),

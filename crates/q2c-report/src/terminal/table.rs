@@ -148,7 +148,7 @@ fn measured(cell: &Cell, recommended: bool, screen: Screen) -> Row {
 /// The second line of a cell: its role, its effective mode when that differs from the one asked
 /// for, and the prediction.
 fn predicted(cell: &Cell, screen: Screen) -> Row {
-    let (mut about, mut tone) = (cell.role.clone(), Tone::Dim);
+    let (mut about, mut tone) = (cell.role.text().to_owned(), Tone::Dim);
     match mode::kept(&cell.effective_mode) {
         Kept::AsAsked => {}
         Kept::ByOtherMeans => about += &format!("; {}", mode::words(&cell.effective_mode.was)),

@@ -10,6 +10,7 @@ use q2c_model::{Bytes, Rates};
 use q2c_policy::Method;
 use q2c_report::advice::words;
 use q2c_result::mode::{EffectiveMode, Mode};
+use q2c_result::role::Role;
 use q2c_result::tune::{
     Calibration, Cell, Fidelity, Job, Measured, Recommendation, SCHEMA, Series, TuneResult,
 };
@@ -27,11 +28,11 @@ fn cell(contender: &Contender) -> Cell {
     Cell {
         bs: BS,
         role: if method.detail().starts_with("mean:ratio=50%,period=100ms") {
-            "linux"
+            Role::Linux
         } else {
-            "family"
+            Role::Family
         }
-        .to_owned(),
+        .into(),
         sleeping: method.sleeps(),
         method,
         predicted: None,

@@ -20,6 +20,7 @@ use point::{BesidePolling, Interrupted, Levels, Point};
 use q2c_engine::RunError;
 use q2c_model::{Bytes, Nanos};
 use q2c_policy::LaneMethod;
+use q2c_result::Exit;
 use q2c_result::tune::Calibration;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -38,6 +39,18 @@ pub enum CalibrateError {
     /// A signal or the caller stopped the calibration.
     #[error("calibrate: stopped by a signal")]
     Stopped,
+}
+
+impl CalibrateError {
+    /// The exit code of a command that this error ends.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            CalibrateError::Run(_) => Exit::Environment,
+            CalibrateError::Io(_) => Exit::Device,
+            CalibrateError::Stopped => Exit::Interrupted,
+        }
+    }
 }
 
 /// Length of the polling before and after each point.

@@ -37,22 +37,23 @@ pub(super) struct Levels {
 
 impl Levels {
     pub fn of(watched: &Watched, stage: StageId) -> Self {
+        Levels::with_stats(watched, stage, &watched.stats(stage))
+    }
+
+    /// As [`Levels::of`], with the statistics of the stage.
+    fn with_stats(watched: &Watched, stage: StageId, stats: &PhaseStats) -> Self {
         let samples = samples(watched, stage);
         Levels {
             waits: sorted_by(&samples, |s| s.wait_ns.into()),
             submit: median_of(&samples, |s| s.submit_len_ns.into()),
             u2c: median_of(&samples, |s| s.u2c().0 as f64),
             gap: gap(watched, stage),
-            cpu: cpu_per_io(&watched.stats(stage)),
+            cpu: cpu_per_io(stats),
         }
     }
 
     /// The levels of two polled stages: their latencies pooled, and the means of their other
     /// figures.
-    fn both(watched: &Watched, a: StageId, b: StageId) -> Self {
-        Levels::of(watched, a).with(&Levels::of(watched, b))
-    }
-
     fn with(mut self, other: &Levels) -> Self {
         self.waits = sorted(&[&self.waits[..], &other.waits].concat());
         Levels {
@@ -126,8 +127,12 @@ impl Point {
             all.iter().partition(|s| s.is(Sample::MISSED));
         let delay = |s: &Sample| f64::from(s.woke_ns) - f64::from(s.asked_ns);
         let polled = |s: &Sample| f64::from(s.wait_ns) - f64::from(s.woke_ns);
-        let stats = watched.stats(stage);
+        let (stats, polled_after) = (watched.stats(stage), watched.stats(after));
         let cpu = cpu_per_io(&stats);
+        let other = |stage: StageId, stats: &PhaseStats| {
+            other_cpu(watched.span(stage).busy_cpus, stats, baseline)
+        };
+        let poll = Levels::of(watched, before);
         let submit = trimmed(&all, |s| s.submit_len_ns.into());
         let polling = trimmed(&clear, polled) * clear.len() as f64 / all.len().max(1) as f64;
         Point {
@@ -145,11 +150,11 @@ impl Point {
             cpu,
             sleep_cpu: cpu - submit - polling - gap(watched, stage),
             reap_hit: median_of(&hit, polled),
-            other_cpu: other_cpu(watched, stage, baseline),
-            poll: Levels::both(watched, before, after),
+            other_cpu: other(stage, &stats),
+            poll: poll.with(&Levels::with_stats(watched, after, &polled_after)),
             // This is set when the passes are joined.
             added_latency: 0.0,
-            other_cpu_poll: other_cpu(watched, after, baseline),
+            other_cpu_poll: other(after, &polled_after),
         }
     }
 
@@ -231,7 +236,8 @@ impl Interrupted {
     /// Compares the stage with the polled stages beside it.
     pub fn of(watched: &Watched, beside: BesidePolling, baseline: f64) -> Self {
         let stats = watched.stats(beside.stage);
-        let poll = Levels::both(watched, beside.before, beside.after);
+        let [before, after] = [beside.before, beside.after].map(|s| Levels::of(watched, s));
+        let busy = watched.span(beside.stage).busy_cpus;
         let at = beside.stage.index();
         let irqs = |n: usize| {
             watched
@@ -244,8 +250,8 @@ impl Interrupted {
             .map(|(begin, end)| end.since(begin));
         Interrupted {
             cpu: cpu_per_io(&stats),
-            latency: percentile(&stats.latencies, 0.5) - poll.u2c,
-            other_cpu: other_cpu(watched, beside.stage, baseline),
+            latency: percentile(&stats.latencies, 0.5) - before.with(&after).u2c,
+            other_cpu: other_cpu(busy, &stats, baseline),
             irq_cpu: taken.and_then(|taken| taken.busiest().first().copied()),
         }
     }
@@ -283,9 +289,9 @@ fn gap(watched: &Watched, stage: StageId) -> f64 {
     percentile(&sorted(&gaps.collect::<Vec<_>>()), 0.5)
 }
 
-fn other_cpu(watched: &Watched, stage: StageId, baseline: f64) -> Option<f64> {
-    let stats = watched.stats(stage);
-    let busy = (watched.span(stage).busy_cpus? - baseline) * stats.wall_ns;
+/// Busy CPU of the machine beyond the threads' own, ns per I/O; `None` when it cannot be read.
+fn other_cpu(busy_cpus: Option<f64>, stats: &PhaseStats, baseline: f64) -> Option<f64> {
+    let busy = (busy_cpus? - baseline) * stats.wall_ns;
     Some((busy - stats.cpu_ns as f64) / stats.ios.max(1) as f64)
 }
 

@@ -41,13 +41,6 @@ pub struct Workload {
     pub clock: Clock,
 }
 
-/// Interrupts per I/O at and above which completions came by interrupts.
-pub const BY_INTERRUPT: f64 = 0.5;
-
-/// Voluntary switches per I/O that slept. Below this number the kernel returned from most sleeps
-/// without leaving the CPU.
-pub const REALLY_SLEPT: f64 = 0.5;
-
 /// Most samples that are kept per foreground lane; each has 48 bytes.
 const MOST_SAMPLES: f64 = 4e6;
 /// Block size of lanes that do no I/O, bytes.

@@ -2,14 +2,13 @@
 
 mod live;
 
-use super::trace::import_exit;
 use crate::args::AnalyzeArgs;
+use crate::exit::analyze_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen, write_new};
-use q2c_analyze::{AnalyzeError, Options};
+use q2c_analyze::Options;
 use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
-use q2c_trace::TraceError;
 use std::sync::atomic::AtomicBool;
 
 /// Analyses a recording, or with `--live` a capture, and prints the result.
@@ -24,19 +23,8 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         window: args.window(),
     };
     let result = q2c_analyze::recording(&args.trace, &options, stop);
-    show(args, &result.or_exit_of(exit)?)?;
+    show(args, &result.or_exit_of(analyze_exit)?)?;
     Ok(Exit::Done)
-}
-
-/// The exit code for a recording that cannot be analysed.
-fn exit(error: &AnalyzeError) -> Exit {
-    match error {
-        AnalyzeError::Trace(TraceError::Stopped { .. }) => Exit::Interrupted,
-        AnalyzeError::Import(error) => import_exit(error),
-        AnalyzeError::Trace(_) | AnalyzeError::Blktrace(_) | AnalyzeError::Empty { .. } => {
-            Exit::Input
-        }
-    }
 }
 
 /// Writes the page, if asked for, and prints the result in the form that was asked for.

@@ -20,7 +20,7 @@ pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         args.workload.run.seed,
         stop,
     )
-    .or_exit_of(exit)?;
+    .or_exit_of(CalibrateError::exit)?;
     let identity = identity(&bench.machine, &bench.calibration_target, &bench.workload);
     for (store, calibration) in store()
         .iter()
@@ -41,14 +41,6 @@ pub fn run(args: &CalibrateArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         )?,
     }
     Ok(Exit::Done)
-}
-
-fn exit(error: &CalibrateError) -> Exit {
-    match error {
-        CalibrateError::Stopped => Exit::Interrupted,
-        CalibrateError::Io(_) => Exit::Device,
-        _ => Exit::Environment,
-    }
 }
 
 fn in_words(calibration: &Calibration) -> String {

@@ -2,18 +2,18 @@
 
 use super::run_folder;
 use crate::args::{CompareArgs, HowArgs, ReplayArgs, temporary};
-use crate::commands::trace::{import_exit, trace_exit};
+use crate::exit::replay_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
 use crate::requests::replay::request;
 use q2c_compare::{
     self, DeviceMap, OpenSite, PreparedReplay, Ran, ReplayRequest, ReplaySite, Replaying, RunStart,
-    SiteError, SourceError, SourceRequest, TraceSource, align_alike,
+    SiteError, SourceRequest, TraceSource, align_alike,
 };
 use q2c_host::Roots;
 use q2c_host::topology::CpuChoiceError;
 use q2c_model::Bytes;
-use q2c_replay::{ReplayError, ReplayFacts};
+use q2c_replay::ReplayFacts;
 use q2c_result::Exit;
 use q2c_result::replay::ReplayTrial;
 use q2c_run::{RunDir, RunState, runner};
@@ -78,9 +78,10 @@ pub fn replay(args: &ReplayArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 pub fn compare(args: &CompareArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let request = request(&args.how);
     let source = source(&args.trace, &args.how, &request, stop)?;
+    let roots = Roots::live();
     let opens = args.targets.iter().enumerate().map(|(nth, target)| {
         let before = args.targets[..nth].iter().filter(|other| *other == target);
-        OpenSite::of_one(&request, target, &source.facts, before.count())
+        OpenSite::of_one(&roots, &request, target, &source.facts, before.count())
     });
     let opens: Result<Vec<OpenSite>, SiteError> = opens.collect();
     let mut opens = opens.or_exit_of(SiteError::exit)?;
@@ -162,22 +163,7 @@ fn source(
         import: &how.recording.options(),
         temporary: &temporary(),
     };
-    TraceSource::open(&asked, request, stop, &say).or_exit_of(source_exit)
-}
-
-fn source_exit(error: &SourceError) -> Exit {
-    match error {
-        SourceError::Import(error) => import_exit(error),
-        SourceError::Write(error) => trace_exit(error),
-        SourceError::Stopped => Exit::Interrupted,
-        SourceError::Unfit(ReplayError::TooSmall { .. }) => Exit::Target,
-        SourceError::Read(_)
-        | SourceError::Empty { .. }
-        | SourceError::Unfit(ReplayError::NoCompletions { .. } | ReplayError::NoKey(_)) => {
-            Exit::Input
-        }
-        SourceError::Unfit(_) => Exit::Environment,
-    }
+    TraceSource::open(&asked, request, stop, &say).or_exit_of(replay_exit)
 }
 
 /// Opens the one target, or the targets of `--map`.
@@ -186,15 +172,16 @@ fn site(
     request: &ReplayRequest,
     facts: &ReplayFacts,
 ) -> Result<OpenSite, Failure> {
+    let roots = Roots::live();
     let open = match &args.target {
-        Some(target) => OpenSite::of_one(request, target, facts, 0),
+        Some(target) => OpenSite::of_one(&roots, request, target, facts, 0),
         None if args.map.is_empty() => {
             let why = "replay: name a <TARGET>, or one for each device with --map";
             return Err(Failure::new(Exit::Usage, why));
         }
         None => {
             let maps: Vec<DeviceMap> = args.map.iter().map(|map| map.0.clone()).collect();
-            OpenSite::of_maps(request, &maps, facts)
+            OpenSite::of_maps(&roots, request, &maps, facts)
         }
     };
     open.or_exit_of(SiteError::exit)
@@ -227,13 +214,14 @@ impl Run<'_> {
             sites,
         } = self;
         let facts = &source.facts;
-        let ready = PreparedReplay::new(request, facts, &sites, trials);
+        let roots = Roots::live();
+        let ready = PreparedReplay::new(&roots, request, facts, &sites, trials);
         let PreparedReplay {
             plan,
             job,
             identity,
         } = ready.or_exit_of(CpuChoiceError::exit)?;
-        let start = RunStart::new(job, &source.name, &source.made_by);
+        let start = RunStart::new(&roots, job, &source.name, &source.made_by);
         let mut folder = RunDir::create(out, name, &start.job, &identity).or_exit(Exit::Device)?;
         say(&format!("run folder {}", folder.path().display()));
         let (held_open, sites): (Vec<_>, Vec<ReplaySite>) = sites
@@ -252,7 +240,7 @@ impl Run<'_> {
             record,
             memory: MEMORY,
             spill: temporary(),
-            roots: Roots::live(),
+            roots,
             clock: Clock::new(),
             stop,
             partial: None,
@@ -261,23 +249,5 @@ impl Run<'_> {
         let ran = replaying.run(request.seed, &mut folder, progress.as_mut());
         drop(held_open);
         Ok((start, sites, ran.or_exit(Exit::Device)?, folder))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use q2c_trace::TraceReader;
-
-    #[test]
-    fn a_trace_that_cannot_be_read_is_a_bad_input() {
-        let folder = tempfile::tempdir().unwrap();
-        let cut = folder.path().join("cut.parquet");
-        std::fs::write(&cut, b"PAR1 and no more").unwrap();
-        let Err(error) = TraceReader::open(&cut) else {
-            panic!("a file without a trace was opened");
-        };
-        assert_eq!(source_exit(&SourceError::Read(error)), Exit::Input);
-        assert_eq!(source_exit(&SourceError::Stopped), Exit::Interrupted);
     }
 }

@@ -8,8 +8,7 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use q2c_model::{Nanos, TraceMeta};
 use q2c_result::Exit;
-use q2c_trace::import::ImportError;
-use q2c_trace::{Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceError, TraceReader};
+use q2c_trace::{Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceReader};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -127,27 +126,4 @@ fn latency(latency: &Latency) -> String {
     } = latency;
     let mean = Nanos(mean_ns.round() as u64);
     format!("min {min_ns}, median {p50_ns}, mean {mean}, p99 {p99_ns}, max {max_ns}")
-}
-
-/// The exit code for a recording that cannot be read or used.
-pub(crate) fn import_exit(error: &ImportError) -> Exit {
-    match error {
-        ImportError::Trace(error) => trace_exit(error),
-        ImportError::Option { .. }
-        | ImportError::Map { .. }
-        | ImportError::Pattern { .. }
-        | ImportError::Merge { .. }
-        | ImportError::Unknown { .. } => Exit::Usage,
-        ImportError::Sort { .. } => Exit::Environment,
-        _ => Exit::Input,
-    }
-}
-
-/// The exit code for a trace that cannot be written.
-pub(crate) fn trace_exit(error: &TraceError) -> Exit {
-    match error {
-        TraceError::Stopped { .. } => Exit::Interrupted,
-        TraceError::Exists { .. } => Exit::Usage,
-        _ => Exit::Device,
-    }
 }

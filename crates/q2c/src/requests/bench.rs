@@ -7,7 +7,7 @@ use q2c_engine::Pattern;
 use q2c_host::topology::ChosenCpus;
 use q2c_model::Bytes;
 use q2c_policy::Method;
-use q2c_result::Target;
+use q2c_result::{Target, TargetKind};
 use q2c_workbench::LEAST_BLOCKS;
 use q2c_workbench::workbench::WorkloadRequest;
 
@@ -132,10 +132,10 @@ pub fn plan(
     span: Option<Bytes>,
 ) -> BenchSpec {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    let engines = asked.engines.unwrap_or_else(|| match facts.kind.as_str() {
-        "simulated" => vec![target.clone()],
-        "nvme-generic" => names(&["io_uring_cmd"]),
-        "pci" => names(&["spdk"]),
+    let engines = asked.engines.unwrap_or_else(|| match facts.kind {
+        TargetKind::Simulated => vec![target.clone()],
+        TargetKind::NvmeGeneric => names(&["io_uring_cmd"]),
+        TargetKind::Pci => names(&["spdk"]),
         _ => names(&["io_uring", "libaio", "pvsync2"]),
     });
     BenchSpec {
@@ -170,12 +170,12 @@ mod tests {
     use q2c_fio::Size;
     use q2c_model::CpuId;
 
-    fn planned(words: &str, kind: &str) -> BenchSpec {
+    fn planned(words: &str, kind: TargetKind) -> BenchSpec {
         let args = bench(words);
         let mut asked = asked(&args);
         opened_with(&mut asked).unwrap();
         let facts = Target {
-            kind: kind.to_owned(),
+            kind,
             ..Target::default()
         };
         let cpus = ChosenCpus {
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn without_flags_the_plan_has_the_defaults_of_the_targets_kind() {
-        let spec = planned("d", "file");
+        let spec = planned("d", TargetKind::File);
         assert_eq!(spec.engines, ["io_uring", "libaio", "pvsync2"]);
         assert_eq!(spec.methods, [Method::INTERRUPT, Method::POLL]);
         assert_eq!((spec.jobs, spec.depths), (vec![1], vec![1]));
@@ -199,16 +199,19 @@ mod tests {
             (3.0, 1.0, 5)
         );
         assert_eq!(spec.cpus, [2, 0]);
-        assert_eq!(planned("d", "simulated").engines, ["d"]);
-        assert_eq!(planned("d", "nvme-generic").engines, ["io_uring_cmd"]);
-        assert_eq!(planned("d", "pci").engines, ["spdk"]);
+        assert_eq!(planned("d", TargetKind::Simulated).engines, ["d"]);
+        assert_eq!(
+            planned("d", TargetKind::NvmeGeneric).engines,
+            ["io_uring_cmd"]
+        );
+        assert_eq!(planned("d", TargetKind::Pci).engines, ["spdk"]);
     }
 
     #[test]
     fn flags_win_over_defaults() {
         let spec = planned(
             "d --engine libaio --jobs 1..3 --depth 8 --bs 8k --rw randwrite --seconds 2 --rate 10",
-            "file",
+            TargetKind::File,
         );
         assert_eq!(
             (spec.engines, spec.jobs),

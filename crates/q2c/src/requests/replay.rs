@@ -81,14 +81,15 @@ mod tests {
     use crate::args::tests::replay;
     use clap::ValueEnum;
     use q2c_compare::{OpenSite, PreparedReplay};
+    use q2c_host::Roots;
     use q2c_replay::ReplayFacts;
     use q2c_result::replay::ReplayJob;
 
     fn job(words: &str) -> ReplayJob {
         let request = request(&replay(&format!("trace null {words}")).how);
         let facts = ReplayFacts::default();
-        let site = OpenSite::of_one(&request, "null", &facts, 0).unwrap();
-        PreparedReplay::new(&request, &facts, &[site], 1)
+        let site = OpenSite::of_one(&Roots::live(), &request, "null", &facts, 0).unwrap();
+        PreparedReplay::new(&Roots::live(), &request, &facts, &[site], 1)
             .unwrap()
             .job
     }

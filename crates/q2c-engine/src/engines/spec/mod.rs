@@ -1,6 +1,7 @@
 //! Engines by name, such as `io_uring`, `pvsync2:hipri`, `null`, `sim:50us`,
 //! `fault:eio@1000:io_uring`.
 
+mod method;
 mod parse;
 mod refuse;
 mod registry;
@@ -170,7 +171,8 @@ impl EngineSpec {
     }
 
     /// The engine that does the work, without the faults around it.
-    pub(super) fn plain(&self) -> &EngineSpec {
+    #[must_use]
+    pub fn plain(&self) -> &EngineSpec {
         let mut at = self;
         while let EngineSpec::Fault { inner, .. } = at {
             at = inner;

@@ -6,7 +6,7 @@ use crate::tree::Tree;
 use Verdict::{Invalidates, Pass, Unknown, Warn};
 use q2c_host::doctor::{DoctorFacts, ToolCosts, run};
 use q2c_model::{Bytes, CpuId};
-use q2c_result::{Target, Verdict};
+use q2c_result::{Target, TargetKind, Verdict};
 
 const PREFERENCE: &str = "sys/devices/system/cpu/cpu0/cpufreq/energy_performance_preference";
 const NVME: &str = "sys/devices/pci0/nvme0";
@@ -388,7 +388,7 @@ fn a_mounted_partition_counts() {
 #[test]
 fn files_were_checked_when_they_were_opened() {
     let file = |unproved: &[&str]| Target {
-        kind: "file".into(),
+        kind: TargetKind::File,
         file_system: Some("ext4".into()),
         unproved: unproved.iter().map(|&u| u.to_owned()).collect(),
         size: Bytes(100 << 30),

@@ -1,9 +1,10 @@
 //! The command `q2c analyze --live`. It analyses each interval of a capture while it runs, and the
 //! whole capture at the end.
 
-use super::{exit, show};
+use super::show;
 use crate::args::AnalyzeArgs;
-use crate::commands::capture::{CaptureEnd, Child, RunningCapture, Target, Watch, recording_exit};
+use crate::commands::capture::{CaptureEnd, Child, RunningCapture, Target, Watch};
+use crate::exit::{analyze_exit, recording_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{print_while_read, say, screen};
 use q2c_analyze::{LiveAnalysis, RecorderCounts, RecordingAnalysis};
@@ -45,7 +46,7 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         let mut analysis = RecordingAnalysis::new(&args.trace, args.window(), &go_on);
         let origin = recording.finish(&mut analysis).or_exit_of(recording_exit)?;
         let result = analysis.finish(described.meta(origin));
-        show(args, &result.or_exit_of(exit)?)?;
+        show(args, &result.or_exit_of(analyze_exit)?)?;
     }
     Ok(match ended {
         CaptureEnd::Asked => Exit::Done,

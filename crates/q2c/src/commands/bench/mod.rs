@@ -14,7 +14,7 @@ use q2c_bench::asked::Asked;
 use q2c_bench::media::Media;
 use q2c_bench::way::Abilities;
 use q2c_bench::{Bench, BenchSpec, Done};
-use q2c_host::machine::kernel_version;
+use q2c_host::kernel_version::{HybridSupport, kernel_version};
 use q2c_host::topology::{AllowedCpus, Border, ChosenCpus, CpuChoiceError};
 use q2c_model::CpuId;
 use q2c_result::Exit;
@@ -201,20 +201,16 @@ fn bench(
     done.or_exit_of(|error| error.exit())
 }
 
-/// First and last version of Linux in which preadv2 polls and the kernel can sleep first: its own
-/// sleep came with 4.10, and 5.18 is the last version in which preadv2 polls.
-const KERNEL_HYBRID: std::ops::RangeInclusive<(u32, u32)> = (4, 10)..=(5, 18);
-
 fn abilities(place: &Workbench, media: &Media) -> Abilities {
     let device = place.target.device.as_ref();
     let target_disk = place.workload.site.target_disk.as_ref();
     let delay = target_disk.map(|target_disk| target_disk.disk.dir.join("queue/io_poll_delay"));
-    let kernel = kernel_version(&place.machine.kernel);
+    let sleeps = kernel_version(&place.machine.kernel).map(HybridSupport::of);
     let poll_queues = device.and_then(|device| device.io_poll);
     Abilities {
         poll_queues,
         poll_delay: poll_queues == Some(true)
-            && kernel.is_some_and(|kernel| KERNEL_HYBRID.contains(&kernel))
+            && sleeps == Some(HybridSupport::Works)
             && delay.is_some_and(|file| file.exists()),
         polled_commands: media.commands.as_ref().is_ok_and(|there| there.polled),
     }

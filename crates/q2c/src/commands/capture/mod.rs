@@ -9,15 +9,3 @@ pub use captured::{Captured, Described};
 pub use child::Child;
 pub use running::{CaptureEnd, Quiet, RunningCapture, Watch};
 pub use target::Target;
-
-use super::trace::trace_exit;
-use q2c_result::Exit;
-use q2c_trace::recording::RecordingError;
-
-/// The exit code for a recording that cannot be kept.
-pub fn recording_exit(error: &RecordingError) -> Exit {
-    match error {
-        RecordingError::Trace(error) => trace_exit(error),
-        RecordingError::Spill { .. } | RecordingError::InFlight => Exit::Environment,
-    }
-}

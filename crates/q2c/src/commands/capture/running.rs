@@ -1,7 +1,8 @@
 //! A capture from its begin to its end.
 
-use super::{Captured, Child, Described, Target, recording_exit};
+use super::{Captured, Child, Described, Target};
 use crate::args::{CaptureArgs, temporary};
+use crate::exit::recording_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use q2c_capture::{By, Drained, Recorder};

@@ -1,10 +1,9 @@
 //! Reads recordings into traces that can be simulated.
 
 use crate::args::SourceArgs;
-use crate::commands::trace::import_exit;
+use crate::exit::study_exit;
 use crate::failure::{Fails, Failure};
-use q2c_result::Exit;
-use q2c_study::{SourceError, Trace, read};
+use q2c_study::{Trace, read};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -15,10 +14,5 @@ pub(super) fn trace(
     inputs: usize,
     stop: &AtomicBool,
 ) -> Result<Trace, Failure> {
-    read(path, &args.options(inputs), stop).or_exit_of(|error| match error {
-        SourceError::Stopped { .. } => Exit::Interrupted,
-        SourceError::Spill { .. } => Exit::Environment,
-        SourceError::Import(error) => import_exit(error),
-        _ => Exit::Input,
-    })
+    read(path, &args.options(inputs), stop).or_exit_of(study_exit)
 }

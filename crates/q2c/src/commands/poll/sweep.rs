@@ -82,7 +82,7 @@ fn worth_it(args: &SweepArgs, study: &mut Study<'_>, stop: &AtomicBool) -> Resul
         ..*study
     };
     let begun = Instant::now();
-    tried.run(stop, &mut |_| ()).or_exit_of(exit)?;
+    tried.run(stop, &mut |_| ()).or_exit_of(StudyError::exit)?;
     let per_cell = begun.elapsed().as_secs_f64() / tried.cells() as f64;
     let takes = per_cell * cells as f64;
     if takes <= LONG_S {
@@ -97,13 +97,6 @@ fn worth_it(args: &SweepArgs, study: &mut Study<'_>, stop: &AtomicBool) -> Resul
     ))
 }
 
-fn exit(error: &StudyError) -> Exit {
-    match error {
-        StudyError::Stopped => Exit::Interrupted,
-        _ => Exit::Usage,
-    }
-}
-
 fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failure> {
     let bar = ProgressBar::with_draw_target(
         Some(study.cells() as u64),
@@ -114,7 +107,7 @@ fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failur
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let result = study.run(stop, &mut |done| bar.set_position(done as u64));
     bar.finish_and_clear();
-    result.or_exit_of(exit)
+    result.or_exit_of(StudyError::exit)
 }
 
 fn write_files(args: &SweepArgs, result: &SweepResult) -> Result<(), Failure> {

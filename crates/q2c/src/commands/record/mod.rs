@@ -2,9 +2,10 @@
 
 mod place;
 
-use super::capture::{CaptureEnd, Captured, Child, Quiet, RunningCapture, Target, recording_exit};
-use super::trace::{info_of, trace_exit};
+use super::capture::{CaptureEnd, Captured, Child, Quiet, RunningCapture, Target};
+use super::trace::info_of;
 use crate::args::RecordArgs;
+use crate::exit::{recording_exit, trace_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use place::Place;

@@ -1,12 +1,13 @@
 //! The command `q2c trace export`.
 
 use crate::args::ExportArgs;
+use crate::exit::export_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use q2c_model::Nanos;
 use q2c_result::Exit;
+use q2c_trace::TraceReader;
 use q2c_trace::export::{self, ExportError, ExportOptions, Exported};
-use q2c_trace::{TraceError, TraceReader};
 use std::io::{ErrorKind, stdout};
 use std::ops::Range;
 use std::path::Path;
@@ -36,7 +37,7 @@ pub fn run(args: &ExportArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         // It is no failure when the reader has closed the pipe.
         Err(ExportError::Write { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => {
-            return Err(Failure::new(exit(&error), error));
+            return Err(Failure::new(export_exit(&error), error));
         }
     }
     Ok(Exit::Done)
@@ -65,13 +66,4 @@ fn told(exported: &Exported) -> String {
         exported.written,
         left_out.concat()
     )
-}
-
-fn exit(error: &ExportError) -> Exit {
-    match error {
-        ExportError::Trace(TraceError::Stopped { .. }) => Exit::Interrupted,
-        ExportError::Exists { .. } | ExportError::Unfit { .. } => Exit::Usage,
-        ExportError::Trace(_) | ExportError::Nothing { .. } => Exit::Input,
-        ExportError::Write { .. } | ExportError::Create { .. } => Exit::Device,
-    }
 }

@@ -1,7 +1,8 @@
 //! The command `q2c trace import`.
 
-use super::{import_exit, tell, trace_exit};
+use super::tell;
 use crate::args::ImportArgs;
+use crate::exit::{import_exit, trace_exit};
 use crate::failure::{Fails, Failure};
 use q2c_model::{IoRecord, TraceMeta};
 use q2c_result::Exit;

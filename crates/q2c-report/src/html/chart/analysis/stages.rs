@@ -2,6 +2,7 @@
 
 use super::STAGES;
 use crate::html::chart::{Chart, View, axis, value, values};
+use q2c_model::Layer;
 use q2c_result::analyze::{AnalyzeResult, StageStats};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -115,7 +116,11 @@ const PERCENTILES: [Percentile; 7] = [
 
 /// The percentiles of every stage, and those of Q2C by operation.
 pub(super) fn percentiles(result: &AnalyzeResult) -> Chart {
-    let total = if result.layer == "user" { "U2C" } else { "Q2C" };
+    let total = if result.layer == Layer::User {
+        "U2C"
+    } else {
+        "Q2C"
+    };
     let mut stages: Vec<(&str, &str, &StageStats)> = Vec::new();
     for (name, colour) in STAGES.iter().chain(&[("Q2C", "@ink"), ("U2C", "@ink")]) {
         stages.extend(result.stages.get(*name).map(|of| (*name, *colour, of)));

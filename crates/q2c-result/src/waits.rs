@@ -1,0 +1,184 @@
+//! Counts that show how I/Os were really waited for. From them the effective mode of a method is
+//! told, and they are its proof.
+
+mod judge;
+
+use crate::proof::{Evidence, Proof};
+use q2c_policy::method::Means;
+
+/// Counts of the I/Os of one method: of all its trials together, or of an interval of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WaitCounts {
+    /// I/Os done.
+    pub ios: u64,
+    /// I/Os that a sleep rule handled in q2c's own threads.
+    pub handled: u64,
+    /// I/Os that slept by a rule in q2c's own threads.
+    pub slept: u64,
+    /// Interrupts of the device; `None` when they could not be read.
+    pub interrupts: Option<u64>,
+    /// Requests that the device completed; `None` when its counters could not be read.
+    pub requests: Option<u64>,
+    /// Voluntary context switches.
+    pub switches: Switches,
+    /// Where the engine looked for completions; `None` when it is not known.
+    pub polls_by: Option<Means>,
+    /// Flags that the engine was set up with; empty for none.
+    pub flags: String,
+    /// Kernel threads that were seen to submit for the jobs.
+    pub sqpoll_threads: u32,
+    /// Kernel threads that were seen to do I/Os which could not be submitted without waiting.
+    pub io_workers: u32,
+    /// Whether the engine's options ask for a kernel thread that submits.
+    pub wants_sqpoll_thread: bool,
+    /// Whether interrupts and switches are held against a method that makes the kernel poll. If
+    /// not, the engine is believed.
+    pub checks_kernel: bool,
+}
+
+/// Voluntary context switches, by what they are counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Switches {
+    /// Per I/O that slept, or per I/O when none slept.
+    PerWait(f64),
+    /// Per I/O.
+    PerIo(f64),
+}
+
+impl Default for Switches {
+    fn default() -> Self {
+        Switches::PerIo(0.0)
+    }
+}
+
+impl Switches {
+    fn number(self) -> f64 {
+        match self {
+            Switches::PerWait(n) | Switches::PerIo(n) => n,
+        }
+    }
+
+    fn evidence(self) -> Evidence {
+        match self {
+            Switches::PerWait(n) => Evidence::SwitchesPerWait(n),
+            Switches::PerIo(n) => Evidence::SwitchesPerIo(n),
+        }
+    }
+}
+
+impl WaitCounts {
+    /// A count per I/O. Without an I/O it is the count itself.
+    fn per_io(&self, count: u64) -> f64 {
+        count as f64 / self.ios.max(1) as f64
+    }
+
+    /// The proof in the form of `tune`: counts over all trials. `slept` says how many I/Os slept,
+    /// by the source that knows it.
+    #[must_use]
+    pub fn proof_by_sums(&self, slept: Evidence) -> Proof {
+        Proof::Seen(vec![
+            Evidence::Ios(self.ios),
+            slept,
+            Evidence::Interrupts(self.interrupts),
+            Evidence::Requests(self.requests),
+            Evidence::RingFlags(self.flags.clone()),
+            self.switches.evidence(),
+        ])
+    }
+
+    /// The proof in the form of `bench`, where points of very different rates stand side by side:
+    /// counts per I/O. `through` is the way that I/Os took past the block layer.
+    #[must_use]
+    pub fn proof_per_io(&self, engine: String, through: Option<String>) -> Proof {
+        let per_io = |count: u64| self.per_io(count);
+        let mut proof = vec![Evidence::Engine(engine)];
+        proof.extend(through.map(Evidence::Through));
+        proof.extend([
+            Evidence::InterruptsPerIo(self.interrupts.map(per_io)),
+            Evidence::RequestsPerIo(self.requests.map(per_io)),
+            self.switches.evidence(),
+        ]);
+        let when = |there: bool, evidence: Evidence| there.then_some(evidence);
+        let others = [
+            when(self.handled > 0, Evidence::SleepsPerIo(per_io(self.slept))),
+            self.polls_by.map(Evidence::PollsBy),
+            when(
+                !self.flags.is_empty(),
+                Evidence::EngineFlags(self.flags.clone()),
+            ),
+            when(
+                self.sqpoll_threads > 0,
+                Evidence::SqpollThreads(self.sqpoll_threads),
+            ),
+            when(self.io_workers > 0, Evidence::IoWorkers(self.io_workers)),
+        ];
+        proof.extend(others.into_iter().flatten());
+        Proof::Seen(proof)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts() -> WaitCounts {
+        WaitCounts {
+            ios: 1_000,
+            handled: 1_000,
+            slept: 250,
+            interrupts: Some(900),
+            polls_by: Some(Means::Ring),
+            switches: Switches::PerIo(0.5),
+            ..WaitCounts::default()
+        }
+    }
+
+    #[test]
+    fn counts_are_given_as_sums_or_per_io() {
+        let sums = Proof::Seen(vec![
+            Evidence::Ios(1_000),
+            Evidence::Slept(250),
+            Evidence::Interrupts(Some(900)),
+            Evidence::Requests(None),
+            Evidence::RingFlags(String::new()),
+            Evidence::SwitchesPerWait(2.0),
+        ]);
+        let per_wait = WaitCounts {
+            switches: Switches::PerWait(2.0),
+            ..counts()
+        };
+        assert_eq!(per_wait.proof_by_sums(Evidence::Slept(250)), sums);
+        let per_io = Proof::Seen(vec![
+            Evidence::Engine("io_uring".to_owned()),
+            Evidence::InterruptsPerIo(Some(0.9)),
+            Evidence::RequestsPerIo(None),
+            Evidence::SwitchesPerIo(0.5),
+            Evidence::SleepsPerIo(0.25),
+            Evidence::PollsBy(Means::Ring),
+        ]);
+        assert_eq!(counts().proof_per_io("io_uring".to_owned(), None), per_io);
+    }
+
+    #[test]
+    fn facts_that_are_there_are_part_of_the_proof() {
+        let all = WaitCounts {
+            flags: "SQPOLL".to_owned(),
+            sqpoll_threads: 2,
+            io_workers: 1,
+            ..counts()
+        };
+        let through = "/dev/ng0n1".to_owned();
+        let Proof::Seen(proof) = all.proof_per_io("io_uring:sqpoll".to_owned(), Some(through))
+        else {
+            panic!("told in words");
+        };
+        for wanted in [
+            Evidence::Through("/dev/ng0n1".to_owned()),
+            Evidence::EngineFlags("SQPOLL".to_owned()),
+            Evidence::SqpollThreads(2),
+            Evidence::IoWorkers(1),
+        ] {
+            assert!(proof.contains(&wanted), "{wanted:?}");
+        }
+    }
+}

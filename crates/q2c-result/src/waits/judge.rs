@@ -1,0 +1,141 @@
+//! Tells the mode that a method really ran in from its counts.
+
+use super::{Switches, WaitCounts};
+use crate::mode::{EffectiveMode, Mode, ModeKind, ModeNote};
+use crate::proof::{Evidence, Proof};
+use q2c_policy::method::Means;
+use q2c_policy::{LaneMethod, Method};
+
+/// Interrupts per I/O at and above which completions came by interrupts.
+const BY_INTERRUPT: f64 = 0.5;
+
+/// Interrupts per I/O below which completions did not come by interrupts.
+const NOT_BY_INTERRUPT: f64 = 0.1;
+
+/// Voluntary switches per I/O that slept. Below this number the kernel returned from most sleeps
+/// without leaving the CPU.
+const REALLY_SLEPT: f64 = 0.5;
+
+/// Least share of a CPU that each thread of an external program uses when it polls.
+const POLLING: f64 = 0.9;
+
+impl WaitCounts {
+    /// The mode that really ran where `asked` was asked for.
+    #[must_use]
+    pub fn mode(&self, asked: &Method) -> Mode {
+        if self.wants_sqpoll_thread && self.sqpoll_threads == 0 {
+            return self.looked().noted(ModeNote::NoHelper);
+        }
+        match asked {
+            Method::Lane(LaneMethod::Interrupt) => Mode::of(ModeKind::Interrupt),
+            Method::Lane(LaneMethod::Hybrid(_)) => self.by_rule(),
+            _ => match self.polls_by.filter(|means| means.asks_device()) {
+                Some(means) if self.checks_kernel => self.by_kernel(asked, means),
+                _ => self.polled(asked),
+            },
+        }
+    }
+
+    /// Whether most waits ended before the thread left its CPU; `false` where switches are not
+    /// counted by waits.
+    #[must_use]
+    pub fn stayed_on_cpu(&self) -> bool {
+        matches!(self.switches, Switches::PerWait(n) if n < REALLY_SLEPT)
+    }
+
+    fn looked(&self) -> Mode {
+        Mode::by(ModeKind::Poll, self.polls_by)
+    }
+
+    /// The mode of a method that should sleep by a rule in q2c's own threads.
+    fn by_rule(&self) -> Mode {
+        if self.slept == 0 {
+            return self.looked().noted(ModeNote::NeverSlept);
+        }
+        Mode {
+            note: self.stayed_on_cpu().then_some(ModeNote::StayedOnCpu),
+            ..Mode::by(ModeKind::Hybrid, self.polls_by)
+        }
+    }
+
+    /// The mode of a method that polled. A submitting kernel thread is part of the mode.
+    fn polled(&self, asked: &Method) -> Mode {
+        let kind = match ModeKind::asked_for(asked) {
+            kind @ (ModeKind::Sqpoll | ModeKind::SqpollIopoll) => kind,
+            _ => ModeKind::Poll,
+        };
+        Mode::by(kind, self.polls_by)
+    }
+
+    /// The mode of a method that should make the kernel poll the device by `means`. The kernel may
+    /// have waited for interrupts instead without an error.
+    fn by_kernel(&self, asked: &Method, means: Means) -> Mode {
+        let ignored = || Mode::of(ModeKind::Interrupt).noted(ModeNote::PollIgnored);
+        let unproved = |note| Mode::of(ModeKind::NotProved).noted(note);
+        let left_cpu = self.switches.number() >= REALLY_SLEPT;
+        let by_call = matches!(asked, Method::HybridKernel(_));
+        let sleeps = by_call || means.sleeps();
+        let read = self.interrupts.is_some();
+        match (self.interrupted(), left_cpu) {
+            // A call that does not poll can only wait for the interrupt, even where the interrupt
+            // often comes before the thread has left its CPU.
+            (Some(true), _) if means == Means::Call => ignored(),
+            (Some(true), true) => ignored(),
+            (Some(true), false) => {
+                let in_memory = Mode::by(ModeKind::Poll, Some(Means::Memory));
+                in_memory.noted(ModeNote::Interrupted(means))
+            }
+            // Several I/Os shared an interrupt, so there are fewer interrupts than I/Os, and the
+            // threads slept while they waited.
+            (None, true) if !sleeps && read => ignored(),
+            (None, true) if !sleeps => unproved(ModeNote::Neither),
+            (None, true) if by_call && !read => unproved(ModeNote::InterruptsUnread),
+            (_, true) if sleeps => Mode::by(slept_in_kernel(asked), self.polls_by),
+            (_, false) if sleeps => self.looked().noted(ModeNote::NeverSlept),
+            _ => self.polled(asked),
+        }
+    }
+
+    /// Whether completions came by interrupts; `None` when the counts do not show it. Devices merge
+    /// interrupts at depth, so that few interrupts prove polling only when there are hardly any.
+    fn interrupted(&self) -> Option<bool> {
+        match self.per_io(self.interrupts?) {
+            n if n >= BY_INTERRUPT => Some(true),
+            n if n < NOT_BY_INTERRUPT => Some(false),
+            _ => None,
+        }
+    }
+}
+
+fn slept_in_kernel(asked: &Method) -> ModeKind {
+    match ModeKind::asked_for(asked) {
+        kind @ (ModeKind::HybridUring | ModeKind::HybridKernel) => kind,
+        _ => ModeKind::HybridInKernel,
+    }
+}
+
+impl EffectiveMode {
+    /// The effective mode of an external program with a driver in user space, of which each job
+    /// used `cpus` CPUs. No interrupt of its device reaches the kernel, so the CPU time of its
+    /// threads shows whether they poll. `through` is the way that I/Os took past the block layer.
+    #[must_use]
+    pub fn of_program(asked: Method, cpus: f64, through: Option<String>) -> Self {
+        let told = [
+            Evidence::CpusPerJob(cpus),
+            Evidence::NoWarmUp,
+            Evidence::WorstJobsPercentiles,
+        ];
+        let through = through.map(Evidence::Through);
+        EffectiveMode {
+            asked,
+            was: match cpus >= POLLING {
+                true => Mode::by(ModeKind::Poll, Some(Means::UserSpaceDriver)),
+                false => Mode::of(ModeKind::NotProved).noted(ModeNote::CpusPerJob(cpus)),
+            },
+            proof: Proof::Seen(through.into_iter().chain(told).collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
