@@ -15,6 +15,7 @@ mod prepare;
 mod request;
 mod trace_source;
 mod trial;
+mod verdict;
 mod words;
 
 pub use answer::{RunStart, replay};

@@ -7,6 +7,7 @@ mod fixture;
 mod replay_fixture;
 
 use q2c_report::terminal::{self, Screen};
+use q2c_result::compare::{CompareFinding, NoneValid};
 use q2c_result::mode::{Mode, ModeKind};
 
 const PIPE: Screen = Screen {
@@ -243,9 +244,12 @@ fn no_string_of_a_replay_commands_the_terminal() {
     result.targets[0].path = ESCAPE.into();
     let mut compared = replay_fixture::compare();
     compared.devices[0].target.path = ESCAPE.into();
-    compared.separations[0].metric = ESCAPE.into();
-    compared.sum = format!("sum of Q2C{ESCAPE}");
-    compared.verdict[0] = ESCAPE.into();
+    compared.separations[0].device = ESCAPE.into();
+    compared.verdict[0] = CompareFinding::NoValidTrial {
+        device: ESCAPE.into(),
+        why: NoneValid::Failed(ESCAPE.into()),
+    };
+    compared.verdict[1] = CompareFinding::Told(ESCAPE.into());
     for text in [
         terminal::replay(&result, PIPE),
         terminal::compare(&compared, PIPE),

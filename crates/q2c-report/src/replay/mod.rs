@@ -2,10 +2,12 @@
 
 mod job;
 mod tables;
+mod verdict;
 mod words;
 
 pub(crate) use job::{does_not_reproduce, job, mode, timed, trace};
 pub(crate) use tables::{latencies, spread, sums, trials};
+pub(crate) use verdict::{metric, verdict};
 pub(crate) use words::{invalid_trials, words};
 
 use crate::quantity::seconds;

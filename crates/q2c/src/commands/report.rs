@@ -119,9 +119,11 @@ fn result(run: &Path) -> Result<Kept, Failure> {
             .and_then(serde_json::from_value)
             .map(Kept::Replay)
             .map_err(unlike),
-        compare::SCHEMA => serde_json::from_str(&text)
-            .map(Kept::Compare)
-            .map_err(unlike),
+        of if of == compare::SCHEMA || compare::EARLIER.contains(&of) => {
+            serde_json::from_str(&text)
+                .map(Kept::Compare)
+                .map_err(unlike)
+        }
         _ => Err(bad(format!(
             "expected schema {}, {}, {}, {} or {}, found `{}`; use the q2c that wrote it",
             tune::SCHEMA,
