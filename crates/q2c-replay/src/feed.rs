@@ -1,6 +1,5 @@
 //! The reader: it makes scheduled requests of the trace and hands them to the submitting threads.
 
-use crate::change::Changes;
 use crate::error::ReplayError;
 use crate::facts::{COLUMNS, ReplayFacts, within};
 use crate::io::{ScheduledIo, TargetIo};
@@ -10,6 +9,7 @@ use crate::plan::{Count, LaneBy, Mode, Plan, ShareBy, Writes};
 use crate::profile::Profile;
 use crate::windows::Windows;
 use q2c_engine::engine::Operation;
+use q2c_model::replay::Changes;
 use q2c_sys::clock::thread_cpu_ns;
 use q2c_trace::span::{NONE, NONE_32};
 use q2c_trace::{Scan, Span, TraceReader};

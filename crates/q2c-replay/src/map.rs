@@ -1,11 +1,11 @@
 //! Mapping of a request of the trace to a request of a target.
 
 use crate::ReplayError;
-use crate::change::{Change, Changes};
 use crate::facts::{FARTHEST, ReplayFacts};
 use crate::plan::{Discards, Plan, Target, Writes};
 use q2c_engine::engine::Operation;
 use q2c_model::{Op, OpFlags};
+use q2c_model::replay::{Change, Changes};
 use q2c_trace::Span;
 use std::collections::HashMap;
 

@@ -1,4 +1,10 @@
-//! The result of `q2c replay`: `result.json`, schema `q2c.replay/1`.
+//! The result of `q2c replay`: `result.json`, schema `q2c.replay/2`.
+
+mod change;
+mod invalid;
+
+pub use change::ChangeKind;
+pub use invalid::Invalid;
 
 use crate::{Machine, Target, Warning};
 use q2c_model::{Bytes, CpuId, Nanos};
@@ -6,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.replay/1";
+pub const SCHEMA: &str = "q2c.replay/2";
+/// Schemas of earlier versions that can be read.
+pub const EARLIER: [&str; 1] = ["q2c.replay/1"];
 
 /// One run of `q2c replay`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,22 +44,6 @@ pub struct ReplayResult {
     pub trials: Vec<ReplayTrial>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
-}
-
-/// A reason why a trial cannot be compared with others.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Invalid {
-    /// `stopped`, `failed`, `replayer-bound`, `late`, `partly-captured` or `capture-lost`.
-    pub id: String,
-    /// The reason in words, with numbers.
-    pub says: String,
-}
-
-/// Joins the reasons to one text.
-#[must_use]
-pub fn reasons(invalid: &[Invalid]) -> String {
-    let says: Vec<&str> = invalid.iter().map(|why| why.says.as_str()).collect();
-    says.join("; ")
 }
 
 /// How a trace is replayed.
@@ -145,8 +137,8 @@ pub struct ReplayTrial {
     pub sum_u2c_intended_s: f64,
     /// Sum of Q2C in the block layer, seconds; `None` without capture.
     pub sum_q2c_s: Option<f64>,
-    /// The means of the capture, `bpf` or `tracefs`; `None` without capture.
-    pub q2c_source: Option<String>,
+    /// The means of the capture; `None` without capture.
+    pub q2c_source: Option<CapturedBy>,
     /// I/Os in the sum of Q2C.
     pub q2c_ios: u64,
     /// I/Os that are known to be missing from the sum of Q2C.
@@ -194,8 +186,9 @@ pub struct ReplayTrial {
     /// Requests that were submitted before an overlapping request that comes before them in the
     /// trace.
     pub order_inversions: u64,
-    /// Counts by reason of requests that did not go to the device as recorded.
-    pub changed: BTreeMap<String, u64>,
+    /// Counts by kind of requests that did not go to the device as recorded. One request can count
+    /// under several kinds.
+    pub changed: BTreeMap<ChangeKind, u64>,
     /// Time that all threads spent in submissions, seconds. Where it is near the completion time,
     /// the device takes no more requests from this number of threads.
     pub submission_s: f64,
@@ -211,6 +204,27 @@ pub struct ReplayTrial {
 /// beside the field of the same name of the run.
 fn unsaid() -> bool {
     true
+}
+
+/// The means by which the block layer is captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CapturedBy {
+    /// BPF programs in the kernel.
+    Bpf,
+    /// The kernel's tracepoints, read through tracefs.
+    Tracefs,
+}
+
+impl CapturedBy {
+    /// The name in results: `bpf` or `tracefs`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            CapturedBy::Bpf => "bpf",
+            CapturedBy::Tracefs => "tracefs",
+        }
+    }
 }
 
 /// Distribution of a lateness, ns.

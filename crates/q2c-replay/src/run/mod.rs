@@ -4,7 +4,6 @@ mod thread;
 
 pub use thread::{leave, spare_cpus};
 
-use crate::change::Change;
 use crate::counts::ReplayCounts;
 use crate::error::ReplayError;
 use crate::facts::ReplayFacts;
@@ -16,6 +15,7 @@ use crate::shared::{Busy, Shared};
 use crate::windows::Windows;
 use q2c_engine::start::{Start, Starter};
 use q2c_model::Bytes;
+use q2c_model::replay::Change;
 use q2c_sys::Clock;
 use q2c_trace::TraceReader;
 use q2c_trace::import::RecordSink;

@@ -1,5 +1,6 @@
 //! The answer of a comparison in words.
 
+use super::invalid;
 use q2c_result::compare::{CompareFinding, CompareMetric, NoneValid, WorkDone};
 use q2c_stats::Ratio;
 
@@ -147,7 +148,7 @@ fn sums_of_u2c(some_have_q2c: bool) -> &'static str {
 
 fn none_valid(why: &NoneValid) -> String {
     match why {
-        NoneValid::Invalid(why) => why.says.clone(),
+        NoneValid::Invalid(why) => invalid::says(why),
         NoneValid::Failed(error) => error.clone(),
         NoneValid::NotRun => "none was run".to_owned(),
     }

@@ -139,12 +139,8 @@ fn devices_that_cannot_be_compared_are_told_with_the_reason() {
         &without(NoneValid::Failed("failed to open it".to_owned())),
         "/dev/sdb has no valid trial: failed to open it",
     );
-    let stopped = Invalid {
-        id: "stopped".to_owned(),
-        says: "it was stopped before the trace's end".to_owned(),
-    };
     assert_says(
-        &without(NoneValid::Invalid(stopped)),
+        &without(NoneValid::Invalid(Invalid::Stopped)),
         "/dev/sdb has no valid trial: it was stopped before the trace's end",
     );
 }
