@@ -6,9 +6,7 @@ use q2c_host::machine;
 use q2c_model::replay::Change;
 use q2c_replay::ReplayFacts;
 use q2c_result::Warning;
-use q2c_result::replay::{
-    ChangeKind, ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts,
-};
+use q2c_result::replay::{ChangeKind, ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The facts of a run that are known when it begins.
@@ -144,11 +142,9 @@ fn less_work(change: Change, count: u64) -> Option<Warning> {
         Change::Empty => ("requests of no bytes, left out", LEFT_OUT),
         Change::Beyond => ("requests beyond the target's end, left out", LEFT_OUT),
         Change::Unrecorded => ("I/Os that the recording lost", LEFT_OUT),
-        Change::Aligned
-        | Change::Shortened
-        | Change::Scaled
-        | Change::Dense
-        | Change::Modulo => return None,
+        Change::Aligned | Change::Shortened | Change::Scaled | Change::Dense | Change::Modulo => {
+            return None;
+        }
     };
     let means = "the device does less work than the trace asks for";
     Some(Warning::new(id, format!("{count} {what}"), means, todo))

@@ -8,7 +8,6 @@
 mod answer;
 mod capture;
 mod compare;
-mod names;
 mod open_site;
 mod precondition;
 mod prepare;
@@ -32,7 +31,7 @@ use q2c_capture::By;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::{Bytes, Nanos, TraceMeta};
-use q2c_replay::{Mode, ReplayError, ReplayFacts};
+use q2c_replay::{Idle, Mode, ReplayError, ReplayFacts};
 use q2c_result::Target;
 use q2c_result::replay::ReplayTrial;
 use q2c_run::run_dir::{RunDir, RunState};
@@ -176,7 +175,8 @@ impl Replaying<'_> {
         match self.plan.mode {
             Mode::Timed { speed } => whole / speed,
             Mode::Outstanding {
-                keep_idle: false, ..
+                idle: Idle::Squeeze,
+                ..
             } => whole * (1.0 - self.facts.idle_share().unwrap_or(0.0)),
             _ => whole,
         }

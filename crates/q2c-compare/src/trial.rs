@@ -5,9 +5,7 @@ use super::validity::invalid;
 use q2c_capture::By;
 use q2c_model::Nanos;
 use q2c_replay::{Mode, Plan, ReplayFacts, ReplayOutcome, WindowSum};
-use q2c_result::replay::{
-    CapturedBy, ChangeKind, InFlight, Lateness, ReplayTrial, Spread, Window,
-};
+use q2c_result::replay::{CapturedBy, ChangeKind, InFlight, Lateness, ReplayTrial, Spread, Window};
 use q2c_stats::Histogram;
 
 /// A timed replay shows a saturated device when it ends later than the trace by more than this

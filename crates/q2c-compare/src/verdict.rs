@@ -1,5 +1,6 @@
 //! The answer of a comparison: which device is better, and whether the trials can tell.
 
+use q2c_model::replay::Mode;
 use q2c_replay::ReplayFacts;
 use q2c_result::compare::{
     CompareFinding, CompareMetric, DeviceRun, NoneValid, Separation, WorkDone,
@@ -17,7 +18,7 @@ pub(super) fn verdict(
     sum: CompareMetric,
 ) -> Vec<CompareFinding> {
     let mut found = Vec::new();
-    let timed = job.mode == "timed";
+    let timed = matches!(job.mode, Mode::Timed { .. });
     for (run, pair) in runs.iter().skip(1).zip(separations.chunks(2)) {
         let [by_sum, by_time] = pair else {
             continue;
@@ -29,11 +30,9 @@ pub(super) fn verdict(
         found.push(of_sum(by_sum));
         found.push(of_time(by_time, by_sum, runs, timed));
     }
-    if job.mode == "outstanding" {
-        found.push(CompareFinding::TraceIdles {
-            share: facts.idle_share_of_devices().unwrap_or(0.0),
-            left_out: job.idle.as_deref() == Some("squeeze"),
-        });
+    if let Mode::Outstanding { idle, .. } = job.mode {
+        let share = facts.idle_share_of_devices().unwrap_or(0.0);
+        found.push(CompareFinding::TraceIdles { share, idle });
     }
     if sum == CompareMetric::SumU2c {
         let some_have_q2c = runs.iter().any(|run| run.sum_q2c_s.is_some());

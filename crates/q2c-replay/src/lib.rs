@@ -36,10 +36,12 @@ mod worker;
 pub use counts::ReplayCounts;
 pub use error::ReplayError;
 pub use facts::{ReplayFacts, TraceDevice, prepare};
-pub use map::{Fit, Permits};
+pub use map::Permits;
 pub use outcome::{ReplayOutcome, WindowSum};
-pub use plan::{Count, Discards, LaneBy, Mode, OnError, Plan, ShareBy, Target, Writes};
-pub use q2c_model::replay::{Change, Changes};
+pub use plan::{Plan, Target};
+pub use q2c_model::replay::{
+    Change, Changes, Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ShareBy, Writes,
+};
 pub use run::{RecordTo, check, leave, replay, spare_cpus};
 pub use schedule::{NoSchedule, keeps_schedule};
 

@@ -208,7 +208,8 @@ fn a_replay_that_cannot_be_compared_says_why_first() {
     }];
     result.trial.whole = false;
     let text = terminal::replay(&result, PIPE);
-    let why = "invalid: the capture missed 700 of 24780 I/Os; it was stopped before the trace's end";
+    let why =
+        "invalid: the capture missed 700 of 24780 I/Os; it was stopped before the trace's end";
     assert!(text.contains(why), "{text}");
     assert!(!text.contains("\nvalid:"), "{text}");
 }

@@ -2,12 +2,14 @@
 
 mod change;
 mod invalid;
+mod job;
 
 pub use change::ChangeKind;
 pub use invalid::Invalid;
+pub use job::ReplayJob;
 
 use crate::{Machine, Target, Warning};
-use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_model::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -44,53 +46,6 @@ pub struct ReplayResult {
     pub trials: Vec<ReplayTrial>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
-}
-
-/// How a trace is replayed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ReplayJob {
-    /// `timed`, `outstanding` or `closed`.
-    pub mode: String,
-    /// Factor by which the trace's time runs faster; 1 in the modes that do not use the recorded
-    /// times.
-    pub speed: f64,
-    /// Outstanding mode: `keep` or `squeeze` the time in which nothing was in flight.
-    pub idle: Option<String>,
-    /// Outstanding mode: the unit of the load in flight, `requests`, `bytes` or `blocks`.
-    pub count: Option<String>,
-    /// Closed mode: the property that makes a lane, `lane`, `pid`, `cpu` or `device`.
-    pub lane: Option<String>,
-    /// Engine as the user asked for it.
-    pub engine: String,
-    /// Number of submitting threads of each target.
-    pub submitters: u32,
-    /// The property by which requests are shared out among the threads: `offset`, `cpu` or `hctx`.
-    pub by: String,
-    /// CPUs of the submitting threads, taken in turn; empty when the kernel chooses.
-    pub cpus: Vec<CpuId>,
-    /// Whether the submitting threads spun and never slept.
-    #[serde(default)]
-    pub spin: bool,
-    /// Most requests in flight of each submitting thread.
-    pub in_flight_cap: u32,
-    /// How offsets that the target does not have are changed: `modulo`, `clip`, `scale` or `dense`.
-    pub offsets: String,
-    /// Treatment of writes: `skip`, `as-reads` or `allow`.
-    pub writes: String,
-    /// Treatment of discards: `skip` or `allow`.
-    pub discards: String,
-    /// The data that is written: `random`, or `compress=50%`.
-    pub data: String,
-    /// What the replay does when a request fails: `stop` or `go-on`.
-    pub on_error: String,
-    /// Own lateness at the 99th percentile above which a trial is invalid.
-    pub max_lateness: Nanos,
-    /// How the targets were written before each trial; `None` when they were not.
-    pub precondition: Option<String>,
-    /// Trials asked for.
-    pub trials: u32,
-    /// Seed of simulated devices and of the order of trials.
-    pub seed: u64,
 }
 
 /// Facts of the trace that is replayed.

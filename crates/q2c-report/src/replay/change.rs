@@ -56,8 +56,8 @@ mod tests {
             (known(Change::Beyond), 0),
             (ChangeKind::Told("some other change".to_owned()), 2),
         ]));
-        let wanted =
-            "requests of no bytes, left out (1), some other change (2), writes, read instead (1 513)";
+        let wanted = "requests of no bytes, left out (1), some other change (2), \
+                      writes, read instead (1 513)";
         assert_eq!(told.as_deref(), Some(wanted));
         assert_eq!(changed(&trial(&[(known(Change::Dense), 0)])), None);
     }

@@ -113,8 +113,15 @@ mod tests {
         ] {
             assert_eq!(says(&why), sentence);
         }
-        assert!(says(&late(true, true)).ends_with("; use more --submitters, free CPUs or a lower speed"));
-        assert!(says(&late(false, true)).ends_with("; use fewer --submitters, more CPUs or a lower speed"));
+        for (spare_cpus, todo) in [
+            (true, "; use more --submitters, free CPUs or a lower speed"),
+            (
+                false,
+                "; use fewer --submitters, more CPUs or a lower speed",
+            ),
+        ] {
+            assert!(says(&late(spare_cpus, true)).ends_with(todo));
+        }
     }
 
     #[test]

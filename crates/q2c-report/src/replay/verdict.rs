@@ -1,6 +1,7 @@
 //! The answer of a comparison in words.
 
 use super::invalid;
+use q2c_model::replay::Idle;
 use q2c_result::compare::{CompareFinding, CompareMetric, NoneValid, WorkDone};
 use q2c_stats::Ratio;
 
@@ -75,7 +76,7 @@ fn sentence(finding: &CompareFinding) -> String {
                 ratio.ratio
             )
         }
-        CompareFinding::TraceIdles { share, left_out } => trace_idles(*share, *left_out),
+        CompareFinding::TraceIdles { share, idle } => trace_idles(*share, *idle),
         CompareFinding::SumsOfU2c { some_have_q2c } => sums_of_u2c(*some_have_q2c).to_owned(),
         CompareFinding::NoValidTrial { device, why } => {
             format!("{device} has no valid trial: {}", none_valid(why))
@@ -121,16 +122,16 @@ fn overloads(devices: &[String]) -> String {
     }
 }
 
-fn trace_idles(share: f64, left_out: bool) -> String {
-    let idle = percent(share);
-    match left_out {
-        true => format!(
+fn trace_idles(share: f64, idle: Idle) -> String {
+    let share = percent(share);
+    match idle {
+        Idle::Squeeze => format!(
             "outstanding replay does not reproduce a trace that idles: \
-             its devices have nothing in flight {idle} of their time, \
+             its devices have nothing in flight {share} of their time, \
              which was left out; timed replay reproduces it"
         ),
-        false => format!(
-            "outstanding replay: the trace's devices have nothing in flight {idle} of their time, \
+        Idle::Keep => format!(
+            "outstanding replay: the trace's devices have nothing in flight {share} of their time, \
              which was kept"
         ),
     }

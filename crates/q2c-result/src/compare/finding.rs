@@ -2,6 +2,7 @@
 
 use super::CompareMetric;
 use crate::replay::Invalid;
+use q2c_model::replay::Idle;
 use q2c_stats::Ratio;
 use serde::{Deserialize, Serialize};
 
@@ -82,8 +83,8 @@ pub enum CompareFinding {
     TraceIdles {
         /// Share of the trace's time in which its devices have nothing in flight, 0..1.
         share: f64,
-        /// Whether the replay left this time out; otherwise it kept it.
-        left_out: bool,
+        /// The replay's treatment of this time.
+        idle: Idle,
     },
     /// The sums are of U2C, because not every device has a valid sum of Q2C.
     SumsOfU2c {

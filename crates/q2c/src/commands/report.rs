@@ -115,12 +115,10 @@ fn result(run: &Path) -> Result<Kept, Failure> {
             .map_err(unlike),
         // Until 2026-11-22 these results had the key `complete` twice, which a struct does not
         // take. A JSON value keeps one of the two.
-        of if of == replay::SCHEMA || replay::EARLIER.contains(&of) => {
-            serde_json::from_str(&text)
-                .and_then(serde_json::from_value)
-                .map(Kept::Replay)
-                .map_err(unlike)
-        }
+        of if of == replay::SCHEMA || replay::EARLIER.contains(&of) => serde_json::from_str(&text)
+            .and_then(serde_json::from_value)
+            .map(Kept::Replay)
+            .map_err(unlike),
         of if of == compare::SCHEMA || compare::EARLIER.contains(&of) => {
             serde_json::from_str(&text)
                 .map(Kept::Compare)

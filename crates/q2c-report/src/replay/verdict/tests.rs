@@ -147,18 +147,15 @@ fn devices_that_cannot_be_compared_are_told_with_the_reason() {
 
 #[test]
 fn what_the_figures_do_not_show_is_told() {
-    let idles = |left_out| CompareFinding::TraceIdles {
-        share: 0.951,
-        left_out,
-    };
+    let idles = |idle| CompareFinding::TraceIdles { share: 0.951, idle };
     assert_says(
-        &idles(true),
+        &idles(Idle::Squeeze),
         "outstanding replay does not reproduce a trace that idles: \
          its devices have nothing in flight 95 % of their time, \
          which was left out; timed replay reproduces it",
     );
     assert_says(
-        &idles(false),
+        &idles(Idle::Keep),
         "outstanding replay: the trace's devices have nothing in flight 95 % of their time, \
          which was kept",
     );
@@ -172,5 +169,8 @@ fn what_the_figures_do_not_show_is_told() {
         "sums are of U2C, what the replayer sees; \
          the block layer's sum of Q2C needs --capture and devices of the kernel's",
     );
-    assert_says(&CompareFinding::Told("a is better".to_owned()), "a is better");
+    assert_says(
+        &CompareFinding::Told("a is better".to_owned()),
+        "a is better",
+    );
 }

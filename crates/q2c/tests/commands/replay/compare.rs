@@ -53,7 +53,7 @@ fn devices_of_known_truth_are_compared() {
     // The trace has one request in flight for 100 us of every 2 ms, so 95 % of it are idle.
     let idles = entry(&outstanding, "verdict", "kind", "trace-idles");
     let share = number(idles, "/share");
-    assert!((0.945..0.955).contains(&share) && idles["left_out"] == true);
+    assert!((0.945..0.955).contains(&share) && idles["idle"] == "squeeze");
     let says = told(folder.path(), &done);
     assert!(
         says.contains("does not reproduce a trace that idles") && says.contains("95 %"),
