@@ -155,3 +155,6 @@ fn none_valid(run: &DeviceRun) -> NoneValid {
         (None, None) => NoneValid::NotRun,
     }
 }
+
+#[cfg(test)]
+mod tests;

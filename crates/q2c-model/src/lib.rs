@@ -1,4 +1,4 @@
-//! Units, operations, the I/O record, the cost model and the words of a replay: the types that all
+//! Units, operations, the I/O record, the cost model and the options of a replay: the types that all
 //! other crates share.
 //!
 //! The crate is pure data: it reads no clock and touches no device.
