@@ -3,9 +3,10 @@
 use super::trial::median;
 use super::{Ran, ReplaySite, words};
 use q2c_host::{Roots, machine};
-use q2c_replay::{Change, ReplayFacts};
+use q2c_model::replay::Change;
+use q2c_replay::ReplayFacts;
 use q2c_result::Warning;
-use q2c_result::replay::{ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
+use q2c_result::replay::{ChangeKind, ReplayJob, ReplayResult, ReplayTrial, SCHEMA, TraceFacts};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The facts of a run that are known when it begins.
@@ -89,27 +90,10 @@ fn failed(why: &str) -> Warning {
 /// Warnings about changes of the trace and losses that make a trial's figures misleading.
 pub(super) fn warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    for change in Change::ALL {
-        let Some(count) = trial.changed.get(change.says()) else {
-            continue;
-        };
-        let (id, todo) = if change.spares_writes() {
-            (
-                "writes-changed",
-                "--writes allow with --allow-write TARGET writes them: what is there is lost",
-            )
-        } else if change.leaves_out() {
-            ("requests-left-out", "")
-        } else {
-            continue;
-        };
-        let means = "the device does less work than the trace asks for";
-        warnings.push(Warning::new(
-            id,
-            format!("{count} {}", change.says()),
-            means,
-            todo,
-        ));
+    for (kind, count) in &trial.changed {
+        if let ChangeKind::Known(change) = kind {
+            warnings.extend(less_work(*change, *count));
+        }
     }
     if facts.timeless > 0 {
         warnings.push(Warning::new(
@@ -142,4 +126,29 @@ pub(super) fn warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning>
         ));
     }
     warnings
+}
+
+/// The warning about a change by which the device does less work than the trace asks for; `None` for
+/// other changes.
+fn less_work(change: Change, count: u64) -> Option<Warning> {
+    const LEFT_OUT: (&str, &str) = ("requests-left-out", "");
+    const SPARED: (&str, &str) = (
+        "writes-changed",
+        "--writes allow with --allow-write TARGET writes them: what is there is lost",
+    );
+    let (what, (id, todo)) = match change {
+        Change::WriteRead => ("writes, read instead", SPARED),
+        Change::WriteLeftOut => ("writes, left out", SPARED),
+        Change::NoTarget => ("devices without a target, left out", LEFT_OUT),
+        Change::DiscardLeftOut => ("discards, left out", LEFT_OUT),
+        Change::OtherLeftOut => ("other operations, left out", LEFT_OUT),
+        Change::Empty => ("requests of no bytes, left out", LEFT_OUT),
+        Change::Beyond => ("requests beyond the target's end, left out", LEFT_OUT),
+        Change::Unrecorded => ("I/Os that the recording lost", LEFT_OUT),
+        Change::Aligned | Change::Shortened | Change::Scaled | Change::Dense | Change::Modulo => {
+            return None;
+        }
+    };
+    let means = "the device does less work than the trace asks for";
+    Some(Warning::new(id, format!("{count} {what}"), means, todo))
 }

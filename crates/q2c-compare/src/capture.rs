@@ -19,7 +19,8 @@ const LOOK: Duration = Duration::from_millis(2);
 /// The figures of a finished capture.
 #[derive(Default)]
 pub struct Captured {
-    pub by: String,
+    /// The means; `None` before the recorder is attached.
+    pub by: Option<By>,
     pub q2c: Histogram,
     /// Exact sum of Q2C, ns.
     pub sum: u128,
@@ -86,7 +87,7 @@ impl Capture {
 
 fn follow(mut recorder: Recorder, over: &AtomicBool) -> Result<Captured, ProbeError> {
     let mut captured = Captured {
-        by: recorder.by().name().to_owned(),
+        by: Some(recorder.by()),
         ..Captured::default()
     };
     while !over.load(Ordering::Acquire) {

@@ -8,13 +8,14 @@
 mod answer;
 mod capture;
 mod compare;
-mod names;
 mod open_site;
 mod precondition;
 mod prepare;
 mod request;
 mod trace_source;
 mod trial;
+mod validity;
+mod verdict;
 mod words;
 
 pub use answer::{RunStart, replay};
@@ -30,9 +31,9 @@ use q2c_capture::By;
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_model::{Bytes, Nanos, TraceMeta};
-use q2c_replay::{Mode, ReplayError, ReplayFacts};
+use q2c_replay::{Idle, Mode, ReplayError, ReplayFacts};
 use q2c_result::Target;
-use q2c_result::replay::{ReplayTrial, reasons};
+use q2c_result::replay::ReplayTrial;
 use q2c_run::run_dir::{RunDir, RunState};
 use q2c_run::runner::{
     self, CellError, CellPlan, Context, End, Plan, Progress, Runner, Settings, Summary, SystemClock,
@@ -174,7 +175,8 @@ impl Replaying<'_> {
         match self.plan.mode {
             Mode::Timed { speed } => whole / speed,
             Mode::Outstanding {
-                keep_idle: false, ..
+                idle: Idle::Squeeze,
+                ..
             } => whole * (1.0 - self.facts.idle_share().unwrap_or(0.0)),
             _ => whole,
         }
@@ -232,6 +234,15 @@ impl Replaying<'_> {
     }
 }
 
+/// The note on a trial that is repeated because the replayer was late by its own fault.
+fn repeated(late_ns: f64, allowed: Nanos) -> String {
+    format!(
+        "repeated: the replayer was late by its own fault: \
+         {:.1} us at the 99th percentile, {allowed} allowed",
+        late_ns / 1e3
+    )
+}
+
 /// Makes a replay's error one that ends the whole cell: an engine that is not available, or a trace
 /// that lacks needed facts, would fail in the next trial again.
 fn cell(error: &ReplayError) -> CellError {
@@ -266,12 +277,11 @@ impl Plan for Replaying<'_> {
         self.plan.seed = context.seed >> 2;
         let mut trial = self.trial(site)?;
         for _ in 0..self.repeats {
-            if context.cancelled() || !trial::only_late(&trial) {
+            let late_ns = validity::only_late(&trial).filter(|_| !context.cancelled());
+            let Some(late_ns) = late_ns else {
                 break;
-            }
-            context
-                .notes
-                .push(format!("repeated: {}", reasons(&trial.invalid)));
+            };
+            context.notes.push(repeated(late_ns, self.max_lateness));
             trial = self.trial(site)?;
         }
         if context.cancelled() {

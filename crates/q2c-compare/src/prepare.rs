@@ -1,14 +1,13 @@
 //! From a request and its open sites to the plan of a replay, and to the description of the job in
 //! its result.
 
-use super::names::Named;
 use super::open_site::OpenSite;
 use super::request::ReplayRequest;
 use q2c_engine::engines::{Memory, SharedBuffers};
 use q2c_host::Roots;
 use q2c_host::topology::{AllowedCpus, CpuChoiceError, UnnamedCpus, interrupted_cpus};
 use q2c_model::CpuId;
-use q2c_replay::{Mode, Permits, Plan, ReplayFacts, Writes};
+use q2c_replay::{Permits, Plan, ReplayFacts, Writes};
 use q2c_result::TargetKind;
 use q2c_result::replay::ReplayJob;
 use q2c_run::Identity;
@@ -128,40 +127,24 @@ fn job(
     let engines = sites.iter().flat_map(|open| &open.site.targets);
     let mut engines: Vec<String> = engines.map(|target| target.engine.to_string()).collect();
     engines.dedup();
-    let mut job = ReplayJob {
-        mode: request.mode.name().to_owned(),
-        speed: 1.0,
-        idle: None,
-        count: None,
-        lane: None,
+    ReplayJob {
+        mode: request.mode,
         engine: engines.join(", "),
         submitters: request.submitters.into(),
-        by: request.share.name().to_owned(),
+        by: request.share,
         cpus: cpus.to_vec(),
         spin: request.spin,
         in_flight_cap: request.in_flight.into(),
-        offsets: request.fit.name().to_owned(),
-        writes: writes.name().to_owned(),
-        discards: request.discards(writes).name().to_owned(),
-        data: match request.compressible_pct {
-            0 => "random".to_owned(),
-            percent => format!("compress={percent}%"),
-        },
-        on_error: request.on_error.name().to_owned(),
+        offsets: request.fit,
+        writes,
+        discards: request.discards(writes),
+        compressible_pct: request.compressible_pct,
+        on_error: request.on_error,
         max_lateness: request.max_lateness,
         precondition: request.precondition.map(|written| written.to_string()),
         trials,
         seed: request.seed,
-    };
-    match request.mode {
-        Mode::Timed { speed } => job.speed = speed,
-        Mode::Outstanding { count, keep_idle } => {
-            job.idle = Some(if keep_idle { "keep" } else { "squeeze" }.to_owned());
-            job.count = Some(count.name().to_owned());
-        }
-        Mode::Closed { lane } => job.lane = Some(lane.name().to_owned()),
     }
-    job
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
 //! Turns the outcome of one replay into a trial of the result.
 
 use super::capture::Captured;
+use super::validity::invalid;
+use q2c_capture::By;
 use q2c_model::Nanos;
 use q2c_replay::{Mode, Plan, ReplayFacts, ReplayOutcome, WindowSum};
-use q2c_result::replay::{InFlight, Invalid, Lateness, ReplayTrial, Spread, Window};
+use q2c_result::replay::{CapturedBy, ChangeKind, InFlight, Lateness, ReplayTrial, Spread, Window};
 use q2c_stats::Histogram;
 
 /// A timed replay shows a saturated device when it ends later than the trace by more than this
 /// share of the trace's length and by more than `BEHIND_S` seconds.
 const BEHIND: f64 = 0.05;
 const BEHIND_S: f64 = 0.05;
-/// Id of the reason of an invalid trial in which the replayer was late by its own fault.
-const LATE: &str = "late";
 
 /// The inputs of one trial.
 pub struct TrialInputs<'a> {
@@ -37,7 +37,10 @@ pub fn trial(
         sum_u2c_s: seconds(outcome.counts.sum_u2c_ns),
         sum_u2c_intended_s: seconds(outcome.counts.sum_u2c_intended_ns),
         sum_q2c_s: captured.as_ref().map(|captured| seconds(captured.sum)),
-        q2c_source: captured.as_ref().map(|captured| captured.by.clone()),
+        q2c_source: captured
+            .as_ref()
+            .and_then(|captured| captured.by)
+            .map(captured_by),
         q2c_ios: captured.as_ref().map_or(0, |captured| captured.q2c.count()),
         q2c_lost: captured.as_ref().map_or(0, |captured| captured.lost),
         saturated: saturated(run, outcome),
@@ -62,7 +65,7 @@ pub fn trial(
         changed: outcome
             .changed
             .iter()
-            .map(|(change, n)| (change.says().to_owned(), *n))
+            .map(|(change, n)| (ChangeKind::Known(*change), *n))
             .collect(),
         submission_s: seconds(outcome.counts.submission_ns.into()),
         submitter_cpu_s: seconds(outcome.counts.cpu_ns.into()),
@@ -75,6 +78,13 @@ pub fn trial(
 
 fn seconds(ns: u128) -> f64 {
     ns as f64 / 1e9
+}
+
+fn captured_by(means: By) -> CapturedBy {
+    match means {
+        By::Bpf => CapturedBy::Bpf,
+        By::Tracefs => CapturedBy::Tracefs,
+    }
 }
 
 fn share(part: f64, whole: f64) -> f64 {
@@ -100,101 +110,6 @@ fn saturated(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
     let length = run.facts.length().as_secs_f64() / speed;
     let behind = seconds(outcome.counts.end_ns.into()) - length;
     held || outcome.complete && behind > BEHIND_S && behind > BEHIND * length
-}
-
-fn invalid(
-    run: &TrialInputs<'_>,
-    outcome: &ReplayOutcome,
-    own: &Lateness,
-    captured: Option<&Captured>,
-    stopped: bool,
-) -> Vec<Invalid> {
-    let mut why = Vec::new();
-    let mut is = |id: &str, says: String| {
-        let id = id.to_owned();
-        why.push(Invalid { id, says });
-    };
-    let counts = &outcome.counts;
-    if stopped || !outcome.complete && counts.errors == 0 {
-        is(
-            "stopped",
-            "it was stopped before the trace's end".to_owned(),
-        );
-    }
-    if counts.errors > 0 {
-        let first = outcome.first_error().unwrap_or_default();
-        is(
-            "failed",
-            format!("{} requests failed, the first: {first}", counts.errors),
-        );
-    }
-    if idle_device(run, outcome) {
-        let says = "the replayer was busy all the time and kept far less in flight than the trace: its own speed is what was measured";
-        is("replayer-bound", says.to_owned());
-    }
-    if let Some(says) = captured.and_then(|captured| partly_seen(run, outcome, captured)) {
-        is("partly-captured", says);
-    }
-    if own.p99 > run.max_lateness.0 as f64 {
-        is(LATE, late(own.p99, run));
-    }
-    let Some(captured) = captured else {
-        return why;
-    };
-    // The sum counts as correct while at most a hundredth of the I/Os is missing.
-    let (lost, all) = (captured.lost, captured.lost + captured.q2c.count());
-    if lost * 100 > captured.q2c.count() {
-        is(
-            "capture-lost",
-            format!("the capture missed {lost} of {all} I/Os"),
-        );
-    }
-    why
-}
-
-fn late(p99_ns: f64, run: &TrialInputs<'_>) -> String {
-    let spare = q2c_replay::spare_cpus(run.plan);
-    let todo = match (spare, run.plan.spin) {
-        (true, false) => "use --spin, more --submitters, free CPUs or a lower speed",
-        (true, true) => "use more --submitters, free CPUs or a lower speed",
-        (false, _) => "use fewer --submitters, more CPUs or a lower speed",
-    };
-    format!(
-        "the replayer was late by its own fault: {:.1} us at the 99th percentile, {} allowed; {todo}",
-        p99_ns / 1e3,
-        run.max_lateness
-    )
-}
-
-/// Whether an outstanding replay ran on a device that is faster than the replayer.
-fn idle_device(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
-    let counts = &outcome.counts;
-    let threads = run.plan.threads() as f64;
-    let busy = (counts.waited_ns as f64) < 0.05 * threads * counts.end_ns as f64;
-    let outstanding = matches!(run.plan.mode, Mode::Outstanding { .. });
-    // When requests had to wait for a free place, the cap kept less in flight, not the replayer.
-    outstanding
-        && busy
-        && counts.capped == 0
-        && outcome.in_flight_error().is_some_and(|error| error > 0.5)
-}
-
-/// Says so when the capture saw fewer I/Os than were submitted: its sum would be of something else.
-/// Flushes and discards are not expected, since they need not reach the block layer as such.
-fn partly_seen(
-    run: &TrialInputs<'_>,
-    outcome: &ReplayOutcome,
-    captured: &Captured,
-) -> Option<String> {
-    let count = |op: &str| run.facts.ops.get(op).copied().unwrap_or(0);
-    let data = outcome
-        .counts
-        .issued
-        .saturating_sub(count("flush") + count("discard"));
-    let seen = captured.q2c.count() + captured.lost;
-    (seen * 100 < data * 99).then(|| {
-        format!("the capture saw {seen} of {data} I/Os: others are queued by the kernel's threads, or another disk's")
-    })
 }
 
 fn lateness(histogram: &Histogram) -> Lateness {
@@ -278,12 +193,4 @@ pub fn median(
     some.sort_by(|a, b| number(a).total_cmp(&number(b)));
     // An even count has two middle trials; the lower one is taken.
     some.get(some.len().saturating_sub(1) / 2).copied()
-}
-
-/// Whether the replayer's own lateness is the only reason why a trial is invalid.
-pub fn only_late(trial: &ReplayTrial) -> bool {
-    !trial.valid
-        && trial.whole
-        && trial.errors == 0
-        && trial.invalid.iter().all(|why| why.id == LATE)
 }

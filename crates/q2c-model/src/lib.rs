@@ -1,4 +1,5 @@
-//! Units, operations, the I/O record and the cost model: the types that all other crates share.
+//! Units, operations, the I/O record, the cost model and the options of a replay: the types that all
+//! other crates share.
 //!
 //! The crate is pure data: it reads no clock and touches no device.
 
@@ -6,6 +7,7 @@ mod cost;
 mod op;
 mod rates;
 mod record;
+pub mod replay;
 mod size;
 mod units;
 

@@ -1,15 +1,15 @@
 //! The reader: it makes scheduled requests of the trace and hands them to the submitting threads.
 
-use crate::change::Changes;
 use crate::error::ReplayError;
 use crate::facts::{COLUMNS, ReplayFacts, within};
 use crate::io::{ScheduledIo, TargetIo};
 use crate::map::{Mapped, Mapper};
 use crate::order::Order;
-use crate::plan::{Count, LaneBy, Mode, Plan, ShareBy, Writes};
+use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::windows::Windows;
 use q2c_engine::engine::Operation;
+use q2c_model::replay::{Changes, Count, LaneBy, Mode, ShareBy, Writes};
 use q2c_sys::clock::thread_cpu_ns;
 use q2c_trace::span::{NONE, NONE_32};
 use q2c_trace::{Scan, Span, TraceReader};

@@ -1,7 +1,7 @@
 //! The rules of the three modes: when the first request of a stream may go.
 
 use crate::io::ScheduledIo;
-use crate::plan::{Count, Mode};
+use q2c_model::replay::{Count, Idle, Mode};
 use std::collections::VecDeque;
 
 /// The rule by which a mode decides when a request may go.
@@ -55,7 +55,10 @@ impl Rule {
     pub fn of(mode: &Mode) -> (Rule, Count) {
         match *mode {
             Mode::Timed { .. } => (Rule::Timed, Count::Requests),
-            Mode::Outstanding { count, keep_idle } => (Rule::Outstanding { keep_idle }, count),
+            Mode::Outstanding { count, idle } => {
+                let keep_idle = idle == Idle::Keep;
+                (Rule::Outstanding { keep_idle }, count)
+            }
             Mode::Closed { .. } => (Rule::Closed, Count::Requests),
         }
     }

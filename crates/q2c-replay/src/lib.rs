@@ -14,7 +14,6 @@
 #![forbid(unsafe_code)]
 
 mod calls;
-mod change;
 mod counts;
 mod error;
 mod facts;
@@ -34,13 +33,15 @@ mod time;
 mod windows;
 mod worker;
 
-pub use change::{Change, Changes};
 pub use counts::ReplayCounts;
 pub use error::ReplayError;
 pub use facts::{ReplayFacts, TraceDevice, prepare};
-pub use map::{Fit, Permits};
+pub use map::Permits;
 pub use outcome::{ReplayOutcome, WindowSum};
-pub use plan::{Count, Discards, LaneBy, Mode, OnError, Plan, ShareBy, Target, Writes};
+pub use plan::{Plan, Target};
+pub use q2c_model::replay::{
+    Change, Changes, Count, Discards, Fit, Idle, LaneBy, Mode, OnError, ShareBy, Writes,
+};
 pub use run::{RecordTo, check, leave, replay, spare_cpus};
 pub use schedule::{NoSchedule, keeps_schedule};
 

@@ -1,27 +1,13 @@
 //! Mapping of a request of the trace to a request of a target.
 
 use crate::ReplayError;
-use crate::change::{Change, Changes};
 use crate::facts::{FARTHEST, ReplayFacts};
-use crate::plan::{Discards, Plan, Target, Writes};
+use crate::plan::{Plan, Target};
 use q2c_engine::engine::Operation;
+use q2c_model::replay::{Change, Changes, Discards, Fit, Writes};
 use q2c_model::{Op, OpFlags};
 use q2c_trace::Span;
 use std::collections::HashMap;
-
-/// What happens to a request whose offset lies beyond its device's region of the target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fit {
-    /// Offsets beyond the end begin again at the start of the device's region of the target.
-    #[default]
-    Modulo,
-    /// Requests beyond the end are left out.
-    Clip,
-    /// If a device of the trace is larger than its region, all its offsets shrink in proportion.
-    Scale,
-    /// Pieces of 1 MiB are placed one after the other, in the order of their first use.
-    Dense,
-}
 
 /// What happens to writes and discards. Reads and flushes always go to the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -288,9 +274,9 @@ fn divide(
 mod tests {
     use super::*;
     use crate::facts::TraceDevice;
-    use crate::plan::{Mode, OnError, ShareBy};
     use q2c_engine::engines::Memory;
     use q2c_engine::{EngineSpec, Medium};
+    use q2c_model::replay::{Mode, OnError, ShareBy};
     use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Sectors};
 
     /// A mapper for devices of these spans on one target of this size, with blocks of 512 B and

@@ -1,8 +1,8 @@
 //! The result of a replay.
 
-use crate::change::Changes;
 use crate::counts::ReplayCounts;
 use crate::windows::Windows;
+use q2c_model::replay::Changes;
 
 /// The result of a replay. Points in time count from the schedule's start.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! How much was in flight in the trace just before each request.
 
-use crate::plan::Count;
+use q2c_model::replay::Count;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -4,7 +4,7 @@ use crate::analysis::time;
 use crate::quantity::{NOTHING, number, seconds};
 use crate::replay::{self, spread};
 use crate::said::{Field, Said, Table, Weight};
-use q2c_result::compare::{CompareResult, DeviceRun, Separation};
+use q2c_result::compare::{CompareMetric, CompareResult, DeviceRun, Separation};
 use q2c_result::replay::ReplayTrial;
 use q2c_stats::Interval;
 
@@ -20,12 +20,12 @@ pub(crate) fn about(result: &CompareResult) -> String {
     )
 }
 
-/// The sum of latencies by which devices are compared: of Q2C when the result names it, else of
-/// U2C.
+/// A device's values of the sum by which the result compares devices.
 fn sum(result: &CompareResult, device: &DeviceRun) -> Interval {
-    match result.sum.contains("Q2C") {
-        true => device.sum_q2c_s.unwrap_or_default(),
-        false => device.sum_u2c_s,
+    match result.sum {
+        CompareMetric::SumQ2c => device.sum_q2c_s.unwrap_or_default(),
+        CompareMetric::SumU2c => device.sum_u2c_s,
+        CompareMetric::CompletionTime => device.completion_s,
     }
 }
 
@@ -33,7 +33,7 @@ fn sum(result: &CompareResult, device: &DeviceRun) -> Interval {
 pub(crate) fn sums(result: &CompareResult) -> Table {
     let head = [
         "device",
-        &result.sum,
+        replay::metric(result.sum),
         "completion\ntime",
         "trials",
         "saturated",
@@ -152,7 +152,7 @@ pub(crate) fn separations(result: &CompareResult) -> Option<Table> {
             text: of.device.clone(),
             below: format!("against {}", of.with),
         };
-        vec![name, of.metric.as_str().into(), ratio, says.into()]
+        vec![name, replay::metric(of.metric).into(), ratio, says.into()]
     };
     let head = ["device", "metric", "ratio", "says"];
     let table = Table {
@@ -179,6 +179,11 @@ fn ratio(value: f64) -> String {
         v if (0.1..10.0).contains(&v) => format!("{v:.3}"),
         v => number(v),
     }
+}
+
+/// The answer in sentences.
+pub(crate) fn verdict(result: &CompareResult) -> Vec<String> {
+    replay::verdict(&result.verdict)
 }
 
 /// Sentences on invalid and failed trials, and the cautions of each device's shown trial.

@@ -7,7 +7,9 @@ mod fixture;
 mod replay_fixture;
 
 use q2c_report::terminal::{self, Screen};
+use q2c_result::compare::{CompareFinding, NoneValid};
 use q2c_result::mode::{Mode, ModeKind};
+use q2c_result::replay::{ChangeKind, Invalid};
 
 const PIPE: Screen = Screen {
     width: 120,
@@ -200,13 +202,14 @@ fn a_replay_says_its_sums_in_numbers_checked_by_hand() {
 fn a_replay_that_cannot_be_compared_says_why_first() {
     let mut result = replay_fixture::timed();
     result.trial.valid = false;
-    result.trial.invalid = vec![q2c_result::replay::Invalid {
-        id: "late".into(),
-        says: "its own lateness p99 is 2.40 ms".into(),
+    result.trial.invalid = vec![Invalid::CaptureLost {
+        lost: 700,
+        seen: 24_780,
     }];
     result.trial.whole = false;
     let text = terminal::replay(&result, PIPE);
-    let why = "invalid: its own lateness p99 is 2.40 ms; it was stopped before the trace's end";
+    let why =
+        "invalid: the capture missed 700 of 24780 I/Os; it was stopped before the trace's end";
     assert!(text.contains(why), "{text}");
     assert!(!text.contains("\nvalid:"), "{text}");
 }
@@ -239,13 +242,17 @@ fn no_string_of_a_replay_commands_the_terminal() {
     let mut result = replay_fixture::saturated();
     result.trace.path = ESCAPE.into();
     result.trial.first_error = Some(ESCAPE.into());
-    result.trial.changed.insert(ESCAPE.into(), 1);
+    let changed = ChangeKind::Told(ESCAPE.into());
+    result.trial.changed.insert(changed, 1);
     result.targets[0].path = ESCAPE.into();
     let mut compared = replay_fixture::compare();
     compared.devices[0].target.path = ESCAPE.into();
-    compared.separations[0].metric = ESCAPE.into();
-    compared.sum = format!("sum of Q2C{ESCAPE}");
-    compared.verdict[0] = ESCAPE.into();
+    compared.separations[0].device = ESCAPE.into();
+    compared.verdict[0] = CompareFinding::NoValidTrial {
+        device: ESCAPE.into(),
+        why: NoneValid::Failed(ESCAPE.into()),
+    };
+    compared.verdict[1] = CompareFinding::Told(ESCAPE.into());
     for text in [
         terminal::replay(&result, PIPE),
         terminal::compare(&compared, PIPE),

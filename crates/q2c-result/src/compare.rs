@@ -1,4 +1,8 @@
-//! The result of `q2c compare`: `result.json`, schema `q2c.compare/1`.
+//! The result of `q2c compare`: `result.json`, schema `q2c.compare/2`.
+
+mod finding;
+
+pub use finding::{CompareFinding, NoneValid, WorkDone};
 
 use crate::replay::{ReplayJob, ReplayTrial, TraceFacts};
 use crate::{Machine, Target, Warning};
@@ -6,7 +10,9 @@ use q2c_stats::{Interval, Ratio};
 use serde::{Deserialize, Serialize};
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.compare/1";
+pub const SCHEMA: &str = "q2c.compare/2";
+/// Schemas of earlier versions that can be read.
+pub const EARLIER: [&str; 1] = ["q2c.compare/1"];
 
 /// One run of `q2c compare`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,12 +35,12 @@ pub struct CompareResult {
     pub machine: Machine,
     /// The devices, in the order given.
     pub devices: Vec<DeviceRun>,
-    /// The sum that is compared: `sum of Q2C` where every device has it, else `sum of U2C`.
-    pub sum: String,
+    /// The sum that is compared: of Q2C where every device has it, else of U2C.
+    pub sum: CompareMetric,
     /// Comparisons of every other device with the first, by each metric.
     pub separations: Vec<Separation>,
-    /// The answer, in sentences.
-    pub verdict: Vec<String>,
+    /// The answer, in the order in which it is told.
+    pub verdict: Vec<CompareFinding>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
 }
@@ -69,12 +75,26 @@ pub struct Separation {
     pub device: String,
     /// Path of the first device, which it is compared with.
     pub with: String,
-    /// Name of the metric: `completion time`, or that of the sum.
-    pub metric: String,
+    /// The metric: the completion time, or the sum.
+    pub metric: CompareMetric,
     /// The device's median over that of the first, with the 95 % interval; `None` when either has
     /// fewer than two valid trials.
     pub ratio: Option<Ratio>,
     /// Whether the interval does not contain 1, the medians differ by more than 1 %, and both
     /// devices did the same work.
     pub separates: bool,
+}
+
+/// A number of a trial by which devices are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CompareMetric {
+    /// From the schedule's start to the last completion.
+    #[serde(rename = "completion time")]
+    CompletionTime,
+    /// The sum of Q2C over all requests.
+    #[serde(rename = "sum of Q2C")]
+    SumQ2c,
+    /// The sum of U2C over all requests.
+    #[serde(rename = "sum of U2C")]
+    SumU2c,
 }

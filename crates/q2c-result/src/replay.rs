@@ -1,12 +1,22 @@
-//! The result of `q2c replay`: `result.json`, schema `q2c.replay/1`.
+//! The result of `q2c replay`: `result.json`, schema `q2c.replay/2`.
+
+mod change;
+mod invalid;
+mod job;
+
+pub use change::ChangeKind;
+pub use invalid::Invalid;
+pub use job::ReplayJob;
 
 use crate::{Machine, Target, Warning};
-use q2c_model::{Bytes, CpuId, Nanos};
+use q2c_model::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// This version's schema name.
-pub const SCHEMA: &str = "q2c.replay/1";
+pub const SCHEMA: &str = "q2c.replay/2";
+/// Schemas of earlier versions that can be read.
+pub const EARLIER: [&str; 1] = ["q2c.replay/1"];
 
 /// One run of `q2c replay`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,69 +46,6 @@ pub struct ReplayResult {
     pub trials: Vec<ReplayTrial>,
     /// Conditions under which this result misleads.
     pub warnings: Vec<Warning>,
-}
-
-/// A reason why a trial cannot be compared with others.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Invalid {
-    /// `stopped`, `failed`, `replayer-bound`, `late`, `partly-captured` or `capture-lost`.
-    pub id: String,
-    /// The reason in words, with numbers.
-    pub says: String,
-}
-
-/// Joins the reasons to one text.
-#[must_use]
-pub fn reasons(invalid: &[Invalid]) -> String {
-    let says: Vec<&str> = invalid.iter().map(|why| why.says.as_str()).collect();
-    says.join("; ")
-}
-
-/// How a trace is replayed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ReplayJob {
-    /// `timed`, `outstanding` or `closed`.
-    pub mode: String,
-    /// Factor by which the trace's time runs faster; 1 in the modes that do not use the recorded
-    /// times.
-    pub speed: f64,
-    /// Outstanding mode: `keep` or `squeeze` the time in which nothing was in flight.
-    pub idle: Option<String>,
-    /// Outstanding mode: the unit of the load in flight, `requests`, `bytes` or `blocks`.
-    pub count: Option<String>,
-    /// Closed mode: the property that makes a lane, `lane`, `pid`, `cpu` or `device`.
-    pub lane: Option<String>,
-    /// Engine as the user asked for it.
-    pub engine: String,
-    /// Number of submitting threads of each target.
-    pub submitters: u32,
-    /// The property by which requests are shared out among the threads: `offset`, `cpu` or `hctx`.
-    pub by: String,
-    /// CPUs of the submitting threads, taken in turn; empty when the kernel chooses.
-    pub cpus: Vec<CpuId>,
-    /// Whether the submitting threads spun and never slept.
-    #[serde(default)]
-    pub spin: bool,
-    /// Most requests in flight of each submitting thread.
-    pub in_flight_cap: u32,
-    /// How offsets that the target does not have are changed: `modulo`, `clip`, `scale` or `dense`.
-    pub offsets: String,
-    /// Treatment of writes: `skip`, `as-reads` or `allow`.
-    pub writes: String,
-    /// Treatment of discards: `skip` or `allow`.
-    pub discards: String,
-    /// The data that is written: `random`, or `compress=50%`.
-    pub data: String,
-    /// What the replay does when a request fails: `stop` or `go-on`.
-    pub on_error: String,
-    /// Own lateness at the 99th percentile above which a trial is invalid.
-    pub max_lateness: Nanos,
-    /// How the targets were written before each trial; `None` when they were not.
-    pub precondition: Option<String>,
-    /// Trials asked for.
-    pub trials: u32,
-    /// Seed of simulated devices and of the order of trials.
-    pub seed: u64,
 }
 
 /// Facts of the trace that is replayed.
@@ -145,8 +92,8 @@ pub struct ReplayTrial {
     pub sum_u2c_intended_s: f64,
     /// Sum of Q2C in the block layer, seconds; `None` without capture.
     pub sum_q2c_s: Option<f64>,
-    /// The means of the capture, `bpf` or `tracefs`; `None` without capture.
-    pub q2c_source: Option<String>,
+    /// The means of the capture; `None` without capture.
+    pub q2c_source: Option<CapturedBy>,
     /// I/Os in the sum of Q2C.
     pub q2c_ios: u64,
     /// I/Os that are known to be missing from the sum of Q2C.
@@ -194,8 +141,9 @@ pub struct ReplayTrial {
     /// Requests that were submitted before an overlapping request that comes before them in the
     /// trace.
     pub order_inversions: u64,
-    /// Counts by reason of requests that did not go to the device as recorded.
-    pub changed: BTreeMap<String, u64>,
+    /// Counts by kind of requests that did not go to the device as recorded. One request can count
+    /// under several kinds.
+    pub changed: BTreeMap<ChangeKind, u64>,
     /// Time that all threads spent in submissions, seconds. Where it is near the completion time,
     /// the device takes no more requests from this number of threads.
     pub submission_s: f64,
@@ -211,6 +159,27 @@ pub struct ReplayTrial {
 /// beside the field of the same name of the run.
 fn unsaid() -> bool {
     true
+}
+
+/// The means by which the block layer is captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CapturedBy {
+    /// BPF programs in the kernel.
+    Bpf,
+    /// The kernel's tracepoints, read through tracefs.
+    Tracefs,
+}
+
+impl CapturedBy {
+    /// The name in results: `bpf` or `tracefs`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            CapturedBy::Bpf => "bpf",
+            CapturedBy::Tracefs => "tracefs",
+        }
+    }
 }
 
 /// Distribution of a lateness, ns.

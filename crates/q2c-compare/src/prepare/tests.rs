@@ -2,7 +2,7 @@ use super::*;
 use crate::request::tests::request;
 use q2c_engine::EngineSpec;
 use q2c_model::Bytes;
-use q2c_replay::{Count, Discards, LaneBy};
+use q2c_replay::{Discards, LaneBy, Mode};
 
 fn facts(largest: u64) -> ReplayFacts {
     ReplayFacts {
@@ -53,24 +53,26 @@ fn buffers_have_room_for_the_largest_request_and_a_block() {
     assert_eq!(size(1 << 40), (16 << 20) + 4096);
 }
 
+/// Its settings are those that are used, also where none was asked for.
 #[test]
-fn a_job_names_what_its_mode_has() {
-    let told = |mode| {
-        let asked = ReplayRequest { mode, ..request() };
-        let job = job(&asked, &[simulated(&asked)], Writes::Skip, &[], 3);
-        (job.mode, job.speed, job.idle, job.count, job.lane)
+fn a_job_has_the_settings_of_its_plan() {
+    let asked = ReplayRequest {
+        mode: Mode::Closed { lane: LaneBy::Pid },
+        compressible_pct: 30,
+        ..request()
     };
-    let text = |text: &str| Some(text.to_owned());
-    let timed = told(Mode::Timed { speed: 2.0 });
-    assert_eq!(timed, ("timed".to_owned(), 2.0, None, None, None));
-    let outstanding = told(Mode::Outstanding {
-        count: Count::Blocks,
-        keep_idle: false,
-    });
-    let wanted = (text("squeeze"), text("blocks"), None);
-    assert_eq!((outstanding.2, outstanding.3, outstanding.4), wanted);
-    let closed = told(Mode::Closed { lane: LaneBy::Pid });
-    assert_eq!((closed.1, closed.4), (1.0, text("pid")));
+    let site = simulated(&asked);
+    let ready = PreparedReplay::new(&asked, &facts(4096), &[site], 3).unwrap();
+    let (job, plan) = (ready.job, ready.plan);
+    assert_eq!((job.mode, plan.mode), (asked.mode, asked.mode));
+    assert_eq!((job.writes, job.discards), (Writes::Allow, Discards::Allow));
+    let permits = plan.permits;
+    assert_eq!(
+        (permits.writes, permits.discards),
+        (job.writes, job.discards)
+    );
+    assert_eq!((job.offsets, job.by), (plan.fit, plan.share));
+    assert_eq!((job.compressible_pct, job.trials), (30, 3));
 }
 
 #[test]

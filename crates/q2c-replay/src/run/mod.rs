@@ -4,18 +4,18 @@ mod thread;
 
 pub use thread::{leave, spare_cpus};
 
-use crate::change::Change;
 use crate::counts::ReplayCounts;
 use crate::error::ReplayError;
 use crate::facts::ReplayFacts;
 use crate::feed::{self, Fed};
 use crate::outcome::{ReplayOutcome, windows};
-use crate::plan::{LaneBy, Mode, Plan};
+use crate::plan::Plan;
 use crate::record::{self, Row, RowSender};
 use crate::shared::{Busy, Shared};
 use crate::windows::Windows;
 use q2c_engine::start::{Start, Starter};
 use q2c_model::Bytes;
+use q2c_model::replay::{Change, LaneBy, Mode};
 use q2c_sys::Clock;
 use q2c_trace::TraceReader;
 use q2c_trace::import::RecordSink;

@@ -2,9 +2,9 @@
 
 use super::replayed;
 use super::trace::{Traced, drawn, in_folder, requests};
-use crate::plan::Mode;
 use proptest::prelude::*;
 use q2c_model::IoRecord;
+use q2c_model::replay::{LaneBy, Mode};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 60, ..ProptestConfig::default() })]
@@ -12,7 +12,7 @@ proptest! {
     #[test]
     fn a_lane_has_one_in_flight_and_thinks_as_recorded(drawn in drawn(), service in 1u64..3000) {
         let requests = requests(&drawn);
-        let mode = Mode::Closed { lane: crate::LaneBy::Lane };
+        let mode = Mode::Closed { lane: LaneBy::Lane };
         let done = in_folder(&requests, |trace| replayed(trace, mode, vec![service], 256));
         prop_assert_eq!(done.log.len(), requests.len());
         for lane in 0..4 {

@@ -2,8 +2,8 @@
 
 use super::trace::write_records;
 use super::{plan, run};
-use crate::plan::{Count, Mode};
-use crate::{Fit, prepare};
+use crate::prepare;
+use q2c_model::replay::{Count, Fit, Idle, Mode};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
 use std::sync::atomic::AtomicBool;
 
@@ -44,7 +44,7 @@ fn places_and_times_beyond_all_reason() {
     for fit in [Fit::Modulo, Fit::Clip, Fit::Scale, Fit::Dense] {
         let mut plan = plan(Mode::Outstanding {
             count: Count::Bytes,
-            keep_idle: false,
+            idle: Idle::Squeeze,
         });
         plan.fit = fit;
         plan.targets[0].size = Bytes(1 << 30);

@@ -2,9 +2,9 @@
 
 use super::trace::{Traced, drawn, in_folder, requests, write_records};
 use super::{Replayed, plan, replayed};
-use crate::plan::{Count, Mode};
 use crate::prepare;
 use proptest::prelude::*;
+use q2c_model::replay::{Count, Idle, Mode};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -24,7 +24,8 @@ proptest! {
     fn outstanding_never_exceeds_the_rule(drawn in drawn(), service in prop::collection::vec(1u64..5000, 1..20), servers in 1usize..8, keep: bool) {
         let requests = requests(&drawn);
         let allowed = profile(&requests);
-        let mode = Mode::Outstanding { count: Count::Requests, keep_idle: keep };
+        let idle = if keep { Idle::Keep } else { Idle::Squeeze };
+        let mode = Mode::Outstanding { count: Count::Requests, idle };
         let done = in_folder(&requests, |trace| replayed(trace, mode, service, servers));
         prop_assert_eq!(done.log.len(), requests.len());
         for (nth, (request, (_, offset, before))) in requests.iter().zip(&done.log).enumerate() {
@@ -46,14 +47,14 @@ fn outstanding_counted_by_hand() {
         lane: 0,
     };
     let requests = [at(0, 0), at(5, 1), at(12, 2), at(1000, 3)];
-    let mode = |keep_idle| Mode::Outstanding {
+    let mode = |idle| Mode::Outstanding {
         count: Count::Requests,
-        keep_idle,
+        idle,
     };
     let (squeezed, kept) = in_folder(&requests, |trace| {
         (
-            replayed(trace, mode(false), vec![100], 8),
-            replayed(trace, mode(true), vec![100], 8),
+            replayed(trace, mode(Idle::Squeeze), vec![100], 8),
+            replayed(trace, mode(Idle::Keep), vec![100], 8),
         )
     });
     let times = |done: &Replayed| done.log.iter().map(|(at, ..)| *at).collect::<Vec<_>>();
@@ -91,7 +92,7 @@ fn outstanding_follows_the_profile_of_a_like_device() {
     let requests: Vec<Traced> = (0..20_000).map(one).collect();
     let mode = Mode::Outstanding {
         count: Count::Requests,
-        keep_idle: false,
+        idle: Idle::Squeeze,
     };
     let service: Vec<u64> = (0..997).map(|n| 60_000 + n * 7919 % 40_000).collect();
     let done = in_folder(&requests, |trace| replayed(trace, mode, service, 64));
@@ -125,7 +126,7 @@ fn looking_ends_and_is_no_work() {
     in_folder(&requests, |trace| {
         let mode = Mode::Outstanding {
             count: Count::Requests,
-            keep_idle: false,
+            idle: Idle::Squeeze,
         };
         let slow = replayed(trace, mode, vec![5_000_000], 1);
         assert_eq!((slow.looks, slow.counts.end_ns), (500, 50_000_000));
@@ -156,7 +157,7 @@ fn a_trace_without_completions_says_how_to_get_them() {
     let facts = prepare(&path, None, &stop, |_| {}).unwrap();
     let mode = Mode::Outstanding {
         count: Count::Bytes,
-        keep_idle: false,
+        idle: Idle::Squeeze,
     };
     let clock = q2c_sys::Clock::new();
     let refused = crate::replay(&plan(mode), &facts, clock, None, &AtomicU64::new(0), &stop);

@@ -2,8 +2,8 @@
 
 use super::trace::write_records;
 use super::{plan, run};
-use crate::plan::Mode;
 use crate::prepare;
+use q2c_model::replay::{Mode, Writes};
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
 use std::sync::atomic::AtomicBool;
 
@@ -42,7 +42,7 @@ fn overlapping_requests_of_several_threads_keep_their_order() {
     let stop = AtomicBool::new(false);
     let facts = prepare(&path, None, &stop, |_| {}).unwrap();
     let mut plan = plan(Mode::Timed { speed: 1.0 });
-    plan.permits.writes = crate::Writes::Allow;
+    plan.permits.writes = Writes::Allow;
     (plan.submitters, plan.memory.size) = (3, 1 << 20);
     let mut back: Vec<IoRecord> = Vec::new();
     let done = run(&plan, &facts, &mut back, &stop);

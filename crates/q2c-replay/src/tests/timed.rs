@@ -2,10 +2,10 @@
 
 use super::replayed;
 use super::trace::{Traced, drawn, in_folder, requests, write_records};
-use crate::plan::Mode;
 use crate::prepare;
 use proptest::prelude::*;
 use q2c_model::Nanos;
+use q2c_model::replay::Mode;
 use std::sync::atomic::AtomicBool;
 
 proptest! {

@@ -10,11 +10,11 @@ pub use schedule::Schedule;
 pub use submit::Submitter;
 
 use crate::counts::ReplayCounts;
-use crate::plan::OnError;
 use crate::record::RowSender;
 use crate::shared::Shared;
 use crate::time::{Time, Wait};
 use q2c_engine::engine::{Completion, EngineError};
+use q2c_model::replay::OnError;
 use schedule::{Departure, Precedence};
 use std::sync::atomic::Ordering;
 use submit::Flight;

@@ -2,7 +2,7 @@
 
 use crate::gate::{Ready, Rule, Stream};
 use crate::io::ScheduledIo;
-use crate::plan::Count;
+use q2c_model::replay::Count;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,8 +1,9 @@
 //! The trials of replays and comparisons as CSV.
 
 use super::{field, text};
+use crate::replay::reasons;
 use q2c_result::compare::CompareResult;
-use q2c_result::replay::{Lateness, ReplayResult, ReplayTrial, Spread, reasons};
+use q2c_result::replay::{CapturedBy, Lateness, ReplayResult, ReplayTrial, Spread};
 
 /// Names of a trial's columns behind its number, in the order of [`row`].
 const HEAD: [&str; 25] = [
@@ -96,7 +97,7 @@ fn row(trial: &ReplayTrial) -> impl Iterator<Item = String> {
         field(trial.sum_u2c_s),
         field(trial.sum_u2c_intended_s),
         maybe(trial.sum_q2c_s),
-        trial.q2c_source.clone().unwrap_or_default(),
+        trial.q2c_source.map_or("", CapturedBy::name).to_owned(),
         captured(trial.q2c_ios),
         captured(trial.q2c_lost),
         trial.end_drift_ns.to_string(),

@@ -25,7 +25,7 @@ pub fn compare(result: &CompareResult) -> Result<String, RenderError> {
         about: compare::about(result),
         seed: result.job.seed,
         notices: notices(result),
-        verdict: &result.verdict,
+        verdict: compare::verdict(result),
         tables: tables(result),
         told: told(result),
         lines: lines(result),

@@ -27,7 +27,7 @@ pub fn replay(result: &ReplayResult) -> Result<String, RenderError> {
         about: replay::about(result),
         seed: job.seed,
         notices: notices(result, &words),
-        verdict: &[],
+        verdict: Vec::new(),
         tables: tables(result),
         told: vec![
             Told::new("What it says", words),

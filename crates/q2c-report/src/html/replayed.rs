@@ -93,7 +93,8 @@ pub(super) struct Content<'a> {
     pub seed: u64,
     /// Notices at the top of the page, behind those that any result may have.
     pub notices: Vec<said::Said>,
-    pub verdict: &'a [String],
+    /// Sentences; empty for a replay, which has no verdict.
+    pub verdict: Vec<String>,
     pub tables: Vec<Table>,
     pub told: Vec<Told>,
     pub lines: Vec<Line<'a>>,
@@ -108,7 +109,7 @@ struct Page<'a> {
     title: &'a str,
     seed: u64,
     notices: Vec<Sentence>,
-    verdict: &'a [String],
+    verdict: Vec<String>,
     tables: Vec<Table>,
     told: Vec<Told>,
     charts: Vec<Chart>,

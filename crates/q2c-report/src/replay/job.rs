@@ -5,11 +5,12 @@ use crate::label::ranges;
 use crate::quantity::{count, number, size};
 use crate::said::Said;
 use q2c_model::Bytes;
+use q2c_model::replay::{Idle, Mode, Writes};
 use q2c_result::replay::{ReplayJob, TraceFacts};
 
 /// Whether requests were submitted at their recorded times.
 pub(crate) fn timed(job: &ReplayJob) -> bool {
-    job.mode == "timed"
+    matches!(job.mode, Mode::Timed { .. })
 }
 
 /// The trace in short: `24 780 requests in 60.0 s`.
@@ -21,29 +22,27 @@ pub(crate) fn trace(trace: &TraceFacts) -> String {
 /// The replay's mode: `timed, 2 times as fast`, `outstanding (requests), idle time squeezed` or
 /// `closed, one request at a time for each pid`.
 pub(crate) fn mode(job: &ReplayJob) -> String {
-    match job.mode.as_str() {
-        "timed" if job.speed == 1.0 => "timed".to_owned(),
-        "timed" => format!("timed, {} times as fast", job.speed),
-        "outstanding" => {
-            let count = job.count.as_deref().unwrap_or("requests");
-            let idle = match job.idle.as_deref() {
-                Some("keep") => "idle time kept",
-                _ => "idle time squeezed",
+    match job.mode {
+        Mode::Timed { speed } if speed == 1.0 => "timed".to_owned(),
+        Mode::Timed { speed } => format!("timed, {speed} times as fast"),
+        Mode::Outstanding { count, idle } => {
+            let idle = match idle {
+                Idle::Keep => "idle time kept",
+                Idle::Squeeze => "idle time squeezed",
             };
             format!("outstanding ({count}), {idle}")
         }
-        "closed" => {
-            let lane = job.lane.as_deref().unwrap_or("lane");
-            format!("closed, one request at a time for each {lane}")
-        }
-        other => other.to_owned(),
+        Mode::Closed { lane } => format!("closed, one request at a time for each {lane}"),
     }
 }
 
 /// Says that a mode without idle time does not reproduce a trace that idles; `None` when idle time
 /// is kept or there is none.
 pub(crate) fn does_not_reproduce(job: &ReplayJob, trace: &TraceFacts) -> Option<String> {
-    let squeezed = job.mode == "outstanding" && job.idle.as_deref() != Some("keep");
+    let squeezed = match job.mode {
+        Mode::Outstanding { idle, .. } => idle == Idle::Squeeze,
+        _ => false,
+    };
     let share = trace.idle_share.filter(|share| squeezed && *share > 0.0)?;
     Some(format!(
         "does not reproduce a trace that idles: nothing is in flight for {} % of this one's time",
@@ -127,8 +126,11 @@ fn mapped(job: &ReplayJob) -> String {
         "offsets {}, writes {}, discards {}",
         job.offsets, job.writes, job.discards
     );
-    if job.writes == "allow" {
-        text += &format!(", data {}", job.data);
+    if job.writes == Writes::Allow {
+        text += &match job.compressible_pct {
+            0 => ", data random".to_owned(),
+            percent => format!(", data compress={percent}%"),
+        };
     }
     text + &format!("; on an error {}", job.on_error)
 }
@@ -136,6 +138,7 @@ fn mapped(job: &ReplayJob) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use q2c_model::replay::Count;
 
     #[test]
     fn only_squeezed_idle_time_is_lost() {
@@ -143,20 +146,24 @@ mod tests {
             idle_share: Some(0.431),
             ..TraceFacts::default()
         };
-        let job = |mode: &str, idle: Option<&str>| ReplayJob {
-            mode: mode.to_owned(),
-            idle: idle.map(str::to_owned),
+        let job = |mode| ReplayJob {
+            mode,
             ..ReplayJob::default()
         };
-        let told = does_not_reproduce(&job("outstanding", Some("squeeze")), &trace);
+        let outstanding = |idle| {
+            let count = Count::Requests;
+            job(Mode::Outstanding { count, idle })
+        };
+        let told = does_not_reproduce(&outstanding(Idle::Squeeze), &trace);
         assert!(told.is_some_and(|told| told.contains("43.1 % of")));
-        let keeps = [job("outstanding", Some("keep")), job("timed", None)];
+        let keeps = [outstanding(Idle::Keep), job(Mode::default())];
         assert!(
             keeps
                 .iter()
                 .all(|j| does_not_reproduce(j, &trace).is_none())
         );
         let busy = TraceFacts::default();
-        assert_eq!(does_not_reproduce(&job("outstanding", None), &busy), None);
+        let squeezed = outstanding(Idle::Squeeze);
+        assert_eq!(does_not_reproduce(&squeezed, &busy), None);
     }
 }

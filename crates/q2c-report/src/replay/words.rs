@@ -1,11 +1,13 @@
 //! Sentences on a trial of a replay.
 
+use super::change::changed;
+use super::invalid::reasons_of;
 use super::timed;
 use crate::analysis::time;
 use crate::quantity::{count, iops, number, size};
 use crate::said::{Said, Weight};
 use q2c_model::Bytes;
-use q2c_result::replay::{ReplayJob, ReplayTrial, TraceFacts};
+use q2c_result::replay::{CapturedBy, ReplayJob, ReplayTrial, TraceFacts};
 
 /// Sentences on a trial, the most important first. Events that did not happen are left out.
 pub(crate) fn words(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) -> Vec<Said> {
@@ -13,7 +15,7 @@ pub(crate) fn words(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) ->
     said.extend(saturation(trial));
     said.push(Said::plain("issued", issued(trace, trial)));
     said.extend(failed(trial));
-    said.extend(changed(trial));
+    said.extend(changed(trial).map(|words| Said::plain("changed", words)));
     said.extend(captured(trial));
     said.extend(drift(job, trial));
     said.push(Said::plain("in flight", in_flight(trial)));
@@ -25,17 +27,8 @@ pub(crate) fn words(job: &ReplayJob, trace: &TraceFacts, trial: &ReplayTrial) ->
 fn validity(trial: &ReplayTrial) -> Said {
     match trial.valid {
         true => Said::new(Weight::Good, "valid", "it can be compared with other runs"),
-        false => Said::new(Weight::Bad, "invalid", reasons(trial)),
+        false => Said::new(Weight::Bad, "invalid", reasons_of(trial)),
     }
-}
-
-fn reasons(trial: &ReplayTrial) -> String {
-    let mut words = q2c_result::replay::reasons(&trial.invalid);
-    if !trial.whole && trial.invalid.iter().all(|why| why.id != "stopped") {
-        let apart = if words.is_empty() { "" } else { "; " };
-        words += &format!("{apart}it was stopped before the trace's end");
-    }
-    words
 }
 
 /// A sentence for each invalid trial, with the reason. `whose` stands in front of the trial's
@@ -43,7 +36,7 @@ fn reasons(trial: &ReplayTrial) -> String {
 pub(crate) fn invalid_trials(whose: &str, trials: &[ReplayTrial]) -> Vec<Said> {
     let told = |(at, trial): (usize, &ReplayTrial)| {
         let what = format!("{whose}trial {} is invalid", at + 1);
-        Said::new(Weight::Bad, &what, reasons(trial))
+        Said::new(Weight::Bad, &what, reasons_of(trial))
     };
     let numbered = trials.iter().enumerate();
     numbered
@@ -99,17 +92,10 @@ fn failed(trial: &ReplayTrial) -> Option<Said> {
     (trial.errors > 0).then(|| Said::new(Weight::Bad, "failed or short", words))
 }
 
-fn changed(trial: &ReplayTrial) -> Option<Said> {
-    let reasons = trial.changed.iter().filter(|(_, n)| **n > 0);
-    let reasons: Vec<String> = reasons
-        .map(|(why, n)| format!("{why} ({})", count(*n)))
-        .collect();
-    (!reasons.is_empty()).then(|| Said::plain("changed", reasons.join(", ")))
-}
-
 fn captured(trial: &ReplayTrial) -> Option<Said> {
     trial.sum_q2c_s?;
-    let by = trial.q2c_source.as_deref().unwrap_or("an unknown source");
+    let by = trial.q2c_source;
+    let by = by.map_or("an unknown source", CapturedBy::name);
     let mut words = format!("captured by {by}, {} I/Os", count(trial.q2c_ios));
     let mut weight = Weight::Plain;
     if trial.q2c_lost > 0 {

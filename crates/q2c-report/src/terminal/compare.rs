@@ -32,8 +32,8 @@ pub fn compare(result: &CompareResult, screen: Screen) -> String {
         text += &said::table(table, screen);
     }
     text += "\n";
-    for sentence in &result.verdict {
-        text += &screen.note(Tone::Strong, "verdict:", sentence);
+    for sentence in compare::verdict(result) {
+        text += &screen.note(Tone::Strong, "verdict:", &sentence);
     }
     text += &said::all(&compare::words(result), screen);
     let warnings: Vec<Said> = result.warnings.iter().map(Said::warning).collect();

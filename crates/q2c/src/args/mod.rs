@@ -29,10 +29,7 @@ pub use goal::GoalArgs;
 pub use poll::{PollArgs, PollCommand, SimArgs, SimulatedArgs, SweepArgs};
 pub use record::{CaptureArgs, RecordArgs};
 pub use recording::{RecordingArgs, temporary};
-pub use replay::{
-    CompareArgs, CountName, DiscardsName, HowArgs, Idle, LaneName, ModeName, Offsets, OnErrorName,
-    ReplayArgs, ShareName, WritesName,
-};
+pub use replay::{CompareArgs, HowArgs, ModeName, ReplayArgs};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use restore::RestoreArgs;

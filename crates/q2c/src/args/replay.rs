@@ -1,10 +1,14 @@
 //! Arguments of `q2c replay` and `q2c compare`.
 
 use super::{RecordingArgs, RunArgs};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use q2c_capture::By;
 use q2c_compare::{DeviceMap, Precondition};
 use q2c_engine::EngineSpec;
+use q2c_model::replay::{
+    Count, Discards, Fit, Idle, LaneBy, OnError, ParseValueError, ShareBy, Writes,
+};
 use q2c_model::{DevId, Nanos, parse_duration};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -59,14 +63,14 @@ pub struct HowArgs {
     #[arg(long, default_value = "1", value_parser = speed)]
     pub speed: f64,
     /// outstanding: keep the time in which the trace has nothing in flight, or leave it out
-    #[arg(long, value_enum, default_value = "squeeze")]
+    #[arg(long, value_parser = one_of::<Idle>(idle()), default_value = "squeeze")]
     pub idle: Idle,
     /// outstanding: what in flight is counted in; blocks are of 4 KiB
-    #[arg(long, value_enum, default_value = "requests")]
-    pub count: CountName,
+    #[arg(long, value_parser = one_of::<Count>(Count::NAMES), default_value = "requests")]
+    pub count: Count,
     /// closed: what a lane is
-    #[arg(long, value_enum, default_value = "lane")]
-    pub lane: LaneName,
+    #[arg(long, value_parser = one_of::<LaneBy>(LaneBy::NAMES), default_value = "lane")]
+    pub lane: LaneBy,
     /// io_uring or libaio, with their options [default: io_uring, or what a simulated target names]
     #[arg(long)]
     pub engine: Option<EngineSpec>,
@@ -75,8 +79,8 @@ pub struct HowArgs {
     pub submitters: u16,
     /// timed: by what several threads share the requests; where two overlap, the trace's order is
     /// kept all the same
-    #[arg(long, value_enum, default_value = "offset")]
-    pub share: ShareName,
+    #[arg(long, value_parser = one_of::<ShareBy>(ShareBy::NAMES), default_value = "offset")]
+    pub share: ShareBy,
     /// CPUs of the submitting threads, in turn [default: the last ones that do not take the
     /// device's interrupts]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -89,15 +93,15 @@ pub struct HowArgs {
     pub in_flight: u16,
     /// Offsets that the target does not have: begin again at its start, leave their requests out,
     /// scale all, or move used parts together
-    #[arg(long, value_enum, default_value = "modulo")]
-    pub offsets: Offsets,
+    #[arg(long, value_parser = one_of::<Fit>(Fit::NAMES), default_value = "modulo")]
+    pub offsets: Fit,
     /// Writes: skip, as-reads, or allow, which needs --allow-write for each target [default: allow
     /// where all targets are named by --allow-write, else as-reads]
-    #[arg(long, value_enum)]
-    pub writes: Option<WritesName>,
+    #[arg(long, value_parser = one_of::<Writes>(Writes::NAMES))]
+    pub writes: Option<Writes>,
     /// Discards: skip or allow; libaio has none [default: as writes are allowed, skip with libaio]
-    #[arg(long, value_enum)]
-    pub discards: Option<DiscardsName>,
+    #[arg(long, value_parser = one_of::<Discards>(Discards::NAMES))]
+    pub discards: Option<Discards>,
     /// Share of what is written that compresses to nothing, such as 50%
     #[arg(long, default_value = "0%", value_name = "PERCENT", value_parser = percent)]
     pub compress: u8,
@@ -106,8 +110,8 @@ pub struct HowArgs {
     #[arg(long, value_name = "HOW")]
     pub precondition: Option<Precondition>,
     /// When a request fails: stop, or go on and count
-    #[arg(long, value_enum, default_value = "stop")]
-    pub on_error: OnErrorName,
+    #[arg(long, value_parser = one_of::<OnError>(OnError::NAMES), default_value = "stop")]
+    pub on_error: OnError,
     /// Sum Q2C in the block layer while replaying; needs root
     #[arg(long)]
     pub capture: bool,
@@ -152,48 +156,32 @@ impl FromStr for Map {
     }
 }
 
-/// Enums whose variants are the values of an option. Comments on the variants are help texts.
-macro_rules! names {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$each:meta])* $variant:ident),* $(,)? })*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-        pub enum $name {
-            $($(#[$each])* $variant),*
-        }
-    )*};
+/// The modes, as they are named by `--mode`. Other options hold the rest of a [`Mode`].
+///
+/// [`Mode`]: q2c_model::replay::Mode
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModeName {
+    /// Each request at its recorded time
+    Timed,
+    /// Each when no more is in flight than was in the trace
+    Outstanding,
+    /// Each lane a think time after its last completion
+    Closed,
 }
 
-names! {
-    /// Modes.
-    ModeName {
-        /// Each request at its recorded time
-        Timed,
-        /// Each when no more is in flight than was in the trace
-        Outstanding,
-        /// Each lane a think time after its last completion
-        Closed,
-    }
-    /// Idle time.
-    Idle {
-        /// Kept
-        Keep,
-        /// Left out
-        Squeeze,
-    }
-    /// What is counted.
-    CountName { Requests, Bytes, Blocks }
-    /// Lanes.
-    LaneName { Lane, Pid, Cpu, Device }
-    /// Shares.
-    ShareName { Offset, Cpu, Hctx }
-    /// Offsets.
-    Offsets { Modulo, Clip, Scale, Dense }
-    /// Writes.
-    WritesName { Skip, AsReads, Allow }
-    /// Discards.
-    DiscardsName { Skip, Allow }
-    /// Errors.
-    OnErrorName { Stop, GoOn }
+/// Takes the name of one of an option's values.
+fn one_of<T>(values: impl Into<PossibleValuesParser>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = ParseValueError> + Clone + Send + Sync + 'static,
+{
+    let values: PossibleValuesParser = values.into();
+    values.try_map(|name| name.parse::<T>())
+}
+
+/// The values of `--idle` with their help texts.
+fn idle() -> [PossibleValue; 2] {
+    let value = |idle: Idle, help| PossibleValue::new(idle.name()).help(help);
+    [value(Idle::Keep, "Kept"), value(Idle::Squeeze, "Left out")]
 }
 
 fn speed(text: &str) -> Result<f64, String> {

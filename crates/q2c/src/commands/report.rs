@@ -115,13 +115,15 @@ fn result(run: &Path) -> Result<Kept, Failure> {
             .map_err(unlike),
         // Until 2026-11-22 these results had the key `complete` twice, which a struct does not
         // take. A JSON value keeps one of the two.
-        replay::SCHEMA => serde_json::from_str(&text)
+        of if of == replay::SCHEMA || replay::EARLIER.contains(&of) => serde_json::from_str(&text)
             .and_then(serde_json::from_value)
             .map(Kept::Replay)
             .map_err(unlike),
-        compare::SCHEMA => serde_json::from_str(&text)
-            .map(Kept::Compare)
-            .map_err(unlike),
+        of if of == compare::SCHEMA || compare::EARLIER.contains(&of) => {
+            serde_json::from_str(&text)
+                .map(Kept::Compare)
+                .map_err(unlike)
+        }
         _ => Err(bad(format!(
             "expected schema {}, {}, {}, {} or {}, found `{}`; use the q2c that wrote it",
             tune::SCHEMA,

@@ -1,49 +1,27 @@
 //! The replay that the arguments of `q2c replay` and `q2c compare` ask for.
 
-use crate::args::{
-    CountName, DiscardsName, HowArgs, Idle, LaneName, ModeName, Offsets, OnErrorName, ShareName,
-    WritesName,
-};
+use crate::args::{HowArgs, ModeName};
 use q2c_compare::ReplayRequest;
 use q2c_model::CpuId;
-use q2c_replay::{Count, Discards, Fit, LaneBy, Mode, OnError, ShareBy, Writes};
+use q2c_model::replay::Mode;
 
 /// How the trace is replayed.
 pub fn request(how: &HowArgs) -> ReplayRequest {
     let cpus = |cpus: &[u32]| cpus.iter().copied().map(CpuId).collect();
     ReplayRequest {
         mode: mode(how),
-        share: match how.share {
-            ShareName::Offset => ShareBy::Offset,
-            ShareName::Cpu => ShareBy::Cpu,
-            ShareName::Hctx => ShareBy::Hctx,
-        },
+        share: how.share,
         engine: how.engine.clone(),
         submitters: how.submitters,
         cpus: how.cpus.as_deref().map(cpus),
         spin: how.spin,
         in_flight: how.in_flight,
-        fit: match how.offsets {
-            Offsets::Modulo => Fit::Modulo,
-            Offsets::Clip => Fit::Clip,
-            Offsets::Scale => Fit::Scale,
-            Offsets::Dense => Fit::Dense,
-        },
-        writes: how.writes.map(|writes| match writes {
-            WritesName::Skip => Writes::Skip,
-            WritesName::AsReads => Writes::AsReads,
-            WritesName::Allow => Writes::Allow,
-        }),
-        discards: how.discards.map(|discards| match discards {
-            DiscardsName::Skip => Discards::Skip,
-            DiscardsName::Allow => Discards::Allow,
-        }),
+        fit: how.offsets,
+        writes: how.writes,
+        discards: how.discards,
         compressible_pct: how.compress,
         precondition: how.precondition,
-        on_error: match how.on_error {
-            OnErrorName::Stop => OnError::Stop,
-            OnErrorName::GoOn => OnError::GoOn,
-        },
+        on_error: how.on_error,
         capture: how.capture.then_some(how.by),
         max_lateness: how.max_lateness,
         part: how.part.map(|part| (part.from, part.to)),
@@ -57,21 +35,10 @@ fn mode(how: &HowArgs) -> Mode {
     match how.mode {
         ModeName::Timed => Mode::Timed { speed: how.speed },
         ModeName::Outstanding => Mode::Outstanding {
-            count: match how.count {
-                CountName::Requests => Count::Requests,
-                CountName::Bytes => Count::Bytes,
-                CountName::Blocks => Count::Blocks,
-            },
-            keep_idle: how.idle == Idle::Keep,
+            count: how.count,
+            idle: how.idle,
         },
-        ModeName::Closed => Mode::Closed {
-            lane: match how.lane {
-                LaneName::Lane => LaneBy::Lane,
-                LaneName::Pid => LaneBy::Pid,
-                LaneName::Cpu => LaneBy::Cpu,
-                LaneName::Device => LaneBy::Device,
-            },
-        },
+        ModeName::Closed => Mode::Closed { lane: how.lane },
     }
 }
 
@@ -79,9 +46,9 @@ fn mode(how: &HowArgs) -> Mode {
 mod tests {
     use super::*;
     use crate::args::tests::replay;
-    use clap::ValueEnum;
     use q2c_compare::{OpenSite, PreparedReplay};
     use q2c_host::Roots;
+    use q2c_model::replay::{Count, Discards, Fit, Idle, LaneBy, OnError, ShareBy, Writes};
     use q2c_replay::ReplayFacts;
     use q2c_result::replay::ReplayJob;
 
@@ -100,7 +67,7 @@ mod tests {
         assert_eq!(of("--speed 2x --lane pid"), Mode::Timed { speed: 2.0 });
         let outstanding = Mode::Outstanding {
             count: Count::Blocks,
-            keep_idle: true,
+            idle: Idle::Keep,
         };
         let words = "--mode outstanding --count blocks --idle keep --speed 3";
         assert_eq!(of(words), outstanding);
@@ -119,25 +86,25 @@ mod tests {
         assert!(asked.part.is_some());
     }
 
-    /// Every value of every option of `names`, typed and told in the result.
-    fn typed_and_told<T: ValueEnum>(option: &str, told: impl Fn(ReplayJob) -> String) {
-        for value in T::value_variants() {
-            let name = value.to_possible_value().unwrap();
-            let name = name.get_name();
-            assert_eq!(told(job(&format!("{option} {name}"))), name);
+    /// Every name of an option's values, typed and told in the result.
+    fn typed_and_told(option: &str, names: &[&str], field: &str) {
+        for name in names {
+            let job = job(&format!("{option} {name}"));
+            let told = serde_json::to_value(job).unwrap();
+            assert_eq!(told[field], *name);
         }
     }
 
     #[test]
     fn results_name_values_as_they_are_typed() {
-        typed_and_told::<ModeName>("--mode", |job| job.mode);
-        typed_and_told::<Idle>("--mode outstanding --idle", |job| job.idle.unwrap());
-        typed_and_told::<CountName>("--mode outstanding --count", |job| job.count.unwrap());
-        typed_and_told::<LaneName>("--mode closed --lane", |job| job.lane.unwrap());
-        typed_and_told::<ShareName>("--share", |job| job.by);
-        typed_and_told::<Offsets>("--offsets", |job| job.offsets);
-        typed_and_told::<WritesName>("--writes", |job| job.writes);
-        typed_and_told::<DiscardsName>("--discards", |job| job.discards);
-        typed_and_told::<OnErrorName>("--on-error", |job| job.on_error);
+        typed_and_told("--mode", &["timed", "outstanding", "closed"], "mode");
+        typed_and_told("--mode outstanding --idle", Idle::NAMES, "idle");
+        typed_and_told("--mode outstanding --count", Count::NAMES, "count");
+        typed_and_told("--mode closed --lane", LaneBy::NAMES, "lane");
+        typed_and_told("--share", ShareBy::NAMES, "by");
+        typed_and_told("--offsets", Fit::NAMES, "offsets");
+        typed_and_told("--writes", Writes::NAMES, "writes");
+        typed_and_told("--discards", Discards::NAMES, "discards");
+        typed_and_told("--on-error", OnError::NAMES, "on_error");
     }
 }

@@ -134,7 +134,13 @@ fn what_is_no_result_is_refused() {
 #[test]
 fn results_of_earlier_versions_are_drawn_as_then() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kept");
-    for name in ["tune-2", "bench-1"] {
+    for name in [
+        "tune-2",
+        "bench-1",
+        "replay-1",
+        "compare-1",
+        "compare-outstanding-1",
+    ] {
         let result = kept.join(format!("{name}.json"));
         let told = q2c(&kept, &["report", result.to_str().unwrap()]).done();
         let then = fs::read_to_string(kept.join(format!("{name}.txt"))).unwrap();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::program::{entry, number};
 use q2c_testkit::skip;
 
 #[test]
@@ -31,7 +32,13 @@ fn devices_of_known_truth_are_compared() {
     // ratio of the sums is larger than a quarter.
     let ratio = sum["ratio"]["ratio"].as_f64().unwrap();
     assert!((0.2..0.9).contains(&ratio), "{ratio}");
-    let says = result["verdict"].to_string();
+    let better = entry(&result, "verdict", "kind", "better");
+    assert_eq!([&better["device"], &better["than"]], [fast, slow]);
+    assert_eq!(
+        kinds(&result),
+        ["better", "time-cannot-tell", "sums-of-u2c"]
+    );
+    let says = told(folder.path(), &done);
     assert!(
         says.contains(&format!("{fast} serves this trace better"))
             && says.contains("completion time cannot tell"),
@@ -41,9 +48,13 @@ fn devices_of_known_truth_are_compared() {
     let words = format!(
         "compare {trace} {slow} {fast} --trials 3 --json --mode outstanding --max-lateness 1s"
     );
-    let outstanding = json(&run(folder.path(), &words));
+    let done = run(folder.path(), &words);
+    let outstanding = json(&done);
     // The trace has one request in flight for 100 us of every 2 ms, so 95 % of it are idle.
-    let says = outstanding["verdict"].to_string();
+    let idles = entry(&outstanding, "verdict", "kind", "trace-idles");
+    let share = number(idles, "/share");
+    assert!((0.945..0.955).contains(&share) && idles["idle"] == "squeeze");
+    let says = told(folder.path(), &done);
     assert!(
         says.contains("does not reproduce a trace that idles") && says.contains("95 %"),
         "{says}"
@@ -86,7 +97,8 @@ fn devices_that_do_not_do_the_same_work_are_not_compared() {
             "no direct I/O on the folder of test files",
         );
     }
-    let says = json(&done)["verdict"].to_string();
+    assert_eq!(kinds(&json(&done)), ["work-differs", "sums-of-u2c"]);
+    let says = told(folder.path(), &done);
     assert!(
         says.contains("did not do the same work") && !says.contains("better"),
         "{says}"

@@ -42,6 +42,21 @@ fn json(done: &Finished) -> Value {
         .unwrap_or_else(|e| panic!("{e}: {} {}", done.stdout, done.stderr))
 }
 
+/// The report of the result that a command printed, in one line.
+fn told(folder: &Path, done: &Finished) -> String {
+    let path = folder.join("told.json");
+    fs::write(&path, &done.stdout).unwrap();
+    let text = run(folder, &format!("report {}", path.display())).done();
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+/// The kinds of a comparison's findings, in their order.
+fn kinds(result: &Value) -> Vec<&str> {
+    let findings = result["verdict"].as_array().unwrap();
+    let kinds = findings.iter().map(|finding| finding["kind"].as_str());
+    kinds.collect::<Option<_>>().unwrap()
+}
+
 /// Runs q2c with `words`, split at blanks.
 fn run(folder: &Path, words: &str) -> Finished {
     let words: Vec<&str> = words.split_whitespace().collect();

@@ -1,0 +1,119 @@
+//! Whether a trial of a replay can be compared with others, and why not.
+
+use super::capture::Captured;
+use super::trial::TrialInputs;
+use q2c_replay::{Mode, ReplayOutcome};
+use q2c_result::replay::{Invalid, Lateness, ReplayTrial};
+
+/// The reasons why a trial cannot be compared; empty when it can. `own` is the replayer's own
+/// lateness, `stopped` says whether the run was stopped.
+pub(super) fn invalid(
+    run: &TrialInputs<'_>,
+    outcome: &ReplayOutcome,
+    own: &Lateness,
+    captured: Option<&Captured>,
+    stopped: bool,
+) -> Vec<Invalid> {
+    let mut why = Vec::new();
+    let counts = &outcome.counts;
+    if stopped || !outcome.complete && counts.errors == 0 {
+        why.push(Invalid::Stopped);
+    }
+    if counts.errors > 0 {
+        why.push(Invalid::Failed {
+            requests: counts.errors,
+            first: outcome.first_error().unwrap_or_default().to_owned(),
+        });
+    }
+    if idle_device(run, outcome) {
+        why.push(Invalid::ReplayerBound);
+    }
+    why.extend(captured.and_then(|captured| partly_seen(run, outcome, captured)));
+    if own.p99 > run.max_lateness.0 as f64 {
+        why.push(Invalid::Late {
+            p99_ns: own.p99,
+            allowed: run.max_lateness,
+            spare_cpus: q2c_replay::spare_cpus(run.plan),
+            spin: run.plan.spin,
+        });
+    }
+    why.extend(captured.and_then(lost));
+    why
+}
+
+/// Whether an outstanding replay ran on a device that is faster than the replayer.
+fn idle_device(run: &TrialInputs<'_>, outcome: &ReplayOutcome) -> bool {
+    let counts = &outcome.counts;
+    let threads = run.plan.threads() as f64;
+    let busy = (counts.waited_ns as f64) < 0.05 * threads * counts.end_ns as f64;
+    let outstanding = matches!(run.plan.mode, Mode::Outstanding { .. });
+    // When requests had to wait for a free place, the cap kept less in flight, not the replayer.
+    outstanding
+        && busy
+        && counts.capped == 0
+        && outcome.in_flight_error().is_some_and(|error| error > 0.5)
+}
+
+/// The reason that the capture saw fewer I/Os than were submitted; `None` when it saw all but a
+/// hundredth. Flushes and discards are not expected, since they need not reach the block layer as
+/// such.
+fn partly_seen(
+    run: &TrialInputs<'_>,
+    outcome: &ReplayOutcome,
+    captured: &Captured,
+) -> Option<Invalid> {
+    let count = |op: &str| run.facts.ops.get(op).copied().unwrap_or(0);
+    let expected = outcome
+        .counts
+        .issued
+        .saturating_sub(count("flush") + count("discard"));
+    let seen = captured.q2c.count() + captured.lost;
+    (seen * 100 < expected * 99).then_some(Invalid::PartlyCaptured { seen, expected })
+}
+
+/// The reason that the capture lost I/Os; `None` while at most a hundredth is missing, since the sum
+/// counts as correct then.
+fn lost(captured: &Captured) -> Option<Invalid> {
+    let (lost, kept) = (captured.lost, captured.q2c.count());
+    let seen = lost + kept;
+    (lost * 100 > kept).then_some(Invalid::CaptureLost { lost, seen })
+}
+
+/// The replayer's own lateness at the 99th percentile, ns, where it is the only reason why a trial
+/// is invalid.
+pub(super) fn only_late(trial: &ReplayTrial) -> Option<f64> {
+    match trial.invalid.as_slice() {
+        [Invalid::Late { p99_ns, .. }] if trial.whole && trial.errors == 0 => Some(*p99_ns),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::Nanos;
+
+    #[test]
+    fn only_a_trial_that_was_late_and_nothing_else_is_repeated() {
+        let late = || Invalid::Late {
+            p99_ns: 2e6,
+            allowed: Nanos(100_000),
+            spare_cpus: true,
+            spin: false,
+        };
+        let trial = |invalid| ReplayTrial {
+            whole: true,
+            invalid,
+            ..ReplayTrial::default()
+        };
+        assert_eq!(only_late(&trial(vec![late()])), Some(2e6));
+        assert_eq!(only_late(&trial(Vec::new())), None);
+        let lost = Invalid::CaptureLost { lost: 2, seen: 9 };
+        assert_eq!(only_late(&trial(vec![late(), lost])), None);
+        let stopped = ReplayTrial {
+            whole: false,
+            ..trial(vec![late()])
+        };
+        assert_eq!(only_late(&stopped), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! The answer of a comparison: which device is better, and whether the trials can tell.
+
+use q2c_model::replay::Mode;
+use q2c_replay::ReplayFacts;
+use q2c_result::compare::{
+    CompareFinding, CompareMetric, DeviceRun, NoneValid, Separation, WorkDone,
+};
+use q2c_result::replay::{ReplayJob, ReplayTrial};
+use q2c_stats::Ratio;
+
+/// The findings in the order in which they are told. `separations` holds two entries for each
+/// device behind the first: by the `sum` and by the completion time.
+pub(super) fn verdict(
+    job: &ReplayJob,
+    facts: &ReplayFacts,
+    runs: &[DeviceRun],
+    separations: &[Separation],
+    sum: CompareMetric,
+) -> Vec<CompareFinding> {
+    let mut found = Vec::new();
+    let timed = matches!(job.mode, Mode::Timed { .. });
+    for (run, pair) in runs.iter().skip(1).zip(separations.chunks(2)) {
+        let [by_sum, by_time] = pair else {
+            continue;
+        };
+        if let Some(why) = different_work(run, &runs[0]) {
+            found.push(why);
+            continue;
+        }
+        found.push(of_sum(by_sum));
+        found.push(of_time(by_time, by_sum, runs, timed));
+    }
+    if let Mode::Outstanding { idle, .. } = job.mode {
+        let share = facts.idle_share_of_devices().unwrap_or(0.0);
+        found.push(CompareFinding::TraceIdles { share, idle });
+    }
+    if sum == CompareMetric::SumU2c {
+        let some_have_q2c = runs.iter().any(|run| run.sum_q2c_s.is_some());
+        found.push(CompareFinding::SumsOfU2c { some_have_q2c });
+    }
+    let without = runs.iter().filter(|run| run.completion_s.trials == 0);
+    found.extend(without.map(|run| CompareFinding::NoValidTrial {
+        device: run.target.path.clone(),
+        why: none_valid(run),
+    }));
+    found
+}
+
+/// The finding that two devices did not do the same work; `None` when they did. Requests and bytes
+/// may differ by a hundredth, which alignment can cause.
+pub(super) fn different_work(run: &DeviceRun, first: &DeviceRun) -> Option<CompareFinding> {
+    let work = |trial: &ReplayTrial| WorkDone {
+        requests: trial.issued,
+        bytes: trial.bytes,
+    };
+    let did = work(run.shown.as_ref()?);
+    let with_did = work(first.shown.as_ref()?);
+    let near = |a: u64, b: u64| a.abs_diff(b) * 100 <= a.max(b);
+    let same = near(did.requests, with_did.requests) && near(did.bytes, with_did.bytes);
+    (!same).then(|| CompareFinding::WorkDiffers {
+        device: run.target.path.clone(),
+        with: first.target.path.clone(),
+        did,
+        with_did,
+    })
+}
+
+fn of_sum(by: &Separation) -> CompareFinding {
+    let (device, with, metric) = (by.device.clone(), by.with.clone(), by.metric);
+    match by.ratio {
+        Some(ratio) if by.separates && ratio.ratio < 1.0 => CompareFinding::Better {
+            device,
+            than: with,
+            metric,
+            ratio,
+        },
+        Some(ratio) if by.separates => CompareFinding::Better {
+            device: with,
+            than: device,
+            metric,
+            ratio: inverse(ratio),
+        },
+        _ => undecided(by),
+    }
+}
+
+/// The ratio of the second device to the first from that of the first to the second.
+fn inverse(of: Ratio) -> Ratio {
+    Ratio {
+        ratio: 1.0 / of.ratio,
+        low: 1.0 / of.high,
+        high: 1.0 / of.low,
+    }
+}
+
+/// The finding of a metric that does not separate two devices.
+fn undecided(by: &Separation) -> CompareFinding {
+    let (device, with, metric) = (by.device.clone(), by.with.clone(), by.metric);
+    match by.ratio {
+        Some(ratio) => CompareFinding::Alike {
+            device,
+            with,
+            metric,
+            ratio,
+        },
+        None => CompareFinding::FewTrials {
+            device,
+            with,
+            metric,
+        },
+    }
+}
+
+fn of_time(
+    by: &Separation,
+    by_sum: &Separation,
+    runs: &[DeviceRun],
+    timed: bool,
+) -> CompareFinding {
+    let (device, with) = (by.device.clone(), by.with.clone());
+    let idle = |path: &str| {
+        let run = runs.iter().find(|run| run.target.path == path);
+        let shown = run.and_then(|run| run.shown.as_ref());
+        shown.map_or(0.0, |trial| trial.idle_share)
+    };
+    match by.ratio {
+        Some(ratio) if by.separates => CompareFinding::TimeSeparates {
+            device,
+            with,
+            ratio,
+            sum_separates: by_sum.separates,
+            overloaded: runs
+                .iter()
+                .filter(|run| run.saturated)
+                .map(|run| run.target.path.clone())
+                .collect(),
+        },
+        Some(ratio) if timed => CompareFinding::TimeCannotTell {
+            device_idle: idle(&device),
+            with_idle: idle(&with),
+            device,
+            with,
+            ratio,
+        },
+        _ => undecided(by),
+    }
+}
+
+/// The first reason why no trial of a device is valid.
+fn none_valid(run: &DeviceRun) -> NoneValid {
+    let mut invalid = run.trials.iter().flat_map(|trial| &trial.invalid);
+    match (invalid.next(), run.failures.first()) {
+        (Some(why), _) => NoneValid::Invalid(why.clone()),
+        (None, Some(why)) => NoneValid::Failed(why.clone()),
+        (None, None) => NoneValid::NotRun,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+use super::*;
+use q2c_model::replay::{Count, Idle};
+use q2c_result::Target;
+use q2c_result::replay::Invalid;
+use q2c_stats::Interval;
+
+/// A device of this path whose trials issued this number of requests.
+fn device(path: &str, issued: u64) -> DeviceRun {
+    let trial = ReplayTrial {
+        issued,
+        bytes: issued * 4096,
+        idle_share: 0.5,
+        valid: true,
+        ..ReplayTrial::default()
+    };
+    DeviceRun {
+        target: Target {
+            path: path.to_owned(),
+            ..Target::default()
+        },
+        completion_s: Interval::of(&[1.0, 1.0]),
+        sum_u2c_s: Interval::of(&[1.0, 1.0]),
+        sum_u2c_intended_s: Interval::of(&[1.0, 1.0]),
+        sum_q2c_s: Some(Interval::of(&[1.0, 1.0])),
+        saturated: false,
+        shown: Some(trial.clone()),
+        trials: vec![trial.clone(), trial],
+        failures: Vec::new(),
+    }
+}
+
+fn separation(metric: CompareMetric, ratio: Option<[f64; 3]>, separates: bool) -> Separation {
+    Separation {
+        device: "b".to_owned(),
+        with: "a".to_owned(),
+        metric,
+        ratio: ratio.map(|[ratio, low, high]| Ratio { ratio, low, high }),
+        separates,
+    }
+}
+
+fn by_sum(ratio: Option<[f64; 3]>, separates: bool) -> Separation {
+    separation(CompareMetric::SumQ2c, ratio, separates)
+}
+
+fn by_time(ratio: Option<[f64; 3]>, separates: bool) -> Separation {
+    separation(CompareMetric::CompletionTime, ratio, separates)
+}
+
+/// The findings of a timed replay on the devices a and b.
+fn findings(runs: &[DeviceRun], separations: &[Separation]) -> Vec<CompareFinding> {
+    let (job, facts) = (ReplayJob::default(), ReplayFacts::default());
+    verdict(&job, &facts, runs, separations, CompareMetric::SumQ2c)
+}
+
+/// The kind of each finding.
+fn kinds(found: &[CompareFinding]) -> Vec<&'static str> {
+    let kind = |finding: &CompareFinding| match finding {
+        CompareFinding::WorkDiffers { .. } => "work differs",
+        CompareFinding::Better { .. } => "better",
+        CompareFinding::Alike { .. } => "alike",
+        CompareFinding::FewTrials { .. } => "few trials",
+        CompareFinding::TimeSeparates { .. } => "time separates",
+        CompareFinding::TimeCannotTell { .. } => "time cannot tell",
+        CompareFinding::TraceIdles { .. } => "trace idles",
+        CompareFinding::SumsOfU2c { .. } => "sums of U2C",
+        CompareFinding::NoValidTrial { .. } => "no valid trial",
+        CompareFinding::Told(_) => "told",
+    };
+    found.iter().map(kind).collect()
+}
+
+#[test]
+fn the_better_device_is_the_one_with_the_smaller_sum() {
+    let runs = [device("a", 100), device("b", 100)];
+    let better = |ratio| {
+        let pair = [by_sum(Some(ratio), true), by_time(None, false)];
+        findings(&runs, &pair).remove(0)
+    };
+    let found = |device: &str, than: &str, [ratio, low, high]: [f64; 3]| CompareFinding::Better {
+        device: device.to_owned(),
+        than: than.to_owned(),
+        metric: CompareMetric::SumQ2c,
+        ratio: Ratio { ratio, low, high },
+    };
+    assert_eq!(better([0.5, 0.4, 0.8]), found("b", "a", [0.5, 0.4, 0.8]));
+    // 1 / 2, 1 / 2.5 and 1 / 1.25.
+    assert_eq!(better([2.0, 1.25, 2.5]), found("a", "b", [0.5, 0.4, 0.8]));
+}
+
+#[test]
+fn metrics_that_do_not_separate_say_why() {
+    let runs = [device("a", 100), device("b", 100)];
+    let near = Some([1.0, 0.9, 1.1]);
+    let found = findings(&runs, &[by_sum(near, false), by_time(near, false)]);
+    assert_eq!(kinds(&found), ["alike", "time cannot tell"]);
+    let idle = match found[1] {
+        CompareFinding::TimeCannotTell {
+            device_idle,
+            with_idle,
+            ..
+        } => [device_idle, with_idle],
+        _ => unreachable!("it is the kind above"),
+    };
+    assert_eq!(idle, [0.5, 0.5]);
+    let found = findings(&runs, &[by_sum(None, false), by_time(None, false)]);
+    assert_eq!(kinds(&found), ["few trials", "few trials"]);
+}
+
+#[test]
+fn completion_time_names_the_devices_that_the_trace_overloads() {
+    let mut runs = [device("a", 100), device("b", 100)];
+    runs[0].saturated = true;
+    let far = [2.0, 1.5, 2.5];
+    let pair = [by_sum(Some(far), true), by_time(Some(far), true)];
+    let found = findings(&runs, &pair);
+    assert_eq!(kinds(&found), ["better", "time separates"]);
+    let separates = CompareFinding::TimeSeparates {
+        device: "b".to_owned(),
+        with: "a".to_owned(),
+        ratio: Ratio {
+            ratio: 2.0,
+            low: 1.5,
+            high: 2.5,
+        },
+        sum_separates: true,
+        overloaded: vec!["a".to_owned()],
+    };
+    assert_eq!(found[1], separates);
+}
+
+#[test]
+fn devices_that_did_other_work_are_not_compared() {
+    let pair = [
+        by_sum(Some([0.5, 0.4, 0.8]), true),
+        by_time(Some([0.5, 0.4, 0.8]), true),
+    ];
+    let found = findings(&[device("a", 200), device("b", 100)], &pair);
+    let work = |requests| WorkDone {
+        requests,
+        bytes: requests * 4096,
+    };
+    let differs = CompareFinding::WorkDiffers {
+        device: "b".to_owned(),
+        with: "a".to_owned(),
+        did: work(100),
+        with_did: work(200),
+    };
+    assert_eq!(found, [differs]);
+    // A hundredth may differ.
+    assert_eq!(different_work(&device("b", 99), &device("a", 100)), None);
+}
+
+#[test]
+fn an_outstanding_replay_tells_the_idle_time() {
+    let job = ReplayJob {
+        mode: Mode::Outstanding {
+            count: Count::Requests,
+            idle: Idle::Keep,
+        },
+        ..ReplayJob::default()
+    };
+    let runs = [device("a", 100), device("b", 100)];
+    let near = Some([1.0, 0.9, 1.1]);
+    let pair = [by_sum(near, false), by_time(near, false)];
+    let facts = ReplayFacts::default();
+    let found = verdict(&job, &facts, &runs, &pair, CompareMetric::SumU2c);
+    assert_eq!(
+        kinds(&found),
+        ["alike", "alike", "trace idles", "sums of U2C"]
+    );
+    let idles = CompareFinding::TraceIdles {
+        share: 0.0,
+        idle: Idle::Keep,
+    };
+    let some_have_q2c = true;
+    assert_eq!(
+        found[2..],
+        [idles, CompareFinding::SumsOfU2c { some_have_q2c }]
+    );
+}
+
+#[test]
+fn a_device_without_a_valid_trial_has_a_reason() {
+    let without = |trials: Vec<ReplayTrial>, failures: &[&str]| DeviceRun {
+        completion_s: Interval::default(),
+        shown: None,
+        trials,
+        failures: failures.iter().map(|&why| why.to_owned()).collect(),
+        ..device("b", 0)
+    };
+    let stopped = ReplayTrial {
+        invalid: vec![Invalid::Stopped],
+        ..ReplayTrial::default()
+    };
+    for (run, why) in [
+        (
+            without(vec![stopped], &["it broke"]),
+            NoneValid::Invalid(Invalid::Stopped),
+        ),
+        (
+            without(Vec::new(), &["it broke", "again"]),
+            NoneValid::Failed("it broke".to_owned()),
+        ),
+        (without(Vec::new(), &[]), NoneValid::NotRun),
+    ] {
+        let found = findings(&[device("a", 100), run], &[]);
+        let device = "b".to_owned();
+        assert_eq!(found, [CompareFinding::NoValidTrial { device, why }]);
+    }
+}

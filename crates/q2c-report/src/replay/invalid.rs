@@ -1,0 +1,142 @@
+//! Why a trial of a replay is invalid, in words.
+
+use q2c_result::replay::{Invalid, ReplayTrial};
+
+/// The sentence that a stopped trial is told with.
+const STOPPED: &str = "it was stopped before the trace's end";
+
+/// The reasons of a trial, joined to one text.
+pub(crate) fn reasons(invalid: &[Invalid]) -> String {
+    let says: Vec<String> = invalid.iter().map(says).collect();
+    says.join("; ")
+}
+
+/// The reasons of a trial, and that it was stopped, which is no reason where another one is named.
+pub(super) fn reasons_of(trial: &ReplayTrial) -> String {
+    let mut words = reasons(&trial.invalid);
+    let told = |why: &Invalid| matches!(why, Invalid::Stopped);
+    if !trial.whole && !trial.invalid.iter().any(told) {
+        let apart = if words.is_empty() { "" } else { "; " };
+        words += &format!("{apart}{STOPPED}");
+    }
+    words
+}
+
+/// The sentence of a reason.
+pub(super) fn says(why: &Invalid) -> String {
+    match why {
+        Invalid::Stopped => STOPPED.to_owned(),
+        Invalid::Failed { requests, first } => {
+            format!("{requests} requests failed, the first: {first}")
+        }
+        Invalid::ReplayerBound => "the replayer was busy all the time and kept far less in flight \
+                                   than the trace: its own speed is what was measured"
+            .to_owned(),
+        Invalid::PartlyCaptured { seen, expected } => format!(
+            "the capture saw {seen} of {expected} I/Os: \
+             others are queued by the kernel's threads, or another disk's"
+        ),
+        Invalid::Late {
+            p99_ns,
+            allowed,
+            spare_cpus,
+            spin,
+        } => format!(
+            "the replayer was late by its own fault: \
+             {:.1} us at the 99th percentile, {allowed} allowed; {}",
+            p99_ns / 1e3,
+            against_lateness(*spare_cpus, *spin)
+        ),
+        Invalid::CaptureLost { lost, seen } => format!("the capture missed {lost} of {seen} I/Os"),
+        Invalid::Told { says, .. } => says.clone(),
+    }
+}
+
+/// What to do against a late replayer.
+fn against_lateness(spare_cpus: bool, spin: bool) -> &'static str {
+    match (spare_cpus, spin) {
+        (true, false) => "use --spin, more --submitters, free CPUs or a lower speed",
+        (true, true) => "use more --submitters, free CPUs or a lower speed",
+        (false, _) => "use fewer --submitters, more CPUs or a lower speed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use q2c_model::Nanos;
+
+    fn late(spare_cpus: bool, spin: bool) -> Invalid {
+        Invalid::Late {
+            p99_ns: 250_540.0,
+            allowed: Nanos(100_000),
+            spare_cpus,
+            spin,
+        }
+    }
+
+    /// The sentences are those of results of version 1 for the same facts.
+    #[test]
+    fn each_reason_has_its_sentence() {
+        let failed = Invalid::Failed {
+            requests: 2,
+            first: "read: EIO".to_owned(),
+        };
+        let partly = Invalid::PartlyCaptured {
+            seen: 90,
+            expected: 100,
+        };
+        let lost = Invalid::CaptureLost { lost: 2, seen: 100 };
+        let told = Invalid::Told {
+            id: "late".to_owned(),
+            says: "it was late".to_owned(),
+        };
+        for (why, sentence) in [
+            (failed, "2 requests failed, the first: read: EIO"),
+            (
+                Invalid::ReplayerBound,
+                "the replayer was busy all the time and kept far less in flight than the trace: \
+                 its own speed is what was measured",
+            ),
+            (
+                partly,
+                "the capture saw 90 of 100 I/Os: \
+                 others are queued by the kernel's threads, or another disk's",
+            ),
+            (
+                late(true, false),
+                "the replayer was late by its own fault: 250.5 us at the 99th percentile, \
+                 100.0 us allowed; use --spin, more --submitters, free CPUs or a lower speed",
+            ),
+            (lost, "the capture missed 2 of 100 I/Os"),
+            (told, "it was late"),
+        ] {
+            assert_eq!(says(&why), sentence);
+        }
+        for (spare_cpus, todo) in [
+            (true, "; use more --submitters, free CPUs or a lower speed"),
+            (
+                false,
+                "; use fewer --submitters, more CPUs or a lower speed",
+            ),
+        ] {
+            assert!(says(&late(spare_cpus, true)).ends_with(todo));
+        }
+    }
+
+    #[test]
+    fn a_stopped_trial_says_so_once() {
+        let trial = |invalid| ReplayTrial {
+            whole: false,
+            invalid,
+            ..ReplayTrial::default()
+        };
+        assert_eq!(reasons_of(&trial(vec![Invalid::Stopped])), STOPPED);
+        assert_eq!(reasons_of(&trial(Vec::new())), STOPPED);
+        let lost = Invalid::CaptureLost { lost: 1, seen: 9 };
+        assert_eq!(
+            reasons_of(&trial(vec![lost])),
+            "the capture missed 1 of 9 I/Os; it was stopped before the trace's end"
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! The answer of a comparison as kinds and numbers. `q2c-report` makes the sentences.
+
+use super::CompareMetric;
+use crate::replay::Invalid;
+use q2c_model::replay::Idle;
+use q2c_stats::Ratio;
+use serde::{Deserialize, Serialize};
+
+/// A part of a comparison's answer. Devices are named by their paths.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum CompareFinding {
+    /// Two devices did not do the same work, so they are not compared.
+    WorkDiffers {
+        /// The device that would be compared.
+        device: String,
+        /// The device that it would be compared with.
+        with: String,
+        /// Work of `device`.
+        did: WorkDone,
+        /// Work of `with`.
+        with_did: WorkDone,
+    },
+    /// One device serves the trace better than another by their sums.
+    Better {
+        /// The better device.
+        device: String,
+        /// The other device.
+        than: String,
+        /// The sum.
+        metric: CompareMetric,
+        /// Sum of `device` over that of `than`: below 1.
+        ratio: Ratio,
+    },
+    /// The metric does not tell two devices apart.
+    Alike {
+        /// The device that is compared.
+        device: String,
+        /// The device that it is compared with.
+        with: String,
+        /// The metric.
+        metric: CompareMetric,
+        /// The metric of `device` over that of `with`.
+        ratio: Ratio,
+    },
+    /// One of two devices has fewer than two valid trials.
+    FewTrials {
+        /// The device that would be compared.
+        device: String,
+        /// The device that it would be compared with.
+        with: String,
+        /// The metric.
+        metric: CompareMetric,
+    },
+    /// The completion time separates two devices.
+    TimeSeparates {
+        /// The device that is compared.
+        device: String,
+        /// The device that it is compared with.
+        with: String,
+        /// Completion time of `device` over that of `with`.
+        ratio: Ratio,
+        /// Whether the sum separates them, too.
+        sum_separates: bool,
+        /// All devices of the comparison that the trace overloads.
+        overloaded: Vec<String>,
+    },
+    /// The completion time cannot separate two devices: a timed replay on a device that idles takes
+    /// as long as the trace.
+    TimeCannotTell {
+        /// The device that is compared.
+        device: String,
+        /// The device that it is compared with.
+        with: String,
+        /// Completion time of `device` over that of `with`.
+        ratio: Ratio,
+        /// Share of the time in which `device` was idle, 0..1.
+        device_idle: f64,
+        /// Share of the time in which `with` was idle, 0..1.
+        with_idle: f64,
+    },
+    /// An outstanding replay of a trace whose devices idle.
+    TraceIdles {
+        /// Share of the trace's time in which its devices have nothing in flight, 0..1.
+        share: f64,
+        /// The replay's treatment of this time.
+        idle: Idle,
+    },
+    /// The sums are of U2C, because not every device has a valid sum of Q2C.
+    SumsOfU2c {
+        /// Whether some device has a valid sum of Q2C.
+        some_have_q2c: bool,
+    },
+    /// A device has no valid trial.
+    NoValidTrial {
+        /// The device.
+        device: String,
+        /// The first reason.
+        why: NoneValid,
+    },
+    /// A sentence of a result of an earlier version.
+    #[serde(untagged)]
+    Told(String),
+}
+
+/// The work that a device did in a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkDone {
+    /// Requests submitted.
+    pub requests: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+}
+
+/// Why a device has no valid trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoneValid {
+    /// A trial was run, and is invalid.
+    Invalid(Invalid),
+    /// A trial could not be run: the error, in the words of the part that failed.
+    Failed(String),
+    /// No trial was run.
+    NotRun,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_and_sentences_of_earlier_versions_are_read() {
+        let device = || "/dev/sdb".to_owned();
+        let findings = vec![
+            CompareFinding::Alike {
+                device: device(),
+                with: "/dev/sda".to_owned(),
+                metric: CompareMetric::SumQ2c,
+                ratio: Ratio {
+                    ratio: 1.0,
+                    low: 0.5,
+                    high: 2.0,
+                },
+            },
+            CompareFinding::NoValidTrial {
+                device: device(),
+                why: NoneValid::NotRun,
+            },
+            CompareFinding::Told("a is better".to_owned()),
+        ];
+        let json = serde_json::to_value(&findings).unwrap();
+        let wanted = serde_json::json!([
+            {
+                "kind": "alike", "device": "/dev/sdb", "with": "/dev/sda", "metric": "sum of Q2C",
+                "ratio": {"ratio": 1.0, "low": 0.5, "high": 2.0},
+            },
+            {"kind": "no-valid-trial", "device": "/dev/sdb", "why": "not-run"},
+            "a is better",
+        ]);
+        assert_eq!(json, wanted);
+        let read: Vec<CompareFinding> = serde_json::from_value(json).unwrap();
+        assert_eq!(read, findings);
+    }
+}
