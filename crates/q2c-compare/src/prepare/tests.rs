@@ -62,7 +62,7 @@ fn a_job_has_the_settings_of_its_plan() {
         ..request()
     };
     let site = simulated(&asked);
-    let ready = PreparedReplay::new(&asked, &facts(4096), &[site], 3).unwrap();
+    let ready = PreparedReplay::new(&Roots::live(), &asked, &facts(4096), &[site], 3).unwrap();
     let (job, plan) = (ready.job, ready.plan);
     assert_eq!((job.mode, plan.mode), (asked.mode, asked.mode));
     assert_eq!((job.writes, job.discards), (Writes::Allow, Discards::Allow));
