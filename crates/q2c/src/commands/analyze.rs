@@ -9,7 +9,6 @@ use crate::output::{print, print_json, say, screen, write_new};
 use q2c_analyze::{AnalyzeError, Options};
 use q2c_result::Exit;
 use q2c_result::analyze::AnalyzeResult;
-use q2c_trace::TraceError;
 use std::sync::atomic::AtomicBool;
 
 /// Analyses a recording, or with `--live` a capture, and prints the result.
@@ -31,11 +30,8 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 /// The exit code for a recording that cannot be analysed.
 fn exit(error: &AnalyzeError) -> Exit {
     match error {
-        AnalyzeError::Trace(TraceError::Stopped { .. }) => Exit::Interrupted,
         AnalyzeError::Import(error) => import_exit(error),
-        AnalyzeError::Trace(_) | AnalyzeError::Blktrace(_) | AnalyzeError::Empty { .. } => {
-            Exit::Input
-        }
+        AnalyzeError::Empty { .. } => Exit::Input,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::run_folder;
 use crate::args::{CompareArgs, HowArgs, ReplayArgs, temporary};
-use crate::commands::trace::{import_exit, trace_exit};
+use crate::commands::trace::import_exit;
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen};
 use crate::requests::replay::request;
@@ -168,7 +168,6 @@ fn source(
 fn source_exit(error: &SourceError) -> Exit {
     match error {
         SourceError::Import(error) => import_exit(error),
-        SourceError::Write(error) => trace_exit(error),
         SourceError::Stopped => Exit::Interrupted,
         SourceError::Unfit(ReplayError::TooSmall { .. }) => Exit::Target,
         SourceError::Read(_)
