@@ -36,7 +36,7 @@ pub struct Study<'a> {
     pub follow: Option<PolicySpec>,
 }
 
-/// The reasons for which a sweep has no result.
+/// The reasons for which a sweep or a simulation has no result.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StudyError {
@@ -49,6 +49,12 @@ pub enum StudyError {
     /// A signal or the caller stopped the sweep.
     #[error("sweep: stopped by a signal")]
     Stopped,
+    /// A signal or the caller stopped the simulation of some rules.
+    #[error("simulate {path}: stopped by a signal")]
+    SimulationStopped {
+        /// Path of the trace.
+        path: String,
+    },
 }
 
 /// Policies that are simulated together. Progress is reported and the stop flag is read between two

@@ -12,6 +12,7 @@ use crate::failure::{Fails, Failure};
 use q2c_host::Roots;
 use q2c_host::block::{TargetDisk, of_path_or_name};
 use q2c_result::Exit;
+use q2c_study::StudyError;
 use std::sync::atomic::AtomicBool;
 
 /// Runs the command that was asked for.
@@ -22,6 +23,14 @@ pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         PollCommand::Watch(args) if args.kernel => kernel::run(args, stop),
         PollCommand::Watch(args) => super::watch::run(args, stop),
         PollCommand::Steer(args) => steer::run(args, stop),
+    }
+}
+
+/// The exit code for a simulation that has no result.
+fn study_exit(error: &StudyError) -> Exit {
+    match error {
+        StudyError::Stopped | StudyError::SimulationStopped { .. } => Exit::Interrupted,
+        _ => Exit::Usage,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::cost::costs;
 use super::source::trace;
+use super::study_exit;
 use crate::args::{SimulatedArgs, SweepArgs};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say, screen, write_new};
@@ -12,7 +13,7 @@ use q2c_policy::Family;
 use q2c_report::columns::Column;
 use q2c_result::Exit;
 use q2c_result::sweep::SweepResult;
-use q2c_study::{Study, StudyError, Trace};
+use q2c_study::{Study, Trace};
 use q2c_trace::table::TableColumn;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -82,7 +83,7 @@ fn worth_it(args: &SweepArgs, study: &mut Study<'_>, stop: &AtomicBool) -> Resul
         ..*study
     };
     let begun = Instant::now();
-    tried.run(stop, &mut |_| ()).or_exit_of(exit)?;
+    tried.run(stop, &mut |_| ()).or_exit_of(study_exit)?;
     let per_cell = begun.elapsed().as_secs_f64() / tried.cells() as f64;
     let takes = per_cell * cells as f64;
     if takes <= LONG_S {
@@ -97,13 +98,6 @@ fn worth_it(args: &SweepArgs, study: &mut Study<'_>, stop: &AtomicBool) -> Resul
     ))
 }
 
-fn exit(error: &StudyError) -> Exit {
-    match error {
-        StudyError::Stopped => Exit::Interrupted,
-        _ => Exit::Usage,
-    }
-}
-
 fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failure> {
     let bar = ProgressBar::with_draw_target(
         Some(study.cells() as u64),
@@ -114,7 +108,7 @@ fn simulated(study: &Study<'_>, stop: &AtomicBool) -> Result<SweepResult, Failur
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let result = study.run(stop, &mut |done| bar.set_position(done as u64));
     bar.finish_and_clear();
-    result.or_exit_of(exit)
+    result.or_exit_of(study_exit)
 }
 
 fn write_files(args: &SweepArgs, result: &SweepResult) -> Result<(), Failure> {
