@@ -1,27 +1,22 @@
 //! A simulation of classic polling, the oracle and some rules on one trace.
 
-use super::source::Trace;
 use super::sweep::StudyError;
-use q2c_model::CostModel;
 use q2c_policy::PolicySpec;
 use q2c_result::sim::{FormulaWindows, SCHEMA, SimMethod, SimResult};
-use q2c_sim::{Arrival, Drive, Waiting, simulate_with};
+use q2c_result::sweep::SweepInput;
+use q2c_sim::{Configuration, Waiting};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A trace, the rules that are simulated on it, and the costs.
 pub struct Simulation<'a> {
-    /// The trace.
-    pub trace: &'a Trace,
+    /// Description of the trace.
+    pub input: &'a SweepInput,
     /// The rules.
     pub policies: &'a [PolicySpec],
-    /// The costs that the simulator uses.
-    pub cost: &'a CostModel,
+    /// The trace's lanes, the costs, the simulated time and the arrivals.
+    pub on: Configuration<'a>,
     /// Where the costs come from, for the result.
     pub cost_in_words: String,
-    /// Simulated time, and the seed of the draws.
-    pub drive: Drive,
-    /// When submissions come: after the recorded think time, or at the recorded time.
-    pub arrival: Arrival,
 }
 
 impl Simulation<'_> {
@@ -30,8 +25,8 @@ impl Simulation<'_> {
     /// # Errors
     /// No I/O counts, or `stop` is raised.
     pub fn run(&self, stop: &AtomicBool) -> Result<SimResult, StudyError> {
-        let path = &self.trace.input.path;
-        let lanes = self.trace.lanes.len();
+        let path = &self.input.path;
+        let lanes = self.on.lanes.len();
         let mut methods = vec![
             self.method("poll".to_owned(), Waiting::poll(lanes), stop)?,
             self.method("oracle".to_owned(), Waiting::Oracle, stop)?,
@@ -51,11 +46,11 @@ impl Simulation<'_> {
             schema: SCHEMA.to_owned(),
             trace: path.clone(),
             lanes,
-            ios: self.trace.input.ios,
+            ios: self.input.ios,
             cost: self.cost_in_words.clone(),
-            warm_up_ns: self.drive.warm_up,
-            measure_ns: self.drive.measure,
-            seed: self.drive.seed,
+            warm_up_ns: self.on.drive.warm_up,
+            measure_ns: self.on.drive.measure,
+            seed: self.on.drive.seed,
             methods,
         })
     }
@@ -67,11 +62,10 @@ impl Simulation<'_> {
         stop: &AtomicBool,
     ) -> Result<SimMethod, StudyError> {
         if stop.load(Ordering::Relaxed) {
-            let path = self.trace.input.path.clone();
+            let path = self.input.path.clone();
             return Err(StudyError::SimulationStopped { path });
         }
-        let lanes = &self.trace.lanes;
-        let outcome = simulate_with(self.arrival, lanes, self.cost, waiting, self.drive);
+        let outcome = self.on.simulate(waiting);
         Ok(SimMethod {
             method,
             ios: outcome.ios,

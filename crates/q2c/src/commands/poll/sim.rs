@@ -10,6 +10,7 @@ use crate::requests::poll::{arrival, sim_drive, sim_policies};
 use q2c_model::Nanos;
 use q2c_result::Exit;
 use q2c_result::sim::{FormulaWindows, SimMethod, SimResult};
+use q2c_sim::Configuration;
 use q2c_study::Simulation;
 use std::sync::atomic::AtomicBool;
 
@@ -29,12 +30,15 @@ fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Failure> {
     let (cost, cost_in_words) = costs(cost, source.recording.bs, &trace.input.sizes)?;
     let policies = sim_policies(args).or_exit(Exit::Usage)?;
     let simulation = Simulation {
-        trace: &trace,
+        input: &trace.input,
         policies: &policies,
-        cost: &cost,
+        on: Configuration {
+            lanes: &trace.lanes,
+            cost: &cost,
+            drive: sim_drive(args, trace.input.span_ns),
+            arrival: arrival(args.open),
+        },
         cost_in_words,
-        drive: sim_drive(args, trace.input.span_ns),
-        arrival: arrival(args.open),
     };
     simulation.run(stop).or_exit_of(study_exit)
 }
