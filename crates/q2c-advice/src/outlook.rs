@@ -8,9 +8,7 @@ use crate::goal::Goal;
 use q2c_model::{CostModel, Nanos};
 use q2c_policy::PolicySpec;
 use q2c_sim::answers::sensitivity;
-use q2c_sim::{
-    Arrival, Configuration, Drive, Grid, Objective, Outcome, Recording, Waiting, simulate, sweep,
-};
+use q2c_sim::{Arrival, Configuration, Drive, Grid, Objective, Outcome, Recording, Waiting, sweep};
 use q2c_stats::{Rng, mean};
 
 /// The inputs of the simulations.
@@ -155,8 +153,8 @@ fn draw(
         drive,
         arrival: Arrival::Think,
     };
-    let cells: Vec<Outcome> = sweep(grid, &on).into_iter().map(|c| c.outcome).collect();
-    let poll = simulate(&lanes, &cost, Waiting::poll(lanes.len()), drive);
+    let cells = sweep(&grid.policies, &on);
+    let poll = on.simulate(Waiting::poll(lanes.len()));
     Draw { cells, poll }
 }
 

@@ -7,8 +7,8 @@ use crate::{Analyzer, AnalyzerThread};
 use q2c_model::{IoRecord, Layer, Nanos, TraceMeta};
 use q2c_result::analyze::{self, AnalyzeResult};
 use q2c_trace::blktrace::{FileSet, Matcher, Notes, match_events};
-use q2c_trace::import::{ImportOptions, Input, RecordSink, blktrace_meta};
-use q2c_trace::{Scan, Span, TraceError, TraceReader};
+use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink, blktrace_meta};
+use q2c_trace::{Scan, Span, TraceError};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -40,19 +40,10 @@ pub fn recording(
 ) -> Result<AnalyzeResult, AnalyzeError> {
     let mut analysis = RecordingAnalysis::new(path, options.window.clone(), stop);
     let meta = match Input::recognise(path, options.format.as_deref())? {
-        Input::Own => of_trace(path, &mut analysis)?,
         Input::Blktrace(files) => of_blktrace(&files, options.import.skip_bad, &mut analysis)?,
-        foreign => foreign.import(path, &options.import, &mut analysis)?,
+        input => input.read(path, &options.import, &Scan::new(), &mut analysis)?,
     };
     analysis.finish(meta)
-}
-
-fn of_trace(path: &Path, analysis: &mut RecordingAnalysis<'_>) -> Result<TraceMeta, AnalyzeError> {
-    let trace = TraceReader::open(path)?;
-    for records in trace.records(&Scan::new())? {
-        analysis.push(&records?)?;
-    }
-    Ok(trace.meta().clone())
 }
 
 /// The I/Os of blktrace's files are analysed as they are matched; they never become records.
@@ -60,14 +51,14 @@ fn of_blktrace(
     files: &FileSet,
     skip_bad: bool,
     analysis: &mut RecordingAnalysis<'_>,
-) -> Result<TraceMeta, AnalyzeError> {
+) -> Result<TraceMeta, ImportError> {
     let merge = files.open(skip_bad)?;
     let count = merge.files();
     let mut origin_ns = None;
     let read = match_events(merge, Matcher::LIMIT, |some: &[Span], _: &Notes| {
         origin_ns = origin_ns.or_else(|| some.first().map(Span::first_ns));
         analysis.analyzer(Layer::Block).1.add(some);
-        Ok::<(), AnalyzeError>(analysis.go_on()?)
+        Ok::<(), ImportError>(analysis.go_on()?)
     })?;
     for (pid, name) in read.notes.names() {
         analysis.name(pid, name);

@@ -8,13 +8,16 @@
 //! because the kernel drops a program with its last file descriptor.
 #![forbid(unsafe_code)]
 
+mod description;
 mod error;
+mod follow;
 mod missing;
 mod object;
 mod permission;
 mod recorder;
 mod rings;
 mod symbols;
+mod target;
 mod wanted;
 
 pub mod block_io;
@@ -22,8 +25,11 @@ pub mod kernel_hybrid;
 pub mod latency;
 pub mod tracefs;
 
+pub use description::Description;
 pub use error::ProbeError;
+pub use follow::{Follower, Pace};
 pub use missing::Missing;
 pub use recorder::{By, Recorder};
 pub use rings::Drained;
+pub use target::CaptureTarget;
 pub use wanted::{IN_FLIGHT, Wanted};

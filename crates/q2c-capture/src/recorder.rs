@@ -52,9 +52,9 @@ enum Kind {
 
 /// A recording under way, by BPF or by tracefs.
 ///
-/// The caller attaches it, drains it so often that no buffer fills, and ends it once. Dropping it
-/// without [`Recorder::end`] stops the recording as well; I/Os that were not handed on are lost
-/// then.
+/// The caller attaches it and calls [`Recorder::follow`], or drains it so often that no buffer
+/// fills, and ends it once. Dropping it without [`Recorder::end`] stops the recording as well; I/Os
+/// that were not handed on are lost then.
 pub struct Recorder {
     kind: Kind,
     refused: Option<ProbeError>,

@@ -1,16 +1,16 @@
 //! Captures the block layer during a replay, for the sum of Q2C of this process's I/Os.
 
-use q2c_capture::{By, ProbeError, Recorder, Wanted};
+use q2c_capture::{By, Follower, Pace, ProbeError, Recorder, Wanted};
 use q2c_host::Roots;
 use q2c_host::block::Disk;
 use q2c_stats::Histogram;
 use q2c_sys::clock::thread_cpu_ns;
 use q2c_trace::recording::Recorded;
 use q2c_trace::span::NONE;
-use std::convert::Infallible;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{JoinHandle, sleep, spawn};
+use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
 /// Pause between two reads of the recorder's buffers.
@@ -30,15 +30,31 @@ pub struct Captured {
     pub cpu_ns: u64,
 }
 
-impl Captured {
-    fn take(&mut self, io: &Recorded) -> Result<(), Infallible> {
+/// Sums up the I/Os of a capture until the replay is over.
+struct Summing {
+    captured: Captured,
+    over: Arc<AtomicBool>,
+}
+
+impl Follower for Summing {
+    type End = ();
+    type Error = ProbeError;
+
+    fn take(&mut self, io: Recorded) -> Result<(), ProbeError> {
         let span = &io.span;
         if span.begin_ns != NONE && span.end_ns != NONE {
             let q2c = span.end_ns.saturating_sub(span.begin_ns);
-            self.q2c.record(q2c);
-            self.sum += u128::from(q2c);
+            self.captured.q2c.record(q2c);
+            self.captured.sum += u128::from(q2c);
         }
         Ok(())
+    }
+
+    fn look(&mut self, _: &Recorder) -> Result<ControlFlow<(), Duration>, ProbeError> {
+        Ok(match self.over.load(Ordering::Acquire) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(LOOK),
+        })
     }
 }
 
@@ -69,7 +85,7 @@ impl Capture {
         let plan = plan.clone();
         let thread = spawn(move || {
             q2c_replay::leave(&plan);
-            follow(recorder, &ending)
+            follow(recorder, ending)
         });
         Ok(Capture { over, thread })
     }
@@ -85,17 +101,16 @@ impl Capture {
     }
 }
 
-fn follow(mut recorder: Recorder, over: &AtomicBool) -> Result<Captured, ProbeError> {
-    let mut captured = Captured {
+fn follow(mut recorder: Recorder, over: Arc<AtomicBool>) -> Result<Captured, ProbeError> {
+    let captured = Captured {
         by: Some(recorder.by()),
         ..Captured::default()
     };
-    while !over.load(Ordering::Acquire) {
-        let Ok(_) = recorder.drain(|io| captured.take(&io))?;
-        sleep(LOOK);
-    }
-    let Ok(()) = recorder.end(|io| captured.take(&io))?;
-    captured.lost = recorder.missing()?.lost;
-    captured.cpu_ns = thread_cpu_ns();
-    Ok(captured)
+    let mut summing = Summing { captured, over };
+    let ((), missing) = recorder.follow(Pace::every(LOOK), &mut summing)?;
+    Ok(Captured {
+        lost: missing.lost,
+        cpu_ns: thread_cpu_ns(),
+        ..summing.captured
+    })
 }

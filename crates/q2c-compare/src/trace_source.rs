@@ -1,10 +1,10 @@
 //! The trace that is replayed: q2c's own, or an import that is removed when the replay is over.
 
 use super::ReplayRequest;
-use q2c_model::{Nanos, TraceMeta};
+use q2c_model::Nanos;
 use q2c_replay::{ReplayError, ReplayFacts, ShareBy, check, prepare};
 use q2c_trace::import::{ImportError, ImportOptions, Input};
-use q2c_trace::{TraceError, TraceReader, TraceWriter};
+use q2c_trace::{TraceError, TraceReader};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -44,12 +44,9 @@ pub struct SourceRequest<'a> {
 /// Why a trace cannot be replayed. Its text reads well after "failed to".
 #[derive(Debug, Error)]
 pub enum SourceError {
-    /// The recording cannot be imported.
+    /// The recording cannot be imported, or the imported trace cannot be written.
     #[error(transparent)]
     Import(#[from] ImportError),
-    /// The imported trace cannot be written.
-    #[error(transparent)]
-    Write(TraceError),
     /// The trace cannot be read.
     #[error(transparent)]
     Read(TraceError),
@@ -181,7 +178,7 @@ fn import(
     asked: &SourceRequest<'_>,
     input: Input,
     tell: &dyn Fn(&str),
-) -> Result<ImportedTrace, SourceError> {
+) -> Result<ImportedTrace, ImportError> {
     let name = format!(
         "q2c-replay-{}-{}.parquet",
         std::process::id(),
@@ -194,12 +191,7 @@ fn import(
         asked.path.display(),
         imported.0.display()
     ));
-    let writer =
-        TraceWriter::create(&imported.0, TraceMeta::default()).and_then(TraceWriter::with_threads);
-    let mut writer = writer.map_err(SourceError::Write)?;
-    let meta = input.import(asked.path, asked.import, &mut writer)?;
-    writer.meta_mut().clone_from(&meta);
-    writer.finish().map_err(SourceError::Write)?;
+    input.import_to_file(asked.path, asked.import, &imported.0)?;
     Ok(imported)
 }
 

@@ -13,4 +13,6 @@ pub use interrupts::{Interrupts, IrqLine};
 pub use pci::{is_pci_address, pci_address, pci_node};
 pub use stats::{DiskStats, OpStats, StatsError};
 pub(crate) use target_disk::parse_dev;
-pub use target_disk::{Disk, NoDisk, TargetDisk, device_number, of_device, of_disk_name, of_path};
+pub use target_disk::{
+    Disk, NoDisk, TargetDisk, device_number, of_device, of_disk_name, of_path, of_path_or_name,
+};

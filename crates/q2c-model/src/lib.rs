@@ -9,6 +9,7 @@ mod rates;
 mod record;
 pub mod replay;
 mod size;
+mod trace_summary;
 mod units;
 
 pub use cost::{CostModel, Curve, WakeDelay};
@@ -16,4 +17,5 @@ pub use op::{Direction, Layer, Op, OpFlags, ParseOpError};
 pub use rates::{Latencies, Rates, Simulated};
 pub use record::{IoRecord, TraceMeta};
 pub use size::{ParseUnitError, parse_duration, parse_percent, parse_size};
+pub use trace_summary::{TraceLatency, TraceSummary};
 pub use units::{Bytes, CpuId, DevId, Nanos, Sectors};

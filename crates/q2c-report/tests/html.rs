@@ -31,7 +31,10 @@ fn no_element_loads_anything() {
     ] {
         // The text behind this mark is the chart library's, whose code names some of these
         // elements.
-        let ours = page.split("* plotly.js (cartesian").next().expect("a first part");
+        let ours = page
+            .split("* plotly.js (cartesian")
+            .next()
+            .expect("a first part");
         assert!(!ours.contains(element), "{element}");
     }
 }

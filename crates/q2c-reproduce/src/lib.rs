@@ -7,4 +7,4 @@ mod result;
 
 pub use file::{Experiment, ExperimentError, PhaseSpec, Published};
 pub use plan::PhasePlan;
-pub use result::{PhaseOutcome, PhaseTrial, ReproduceCell, ReproduceResult, table};
+pub use result::{result, table};

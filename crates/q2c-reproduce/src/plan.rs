@@ -1,9 +1,9 @@
 //! The plan of an experiment. One trial runs all phases in one run of one thread and ring per lane.
 
 use super::file::Experiment;
-use super::result::{PhaseOutcome, PhaseTrial};
 use q2c_model::{Bytes, CpuId, Nanos};
 use q2c_policy::PolicySpec;
+use q2c_result::reproduce::{PhaseOutcome, PhaseTrial};
 use q2c_run::runner::{CellError, CellPlan, Context, Plan};
 use q2c_stats::percentile;
 use q2c_workbench::workload::{BackgroundSpec, StageId, Stages, Step, Workload};

@@ -1,74 +1,25 @@
 //! The outcome of a reproduced experiment, shown beside the published figures.
 
 use super::file::Experiment;
-use q2c_model::{Bytes, Nanos, Rates};
+use q2c_model::{Bytes, Nanos};
+use q2c_result::reproduce::{PhaseOutcome, PhaseTrial, ReproduceCell, ReproduceResult, SCHEMA};
 use q2c_run::runner::Summary;
 use q2c_stats::Interval;
-use serde::{Deserialize, Serialize};
 
-/// The figures of one phase in one trial, over all foreground lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PhaseOutcome {
-    /// Speed, cost and sleeps.
-    #[serde(flatten)]
-    pub rates: Rates<f64>,
-    /// Mean time from the call of a sleep to its return, ns.
-    pub slept_ns: f64,
-    /// Median of U2C, ns.
-    pub p50_ns: f64,
-    /// 99th percentile of U2C, ns.
-    pub p99_ns: f64,
-}
-
-/// The outcome of one trial: all phases of the experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PhaseTrial {
-    /// The phases in the order of the experiment.
-    pub phases: Vec<PhaseOutcome>,
-}
-
-/// `result.json` of a reproduced experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReproduceResult {
-    /// Always `q2c.reproduce/1`.
-    pub schema: String,
-    /// Name of the experiment.
-    pub name: String,
-    /// The foreground's sleep rule, as text.
-    pub policy: String,
-    /// Labels of the phases, in order.
-    pub phases: Vec<String>,
-    /// The cells, one per block size.
-    pub cells: Vec<ReproduceCell>,
-    /// The published findings, one per entry.
-    pub published: Vec<String>,
-}
-
-/// The trials of one block size.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReproduceCell {
-    /// Block size.
-    pub bs: Bytes,
-    /// Trials that went well; empty when the run was stopped before the first.
-    pub trials: Vec<PhaseTrial>,
-}
-
-impl ReproduceResult {
-    /// The result of all trials that went well.
-    #[must_use]
-    pub fn of(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> Self {
-        let cells = summary.cells.iter().map(|runs| ReproduceCell {
-            bs: runs.plan.cell,
-            trials: runs.outcomes().cloned().collect(),
-        });
-        ReproduceResult {
-            schema: "q2c.reproduce/1".to_owned(),
-            name: experiment.name.clone(),
-            policy: experiment.policy.clone(),
-            phases: experiment.phases.iter().map(|p| p.label.clone()).collect(),
-            cells: cells.collect(),
-            published: experiment.published.claims.clone(),
-        }
+/// The result of all trials that went well.
+#[must_use]
+pub fn result(experiment: &Experiment, summary: &Summary<Bytes, PhaseTrial>) -> ReproduceResult {
+    let cells = summary.cells.iter().map(|runs| ReproduceCell {
+        bs: runs.plan.cell,
+        trials: runs.outcomes().cloned().collect(),
+    });
+    ReproduceResult {
+        schema: SCHEMA.to_owned(),
+        name: experiment.name.clone(),
+        policy: experiment.policy.clone(),
+        phases: experiment.phases.iter().map(|p| p.label.clone()).collect(),
+        cells: cells.collect(),
+        published: experiment.published.claims.clone(),
     }
 }
 

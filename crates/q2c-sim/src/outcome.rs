@@ -2,19 +2,17 @@
 
 use q2c_model::{Latencies, Rates, Simulated};
 use q2c_stats::Histogram;
-use serde::Serialize;
 
 /// Up to this number latencies are kept and percentiles exact. With more, percentiles are the
 /// middles of classes 1.6 % wide.
 const EXACT: usize = 1 << 22;
 
 /// Rates and shares over the measured part of a simulation, all lanes together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// I/Os counted.
     pub ios: u64,
     /// The figures of these I/Os.
-    #[serde(flatten)]
     pub gives: Simulated,
 }
 

@@ -1,5 +1,16 @@
 //! The Pareto front: configurations that no other beats in both IOPS and CPU.
 
+use crate::outcome::Outcome;
+
+/// Indices of the outcomes that no other beats in both IOPS and CPU, as [`pareto_front`] orders
+/// them.
+#[must_use]
+pub fn pareto_front_of(outcomes: &[Outcome]) -> Vec<usize> {
+    let rates = outcomes.iter().map(|outcome| &outcome.gives.rates);
+    let points: Vec<(f64, f64)> = rates.map(|rates| (rates.iops, rates.cpu_pct)).collect();
+    pareto_front(&points)
+}
+
 /// Indices of the points (IOPS, CPU) that no other point beats: none has at least their IOPS at no
 /// more CPU and is better in one of the two. Ascending by CPU; of equal points the first is kept.
 #[must_use]

@@ -43,15 +43,6 @@ impl Grid {
     }
 }
 
-/// One configuration of a sweep and its outcome.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SweepCell {
-    /// The rule with its parameters.
-    pub policy: PolicySpec,
-    /// The outcome on the recording of the sweep.
-    pub outcome: Outcome,
-}
-
 /// One recording, the machine's costs, and how to replay it.
 pub struct Configuration<'a> {
     /// The recorded lanes, each of depth 1.
@@ -64,46 +55,51 @@ pub struct Configuration<'a> {
     pub arrival: Arrival,
 }
 
-/// Simulates every policy of the grid and returns the cells in the grid's order. The outcomes do
-/// not depend on the number of cores.
+impl Configuration<'_> {
+    /// Simulates one way of waiting, by the reference simulator.
+    ///
+    /// # Panics
+    /// When `waiting` has methods for fewer lanes than there are.
+    #[must_use]
+    pub fn simulate(&self, waiting: Waiting) -> Outcome {
+        simulate_with(self.arrival, self.lanes, self.cost, waiting, self.drive)
+    }
+}
+
+/// Simulates every policy and returns the outcomes in the same order. The outcomes do not depend on
+/// the number of cores.
 ///
 /// With one lane in a closed loop, the configurations that a [`Batch`] holds go through it in one
 /// pass: their times are whole nanoseconds, and their percentiles the middles of classes 1.6 %
 /// wide.
 #[must_use]
-pub fn sweep(grid: &Grid, on: &Configuration<'_>) -> Vec<SweepCell> {
-    let none = || vec![None; grid.policies.len()];
-    let known = together(grid, on).unwrap_or_else(none);
-    let one = |(policy, known): (&PolicySpec, Option<Outcome>)| SweepCell {
-        policy: policy.clone(),
-        outcome: known.unwrap_or_else(|| alone(policy, on)),
+pub fn sweep(policies: &[PolicySpec], on: &Configuration<'_>) -> Vec<Outcome> {
+    let none = || vec![None; policies.len()];
+    let known = together(policies, on).unwrap_or_else(none);
+    let one = |(policy, known): (&PolicySpec, Option<Outcome>)| {
+        known.unwrap_or_else(|| alone(policy, on))
     };
-    grid.policies.par_iter().zip(known).map(one).collect()
+    policies.par_iter().zip(known).map(one).collect()
 }
 
 /// Simulates one policy with the reference simulator.
 fn alone(policy: &PolicySpec, on: &Configuration<'_>) -> Outcome {
-    let rules = Waiting::rules(policy.build(on.lanes.len()));
-    simulate_with(on.arrival, on.lanes, on.cost, rules, on.drive)
+    on.simulate(Waiting::rules(policy.build(on.lanes.len())))
 }
 
 /// The outcomes of the policies that a batch holds, `None` for the others; `None` as a whole when
 /// there is no batch for this machine or recording.
-fn together(grid: &Grid, on: &Configuration<'_>) -> Option<Vec<Option<Outcome>>> {
+fn together(policies: &[PolicySpec], on: &Configuration<'_>) -> Option<Vec<Option<Outcome>>> {
     let [lane] = on.lanes else {
         return None;
     };
     if takes_no_time(lane) || on.arrival != Arrival::Think {
         return None;
     }
-    let holds = Batch::holds(&grid.policies, on.cost);
-    let held = grid
-        .policies
-        .iter()
-        .zip(&holds)
-        .filter(|(_, holds)| **holds);
-    let policies: Vec<PolicySpec> = held.map(|(policy, _)| policy.clone()).collect();
-    let mut batch = Batch::new(&policies, on.cost, on.drive, true).ok()?;
+    let holds = Batch::holds(policies, on.cost);
+    let held = policies.iter().zip(&holds).filter(|(_, holds)| **holds);
+    let held: Vec<PolicySpec> = held.map(|(policy, _)| policy.clone()).collect();
+    let mut batch = Batch::new(&held, on.cost, on.drive, true).ok()?;
     batch.feed(lane).ok()?;
     while on.drive.measure != Drive::ONE_PASS && !batch.is_done() {
         batch.feed(lane).ok()?;

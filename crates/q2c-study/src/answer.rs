@@ -8,7 +8,7 @@ use q2c_model::Simulated;
 use q2c_policy::PolicySpec;
 use q2c_result::sweep::{Best, Neighbour, SweepAnswer};
 use q2c_sim::answers::{Stability, robust, sensitivity, stability};
-use q2c_sim::{Choice, Objective, Outcome, Waiting, choose, pareto_front};
+use q2c_sim::{Choice, Objective, Outcome, Waiting, choose, pareto_front_of};
 
 pub(super) struct Answered {
     pub answers: Vec<SweepAnswer>,
@@ -92,21 +92,18 @@ fn one(
     trace: &Trace,
     cells: &[Outcome],
 ) -> Result<(SweepAnswer, Choice), StudyError> {
-    let poll = study.simulated(trace, Waiting::poll(trace.lanes.len()));
+    let (on, lanes) = (study.on(trace), trace.lanes.len());
+    let poll = on.simulate(Waiting::poll(lanes));
     if poll.ios == 0 {
         return Err(StudyError::NothingCounted {
             path: trace.input.path.clone(),
         });
     }
-    let oracle = study.simulated(trace, Waiting::Oracle);
+    let oracle = on.simulate(Waiting::Oracle);
     let linux: PolicySpec = LINUX.parse().expect("Linux's rule is in the registry");
-    let linux = study.simulated(trace, Waiting::rules(linux.build(trace.lanes.len())));
+    let linux = on.simulate(Waiting::rules(linux.build(lanes)));
     let eligible = eligible(study);
     let choice = choose(cells, &eligible, &poll, study.objective, &study.limits);
-    let points: Vec<(f64, f64)> = cells
-        .iter()
-        .map(|o| (o.gives.rates.iops, o.gives.rates.cpu_pct))
-        .collect();
     let base = input * study.policies.len();
     let best = choice.best;
     let over =
@@ -124,7 +121,7 @@ fn one(
             saved(&cells[b]) / saved(&oracle)
         }),
         of_linux: over(&linux),
-        pareto: pareto_front(&points)
+        pareto: pareto_front_of(cells)
             .into_iter()
             .map(|i| base + i)
             .collect(),

@@ -6,7 +6,7 @@ use q2c_result::sweep::SweepInput;
 use q2c_sim::{Recording, RecordingError};
 use q2c_stats::{Histogram, percentile};
 use q2c_trace::import::{ImportError, ImportOptions, Input, RecordSink};
-use q2c_trace::{Column, Scan, TraceError, TraceReader};
+use q2c_trace::{Column, Scan, TraceError};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,10 +38,7 @@ pub struct Trace {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// The q2c trace cannot be read.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// The recording of another tool cannot be imported.
+    /// The q2c trace cannot be read, or the recording of another tool cannot be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
     /// The records of the trace cannot be simulated.
@@ -76,6 +73,14 @@ pub enum SourceError {
 const EXACT: usize = 1 << 22;
 /// Operation and length of requests whose source states neither.
 const ASSUMED: (Op, Bytes) = (Op::Read, Bytes(4096));
+/// The columns of a q2c trace that a simulation needs.
+const COLUMNS: [Column; 5] = [
+    Column::SubmitNs,
+    Column::SubmitEndNs,
+    Column::ReapNs,
+    Column::SleptNs,
+    Column::Error,
+];
 
 /// Reads a trace into lanes. Raising `stop` ends the reading early.
 ///
@@ -95,10 +100,7 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
         path,
         stop,
     };
-    let read = match input.format() {
-        None => own(path, &mut taken).map(|()| String::new()),
-        Some(format) => foreign(path, input, format, &options.import, &mut taken),
-    };
+    let read = records(path, input, &options.import, &mut taken);
     if let Some(full) = taken.full {
         return Err(spilled(full));
     }
@@ -125,37 +127,8 @@ pub fn read(path: &Path, options: &SourceOptions, stop: &AtomicBool) -> Result<T
     })
 }
 
-/// Reads a q2c trace, but only the columns that a simulation needs.
-fn own(path: &Path, taken: &mut Taken<'_>) -> Result<(), SourceError> {
-    let columns = [
-        Column::SubmitNs,
-        Column::SubmitEndNs,
-        Column::ReapNs,
-        Column::SleptNs,
-        Column::Error,
-    ];
-    let trace = TraceReader::open(path)?;
-    let scan = Scan::new().columns(&columns);
-    for some in trace.records(&scan)? {
-        if !taken.take(&some?) {
-            break;
-        }
-        go_on(path, taken.stop)?;
-    }
-    Ok(())
-}
-
-fn go_on(path: &Path, stop: &AtomicBool) -> Result<(), SourceError> {
-    match stop.load(Ordering::Relaxed) {
-        true => Err(SourceError::Stopped {
-            path: path.to_owned(),
-        }),
-        false => Ok(()),
-    }
-}
-
-/// The lanes and block sizes read so far. As a sink of an importer it refuses records once `stop`
-/// is raised or there is no room.
+/// The lanes and block sizes read so far. As a sink it refuses records once `stop` is raised or
+/// there is no room.
 struct Taken<'a> {
     lanes: RecordedLanes,
     /// The error of the file that could not take more.
@@ -165,24 +138,17 @@ struct Taken<'a> {
     stop: &'a AtomicBool,
 }
 
-impl Taken<'_> {
-    /// Takes in records, and says whether there was room for them.
-    fn take(&mut self, records: &[IoRecord]) -> bool {
-        self.sizes.extend(records.iter().map(|record| record.bytes));
-        self.full = self.lanes.take(records).err();
-        self.full.is_none()
-    }
-}
-
 impl RecordSink for Taken<'_> {
     fn push(&mut self, records: &[IoRecord]) -> Result<(), TraceError> {
         let (doing, path) = ("read trace", self.path.to_owned());
         if self.stop.load(Ordering::Relaxed) {
             return Err(TraceError::Stopped { doing, path });
         }
-        match self.take(records) {
-            true => Ok(()),
-            false => Err(TraceError::Io {
+        self.sizes.extend(records.iter().map(|record| record.bytes));
+        self.full = self.lanes.take(records).err();
+        match &self.full {
+            None => Ok(()),
+            Some(_) => Err(TraceError::Io {
                 doing,
                 path,
                 source: io::Error::other("no room"),
@@ -191,26 +157,37 @@ impl RecordSink for Taken<'_> {
     }
 }
 
-fn foreign(
+/// Reads the records of `input`. Returns in words how a recording of another tool was taken; the
+/// words are empty for a q2c trace.
+fn records(
     path: &Path,
     input: Input,
-    format: &str,
     options: &ImportOptions,
     sink: &mut Taken<'_>,
 ) -> Result<String, SourceError> {
-    let mut import = options.clone();
+    let format = input.format();
+    let (op, bytes) = ASSUMED;
+    let import = ImportOptions {
+        op: options.op.or(Some(op)),
+        bytes: options.bytes.or(Some(bytes)),
+        ..options.clone()
+    };
+    let scan = Scan::new().columns(&COLUMNS);
+    let meta = input.read(path, &import, &scan, sink);
+    if sink.stop.load(Ordering::Relaxed) {
+        let path = path.to_owned();
+        return Err(SourceError::Stopped { path });
+    }
+    let left_out: u64 = meta?.unmatched.values().sum();
+    let Some(format) = format else {
+        return Ok(String::new());
+    };
     let mut taken = vec![format.to_owned()];
-    if import.op.is_none() && import.bytes.is_none() {
-        let (op, bytes) = ASSUMED;
+    if options.op.is_none() && options.bytes.is_none() {
         taken.push(format!(
             "requests without operation and length as {op}s of {bytes}"
         ));
     }
-    import.op = import.op.or(Some(ASSUMED.0));
-    import.bytes = import.bytes.or(Some(ASSUMED.1));
-    let meta = input.import(path, &import, sink);
-    go_on(path, sink.stop)?;
-    let left_out: u64 = meta?.unmatched.values().sum();
     if left_out > 0 {
         taken.push(format!("{left_out} bad lines left out"));
     }

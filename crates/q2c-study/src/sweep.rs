@@ -6,10 +6,7 @@ use q2c_model::CostModel;
 use q2c_policy::PolicySpec;
 use q2c_result::sweep::{SCHEMA, SimCell, Speed, SweepResult, Timeline};
 use q2c_result::{Exit, Warning};
-use q2c_sim::{
-    Arrival, Configuration, Drive, Grid, Limits, Objective, Outcome, Waiting, simulate_with, sweep,
-    timeline,
-};
+use q2c_sim::{Arrival, Configuration, Drive, Limits, Objective, Outcome, sweep, timeline};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use thiserror::Error;
@@ -18,6 +15,8 @@ use thiserror::Error;
 pub struct Study<'a> {
     /// The traces, at least one.
     pub traces: &'a [Trace],
+    /// Time in which the traces were read, seconds, for the result.
+    pub reading_s: f64,
     /// The policies, at least one.
     pub policies: &'a [PolicySpec],
     /// The costs that the simulator uses.
@@ -36,7 +35,7 @@ pub struct Study<'a> {
     pub follow: Option<PolicySpec>,
 }
 
-/// The reasons for which a sweep has no result.
+/// The reasons for which a sweep or a simulation has no result.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StudyError {
@@ -49,6 +48,12 @@ pub enum StudyError {
     /// A signal or the caller stopped the sweep.
     #[error("sweep: stopped by a signal")]
     Stopped,
+    /// A signal or the caller stopped the simulation of some rules.
+    #[error("simulate {path}: stopped by a signal")]
+    SimulationStopped {
+        /// Path of the trace.
+        path: String,
+    },
 }
 
 impl StudyError {
@@ -57,7 +62,7 @@ impl StudyError {
     pub fn exit(&self) -> Exit {
         match self {
             StudyError::NothingCounted { .. } => Exit::Usage,
-            StudyError::Stopped => Exit::Interrupted,
+            StudyError::Stopped | StudyError::SimulationStopped { .. } => Exit::Interrupted,
         }
     }
 }
@@ -93,7 +98,7 @@ impl Study<'_> {
                 if stop.load(Ordering::Relaxed) {
                     return Err(StudyError::Stopped);
                 }
-                of_trace.extend(self.some(trace, some));
+                of_trace.extend(sweep(some, &self.on(trace)));
                 done += some.len();
                 told(done);
             }
@@ -106,27 +111,19 @@ impl Study<'_> {
             Speed {
                 io_configs_per_s: simulated as f64 / seconds,
                 seconds,
-                reading_s: 0.0,
+                reading_s: self.reading_s,
             },
         )
     }
 
-    fn some(&self, trace: &Trace, policies: &[PolicySpec]) -> Vec<Outcome> {
-        let grid = Grid {
-            policies: policies.to_vec(),
-        };
-        let on = Configuration {
+    /// One trace with the costs, the time and the arrivals of the study.
+    pub(super) fn on<'t>(&'t self, trace: &'t Trace) -> Configuration<'t> {
+        Configuration {
             lanes: &trace.lanes,
             cost: self.cost,
             drive: self.drive,
             arrival: self.arrival,
-        };
-        sweep(&grid, &on).into_iter().map(|c| c.outcome).collect()
-    }
-
-    /// Simulates one method on one trace, by the reference simulator.
-    pub(super) fn simulated(&self, trace: &Trace, waiting: Waiting) -> Outcome {
-        simulate_with(self.arrival, &trace.lanes, self.cost, waiting, self.drive)
+        }
     }
 
     fn conclude(&self, outcomes: &[Vec<Outcome>], speed: Speed) -> Result<SweepResult, StudyError> {

@@ -47,4 +47,4 @@ pub use container::{
     UnknownColumn,
 };
 pub use span::Span;
-pub use summary::{Counting, Latency, Summary};
+pub use summary::Counting;

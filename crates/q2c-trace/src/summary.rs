@@ -1,63 +1,14 @@
 //! Counts what a trace holds, in one pass and in bounded memory.
 
 use crate::blktrace::{GOLDEN, IntMap};
-use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op};
-use serde::Serialize;
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, TraceLatency, TraceSummary};
 use std::collections::BTreeMap;
-
-/// Counts over the records of a trace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Summary {
-    /// Number of records.
-    pub records: u64,
-    /// Records by layer.
-    pub layers: BTreeMap<String, u64>,
-    /// Records by operation.
-    pub ops: BTreeMap<String, u64>,
-    /// Records by device (`major:minor`; `0:0` stands for unknown).
-    pub devices: BTreeMap<String, u64>,
-    /// Records by length, bytes.
-    pub sizes: BTreeMap<Bytes, u64>,
-    /// Number of lanes, that is of submitting threads.
-    pub lanes: u32,
-    /// Largest depth of a lane: requests in flight, the new one included.
-    pub deepest: u32,
-    /// Time from the earliest to the latest instant in the trace, ns; zero without times.
-    pub span_ns: Nanos,
-    /// Latency from submission to reaping; `None` without user-layer times.
-    pub u2c: Option<Latency>,
-    /// Latency from queued to complete; `None` without block-layer times.
-    pub q2c: Option<Latency>,
-    /// Records whose request slept before it polled.
-    pub slept: u64,
-    /// Records whose request slept and missed.
-    pub missed: u64,
-    /// Records with an error other than 0.
-    pub failed: u64,
-}
-
-/// A latency over all records that have it, ns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Latency {
-    /// Records that have the latency.
-    pub ios: u64,
-    /// Smallest value.
-    pub min_ns: Nanos,
-    /// Mean value.
-    pub mean_ns: f64,
-    /// Median, rounded down by less than 0.8 %.
-    pub p50_ns: Nanos,
-    /// 99th percentile, rounded down by less than 0.8 %.
-    pub p99_ns: Nanos,
-    /// Largest value.
-    pub max_ns: Nanos,
-}
 
 /// Counts records: [`Counting::add`] takes them in any order and in parts, [`Counting::finish`]
 /// returns the sums.
 #[derive(Clone, Debug, Default)]
 pub struct Counting {
-    summary: Summary,
+    summary: TraceSummary,
     layers: Tally,
     ops: Tally,
     devices: Tally,
@@ -76,9 +27,9 @@ impl Counting {
 
     /// The summary of all records taken.
     #[must_use]
-    pub fn finish(self) -> Summary {
+    pub fn finish(self) -> TraceSummary {
         let (first, last) = self.ends.unwrap_or_default();
-        Summary {
+        TraceSummary {
             layers: names(
                 self.layers,
                 [Layer::User, Layer::Block],
@@ -222,11 +173,11 @@ impl Latencies {
         (*min, *max) = ((*min).min(ns), (*max).max(ns));
     }
 
-    fn latency(self) -> Option<Latency> {
+    fn latency(self) -> Option<TraceLatency> {
         let (min, max) = self.ends?;
         let classes: BTreeMap<u64, u64> = self.classes.all().collect();
         let rank = |q: f64| rank(&classes, (q * self.ios as f64).ceil() as u64);
-        Some(Latency {
+        Some(TraceLatency {
             ios: self.ios,
             min_ns: Nanos(min),
             mean_ns: self.sum as f64 / self.ios as f64,

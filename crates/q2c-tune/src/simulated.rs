@@ -8,7 +8,7 @@ use q2c_policy::PolicySpec;
 use q2c_result::tune::{Sweep, SweepCell};
 use q2c_sim::{
     Arrival, Configuration, Drive, Grid, Limits, MinIops, Outcome, Recording, Waiting, choose,
-    pareto_front, simulate, sweep,
+    pareto_front_of, sweep,
 };
 use q2c_stats::{percentile, sorted};
 use std::time::Instant;
@@ -45,9 +45,8 @@ pub(super) fn of_first_recording(
         drive,
         arrival: Arrival::Think,
     };
-    let cells = sweep(&grid, &on);
-    let outcomes: Vec<Outcome> = cells.iter().map(|cell| cell.outcome).collect();
-    let poll = simulate(lanes, cost, Waiting::poll(lanes.len()), drive);
+    let outcomes = sweep(&grid.policies, &on);
+    let poll = on.simulate(Waiting::poll(lanes.len()));
     let eligible = grid.policies.iter().map(PolicySpec::follows_the_device);
     let eligible: Vec<bool> = eligible.collect();
     let floor = tune.spec.limits().min_iops;
@@ -56,35 +55,34 @@ pub(super) fn of_first_recording(
         ..tune.spec.limits()
     };
     let choice = choose(&outcomes, &eligible, &poll, tune.spec.objective(), &limits);
-    let points: Vec<(f64, f64)> = outcomes
-        .iter()
-        .map(|o| (o.gives.rates.iops, o.gives.rates.cpu_pct))
-        .collect();
+    let cells = grid.policies.iter().zip(&outcomes);
     Sweep {
         bs,
         ios: lanes.iter().map(|lane| lane.len() as u64).sum(),
-        pareto: pareto_front(&points),
+        pareto: pareto_front_of(&outcomes),
         best: choice.best,
-        oracle: simulate(lanes, cost, Waiting::Oracle, drive).gives.into(),
+        oracle: on.simulate(Waiting::Oracle).gives.into(),
         poll: poll.gives.into(),
         floor: match floor {
             Some(_) => choice.floor,
             None => MinIops::OfPolling(FLOOR).in_words(),
         },
         floor_iops: choice.floor_iops,
-        cells: cells.iter().map(sweep_cell).collect(),
+        cells: cells
+            .map(|(policy, outcome)| sweep_cell(policy, outcome))
+            .collect(),
         seconds: begun.elapsed().as_secs_f64(),
     }
 }
 
-fn sweep_cell(cell: &q2c_sim::SweepCell) -> SweepCell {
-    let params = cell.policy.params().into_iter();
+fn sweep_cell(policy: &PolicySpec, outcome: &Outcome) -> SweepCell {
+    let params = policy.params().into_iter();
     SweepCell {
-        rule: cell.policy.rule().name.to_owned(),
-        policy: cell.policy.to_string(),
+        rule: policy.rule().name.to_owned(),
+        policy: policy.to_string(),
         params: params
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
-        gives: cell.outcome.gives.into(),
+        gives: outcome.gives.into(),
     }
 }

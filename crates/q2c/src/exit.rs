@@ -54,11 +54,8 @@ pub fn export_exit(error: &ExportError) -> Exit {
 /// For a recording that cannot be analysed.
 pub fn analyze_exit(error: &AnalyzeError) -> Exit {
     match error {
-        AnalyzeError::Trace(TraceError::Stopped { .. }) => Exit::Interrupted,
         AnalyzeError::Import(error) => import_exit(error),
-        AnalyzeError::Trace(_) | AnalyzeError::Blktrace(_) | AnalyzeError::Empty { .. } => {
-            Exit::Input
-        }
+        AnalyzeError::Empty { .. } => Exit::Input,
     }
 }
 
@@ -78,7 +75,6 @@ pub fn replay_exit(error: &q2c_compare::SourceError) -> Exit {
     use q2c_compare::SourceError;
     match error {
         SourceError::Import(error) => import_exit(error),
-        SourceError::Write(error) => trace_exit(error),
         SourceError::Stopped => Exit::Interrupted,
         SourceError::Unfit(ReplayError::TooSmall { .. }) => Exit::Target,
         SourceError::Read(_)

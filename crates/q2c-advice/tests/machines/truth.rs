@@ -59,9 +59,9 @@ impl Truth {
             drive: RUN,
             arrival: Arrival::Think,
         };
-        let cells = sweep(&grid, &on);
-        let rules: Vec<Ratios> = cells.iter().map(|c| truth.over(&c.outcome)).collect();
-        let named = cells.iter().map(|c| c.policy.to_string()).zip(rules);
+        let outcomes = sweep(&grid.policies, &on);
+        let rules: Vec<Ratios> = outcomes.iter().map(|o| truth.over(o)).collect();
+        let named = grid.policies.iter().map(PolicySpec::to_string).zip(rules);
         for (name, ratios) in named {
             truth.consider(name, ratios);
         }
@@ -224,7 +224,7 @@ pub fn by_simulation_alone(seed: u64) -> Score {
         drive,
         arrival: Arrival::Think,
     };
-    let outcomes: Vec<Outcome> = sweep(&grid, &on).into_iter().map(|c| c.outcome).collect();
+    let outcomes = sweep(&grid.policies, &on);
     let poll = simulate(lanes, &setting.cost, Waiting::poll(1), drive);
     let interrupt = simulate(lanes, &setting.cost, Waiting::interrupt(1), drive);
     let eligible: Vec<bool> = grid

@@ -190,8 +190,7 @@ fn a_stop_is_an_error_of_its_own() {
         assert_eq!(stopped.to_string(), told);
         assert!(matches!(
             stopped,
-            AnalyzeError::Trace(TraceError::Stopped { .. })
-                | AnalyzeError::Import(ImportError::Trace(TraceError::Stopped { .. }))
+            AnalyzeError::Import(ImportError::Trace(TraceError::Stopped { .. }))
         ));
     }
 }

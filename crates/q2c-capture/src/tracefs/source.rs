@@ -19,12 +19,6 @@ pub(super) struct Seen {
     pub(super) after_gap: bool,
 }
 
-/// The time now on CLOCK_MONOTONIC, ns: the clock of the events.
-pub(super) fn now() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
-}
-
 /// The tracepoints that are recorded: those of [`POINTS`] that this kernel has and that the disks
 /// need.
 pub(super) struct Points {

@@ -84,6 +84,19 @@ pub fn device_number(raw: u64) -> DevId {
     }
 }
 
+/// The disk of a device's path, of the file system of a file, or of a kernel name such as
+/// `nvme0n1`. A name without a slash is a kernel name unless there is a file of this name.
+///
+/// # Errors
+/// See [`NoDisk`].
+pub fn of_path_or_name(roots: &Roots, name: &str) -> Result<TargetDisk, NoDisk> {
+    let path = Path::new(name);
+    match !name.contains('/') && !path.exists() {
+        true => of_disk_name(roots, name),
+        false => of_path(roots, path),
+    }
+}
+
 /// The disk of a path: that of a block device, or of the file system that holds the file.
 ///
 /// # Errors

@@ -167,6 +167,7 @@ fn this_machine_agrees_with_its_own_listing() {
     for name in entries.map(|e| e.unwrap().file_name().into_string().unwrap()) {
         let by_name = block::of_disk_name(&roots, &name).unwrap();
         assert_eq!(by_name.disk.name, name);
+        assert_eq!(block::of_path_or_name(&roots, &name).unwrap(), by_name);
         if by_name.disk.dev.major != 0 {
             assert_eq!(block::of_device(&roots, by_name.disk.dev).unwrap(), by_name);
         }

@@ -7,7 +7,11 @@ use q2c_model::IoRecord;
 use q2c_model::replay::{LaneBy, Mode};
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 32,
+        max_shrink_iters: 60,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_lane_has_one_in_flight_and_thinks_as_recorded(drawn in drawn(), service in 1u64..3000) {
@@ -17,10 +21,13 @@ proptest! {
         prop_assert_eq!(done.log.len(), requests.len());
         for lane in 0..4 {
             let recorded: Vec<&Traced> = requests.iter().filter(|r| r.lane == lane).collect();
-            let mut records: Vec<&IoRecord> = done.records.iter().filter(|r| r.lane == done_lane(&requests, lane)).collect();
+            let number = done_lane(&requests, lane);
+            let records = done.records.iter().filter(|r| r.lane == number);
+            let mut records: Vec<&IoRecord> = records.collect();
             records.sort_by_key(|r| r.submit_ns);
             for (pair, recorded) in records.windows(2).zip(recorded.windows(2)) {
-                let think = recorded[1].start_ns.saturating_sub(recorded[0].start_ns + recorded[0].latency_ns);
+                let end_ns = recorded[0].start_ns + recorded[0].latency_ns;
+                let think = recorded[1].start_ns.saturating_sub(end_ns);
                 let gap = pair[1].submit_ns.unwrap().0 - pair[0].reap_ns.unwrap().0;
                 prop_assert_eq!(gap, think);
             }

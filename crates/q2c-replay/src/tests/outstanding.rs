@@ -18,10 +18,19 @@ fn profile(requests: &[Traced]) -> Vec<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 32,
+        max_shrink_iters: 60,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn outstanding_never_exceeds_the_rule(drawn in drawn(), service in prop::collection::vec(1u64..5000, 1..20), servers in 1usize..8, keep: bool) {
+    fn outstanding_never_exceeds_the_rule(
+        drawn in drawn(),
+        service in prop::collection::vec(1u64..5000, 1..20),
+        servers in 1usize..8,
+        keep: bool,
+    ) {
         let requests = requests(&drawn);
         let allowed = profile(&requests);
         let idle = if keep { Idle::Keep } else { Idle::Squeeze };
@@ -32,7 +41,14 @@ proptest! {
             prop_assert_eq!(*offset, request.block * 4096, "in the order of the trace");
             // The requests of a batch are submitted at once, and those before a request in its
             // batch count as in flight.
-            prop_assert!(*before <= allowed[nth], "{} in flight at {}, {} allowed", before, nth, allowed[nth]);
+            let allowed = allowed[nth];
+            prop_assert!(
+                *before <= allowed,
+                "{} in flight at {}, {} allowed",
+                before,
+                nth,
+                allowed
+            );
         }
     }
 }

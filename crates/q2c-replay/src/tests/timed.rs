@@ -9,17 +9,23 @@ use q2c_model::replay::Mode;
 use std::sync::atomic::AtomicBool;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 32,
+        max_shrink_iters: 60,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn timed_keeps_every_time_and_speed_divides_it(drawn in drawn(), service in 1u64..3000) {
         let requests = requests(&drawn);
-        let due: Vec<(u64, u64)> = requests.iter().map(|r| (r.start_ns - requests[0].start_ns, r.block * 4096)).collect();
+        let due = |r: &Traced| (r.start_ns - requests[0].start_ns, r.block * 4096);
+        let due: Vec<(u64, u64)> = requests.iter().map(due).collect();
         in_folder(&requests, |trace| {
             // There are as many servers as requests, so nothing waits.
             let once = replayed(trace, Mode::Timed { speed: 1.0 }, vec![service], 256);
             if once.counts.capped == 0 {
-                let seen: Vec<(u64, u64)> = once.log.iter().map(|(at, offset, _)| (*at, *offset)).collect();
+                let seen = once.log.iter().map(|(at, offset, _)| (*at, *offset));
+                let seen: Vec<(u64, u64)> = seen.collect();
                 prop_assert_eq!(&seen, &due);
                 prop_assert_eq!(once.counts.lateness_ns.greatest(), 0);
             }
@@ -34,7 +40,9 @@ proptest! {
     #[test]
     fn a_replay_of_a_replays_record_has_the_same_schedule(drawn in drawn(), service in 1u64..300) {
         let requests = requests(&drawn);
-        let first = in_folder(&requests, |trace| replayed(trace, Mode::Timed { speed: 1.0 }, vec![service], 256));
+        let first = in_folder(&requests, |trace| {
+            replayed(trace, Mode::Timed { speed: 1.0 }, vec![service], 256)
+        });
         let folder = tempfile::tempdir().unwrap();
         let again = folder.path().join("again.parquet");
         write_records(&again, &first.records);

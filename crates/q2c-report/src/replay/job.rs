@@ -23,7 +23,7 @@ pub(crate) fn trace(trace: &TraceFacts) -> String {
 /// `closed, one request at a time for each pid`.
 pub(crate) fn mode(job: &ReplayJob) -> String {
     match job.mode {
-        Mode::Timed { speed } if speed == 1.0 => "timed".to_owned(),
+        Mode::Timed { speed: 1.0 } => "timed".to_owned(),
         Mode::Timed { speed } => format!("timed, {speed} times as fast"),
         Mode::Outstanding { count, idle } => {
             let idle = match idle {

@@ -4,9 +4,7 @@ use crate::cases::{READ, drive, exact, free, ranks, same};
 use proptest::prelude::*;
 use q2c_model::{CostModel, Curve, Direction, WakeDelay};
 use q2c_policy::{Io, PolicySpec};
-use q2c_sim::{
-    Arrival, Batch, Configuration, Drive, Grid, Outcome, Recording, Waiting, simulate, sweep,
-};
+use q2c_sim::{Arrival, Batch, Configuration, Drive, Outcome, Recording, Waiting, simulate, sweep};
 
 fn spec(text: &str) -> PolicySpec {
     text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
@@ -271,11 +269,12 @@ proptest! {
             drive: drive(warm_up, measure),
             arrival: Arrival::Think,
         };
-        let grid = Grid { policies };
-        for cell in sweep(&grid, &on) {
-            let alone = simulate(&lanes, &cost, Waiting::rules(cell.policy.build(1)), on.drive);
-            let agreed = agree(&cell.outcome, &alone, true);
-            agreed.map_err(|why| TestCaseError::fail(format!("{}\n{why}", cell.policy)))?;
+        let outcomes = sweep(&policies, &on);
+        prop_assert_eq!(outcomes.len(), policies.len());
+        for (policy, outcome) in policies.iter().zip(&outcomes) {
+            let alone = simulate(&lanes, &cost, Waiting::rules(policy.build(1)), on.drive);
+            let agreed = agree(outcome, &alone, true);
+            agreed.map_err(|why| TestCaseError::fail(format!("{policy}\n{why}")))?;
         }
     }
 }

@@ -168,9 +168,9 @@ proptest! {
         let rule_text = format!("fixed:{asked}ns");
         let with = |late: u32| {
             let cost = crate::cases::wakes_late(f64::from(late));
-            let grid = Grid { policies: vec![rule_text.parse().expect("a rule")] };
+            let policies = [rule_text.parse().expect("a rule")];
             let on = Configuration { lanes: &lanes, cost: &cost, drive, arrival: Arrival::Think };
-            let batch = sweep(&grid, &on)[0].outcome;
+            let batch = sweep(&policies, &on)[0];
             [simulate(&lanes, &cost, rule(&rule_text, 1), drive), batch]
         };
         for (early, late) in with(less).iter().zip(&with(less + more)) {
@@ -226,24 +226,17 @@ fn the_number_of_threads_does_not_change_a_sweep() {
     };
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.expect("a pool").install(|| sweep(&grid, &on))
+        pool.expect("a pool").install(|| sweep(&grid.policies, &on))
     };
-    let cells = with(1);
-    assert!(cells == with(2) && cells == with(7));
-    let in_order: Vec<&PolicySpec> = cells.iter().map(|c| &c.policy).collect();
-    assert_eq!(in_order, grid.policies.iter().collect::<Vec<_>>());
-    // Each cell has the outcome that its policy gives alone.
-    for cell in cells.iter().step_by(37) {
-        let alone = simulate(
-            &lanes,
-            &cost,
-            Waiting::rules(cell.policy.build(2)),
-            on.drive,
-        );
-        assert_eq!(cell.outcome, alone, "{}", cell.policy);
+    let outcomes = with(1);
+    assert!(outcomes == with(2) && outcomes == with(7));
+    assert_eq!(outcomes.len(), grid.policies.len());
+    // Each policy has the outcome that it gives alone.
+    for (policy, outcome) in grid.policies.iter().zip(&outcomes).step_by(37) {
+        let alone = simulate(&lanes, &cost, Waiting::rules(policy.build(2)), on.drive);
+        assert_eq!(*outcome, alone, "{policy}");
     }
-    assert!(cells.iter().any(|c| !same(
-        c.outcome.gives.rates.cpu_pct,
-        cells[0].outcome.gives.rates.cpu_pct
-    )));
+    let cpu_pct = |outcome: &Outcome| outcome.gives.rates.cpu_pct;
+    let first = cpu_pct(&outcomes[0]);
+    assert!(outcomes.iter().any(|o| !same(cpu_pct(o), first)));
 }

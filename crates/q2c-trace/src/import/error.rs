@@ -132,7 +132,10 @@ pub enum ImportError {
     /// Binary blktrace records could not be read or used.
     #[error(transparent)]
     Blktrace(#[from] BlktraceError),
-    /// The trace could not be written.
+    /// The source is a q2c trace that cannot be read.
+    #[error(transparent)]
+    BadTrace(TraceError),
+    /// The trace could not be written, or the sink refused the records.
     #[error(transparent)]
     Trace(#[from] TraceError),
 }

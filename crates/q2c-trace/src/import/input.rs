@@ -1,11 +1,12 @@
-//! Finds out what kind of recording a path leads to.
+//! Finds out what kind of recording a path leads to, and reads it.
 
 use super::error::ImportError;
 use super::options::ImportOptions;
-use super::run::{Import, RecordSink, read_error};
+use super::run::{Import, Origin, RecordSink, read_error};
 use super::unpack::{head, open};
 use super::{ImportFormat, blktrace_files, by_name, sniff};
 use crate::blktrace::{BlktraceError, FileSet};
+use crate::{Scan, TraceReader, TraceWriter};
 use q2c_model::TraceMeta;
 use std::fs::File;
 use std::io::BufRead;
@@ -67,6 +68,43 @@ impl Input {
         }
     }
 
+    /// Reads the recording to its end and hands its records on. Of a q2c trace these are the
+    /// records and columns that `scan` selects; a recording of another tool is imported whole.
+    /// Returns the description of the recording.
+    ///
+    /// # Errors
+    /// When the recording cannot be read or used, or when the sink refuses the records.
+    pub fn read(
+        self,
+        path: &Path,
+        options: &ImportOptions,
+        scan: &Scan,
+        sink: &mut dyn RecordSink,
+    ) -> Result<TraceMeta, ImportError> {
+        match self {
+            Input::Own => read_own(path, scan, sink),
+            foreign => foreign.import(path, options, sink),
+        }
+    }
+
+    /// Imports a recording of another tool into the new file `trace`. Returns the trace's
+    /// description; its `unmatched` holds the lines that were left out.
+    ///
+    /// # Errors
+    /// As for [`Input::import`], and when the trace cannot be written. No trace appears then.
+    pub fn import_to_file(
+        self,
+        path: &Path,
+        options: &ImportOptions,
+        trace: &Path,
+    ) -> Result<TraceMeta, ImportError> {
+        let mut writer = TraceWriter::create(trace, TraceMeta::default())?.with_threads()?;
+        let meta = self.import(path, options, &mut writer)?;
+        writer.meta_mut().clone_from(&meta);
+        writer.finish()?;
+        Ok(meta)
+    }
+
     /// Imports a recording of another tool to its end. Returns the description for a trace of it.
     ///
     /// # Errors
@@ -90,6 +128,28 @@ impl Input {
                 sink,
             }),
         }
+    }
+}
+
+fn read_own(path: &Path, scan: &Scan, sink: &mut dyn RecordSink) -> Result<TraceMeta, ImportError> {
+    let trace = TraceReader::open(path).map_err(ImportError::BadTrace)?;
+    let meta = trace.meta();
+    sink.begin(&origin(meta))?;
+    for records in trace.records(scan).map_err(ImportError::BadTrace)? {
+        sink.push(&records.map_err(ImportError::BadTrace)?)?;
+    }
+    Ok(meta.clone())
+}
+
+/// Time zero of a q2c trace: in Unix time where the trace has it, else on the clock of the
+/// recording that it was imported from.
+fn origin(meta: &TraceMeta) -> Origin {
+    let fact = meta.facts.get("source_time_of_zero_ns");
+    let zero_ns = meta.start_unix_ns.or_else(|| fact?.parse().ok());
+    Origin {
+        clock: meta.clock.clone(),
+        unix: meta.start_unix_ns.is_some(),
+        zero_ns: zero_ns.unwrap_or(0),
     }
 }
 

@@ -36,7 +36,7 @@ pub use decimal::TimeUnit;
 pub use error::ImportError;
 pub use input::Input;
 pub use options::{ColumnMap, ImportOptions};
-pub use run::{Import, Origin, RecordSink, file};
+pub use run::{Import, Origin, RecordSink};
 pub use several::several;
 
 use q2c_model::TraceMeta;

@@ -1,9 +1,7 @@
 //! Code that all importers share: where records come from and go to, and the count of bad lines.
 
-use super::ImportFormat;
 use super::error::{BadLine, ImportError};
 use super::options::ImportOptions;
-use super::unpack::open;
 use crate::{TraceError, TraceWriter};
 use q2c_model::{IoRecord, TraceMeta};
 use std::collections::BTreeMap;
@@ -61,31 +59,6 @@ impl RecordSink for Vec<IoRecord> {
         self.extend_from_slice(records);
         Ok(())
     }
-}
-
-/// Imports a file into a new trace. Returns the trace's description; its `unmatched` holds the
-/// lines that were left out.
-///
-/// # Errors
-/// When the source cannot be read or used, or when the trace cannot be written. No trace appears
-/// then.
-pub fn file(
-    format: &ImportFormat,
-    path: &Path,
-    options: &ImportOptions,
-    trace: &Path,
-) -> Result<TraceMeta, ImportError> {
-    let (_, mut input) = open(path)?;
-    let mut writer = TraceWriter::create(trace, TraceMeta::default())?.with_threads()?;
-    let meta = (format.import)(&mut Import {
-        path,
-        input: &mut *input,
-        options,
-        sink: &mut writer,
-    })?;
-    writer.meta_mut().clone_from(&meta);
-    writer.finish()?;
-    Ok(meta)
 }
 
 pub(super) fn read_error(path: &Path) -> impl Fn(io::Error) -> ImportError + use<> {

@@ -1,9 +1,9 @@
 //! Latency lists: closed-loop times, bad lines, and a public recording.
 
 use crate::support;
-use crate::support::{place, read};
+use crate::support::{import_to_file, place, read};
 use q2c_model::{Bytes, IoRecord, Nanos, Op, TraceMeta};
-use q2c_trace::import::{self, ImportOptions, TimeUnit, by_name, sniff};
+use q2c_trace::import::{ImportOptions, TimeUnit, sniff};
 use q2c_trace::{Scan, TraceReader};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
@@ -181,12 +181,11 @@ fn lines_of_exactly_the_limit_are_read() {
 fn no_trace_appears_when_the_import_fails() {
     let (folder, trace) = place();
     let list = folder.path().join("list.txt");
-    let format = by_name("latency-list").unwrap();
     fs::write(&list, "1\n2\nx\n").unwrap();
-    assert!(import::file(format, &list, &options(), &trace).is_err());
+    assert!(import_to_file("latency-list", &list, &options(), &trace).is_err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     fs::write(&list, "1\n2\n").unwrap();
-    let meta = import::file(format, &list, &options(), &trace).unwrap();
+    let meta = import_to_file("latency-list", &list, &options(), &trace).unwrap();
     assert_eq!(TraceReader::open(&trace).unwrap().meta(), &meta);
 }
 
@@ -203,8 +202,7 @@ fn a_public_list_comes_back_whole() {
     assert_eq!(sniff(text.as_bytes()).unwrap().name, "latency-list");
 
     let (_folder, trace) = place();
-    let format = by_name("latency-list").unwrap();
-    import::file(format, &path, &options(), &trace).unwrap();
+    import_to_file("latency-list", &path, &options(), &trace).unwrap();
     let records = read(&trace, &Scan::new()).unwrap();
     assert_eq!(records.len(), us.len());
     for (record, us) in records.iter().zip(&us) {

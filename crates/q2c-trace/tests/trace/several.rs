@@ -106,6 +106,18 @@ fn the_error_of_one_is_told() {
     assert!(matches!(error, Err(ImportError::Read { .. })));
 }
 
+/// A q2c trace that is cut off is a bad input. It is not a trace that cannot be written.
+#[test]
+fn a_part_that_is_a_cut_trace_is_told() {
+    let told = together(&["PAR1 and no more", "1,R,512,512,0\n"]).unwrap_err();
+    assert!(told.starts_with("open trace "), "{told}");
+    let (_folder, cut) = place();
+    fs::write(&cut, "PAR1 and no more").unwrap();
+    let paths = [cut.clone(), cut];
+    let error = import::several(&paths, None, &ImportOptions::default(), &mut Vec::new());
+    assert!(matches!(error, Err(ImportError::BadTrace(_))), "{error:?}");
+}
+
 /// q2c traces as parts: an I/O that was merged points to the same carrier as before, although the
 /// ids are new.
 #[test]

@@ -2,7 +2,7 @@
 //! --test trace speed -- --ignored --nocapture`.
 
 use q2c_model::IoRecord;
-use q2c_trace::import::{self, ImportOptions, Input, RecordSink, by_name};
+use q2c_trace::import::{ImportOptions, Input, RecordSink};
 use q2c_trace::{TraceError, TraceReader};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -46,7 +46,6 @@ fn alibaba_rows_become_a_trace() {
     let folder = tempfile::tempdir().unwrap();
     let (path, trace) = (folder.path().join("rows.csv"), folder.path().join("trace"));
     generate(&path);
-    let format = by_name("alibaba").unwrap();
     let options = ImportOptions::default();
     let began = Instant::now();
     let mut counted = Counted::default();
@@ -55,7 +54,8 @@ fn alibaba_rows_become_a_trace() {
     let parsed = began.elapsed();
     assert_eq!(counted.0, ROWS);
     let began = Instant::now();
-    import::file(format, &path, &options, &trace).unwrap();
+    let input = Input::recognise(&path, Some("alibaba")).unwrap();
+    input.import_to_file(&path, &options, &trace).unwrap();
     let written = began.elapsed();
     TraceReader::open(&trace).unwrap();
     let sizes = [&path, &trace].map(|path| fs::metadata(path).unwrap().len());

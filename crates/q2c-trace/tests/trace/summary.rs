@@ -2,10 +2,10 @@
 
 use crate::support::block_read;
 use proptest::prelude::*;
-use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors};
-use q2c_trace::{Counting, Summary};
+use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceSummary};
+use q2c_trace::Counting;
 
-fn count(records: &[IoRecord]) -> Summary {
+fn count(records: &[IoRecord]) -> TraceSummary {
     let mut counting = Counting::default();
     records.chunks(3).for_each(|some| counting.add(some));
     counting.finish()
@@ -59,7 +59,7 @@ fn the_layers_latencies_are_kept_apart() {
         (2, Nanos(10_000), Nanos(10_000))
     );
     assert_eq!(got.span_ns, Nanos(99_500));
-    assert_eq!(count(&[]), Summary::default());
+    assert_eq!(count(&[]), TraceSummary::default());
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! Records and traces for the tests.
 
 use q2c_model::{Bytes, DevId, IoRecord, Layer, Nanos, Op, Sectors, TraceMeta};
-use q2c_trace::import::{Import, ImportError, ImportOptions, by_name};
+use q2c_trace::import::{Import, ImportError, ImportOptions, Input, by_name};
 use q2c_trace::{Scan, TraceError, TraceReader, TraceWriter};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,17 @@ pub fn import(
         sink: &mut records,
     })?;
     Ok((records, meta))
+}
+
+/// Imports the file at `path` into the new file `trace`.
+pub fn import_to_file(
+    format: &str,
+    path: &Path,
+    options: &ImportOptions,
+    trace: &Path,
+) -> Result<TraceMeta, ImportError> {
+    let input = Input::recognise(path, Some(format))?;
+    input.import_to_file(path, options, trace)
 }
 
 /// A temporary folder, and a file name in it.

@@ -5,8 +5,9 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json, say};
 use crate::workbench::open_new;
 use q2c_model::{Bytes, Nanos};
-use q2c_reproduce::{Experiment, PhasePlan, PhaseTrial, ReproduceResult, table};
+use q2c_reproduce::{Experiment, PhasePlan, table};
 use q2c_result::Exit;
+use q2c_result::reproduce::{PhaseTrial, ReproduceResult};
 use q2c_run::runner::{self, End, Runner, Settings, SystemClock};
 use q2c_run::{Identity, RunDir, Summary};
 use std::sync::atomic::AtomicBool;
@@ -56,7 +57,7 @@ pub fn run(args: &ReproduceArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     };
     let summary = runner.run(&mut plan, &mut folder).or_exit(Exit::Device)?;
     let state = summary.state();
-    let result = ReproduceResult::of(&experiment, &summary);
+    let result = q2c_reproduce::result(&experiment, &summary);
     folder
         .publish_json("result.json", &result)
         .or_exit(Exit::Device)?;

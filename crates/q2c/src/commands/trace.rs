@@ -6,10 +6,10 @@ mod import;
 use crate::args::{TraceArgs, TraceCommand};
 use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
-use q2c_model::{Nanos, TraceMeta};
+use q2c_model::{Nanos, TraceLatency, TraceMeta, TraceSummary};
 use q2c_result::Exit;
-use q2c_trace::{Counting, Latency, SCHEMA_VERSION, Scan, Summary, TraceReader};
-use serde::Serialize;
+use q2c_result::trace::TraceInfo;
+use q2c_trace::{Counting, SCHEMA_VERSION, Scan, TraceReader};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,20 +38,11 @@ pub(super) fn info_of(path: &Path, json: bool, stop: &AtomicBool) -> Result<Exit
     tell(path, trace.meta(), counting.finish(), json)
 }
 
-/// A trace's own description, and what was counted in its records.
-#[derive(Serialize)]
-struct Info<'a> {
-    path: String,
-    schema_version: u32,
-    meta: &'a TraceMeta,
-    summary: Summary,
-}
-
-fn tell(path: &Path, meta: &TraceMeta, summary: Summary, json: bool) -> Result<Exit, Failure> {
-    let info = Info {
+fn tell(path: &Path, meta: &TraceMeta, summary: TraceSummary, json: bool) -> Result<Exit, Failure> {
+    let info = TraceInfo {
         path: path.display().to_string(),
         schema_version: SCHEMA_VERSION,
-        meta,
+        meta: meta.clone(),
         summary,
     };
     match json {
@@ -61,8 +52,8 @@ fn tell(path: &Path, meta: &TraceMeta, summary: Summary, json: bool) -> Result<E
     Ok(Exit::Done)
 }
 
-fn in_words(info: &Info<'_>) -> String {
-    let (meta, summary) = (info.meta, &info.summary);
+fn in_words(info: &TraceInfo) -> String {
+    let (meta, summary) = (&info.meta, &info.summary);
     let source = format!("{} {}", meta.source, meta.source_version);
     let mut lines = vec![
         format!("{}: {} records", info.path.escape_debug(), summary.records),
@@ -115,8 +106,8 @@ fn counts<K: std::fmt::Display>(counts: &BTreeMap<K, u64>) -> String {
     words.join(", ")
 }
 
-fn latency(latency: &Latency) -> String {
-    let Latency {
+fn latency(latency: &TraceLatency) -> String {
+    let TraceLatency {
         min_ns,
         mean_ns,
         p50_ns,

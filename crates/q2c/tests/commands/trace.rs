@@ -125,6 +125,9 @@ fn no_input_is_an_input_error() {
     fs::write(folder.path().join("text"), "no trace").unwrap();
     let info = q2c(folder.path(), &["trace", "info", "text"]);
     info.refused(3, &["expected a Parquet file"]);
+    fs::write(folder.path().join("cut"), "PAR1 and no more").unwrap();
+    let merge = ["trace", "import", "cut", "cut", "--out", "all.trace"];
+    q2c(folder.path(), &merge).refused(3, &["open trace cut"]);
 }
 
 #[test]

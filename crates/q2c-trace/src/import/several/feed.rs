@@ -5,7 +5,7 @@ use crate::import::error::ImportError;
 use crate::import::input::Input;
 use crate::import::options::ImportOptions;
 use crate::import::run::{Origin, RecordSink};
-use crate::{Scan, TraceError, TraceReader};
+use crate::{Scan, TraceError};
 use q2c_model::{IoRecord, TraceMeta};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -171,31 +171,12 @@ fn read(
     options: &ImportOptions,
     sending: &mut Sending,
 ) -> Result<TraceMeta, ImportError> {
-    match Input::recognise(path, format)? {
-        Input::Own => own(path, sending),
-        input => {
-            if let Input::Foreign { format, .. } = &input
-                && format.own_device_numbers
-            {
-                sending.numbers = DeviceNumbers::Own;
-            }
-            input.import(path, options, sending)
-        }
+    let input = Input::recognise(path, format)?;
+    if let Input::Foreign { format, .. } = &input
+        && format.own_device_numbers
+    {
+        sending.numbers = DeviceNumbers::Own;
     }
-}
-
-fn own(path: &Path, sending: &mut Sending) -> Result<TraceMeta, ImportError> {
-    let reader = TraceReader::open(path)?;
-    let meta = reader.meta();
-    let fact = meta.facts.get("source_time_of_zero_ns");
-    let zero_ns = meta.start_unix_ns.or_else(|| fact?.parse().ok());
-    sending.begin(&Origin {
-        clock: meta.clock.clone(),
-        unix: meta.start_unix_ns.is_some(),
-        zero_ns: zero_ns.unwrap_or(0),
-    })?;
-    for records in reader.records(&Scan::new().batch_rows(super::BATCH))? {
-        sending.push(&records?)?;
-    }
-    Ok(meta.clone())
+    let scan = Scan::new().batch_rows(super::BATCH);
+    input.read(path, options, &scan, sending)
 }

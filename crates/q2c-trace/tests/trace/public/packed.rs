@@ -1,10 +1,9 @@
 //! Sources larger than a block, packed sources, and sources out of order.
 
 use super::{import, options};
-use crate::support::{place, read};
+use crate::support::{import_to_file, place, read};
 use flate2::{Compression, write::GzEncoder};
 use q2c_trace::Scan;
-use q2c_trace::import::{self, by_name};
 use std::fs;
 use std::io::Write;
 
@@ -95,18 +94,17 @@ fn packed_files_give_the_same_trace() {
     let gz = gz.finish().unwrap();
     let zst = zstd::encode_all(text.as_bytes(), 3).unwrap();
     let (expected, _) = import("alibaba", text.as_bytes(), &options()).unwrap();
-    let format = by_name("alibaba").unwrap();
     for packed in [&gz, &zst] {
         let (folder, trace) = place();
         let path = folder.path().join("packed");
         fs::write(&path, packed).unwrap();
-        import::file(format, &path, &options(), &trace).unwrap();
+        import_to_file("alibaba", &path, &options(), &trace).unwrap();
         assert_eq!(read(&trace, &Scan::new()).unwrap(), expected);
     }
     let (folder, trace) = place();
     let path = folder.path().join("cut.gz");
     fs::write(&path, &gz[..gz.len() / 2]).unwrap();
-    let told = import::file(format, &path, &options(), &trace).unwrap_err();
+    let told = import_to_file("alibaba", &path, &options(), &trace).unwrap_err();
     let place = format!("end of the file at byte {}", gz.len() / 2);
     assert!(told.to_string().contains(&place), "{told}");
     assert!(!trace.exists());

@@ -1,16 +1,16 @@
 //! Real files, read a second time by a few lines of code in this module.
 
 use super::options;
-use crate::support::{place, read};
+use crate::support::{import_to_file, place, read};
 use q2c_model::{IoRecord, Op};
 use q2c_trace::Scan;
-use q2c_trace::import::{self, ImportOptions, TimeUnit, by_name, sniff};
+use q2c_trace::import::{ImportOptions, TimeUnit, sniff};
 use std::fs;
 use std::path::Path;
 
 fn through_a_trace(format: &str, path: &Path, options: &ImportOptions) -> Vec<IoRecord> {
     let (_folder, trace) = place();
-    import::file(by_name(format).unwrap(), path, options, &trace).unwrap();
+    import_to_file(format, path, options, &trace).unwrap();
     read(&trace, &Scan::new()).unwrap()
 }
 

@@ -3,12 +3,12 @@
 
 use super::show;
 use crate::args::AnalyzeArgs;
-use crate::commands::capture::{CaptureEnd, Child, RunningCapture, Target, Watch};
+use crate::commands::capture::{CaptureEnd, Captured, Child, RunningCapture, Watch};
 use crate::exit::{analyze_exit, recording_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::{print_while_read, say, screen};
 use q2c_analyze::{LiveAnalysis, RecorderCounts, RecordingAnalysis};
-use q2c_capture::Recorder;
+use q2c_capture::{CaptureTarget, Recorder};
 use q2c_host::Roots;
 use q2c_report::terminal::{live, live_head, live_line};
 use q2c_result::Exit;
@@ -25,19 +25,21 @@ const NARROWEST: u16 = 60;
 pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
     let name = args.trace.to_string_lossy();
-    let target = Target::find(&roots, &name)?;
+    let target = CaptureTarget::find(&roots, &name).or_exit(Exit::Target)?;
     let capture = args.capture();
     let mut session = RunningCapture::begin(&roots, &target, &capture)?;
-    let told = target.told(&capture, session.by(), args.command.is_empty());
+    let told = session.told(args.command.is_empty());
     session.run(Child::start(&args.command)?);
     let interval = Duration::from_nanos(args.interval.0);
     let mut watch = Live::new(told, interval, Face::of(args));
     watch.begin()?;
-    let ended = session.follow(&mut watch, stop)?;
-    let captured = session.conclude(&mut watch)?;
+    let (ended, captured) = session.finish(&mut watch, stop)?;
 
     captured.tell_missing();
-    let (recording, described) = captured.apart();
+    let Captured {
+        recording,
+        description,
+    } = captured;
     if recording.taken() == 0 {
         say("no I/O completed meanwhile");
     } else {
@@ -45,7 +47,7 @@ pub fn run(args: &AnalyzeArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
         let go_on = AtomicBool::new(false);
         let mut analysis = RecordingAnalysis::new(&args.trace, args.window(), &go_on);
         let origin = recording.finish(&mut analysis).or_exit_of(recording_exit)?;
-        let result = analysis.finish(described.meta(origin));
+        let result = analysis.finish(description.meta(origin));
         show(args, &result.or_exit_of(analyze_exit)?)?;
     }
     Ok(match ended {
@@ -142,9 +144,9 @@ impl Watch for Live {
         if !self.analysis.is_due(now) {
             return Ok(true);
         }
-        let missing = recorder.missing().or_exit_of(|e| e.exit())?;
+        let missing = recorder.missing()?;
         let counts = RecorderCounts {
-            in_flight: recorder.in_flight().or_exit_of(|e| e.exit())?,
+            in_flight: recorder.in_flight()?,
             lost: missing.lost,
             unqueued: missing.unqueued,
         };

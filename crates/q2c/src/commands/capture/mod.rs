@@ -1,11 +1,18 @@
 //! A capture of a disk's I/Os, as `q2c trace record` and `q2c analyze --live` make it.
 
-mod captured;
 mod child;
+mod following;
 mod running;
-mod target;
 
-pub use captured::{Captured, Described};
 pub use child::Child;
-pub use running::{CaptureEnd, Quiet, RunningCapture, Watch};
-pub use target::Target;
+pub use following::{CaptureEnd, Quiet, Watch};
+pub use running::{Captured, RunningCapture};
+
+use crate::failure::Failure;
+use q2c_capture::ProbeError;
+
+impl From<ProbeError> for Failure {
+    fn from(error: ProbeError) -> Failure {
+        Failure::new(error.exit(), error)
+    }
+}

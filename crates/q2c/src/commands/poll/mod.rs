@@ -10,9 +10,8 @@ mod sweep;
 use crate::args::{PollArgs, PollCommand};
 use crate::failure::{Fails, Failure};
 use q2c_host::Roots;
-use q2c_host::block::{TargetDisk, of_disk_name, of_path};
+use q2c_host::block::{TargetDisk, of_path_or_name};
 use q2c_result::Exit;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Runs the command that was asked for.
@@ -29,13 +28,7 @@ pub fn run(args: &PollArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 /// Finds the disk by a device's path, by a file on it, or by a kernel name such as nvme0n1. A
 /// device that stands on other disks is refused, with their names.
 fn device(roots: &Roots, name: &str) -> Result<TargetDisk, Failure> {
-    let path = Path::new(name);
-    let is_name = !name.contains('/') && !path.exists();
-    let target_disk = match is_name {
-        true => of_disk_name(roots, name),
-        false => of_path(roots, path),
-    };
-    let target_disk = target_disk.or_exit(Exit::Target)?;
+    let target_disk = of_path_or_name(roots, name).or_exit(Exit::Target)?;
     if target_disk.below.is_empty() {
         return Ok(target_disk);
     }

@@ -7,12 +7,11 @@ use crate::failure::{Fails, Failure};
 use crate::output::{print, print_json};
 use crate::requests::poll::{arrival, sim_drive, sim_policies};
 use q2c_model::Nanos;
-use q2c_policy::{FormulaCounts, PolicySpec};
 use q2c_result::Exit;
-use q2c_sim::{Outcome, Waiting, simulate_with};
-use serde::Serialize;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use q2c_result::sim::{FormulaWindows, SimMethod, SimResult};
+use q2c_sim::Configuration;
+use q2c_study::{Simulation, StudyError};
+use std::sync::atomic::AtomicBool;
 
 /// Simulates classic polling, the oracle and the rules asked for, and prints the outcomes.
 pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
@@ -24,104 +23,26 @@ pub fn run(args: &SimArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The result: what was simulated, on which trace and at which costs, and the outcomes.
-#[derive(Serialize)]
-struct Simulation {
-    schema: &'static str,
-    trace: String,
-    lanes: usize,
-    ios: usize,
-    cost: String,
-    warm_up_ns: Nanos,
-    measure_ns: Nanos,
-    seed: u64,
-    methods: Vec<Row>,
-}
-
-/// One method and its outcome.
-#[derive(Serialize)]
-struct Row {
-    method: String,
-    #[serde(flatten)]
-    gives: Outcome,
-    /// Only for a rule with a formula.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    windows: Option<Windows>,
-}
-
-/// Number of windows that a formula saw, and of those in which it gave a negative time or no
-/// number. Windows of the warm-up are counted, too.
-#[derive(Serialize)]
-struct Windows {
-    all: u64,
-    negative: u64,
-    undefined: u64,
-}
-
-impl From<FormulaCounts> for Windows {
-    fn from(tally: FormulaCounts) -> Self {
-        Windows {
-            all: tally.windows,
-            negative: tally.negative,
-            undefined: tally.undefined,
-        }
-    }
-}
-
-fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<Simulation, Failure> {
+fn simulation(args: &SimArgs, stop: &AtomicBool) -> Result<SimResult, Failure> {
     let SimulatedArgs { source, cost, .. } = &args.simulated;
     let trace = trace(&args.trace, source, 1, stop)?;
-    let (cost, in_words) = costs(cost, source.recording.bs, &trace.input.sizes)?;
-    let (lanes, arrival) = (&trace.lanes, arrival(args.open));
-    let drive = sim_drive(args, trace.input.span_ns);
+    let (cost, cost_in_words) = costs(cost, source.recording.bs, &trace.input.sizes)?;
     let policies = sim_policies(args).or_exit(Exit::Usage)?;
-    let run = |method: String, how: Waiting| match stop.load(Ordering::Relaxed) {
-        true => Err(stopped(&args.trace)),
-        false => Ok(Row {
-            method,
-            gives: simulate_with(arrival, lanes, &cost, how, drive),
-            windows: None,
-        }),
+    let simulation = Simulation {
+        input: &trace.input,
+        policies: &policies,
+        on: Configuration {
+            lanes: &trace.lanes,
+            cost: &cost,
+            drive: sim_drive(args, trace.input.span_ns),
+            arrival: arrival(args.open),
+        },
+        cost_in_words,
     };
-    let rule = |policy: &PolicySpec| {
-        let how = Waiting::rules(policy.build(lanes.len()));
-        let row = run(format!("hybrid:{policy}"), how)?;
-        let windows = policy.tally().map(Windows::from);
-        Ok(Row { windows, ..row })
-    };
-    let bounds = [
-        ("poll", Waiting::poll(lanes.len())),
-        ("oracle", Waiting::Oracle),
-    ];
-    let bounds = bounds.map(|(method, how)| run(method.to_owned(), how));
-    let rules = policies.iter().map(rule);
-    let methods: Vec<Row> = bounds.into_iter().chain(rules).collect::<Result<_, _>>()?;
-    if methods[0].gives.ios == 0 {
-        let why = format!(
-            "simulate {}: no I/O begins within the measured time; give a longer --measure",
-            args.trace.display()
-        );
-        return Err(Failure::new(Exit::Usage, why));
-    }
-    Ok(Simulation {
-        schema: "q2c.poll-sim/1",
-        trace: args.trace.display().to_string(),
-        lanes: lanes.len(),
-        ios: trace.input.ios as usize,
-        cost: in_words,
-        warm_up_ns: drive.warm_up,
-        measure_ns: drive.measure,
-        seed: drive.seed,
-        methods,
-    })
+    simulation.run(stop).or_exit_of(StudyError::exit)
 }
 
-fn stopped(path: &Path) -> Failure {
-    let why = format!("simulate {}: stopped by a signal", path.display());
-    Failure::new(Exit::Interrupted, why)
-}
-
-fn in_words(simulation: &Simulation) -> String {
+fn in_words(simulation: &SimResult) -> String {
     let lanes = match simulation.lanes {
         1 => "1 lane".to_owned(),
         n => format!("{n} lanes"),
@@ -162,8 +83,8 @@ fn in_words(simulation: &Simulation) -> String {
 
 /// Says in how many windows a formula gave no time, so that the rule polled. `None` when it always
 /// gave one.
-fn no_time(row: &Row) -> Option<String> {
-    let Windows {
+fn no_time(row: &SimMethod) -> Option<String> {
+    let FormulaWindows {
         all,
         negative,
         undefined,
@@ -177,19 +98,19 @@ fn no_time(row: &Row) -> Option<String> {
     })
 }
 
-fn row(Row { method, gives, .. }: &Row) -> String {
+fn row(SimMethod { method, gives, .. }: &SimMethod) -> String {
     let time = |ns: f64| Nanos(ns.round() as u64).to_string();
     format!(
         "{:>10.0} {:>7.1} {:>11.2} {:>8.2} {:>10} {:>7.2} {:>6.1}% {:>10} {:>10} {:>10}  {method}",
-        gives.gives.rates.iops,
-        gives.gives.rates.cpu_pct,
-        gives.gives.kiops_per_core,
-        gives.gives.rates.miss_rate * 100.0,
-        time(gives.gives.rates.effective_sleep_ns),
-        gives.gives.t_over * 100.0,
-        gives.gives.t_under * 100.0,
-        time(gives.gives.latencies.p50_ns),
-        time(gives.gives.latencies.p99_ns),
-        time(gives.gives.latencies.p999_ns),
+        gives.rates.iops,
+        gives.rates.cpu_pct,
+        gives.kiops_per_core,
+        gives.rates.miss_rate * 100.0,
+        time(gives.rates.effective_sleep_ns),
+        gives.t_over * 100.0,
+        gives.t_under * 100.0,
+        time(gives.latencies.p50_ns),
+        time(gives.latencies.p99_ns),
+        time(gives.latencies.p999_ns),
     )
 }

@@ -39,6 +39,7 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let own = args.simulated.own.policies().or_exit(Exit::Usage)?;
     let mut study = Study {
         traces: &traces,
+        reading_s,
         policies: &[],
         cost: &cost,
         cost_in_words,
@@ -52,8 +53,7 @@ pub fn run(args: &SweepArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let p50 = Nanos(traces[0].input.latency_ns[2] as u64);
     let policies = sweep_policies(&args.policy, own, p50).or_exit(Exit::Usage)?;
     study.policies = &policies;
-    let mut result = simulated(&study, stop)?;
-    result.speed.reading_s = reading_s;
+    let result = simulated(&study, stop)?;
     write_files(args, &result)?;
     match args.json {
         true => print_json(&result)?,

@@ -2,13 +2,14 @@
 
 mod place;
 
-use super::capture::{CaptureEnd, Captured, Child, Quiet, RunningCapture, Target};
+use super::capture::{CaptureEnd, Captured, Child, Quiet, RunningCapture};
 use super::trace::info_of;
 use crate::args::RecordArgs;
 use crate::exit::{recording_exit, trace_exit};
 use crate::failure::{Fails, Failure};
 use crate::output::say;
 use place::Place;
+use q2c_capture::CaptureTarget;
 use q2c_host::Roots;
 use q2c_model::TraceMeta;
 use q2c_result::Exit;
@@ -18,17 +19,16 @@ use std::sync::atomic::AtomicBool;
 /// Records, writes the trace, and prints what it holds.
 pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
     let roots = Roots::live();
-    let target = Target::find(&roots, &args.target)?;
+    let target = CaptureTarget::find(&roots, &args.target).or_exit(Exit::Target)?;
     let capture = args.capture();
     let place = Place::new(args, &capture)?;
     let writer = TraceWriter::create(place.trace(), TraceMeta::default());
     let writer = writer.or_exit_of(trace_exit)?;
 
     let mut capturing = RunningCapture::begin(&roots, &target, &capture)?;
-    say(&target.told(&capture, capturing.by(), args.command.is_empty()));
+    say(&capturing.told(args.command.is_empty()));
     capturing.run(Child::start(&args.command)?);
-    let ended = capturing.follow(&mut Quiet, stop)?;
-    let captured = capturing.conclude(&mut Quiet)?;
+    let (ended, captured) = capturing.finish(&mut Quiet, stop)?;
 
     captured.tell_missing();
     write(captured, writer)?;
@@ -42,9 +42,12 @@ pub fn run(args: &RecordArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
 }
 
 fn write(captured: Captured, mut writer: TraceWriter) -> Result<(), Failure> {
-    let (recording, described) = captured.apart();
+    let Captured {
+        recording,
+        description,
+    } = captured;
     let origin = recording.finish(&mut writer).or_exit_of(recording_exit)?;
-    *writer.meta_mut() = described.meta(origin);
+    *writer.meta_mut() = description.meta(origin);
     writer.finish().or_exit_of(trace_exit)?;
     Ok(())
 }

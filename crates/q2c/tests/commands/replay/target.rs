@@ -64,21 +64,9 @@ fn writes_are_read_unless_the_target_is_named_again() {
     }
     assert_eq!(read.code, 0, "{}", read.stderr);
     let changed = &json(&read)["changed"];
-    assert_eq!(
-        changed["write-read"].as_u64(),
-        Some(513),
-        "{changed}"
-    );
-    assert_eq!(
-        changed["modulo"].as_u64(),
-        Some(256),
-        "{changed}"
-    );
-    assert_eq!(
-        changed["empty"].as_u64(),
-        Some(1),
-        "{changed}"
-    );
+    assert_eq!(changed["write-read"].as_u64(), Some(513), "{changed}");
+    assert_eq!(changed["modulo"].as_u64(), Some(256), "{changed}");
+    assert_eq!(changed["empty"].as_u64(), Some(1), "{changed}");
     assert_eq!(fs::read(target).unwrap(), before, "untouched");
     let refused = run(folder.path(), &format!("{words} --writes allow"));
     assert_eq!(refused.code, 5, "{}", refused.stderr);
@@ -124,10 +112,7 @@ fn devices_are_mapped_to_targets() {
         .collect();
     assert_eq!(targets, ["sim:100us", "null"]);
     assert_eq!(result["issued"].as_u64(), Some(200));
-    assert_eq!(
-        result["changed"]["no-target"].as_u64(),
-        Some(100)
-    );
+    assert_eq!(result["changed"]["no-target"].as_u64(), Some(100));
     // One target gets 100 requests of 100 us; the other one takes next to no time.
     assert!(
         (0.01..1.0).contains(&result["sum_u2c_s"].as_f64().unwrap()),

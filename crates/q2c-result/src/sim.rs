@@ -1,0 +1,100 @@
+//! The result of `q2c poll sim`: classic polling, the oracle and some sleep rules, simulated on one
+//! trace.
+
+use q2c_model::{Nanos, Simulated};
+use q2c_policy::FormulaCounts;
+use serde::{Deserialize, Serialize};
+
+/// This version's schema name.
+pub const SCHEMA: &str = "q2c.poll-sim/1";
+
+/// What was simulated, on which trace and at which costs, and the outcomes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimResult {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Path of the trace as the user gave it.
+    pub trace: String,
+    /// Lanes of the trace.
+    pub lanes: usize,
+    /// I/Os of the trace.
+    pub ios: u64,
+    /// The costs that were simulated with, in words.
+    pub cost: String,
+    /// Simulated time that is dropped at the start.
+    pub warm_up_ns: Nanos,
+    /// Simulated time that counts.
+    pub measure_ns: Nanos,
+    /// Seed of the drawn wake-up delays.
+    pub seed: u64,
+    /// Classic polling, the oracle, and the rules in the order given.
+    pub methods: Vec<SimMethod>,
+}
+
+/// One method and its outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimMethod {
+    /// Name of the method: `poll`, `oracle`, or `hybrid:` and the rule with its parameters.
+    pub method: String,
+    /// I/Os counted.
+    pub ios: u64,
+    /// The figures of these I/Os.
+    #[serde(flatten)]
+    pub gives: Simulated,
+    /// The windows of a rule with a formula; `None` for other rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<FormulaWindows>,
+}
+
+/// Number of windows that a formula saw, and of those in which it gave a negative time or no
+/// number. Windows of the warm-up are counted, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormulaWindows {
+    /// All windows.
+    pub all: u64,
+    /// Those with a negative time.
+    pub negative: u64,
+    /// Those without a number.
+    pub undefined: u64,
+}
+
+impl From<FormulaCounts> for FormulaWindows {
+    fn from(counts: FormulaCounts) -> Self {
+        FormulaWindows {
+            all: counts.windows,
+            negative: counts.negative,
+            undefined: counts.undefined,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_of_a_method_stand_beside_its_name() {
+        let mut method = SimMethod {
+            method: "poll".to_owned(),
+            ios: 3,
+            gives: Simulated::default(),
+            windows: None,
+        };
+        let text = serde_json::to_string(&method).unwrap();
+        assert!(
+            text.starts_with(r#"{"method":"poll","ios":3,"iops":0.0,"#),
+            "{text}"
+        );
+        assert!(!text.contains("windows"), "{text}");
+        assert_eq!(serde_json::from_str::<SimMethod>(&text).unwrap(), method);
+        method.windows = Some(FormulaWindows {
+            all: 5,
+            negative: 1,
+            undefined: 2,
+        });
+        let text = serde_json::to_string(&method).unwrap();
+        let windows = r#""windows":{"all":5,"negative":1,"undefined":2}}"#;
+        assert!(text.ends_with(windows), "{text}");
+        assert_eq!(serde_json::from_str::<SimMethod>(&text).unwrap(), method);
+    }
+}

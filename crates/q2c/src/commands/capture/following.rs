@@ -1,0 +1,106 @@
+//! What becomes of the I/Os of a capture while it runs, and when it ends.
+
+use super::Child;
+use crate::exit::recording_exit;
+use crate::failure::{Fails, Failure};
+use q2c_capture::{Follower, Recorder};
+use q2c_trace::recording::{Recorded, Recording};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How a capture ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaptureEnd {
+    /// As asked: the time was over, the command had ended, nobody watched any more, or a signal
+    /// came and nothing else would have ended the capture.
+    Asked,
+    /// By a signal before its time was over or its command had ended.
+    Stopped,
+}
+
+/// Watches a capture while it runs.
+pub trait Watch {
+    /// Gets each I/O that was recorded.
+    fn io(&mut self, io: &Recorded);
+
+    /// Is called after each look into the rings. Returns false when the capture shall end.
+    ///
+    /// # Errors
+    /// When the I/Os that were seen cannot be shown.
+    fn look(&mut self, recorder: &Recorder) -> Result<bool, Failure>;
+}
+
+/// A watcher that does nothing.
+pub struct Quiet;
+
+impl Watch for Quiet {
+    fn io(&mut self, _: &Recorded) {}
+
+    fn look(&mut self, _: &Recorder) -> Result<bool, Failure> {
+        Ok(true)
+    }
+}
+
+/// Keeps the I/Os of a capture until its time is over, its command has ended, its watcher wants no
+/// more, or a signal came. A command that still runs is ended then.
+pub(super) struct Following<'a, W> {
+    begun: Instant,
+    length: Option<Duration>,
+    child: &'a mut Child,
+    recording: &'a mut Recording,
+    watch: &'a mut W,
+    stop: &'a AtomicBool,
+}
+
+impl<'a, W: Watch> Following<'a, W> {
+    /// Follows a capture for so many seconds from now on; `None` sets no limit.
+    pub fn new(
+        seconds: Option<f64>,
+        child: &'a mut Child,
+        recording: &'a mut Recording,
+        watch: &'a mut W,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        Following {
+            begun: Instant::now(),
+            length: seconds.map(Duration::from_secs_f64),
+            child,
+            recording,
+            watch,
+            stop,
+        }
+    }
+}
+
+impl<W: Watch> Follower for Following<'_, W> {
+    type End = CaptureEnd;
+    type Error = Failure;
+
+    fn take(&mut self, io: Recorded) -> Result<(), Failure> {
+        self.watch.io(&io);
+        self.recording.push(io).or_exit_of(recording_exit)
+    }
+
+    fn look(&mut self, recorder: &Recorder) -> Result<ControlFlow<CaptureEnd, Duration>, Failure> {
+        if self.stop.load(Ordering::Acquire) {
+            self.child.stop()?;
+            // When nothing else would end the capture, the signal is its normal end.
+            let open = self.length.is_none() && !self.child.is_there();
+            return Ok(ControlFlow::Break(match open {
+                true => CaptureEnd::Asked,
+                false => CaptureEnd::Stopped,
+            }));
+        }
+        if self.child.is_over()? {
+            return Ok(ControlFlow::Break(CaptureEnd::Asked));
+        }
+        let length = self.length;
+        let left = length.map(|length| length.saturating_sub(self.begun.elapsed()));
+        if left.is_some_and(|left| left.is_zero()) || !self.watch.look(recorder)? {
+            self.child.stop()?;
+            return Ok(ControlFlow::Break(CaptureEnd::Asked));
+        }
+        Ok(ControlFlow::Continue(left.unwrap_or(Duration::MAX)))
+    }
+}
