@@ -128,8 +128,8 @@ pub(super) fn warnings(facts: &ReplayFacts, trial: &ReplayTrial) -> Vec<Warning>
     warnings
 }
 
-/// The warning about a change by which the device does less work than the trace asks for; `None` for
-/// other changes.
+/// The warning about a change by which the device does less work than the trace asks for; `None`
+/// for other changes.
 fn less_work(change: Change, count: u64) -> Option<Warning> {
     const LEFT_OUT: (&str, &str) = ("requests-left-out", "");
     const SPARED: (&str, &str) = (

@@ -71,8 +71,8 @@ fn partly_seen(
     (seen * 100 < expected * 99).then_some(Invalid::PartlyCaptured { seen, expected })
 }
 
-/// The reason that the capture lost I/Os; `None` while at most a hundredth is missing, since the sum
-/// counts as correct then.
+/// The reason that the capture lost I/Os; `None` while at most a hundredth is missing, since the
+/// sum counts as correct then.
 fn lost(captured: &Captured) -> Option<Invalid> {
     let (lost, kept) = (captured.lost, captured.q2c.count());
     let seen = lost + kept;

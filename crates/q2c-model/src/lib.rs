@@ -1,5 +1,5 @@
-//! Units, operations, the I/O record, the cost model and the options of a replay: the types that all
-//! other crates share.
+//! Units, operations, the I/O record, the cost model and the options of a replay: the types that
+//! all other crates share.
 //!
 //! The crate is pure data: it reads no clock and touches no device.
 

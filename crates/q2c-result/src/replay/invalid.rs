@@ -1,4 +1,5 @@
-//! Reasons why a trial of a replay cannot be compared with others. `q2c-report` makes the sentences.
+//! Reasons why a trial of a replay cannot be compared with others. `q2c-report` makes the
+//! sentences.
 
 use q2c_model::Nanos;
 use serde::{Deserialize, Serialize};
