@@ -1,5 +1,5 @@
-//! The options of a replay of a trace, and what it may change in the trace's requests. Typed
-//! values, plans and results have these types.
+//! The options of a replay of a trace, and the changes that it may make in the trace's requests.
+//! Typed values, plans and results have these types.
 
 mod change;
 mod mode;
