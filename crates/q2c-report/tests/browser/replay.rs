@@ -127,8 +127,10 @@ fn the_answer_is_on_the_page_and_no_string_is_obeyed() {
     let text = page.evaluate("document.body.innerText");
     let text = text.as_str().expect("the page's text");
     for said in [
-        "Completion time cannot tell: the trace leaves the devices idle 19.2 % of the time.",
-        "/dev/zram0: trial 5 is invalid: its own lateness p99 is 2.40 ms, above 1 ms",
+        "completion time cannot tell (ratio 1.0000): \
+         the trace leaves /dev/nvme0n1 idle 19 % and /dev/zram0 19 % of the time",
+        "/dev/zram0: trial 5 is invalid: \
+         the replayer was late by its own fault: 2400.0 us at the 99th percentile, 1.0 ms allowed",
         "a trial failed: open it: no such device",
         "warning interrupts-while-polling",
         replay_fixture::HOSTILE,
