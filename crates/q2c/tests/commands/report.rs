@@ -142,8 +142,20 @@ fn results_of_earlier_versions_are_drawn_as_then() {
         "compare-outstanding-1",
     ] {
         let result = kept.join(format!("{name}.json"));
-        let told = q2c(&kept, &["report", result.to_str().unwrap()]).done();
+        let result = result.to_str().unwrap();
+        let told = q2c(&kept, &["report", result]).done();
         let then = fs::read_to_string(kept.join(format!("{name}.txt"))).unwrap();
         assert_eq!(told, then, "{name}");
+
+        // As JSON it has the present shape, so it has another schema, and can be read as such.
+        let folder = tempfile::tempdir().unwrap();
+        let json = q2c(folder.path(), &["report", result, "--json"]).done();
+        let schema = |text: &str| {
+            let value: serde_json::Value = serde_json::from_str(text).unwrap();
+            value["schema"].as_str().unwrap().to_owned()
+        };
+        assert_ne!(schema(&json), schema(&fs::read_to_string(result).unwrap()));
+        fs::write(folder.path().join("result.json"), json).unwrap();
+        assert_eq!(q2c(folder.path(), &["report", "."]).done(), then, "{name}");
     }
 }
